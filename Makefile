@@ -1,0 +1,49 @@
+# Thin fronts of the CMake presets and of scripts/. Each target may be run again at any time.
+
+JOBS ?= $(shell nproc)
+# More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
+CMAKE_FLAGS ?=
+
+.PHONY: help build demo test format bench-cpu test-gpu sanitize-gpu soak-gpu bench-gpu clean
+
+help: ## Print this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
+
+build: packages-build ## Build a release; the command-line tool is build/bin/boxsum
+	cmake --preset release $(CMAKE_FLAGS)
+	cmake --build build -j$(JOBS) --target bin/boxsum
+
+demo: build ## Install what is missing, build, and process a photograph into demo-out/
+	cmake --build build -j$(JOBS) --target examples/throughput
+	scripts/demo
+
+test: packages-build packages-test ## Install what is missing, build, and run every test that this machine can run
+	cmake --preset release $(CMAKE_FLAGS)
+	cmake --build build -j$(JOBS)
+	ctest --preset release -j$(JOBS)
+
+format: packages-check ## Format the sources with clang-format 14
+	scripts/format
+
+bench-cpu: packages-build packages-bench ## Measure the CPU backend beside OpenCV and the streaming limit
+	scripts/bench_cpu
+
+test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
+	scripts/test_gpu
+
+sanitize-gpu: packages-build packages-test ## The GPU suite's small shapes under compute-sanitizer
+	scripts/sanitize_gpu
+
+soak-gpu: packages-build packages-test ## More than 2^32 elements, random shapes, repetitions under load, on the GPU
+	scripts/soak_gpu
+
+bench-gpu: packages-build packages-bench ## Measure the GPU kernels beside a device copy; writes results/<gpu>/bench-*.json
+	scripts/bench_gpu
+
+clean: ## Remove what was built
+	rm -rf build demo-out
+
+packages-%: FORCE
+	@scripts/install_packages $*
+
+FORCE:

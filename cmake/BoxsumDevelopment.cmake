@@ -1,0 +1,17 @@
+# Flags of the project's own targets. An INTERFACE target linked PRIVATE, so that no user inherits them.
+add_library(boxsum_development INTERFACE)
+set(boxsum_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+if(BOXSUM_WERROR)
+  list(APPEND boxsum_warnings -Werror)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    list(APPEND boxsum_warnings -Wno-error=restrict) # GCC bug 105651: false reports in std::string's operator+
+  endif()
+endif()
+target_compile_options(boxsum_development INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${boxsum_warnings}>")
+if(BOXSUM_SANITIZE)
+  target_compile_options(
+    boxsum_development
+    INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${BOXSUM_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>"
+  )
+  target_link_options(boxsum_development INTERFACE "-fsanitize=${BOXSUM_SANITIZE}")
+endif()

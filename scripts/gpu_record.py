@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Builds the GPU tests, runs one part of them and records the outcome in results/<gpu>/tests.json.
+
+    scripts/gpu_record.py test | sanitize | soak [options]      (make test-gpu, sanitize-gpu, soak-gpu)
+    scripts/gpu_record.py commit                                 prints the commit, refuses a dirty tree
+
+A record belongs to one commit: parts run at the same commit are merged, a part of another commit starts a new record.
+The machine with the GPU may hold a copy without .git; then BOXSUM_COMMIT says which commit it is (take it from
+`gpu_record.py commit` where the tree is sent from).
+
+Environment: BOXSUM_COMMIT; BOXSUM_GTEST_SOURCE, the sources of GoogleTest where none is installed; BOXSUM_RESULTS, a
+folder to write to instead of results/ (the old record is still read from results/); BOXSUM_JOBS.
+Only Python's standard library is used.
+"""
+
+import argparse
+import concurrent.futures
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FORMAT = 1
+
+
+def fail(message):
+    print(f"boxsum: error: {message}", file=sys.stderr)
+    sys.exit(1)
+
+
+def current_commit():
+    """The commit of the tree; refuses changes outside results/, which would make the record say the wrong thing."""
+    git = ["git", "-C", str(ROOT)]
+    head = subprocess.run(git + ["rev-parse", "--verify", "-q", "HEAD"], capture_output=True, text=True, check=False)
+    if not (ROOT / ".git").exists() or head.returncode != 0:  # a copy without history
+        commit = os.environ.get("BOXSUM_COMMIT", "")
+        if not re.fullmatch(r"[0-9a-f]{40}", commit):
+            fail("this copy has no history, and BOXSUM_COMMIT is not a full commit hash: " + repr(commit))
+        return commit
+    changed = subprocess.run(git + ["status", "--porcelain", "--", ".", ":!results"], check=True, capture_output=True,
+                             text=True).stdout
+    if changed:
+        fail("the tree has changes that no commit holds:\n" + changed.rstrip())
+    return head.stdout.strip()
+
+
+def devices():
+    """[(name, driver)] as nvidia-smi lists them."""
+    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
+    try:
+        lines = subprocess.run(query, check=True, capture_output=True, text=True).stdout.splitlines()
+    except (OSError, subprocess.CalledProcessError) as problem:
+        fail(f"no GPU: nvidia-smi: {problem}")
+    found = [tuple(part.strip() for part in line.split(",")) for line in lines if line.strip()]
+    if not found:
+        fail("no GPU: nvidia-smi lists none")
+    return found
+
+
+def folder_name(found):
+    """'NVIDIA H200' -> h200, two of them -> h200-x2."""
+    name = re.sub(r"[^a-z0-9]+", "-", found[0][0].lower().replace("nvidia", "").replace("geforce", "")).strip("-")
+    return name if len(found) == 1 else f"{name}-x{len(found)}"
+
+
+def nvcc():
+    for candidate in (os.environ.get("CUDACXX"), shutil.which("nvcc"), "/usr/local/cuda/bin/nvcc"):
+        if candidate and os.path.exists(candidate):
+            return candidate
+    fail("no nvcc on PATH or under /usr/local/cuda")
+
+
+def toolkit():
+    text = subprocess.run([nvcc(), "--version"], check=True, capture_output=True, text=True).stdout
+    match = re.search(r"release ([0-9.]+)", text)
+    return match.group(1) if match else "unknown"
+
+
+def build(folder, types, target, extra=()):
+    """Configures and builds for the GPU present; returns the build folder and the seconds it took."""
+    start = time.monotonic()
+    where = ROOT / "build" / folder
+    configure = ["cmake", "-S", str(ROOT), "-B", str(where), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
+                 "-DBOXSUM_CUDA=ON", f"-DBOXSUM_TYPES={types}", "-DCMAKE_CUDA_ARCHITECTURES=native",
+                 f"-DCMAKE_CUDA_COMPILER={nvcc()}", "-DBOXSUM_TOOLS=OFF", "-DBOXSUM_INSTALL=OFF", *extra]
+    if os.environ.get("BOXSUM_GTEST_SOURCE"):
+        configure.append("-DBOXSUM_GTEST_SOURCE=" + os.path.abspath(os.environ["BOXSUM_GTEST_SOURCE"]))
+    log = where.with_suffix(".log")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "w", encoding="utf-8") as out:
+        for command in (configure, ["cmake", "--build", str(where), f"-j{jobs()}", "--target", target]):
+            if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
+                print("".join(open(log, encoding="utf-8").readlines()[-60:]), file=sys.stderr)
+                fail("the build failed, see above")
+    return where, time.monotonic() - start
+
+
+def jobs():
+    return int(os.environ.get("BOXSUM_JOBS") or os.cpu_count() or 1)
+
+
+class Run:
+    """One process of one test program."""
+
+    def __init__(self, label, command, timeout, environment=None):
+        self.label, self.command, self.timeout = label, command, timeout
+        self.environment = {**os.environ, "BOXSUM_REQUIRE_GPU": "1", **(environment or {})}
+
+    def execute(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        name = re.sub(r"[^A-Za-z0-9_.-]+", "-", self.label)
+        report, log = folder / f"{name}.json", folder / f"{name}.log"
+        report.unlink(missing_ok=True)
+        start = time.monotonic()
+        with open(log, "w", encoding="utf-8") as out:
+            try:
+                status = subprocess.run(self.command + [f"--gtest_output=json:{report}"], stdout=out,
+                                        stderr=subprocess.STDOUT, env=self.environment, timeout=self.timeout,
+                                        check=False).returncode
+            except subprocess.TimeoutExpired:
+                status = "timeout"
+        outcome = read_report(report)
+        if outcome is None:
+            outcome = {"passed": 0, "failed": 1, "skipped": 0, "failures": [f"{self.label}: no report, exit {status}"]}
+        elif status != 0 and outcome["failed"] == 0:  # a memory checker's complaint, a crash at exit
+            outcome["failed"] += 1
+            outcome["failures"].append(f"{self.label}: exit {status}")
+        if outcome["failed"]:
+            print(f"--- {self.label}: failed; the end of its output:")
+            print("".join(open(log, encoding="utf-8", errors="replace").readlines()[-40:]), flush=True)
+        outcome["seconds"] = round(time.monotonic() - start, 1)
+        return outcome
+
+
+def read_report(path):
+    """Counts of one GoogleTest report; nothing when there is none or it holds no tests at all."""
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    outcome = {"passed": 0, "failed": 0, "skipped": 0, "failures": [], "skips": []}
+    for suite in report.get("testsuites", []):
+        for test in suite.get("testsuite", []):
+            if test.get("status") == "NOTRUN":
+                continue
+            name = f"{suite['name']}.{test['name']}"
+            if test.get("failures"):
+                outcome["failed"] += 1
+                message = test["failures"][0]["failure"].splitlines()
+                outcome["failures"].append(f"{name}: {' '.join(message[1:4])[:300]}")
+            elif test.get("result") == "SKIPPED":
+                outcome["skipped"] += 1
+                outcome["skips"].append(name)
+            else:
+                outcome["passed"] += 1
+    return outcome
+
+
+def shards(program, count, timeout, environment=None):
+    return [Run(f"{program.name}.{index}", [str(program)], timeout,
+                {**(environment or {}), "GTEST_TOTAL_SHARDS": str(count), "GTEST_SHARD_INDEX": str(index)})
+            for index in range(count)]
+
+
+def summary_of_programs(outcomes):
+    """{'gpu_plan_test': {...}}: the shards of a program are added up, long lists of skips are counted only."""
+    programs = {}
+    for label, outcome in outcomes:
+        total = programs.setdefault(label.split(".")[0], {"passed": 0, "failed": 0, "skipped": 0, "seconds": 0.0})
+        for key in ("passed", "failed", "skipped"):
+            total[key] += outcome[key]
+        total["seconds"] = max(total["seconds"], outcome["seconds"])
+        if outcome["failures"]:
+            total.setdefault("failures", []).extend(outcome["failures"][:10])
+        if outcome.get("skips"):
+            total.setdefault("skips", []).extend(outcome["skips"])
+    for total in programs.values():
+        if len(total.get("skips", [])) > 12:
+            total["skips"] = total["skips"][:12] + [f"and {len(total['skips']) - 12} more"]
+    return programs
+
+
+def execute_all(groups, folder):
+    """Groups follow one another; the runs of a group share the GPU at the same time."""
+    outcomes = []
+    for group in groups:
+        with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, min(len(group), jobs()))) as pool:
+            done = list(pool.map(lambda run: (run.label, run.execute(folder)), group))
+        outcomes += done
+        for label, o in done:
+            print(f"{label:45} passed {o['passed']:5} failed {o['failed']:3} skipped {o['skipped']:4} {o['seconds']:7.1f} s",
+                  flush=True)
+    return outcomes
+
+
+def alone(where, name, timeout, environment=None, options=()):
+    return [Run(name, [str(where / "tests" / name), *options], timeout, environment)]
+
+
+def part_test():
+    where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_tests")
+    tests = where / "tests"
+    groups = [
+        shards(tests / "gpu_conformance_test", min(12, jobs()), 300),
+        *[alone(where, program.name, 120) for program in sorted(tests.glob("gpu_*_test"))
+          if program.name not in ("gpu_conformance_test", "gpu_small_test", "gpu_soak_test", "gpu_broken_records_test")],
+        alone(where, "gpu_broken_records_test", 200),
+        alone(where, "gpu_soak_test", 120, {"BOXSUM_SOAK": "0.05"}),  # the full amount is soak's
+    ]
+    return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
+
+
+def part_soak():
+    where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_soak_test")
+    names = subprocess.run([str(where / "tests" / "gpu_soak_test"), "--gtest_list_tests"], check=True,
+                           capture_output=True, text=True).stdout.split("\n")
+    # One process a test, one after the other: a hang or a lost context takes only its own test with it.
+    groups = [[Run(f"gpu_soak_test.{name.strip()}",
+                   [str(where / "tests" / "gpu_soak_test"), f"--gtest_filter=soak.{name.strip()}"], 300,
+                   {"BOXSUM_SOAK": "1"})]
+              for name in names if name.startswith("  ")]
+    return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
+
+
+def part_sanitize():
+    sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+    if not os.path.exists(sanitizer):
+        fail("no compute-sanitizer on PATH or under /usr/local/cuda")
+    where, seconds = build("gpu-min", "min", "gpu_tests")
+    tests = where / "tests"
+    programs = ["gpu_small_test"] + sorted(p.name for p in tests.glob("gpu_device_*_test"))
+    runs = []
+    for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
+        for program in programs:
+            count = 3 if program == "gpu_small_test" else 1
+            for run in shards(tests / program, count, 420):
+                run.label = f"{tool}-{run.label}"
+                run.command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "5", *run.command]
+                runs.append(run)
+    return [runs], seconds, {"types": "min"}
+
+
+def write_record(part, commit, found, outcomes, build_seconds, extra):
+    name = folder_name(found)
+    tracked = ROOT / "results" / name / "tests.json"
+    target = pathlib.Path(os.environ.get("BOXSUM_RESULTS") or ROOT / "results") / name / "tests.json"
+    record = {}
+    for old in (target, tracked):
+        if old.exists():
+            record = json.loads(old.read_text(encoding="utf-8"))
+            break
+    if record.get("commit") != commit:
+        record = {"format": FORMAT, "commit": commit, "parts": {}}
+    programs = summary_of_programs(outcomes)
+    totals = {key: sum(p[key] for p in programs.values()) for key in ("passed", "failed", "skipped")}
+    record.update({"device": found[0][0], "devices": len(found), "driver": found[0][1], "cuda": toolkit(),
+                   "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")})
+    record["parts"][part] = {"date": record["date"], **totals, "build_seconds": round(build_seconds, 1), **extra,
+                             "programs": programs}
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(".tmp")
+    temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    temporary.replace(target)
+    print(f"{part}: passed {totals['passed']}, failed {totals['failed']}, skipped {totals['skipped']}; "
+          f"build {build_seconds:.0f} s; written to {target}")
+    return totals
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("part", choices=("test", "sanitize", "soak", "commit"))
+    part = parser.parse_args().part
+    commit = current_commit()
+    if part == "commit":
+        print(commit)
+        return
+    found = devices()
+    groups, seconds, extra = {"test": part_test, "sanitize": part_sanitize, "soak": part_soak}[part]()
+    print(f"built in {seconds:.0f} s", flush=True)
+    outcomes = execute_all(groups, ROOT / "build" / f"{part}-logs")
+    totals = write_record(part, commit, found, outcomes, seconds, extra)
+    if totals["failed"] or not totals["passed"]:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
