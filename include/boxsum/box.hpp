@@ -1,0 +1,111 @@
+#pragma once
+
+#include <boxsum/image_view.hpp>
+#include <boxsum/types.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace boxsum {
+
+/// A rectangle of pixels of the image (not of the table): rows row .. row + rows - 1, columns col .. col + cols - 1.
+struct box {
+    std::int64_t row = 0;
+    std::int64_t col = 0;
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
+
+    friend bool operator==(const box&, const box&) = default;
+};
+
+/// One value whose type is known at run time only: 64-bit unsigned, 64-bit signed or double, by `type`.
+struct scalar {
+    dtype type = dtype::u64;
+    union {
+        std::uint64_t u = 0;
+        std::int64_t s;
+        double f;
+    };
+
+    double to_double() const noexcept;
+    std::string to_string() const;  ///< integers exactly, floats shortest that reads back
+};
+
+/// Throws invalid_argument, naming box and extents, unless the box has at least one pixel and lies inside an image
+/// whose table of this layout has table_rows x table_cols entries. An exclusive table lacks the last row and column of
+/// sums, so a box that touches them is refused.
+void check_box(const box& b, std::int64_t table_rows, std::int64_t table_cols, table_layout layout);
+
+namespace detail {
+
+/// Sum over a checked box by four reads (Crow 1984; Chen et al. 2018, eq. 3). Integers wrap modulo 2^bits, so a sum
+/// that itself fits the table's type is exact however often the table wrapped; signed types go through unsigned ones,
+/// where wrapping is defined.
+template <typename T>
+T sum_of_checked_box(const image_view<const T>& table, const box& b, table_layout layout, std::int64_t channel,
+                     std::int64_t plane) {
+    const std::int64_t shift = layout == table_layout::inclusive ? 1 : 0;
+    const std::int64_t top = b.row - shift, bottom = b.row + b.rows - shift;
+    const std::int64_t left = b.col - shift, right = b.col + b.cols - shift;
+    const auto at = [&](std::int64_t r, std::int64_t c) { return r < 0 || c < 0 ? T{} : table(r, c, channel, plane); };
+    if constexpr (std::is_integral_v<T>) {
+        using U = std::make_unsigned_t<T>;
+        return static_cast<T>(static_cast<U>(static_cast<U>(at(bottom, right)) - static_cast<U>(at(top, right)) -
+                                             static_cast<U>(at(bottom, left)) + static_cast<U>(at(top, left))));
+    } else {
+        return (at(bottom, right) - at(top, right)) - (at(bottom, left) - at(top, left));
+    }
+}
+
+void check_table_indices(const view_shape& table, std::int64_t channel, std::int64_t plane);
+
+}  // namespace detail
+
+/// Sum of the image over a box, from its table. Integer tables wrap (docs/concepts.md): the result is exact when the
+/// box's own sum fits T; `largest_safe_box` says up to which area that is certain.
+/// Throws invalid_argument for a box outside the image, a channel or a plane that the table lacks.
+template <typename T>
+std::remove_const_t<T> box_sum(const image_view<T>& table, const box& b, table_layout layout, std::int64_t channel = 0,
+                               std::int64_t plane = 0) {
+    using element = std::remove_const_t<T>;
+    const image_view<const element> view = table;
+    detail::check_table_indices(view.shape(), channel, plane);
+    check_box(b, view.rows(), view.cols(), layout);
+    return detail::sum_of_checked_box<element>(view, b, layout, channel, plane);
+}
+
+/// The same for many boxes; out[i] is the sum over boxes[i]. Throws invalid_argument when the spans' sizes differ or,
+/// before anything is written, when a box is wrong (the message has its index).
+void box_sums(const const_any_view& table, std::span<const box> boxes, std::span<scalar> out, table_layout layout,
+              std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// Sum over the box divided by its number of pixels, in double.
+template <typename T>
+double box_mean(const image_view<T>& table, const box& b, table_layout layout, std::int64_t channel = 0,
+                std::int64_t plane = 0) {
+    return static_cast<double>(box_sum(table, b, layout, channel, plane)) /
+           (static_cast<double>(b.rows) * static_cast<double>(b.cols));
+}
+
+/// out[i] is the mean over boxes[i]; as box_sums otherwise.
+void box_means(const const_any_view& table, std::span<const box> boxes, std::span<double> out, table_layout layout,
+               std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// Population variance over each box from the tables of sums and of squares, n*S2 - S*S over n*n. When both tables are
+/// integers the numerator is exact (128-bit) and never negative, provided that both box sums fit their types;
+/// otherwise it is computed in double and clipped at zero. Both tables must have the same extents and layout.
+void box_variances(const const_any_view& table, const const_any_view& squares, std::span<const box> boxes,
+                   std::span<double> out, table_layout layout, std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// The same for one box.
+double box_variance(const const_any_view& table, const const_any_view& squares, const box& b, table_layout layout,
+                    std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// The largest number of pixels of a box whose sum of `input` values is certain to be exact in a table of type `table`:
+/// 16 843 009 for 8u32u. For floating tables of integer inputs: as long as every entry of the table up to that many
+/// pixels is an exactly representable integer. 0 when no box is certain (floating inputs).
+/// With `squares` true, the same for sums of squared values.
+std::int64_t largest_safe_box(dtype input, dtype table, bool squares = false);
+
+}  // namespace boxsum

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <boxsum/sat.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace boxsum {
+
+/// What the CPU backend found on this machine and derives its choices from.
+struct cpu_info {
+    std::string_view instruction_set;                    ///< of the kernels used by default: "avx512-vnni"
+    std::span<const std::string_view> instruction_sets;  ///< those that can be forced here, best first
+    int threads = 1;                                     ///< at most used by default (OpenMP's, OMP_NUM_THREADS)
+    std::size_t l1_bytes = 0;                            ///< data cache of a core; 0 where unknown
+    std::size_t l2_bytes = 0;
+    std::size_t l3_bytes = 0;                  ///< last-level cache as the system reports it
+    double wake_up_us = 0;                     ///< measured: an empty parallel region of all threads
+    std::size_t streaming_from_bytes = 0;      ///< tables of more than this are written past the caches
+    std::size_t second_thread_from_bytes = 0;  ///< image plus tables from which two threads are used
+};
+
+/// Measures the wake-up cost on the first call (about a millisecond), then costs nothing. Thread-safe.
+const cpu_info& describe_cpu();
+
+/// How one table is computed.
+struct cpu_decision {
+    std::string_view instruction_set;
+    int threads = 1;
+    store_policy store = store_policy::cached;  ///< never `automatic`
+};
+
+/// What sat() does with the default algorithm: the number of threads grows with the bytes to move over the cost of
+/// waking them; stores are streaming where the tables exceed the last-level cache and their rows start on multiples of
+/// 64 bytes. `threads` and `store` of the options override both (streaming needs the alignment all the same). Throws
+/// invalid_argument and unsupported as sat() does.
+cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
+
+}  // namespace boxsum

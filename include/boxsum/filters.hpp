@@ -1,0 +1,174 @@
+#pragma once
+
+#include <boxsum/image_view.hpp>
+#include <boxsum/types.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/// Filters whose cost per pixel does not depend on the size of the window.
+///
+/// What all of them share:
+/// - Views of host memory. Every channel of every plane is filtered by itself. `image` and results have the same
+/// planes,
+///   rows, cols and channels; strides are free.
+/// - Images of 8u, 16u, 16s, 32f and 64f; every other type is `unsupported`.
+/// - Integer images: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window needs), the
+///   variance comes from the exact numerator n*S2 - S*S in 64 or 128 bits and is never negative.
+/// - Floating images: sums in double, made of additions only (no running subtraction, no table), so a pixel acts on the
+///   windows that contain it and on no other: a NaN, an infinity or a huge value does not leak. The mean of a window of
+///   w rows and v columns is within gamma_(w+v) * (mean of |x|) of the exact one, with gamma_k = k*u / (1 - k*u) and
+///   u = 2^-53, before it is rounded to the result's type. Variances come from merged means and squared deviations
+///   (Chan, Golub, LeVeque 1979), which do not cancel: never negative, exactly 0 where a window is constant.
+///   A window with a NaN has NaN results. Infinities: the mean follows the sum (inf, -inf, or NaN for both signs); the
+///   statistics of such a window are NaN, and so is its threshold, which no pixel exceeds.
+/// - Results of integer type are rounded half up: floor(x + 1/2).
+/// - Results have the same bits for any number of threads.
+/// - No result may overlap the image or another result (there is no in-place form): invalid_argument.
+/// - Working memory beyond the results, per thread: a few rows for integer images, at most 100 bytes per column and
+///   channel. For floating images, with w the rows of the window or, if less, those that it can reach (the image's, or
+///   5 times as many where a border is reflected), w x cols x channels x 8 bytes for means and 16 for variances, and at
+///   most 450 bytes per column and channel.
+/// - Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when
+///   an argument is wrong. Thread-safe for distinct results.
+namespace boxsum {
+
+/// What a window sees beyond the border of the image.
+enum class border_mode : std::uint8_t {
+    shrink,     ///< nothing: the window is cut off, n is the number of pixels left
+    reflect,    ///< the mirrored image, edge pixel repeated: d c b a | a b c d | d c b a (SciPy's "reflect")
+    replicate,  ///< the edge pixel: a a a a | a b c d | d d d d (SciPy's "nearest")
+    constant,   ///< a given value
+};
+
+/// "shrink", "reflect", "replicate", "constant"
+std::string_view name_of(border_mode border) noexcept;
+std::optional<border_mode> border_from_name(std::string_view name) noexcept;
+
+/// Half extents of a window: it has 2*rows + 1 rows and 2*cols + 1 columns around its pixel. Not negative; may exceed
+/// the image, also with `reflect`, which then repeats. 0 means the pixel's own row or column.
+struct window_radius {
+    std::int64_t rows = 1;
+    std::int64_t cols = 1;
+
+    friend bool operator==(window_radius, window_radius) = default;
+};
+
+/// Extents of a window around its pixel: odd, at least 1.
+struct window_size {
+    std::int64_t rows = 15;
+    std::int64_t cols = 15;
+
+    friend bool operator==(window_size, window_size) = default;
+};
+
+struct box_filter_options {
+    window_radius radius = {};
+    border_mode border = border_mode::shrink;
+    /// With border_mode::constant. A value of the image's type (an integer in its range for integer images).
+    double border_value = 0;
+    /// 0: chosen by size.
+    int threads = 0;
+};
+
+/// Box mean (box blur): result(r, c) is the mean of the window around (r, c).
+///
+/// result: the image's type (integers rounded half up), 32f or 64f.
+/// Windows of more than 2^46 pixels are unsupported (with `shrink`, pixels outside do not count).
+/// Source: McDonnell 1981, "Box-filtering techniques" (running sums); for floats van Herk 1992, Gil and Werman 1993
+/// (block prefixes and suffixes, here with + instead of max).
+void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options = {});
+
+/// What local_statistics writes; those left out are not computed. At least one.
+struct local_statistics_results {
+    std::optional<any_view> mean = {};       ///< the image's type (rounded half up), 32f or 64f
+    std::optional<any_view> variance = {};   ///< 32f or 64f; the population's: sum of (x - mean)^2 over n
+    std::optional<any_view> deviation = {};  ///< 32f or 64f; its square root
+};
+
+struct local_statistics_options {
+    window_size window = {};
+    border_mode border = border_mode::shrink;
+    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
+    int threads = 0;          ///< 0: chosen by size
+};
+
+/// Mean, variance and standard deviation of the window around every pixel, in one pass.
+///
+/// Variances of 16-bit images are unsupported for windows of more than 2^32 pixels, of 8-bit ones for more than 2^46.
+void local_statistics(const const_any_view& image, const local_statistics_results& results,
+                      const local_statistics_options& options = {});
+
+/// With m and s the mean and standard deviation of the window, the threshold T of a pixel is
+enum class threshold_method : std::uint8_t {
+    bradley,  ///< m (1 - k); Bradley and Roth 2007; k = 0.15
+    niblack,  ///< m + k s; Niblack 1986; k = -0.2 (scikit-image's k has the opposite sign)
+    sauvola,  ///< m (1 + k (s / R - 1)); Sauvola and Pietikainen 2000; k = 0.2
+    wolf,     ///< m - k (1 - s / s_max) (m - I_min); Wolf and Jolion 2004; k = 0.5
+};
+
+/// "bradley", "niblack", "sauvola", "wolf"
+std::string_view name_of(threshold_method method) noexcept;
+std::optional<threshold_method> threshold_from_name(std::string_view name) noexcept;
+
+/// The k that is used when none is given: 0.15, -0.2, 0.2, 0.5.
+double default_k(threshold_method method) noexcept;
+
+/// Sauvola's R when none is given: half the range of the type, 127.5 for 8u, 32767.5 for 16u and 16s; 0.5 for 32f and
+/// 64f, whose images are taken to lie in 0..1 (scikit-image takes -1..1, hence 1).
+double default_sauvola_range(dtype image);
+
+struct threshold_options {
+    threshold_method method = threshold_method::sauvola;
+    window_size window = {};
+    std::optional<double> k = {};              ///< finite; default_k(method)
+    std::optional<double> sauvola_range = {};  ///< R: finite, above 0; only with sauvola; default_sauvola_range(type)
+    border_mode border = border_mode::shrink;
+    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
+    int threads = 0;          ///< 0: chosen by size
+};
+
+/// Adaptive threshold: result is 255 where pixel > T and 0 elsewhere. T is computed in double.
+///
+/// result: 8u. Wolf's s_max (largest deviation of all windows) and I_min (smallest pixel) are those of the plane and
+/// channel; NaN does not count; where s_max is 0, s / s_max is taken as 0. Wolf takes two passes over the image.
+/// Windows as in local_statistics.
+void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options = {});
+
+struct local_contrast_options {
+    window_size window = {};
+    /// Smallest divisor, in the image's units: finite, above 0.
+    double epsilon = 1e-6;
+    border_mode border = border_mode::shrink;
+    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
+    int threads = 0;          ///< 0: chosen by size
+};
+
+/// Local contrast normalisation: (x - m) / max(s, epsilon), computed in double.
+///
+/// result: 32f. Windows as in local_statistics.
+void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options = {});
+
+struct variable_box_filter_options {
+    border_mode border = border_mode::shrink;
+    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
+    int threads = 0;          ///< 0: chosen by size
+};
+
+/// Box mean with a radius per pixel: the window of (r, c) has 2*radius(r, c) + 1 rows and as many columns. Four reads
+/// of a summed area table per pixel (Crow 1984), whatever the radius.
+///
+/// radius: 8u, 16u, 32u or 32s, 1 channel, rows and cols of the image; 1 plane (for all) or the image's. A negative
+///   radius is invalid_argument and names the pixel.
+/// result: the image's type (integers rounded half up), 32f or 64f.
+/// Integer images give exact sums as everywhere. Floating images go through a 64f table: every mean carries an absolute
+/// error of up to gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), and that for every time that a window
+/// repeats the image by `reflect` or `replicate`; a pixel that is not finite still acts on the windows that contain it
+/// and on no other. Memory: a padded table of 4 or 8 bytes per pixel and channel of one plane, whatever the border;
+/// where a floating plane has pixels that are not finite also its copy, a mask of bytes, and one table for each of NaN,
+/// inf and -inf that occurs. Windows of more than 2^46 pixels are unsupported.
+void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
+                         const variable_box_filter_options& options = {});
+
+}  // namespace boxsum

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <boxsum/algorithms.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace boxsum {
+
+/// What running one case of an algorithm against the definition gave.
+struct verification {
+    enum class outcome : std::uint8_t { passed, failed, skipped };
+
+    std::string description;  ///< types, layout, shape, memory layout, contents
+    outcome result = outcome::passed;
+    std::string detail;  ///< the first wrong entry with what was expected, or why it was skipped
+};
+
+/// Totals of a verification.
+struct verification_summary {
+    std::int64_t passed = 0;
+    std::int64_t failed = 0;
+    std::int64_t skipped = 0;
+};
+
+/// Runs a registered algorithm on this machine against the definition in wide types, over all type pairs and triples
+/// (histograms: inputs, binning rules and weights), layouts and a list of shapes, patterns and memory layouts,
+/// comparing whole outputs on poisoned memory. `report` (may be empty) hears of every case. A case that the algorithm
+/// does not support is skipped. With `thorough` it takes the list of the test suite (minutes), else a short one
+/// (seconds). Throws unsupported when the algorithm was not built, or its backend finds no device.
+verification_summary verify(const algorithm_info& algorithm, bool thorough = false,
+                            const std::function<void(const verification&)>& report = {});
+
+}  // namespace boxsum

@@ -1,0 +1,63 @@
+#include "api/registry.hpp"
+#include "api/validate.hpp"
+#include "core/view_checks.hpp"
+
+#include <boxsum/algorithms.hpp>
+#include <boxsum/error.hpp>
+#include <boxsum/table.hpp>
+
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+std::vector<const algorithm_info*> infos_of(operation what) {
+    std::vector<const algorithm_info*> infos;
+    for (const algorithm_record* record : registry(what)) infos.push_back(&record->info);
+    return infos;
+}
+
+view_shape packed_table(const view_shape& image, dtype type, table_layout layout) {
+    view_shape s = image;
+    s.type = type;
+    s.rows = table_rows(image.rows, layout);
+    s.cols = table_cols(image.cols, layout);
+    s.row_stride = s.cols * s.channels * static_cast<std::int64_t>(size_of(type));
+    s.plane_stride = s.rows * s.row_stride;
+    return s;
+}
+
+}  // namespace
+
+std::string_view name_of(operation what) noexcept {
+    return what == operation::sat ? "sat" : "histogram";
+}
+
+std::span<const algorithm_info* const> algorithms(operation what) {
+    static const std::vector<const algorithm_info*> sat = infos_of(operation::sat);
+    static const std::vector<const algorithm_info*> histogram = infos_of(operation::histogram);
+    return what == operation::sat ? sat : histogram;
+}
+
+const algorithm_info* find_algorithm(operation what, std::string_view name) noexcept {
+    const algorithm_record* record = find_record(what, name);
+    return record == nullptr ? nullptr : &record->info;
+}
+
+support supports(const algorithm_info& algorithm, const view_shape& image, dtype table, table_layout layout,
+                 std::optional<dtype> squares, std::string_view parameters) {
+    const algorithm_record* record = find_record(algorithm.what, algorithm.name);
+    if (record == nullptr) return {false, "it is not registered"};
+    checked_span_bytes("image", image);
+    try {
+        const problem p = make_problem(
+            image, packed_table(image, table, layout),
+            squares ? std::optional<view_shape>(packed_table(image, *squares, layout)) : std::nullopt, layout);
+        return check_support(*record, p, parse_parameters(*record, parameters));
+    } catch (const unsupported& e) {  // a type pair outside the closed list is an answer here, not a mistake
+        return {false, e.what()};
+    }
+}
+
+}  // namespace boxsum

@@ -1,0 +1,368 @@
+#include "api/checked_tensor.hpp"
+#include "core/checked_size.hpp"
+#include "core/visit_histogram.hpp"
+#include "cpu/host.hpp"
+#include "cpu/team.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/histogram_search.hpp>
+#include <boxsum/table.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string>
+
+namespace boxsum {
+namespace {
+
+constexpr std::array<std::string_view, 5> distance_names{"l1", "l2", "chi-square", "intersection", "bhattacharyya"};
+
+// ---- Distances -----------------------------------------------------------------------------------------------------
+
+// Each distance is a sum over bins of a term of the two shares p and q, and a last step.
+
+template <histogram_distance distance>
+double term(double p, double q) {
+    if constexpr (distance == histogram_distance::l1) return std::abs(p - q);
+    if constexpr (distance == histogram_distance::l2) return (p - q) * (p - q);
+    if constexpr (distance == histogram_distance::chi_square)
+        return p + q > 0 ? 0.5 * (p - q) * (p - q) / (p + q) : 0.0 * (p + q);
+    if constexpr (distance == histogram_distance::intersection) return p < q || p != p ? p : q;
+    if constexpr (distance == histogram_distance::bhattacharyya) return std::sqrt(p * q);
+}
+
+constexpr double largest(histogram_distance distance) {
+    if (distance == histogram_distance::l1) return 2;
+    return distance == histogram_distance::l2 ? std::numbers::sqrt2 : 1;
+}
+
+/// `a_empty`: the histogram's total is zero, so that there are no shares to compare.
+double finish(histogram_distance distance, double sum, bool a_empty, bool b_empty) {
+    if (a_empty || b_empty) return a_empty && b_empty ? 0.0 : largest(distance);
+    // Rounding may bring the sums of equal histograms above 1; a NaN passes through.
+    const auto from_one = [&] { return sum > 1 ? 0.0 : 1 - sum; };
+    switch (distance) {
+        case histogram_distance::l2:
+            return std::sqrt(sum);
+        case histogram_distance::intersection:
+            return from_one();
+        case histogram_distance::bhattacharyya:
+            return std::sqrt(from_one());
+        case histogram_distance::l1:
+        case histogram_distance::chi_square:
+            break;
+    }
+    return sum;
+}
+
+template <typename F>
+void visit_distance(histogram_distance distance, F&& f) {
+    switch (distance) {
+        case histogram_distance::l1:
+            return f.template operator()<histogram_distance::l1>();
+        case histogram_distance::l2:
+            return f.template operator()<histogram_distance::l2>();
+        case histogram_distance::chi_square:
+            return f.template operator()<histogram_distance::chi_square>();
+        case histogram_distance::intersection:
+            return f.template operator()<histogram_distance::intersection>();
+        case histogram_distance::bhattacharyya:
+            return f.template operator()<histogram_distance::bhattacharyya>();
+    }
+}
+
+/// What a value is multiplied by to become a share of the total.
+double share_factor(double total) {
+    return total == 0 ? 0.0 : 1 / total;
+}
+
+double sum_of(std::span<const double> values) {
+    double sum = 0;
+    for (const double v : values) sum += v;
+    return sum;
+}
+
+// ---- Windows -------------------------------------------------------------------------------------------------------
+
+struct grid_extents {
+    box region;
+    std::int64_t rows = 0;  ///< of windows
+    std::int64_t cols = 0;
+};
+
+std::int64_t positions(std::int64_t extent, std::int64_t window, std::int64_t step) {
+    return window > extent ? 0 : (extent - window) / step + 1;
+}
+
+grid_extents checked_extents(const window_grid& g, std::int64_t image_rows, std::int64_t image_cols) {
+    const auto at_least_one = [](std::string_view name, std::int64_t value) {
+        if (value < 1)
+            throw invalid_argument("grid: " + std::string(name) + " is " + std::to_string(value) +
+                                   ", must be at least 1");
+    };
+    at_least_one("rows", g.rows);
+    at_least_one("cols", g.cols);
+    at_least_one("row_step", g.row_step);
+    at_least_one("col_step", g.col_step);
+    const box region = g.region.value_or(box{0, 0, image_rows, image_cols});
+    try {
+        check_box(region, image_rows, image_cols, table_layout::inclusive);
+    } catch (const invalid_argument& e) {
+        throw invalid_argument(std::string("grid: region: ") + e.what());
+    }
+    return {region, positions(region.rows, g.rows, g.row_step), positions(region.cols, g.cols, g.col_step)};
+}
+
+std::int64_t image_extent(std::int64_t table_extent, table_layout layout) {
+    return table_extent - (layout == table_layout::padded ? 1 : 0);
+}
+
+/// Entries of one bin for the `n` windows of one row of the grid (Poostchi et al., eq. 2), in the order of subtraction
+/// of box_histogram.
+template <typename T>
+void sums_of_windows(const image_view<const T>& table, table_layout layout, const window_grid& g,
+                     const grid_extents& extents, std::int64_t grid_row, T* out) {
+    const std::int64_t shift = layout == table_layout::inclusive ? 1 : 0;
+    const std::int64_t top = extents.region.row + grid_row * g.row_step - shift;
+    const std::int64_t left = extents.region.col - shift;
+    const T* const lower = table.row(top + g.rows);
+    const T* const upper = top < 0 ? nullptr : table.row(top);
+    const auto column = [&](std::int64_t c) {  // of the window's rows, up to column c
+        if constexpr (std::is_integral_v<T>)
+            return static_cast<T>(upper == nullptr ? lower[c] : lower[c] - upper[c]);
+        else
+            return upper == nullptr ? lower[c] : lower[c] - upper[c];
+    };
+    for (std::int64_t j = 0; j < extents.cols; ++j) {
+        const std::int64_t c = left + j * g.col_step;
+        const T right = column(c + g.cols);
+        out[j] = c < 0 ? right : static_cast<T>(right - column(c));
+    }
+}
+
+// ---- Exhaustive search ---------------------------------------------------------------------------------------------
+
+struct candidate {
+    double distance;
+    std::int64_t grid;
+    std::int64_t window;  ///< number within its grid
+
+    /// A total order, so that the result does not depend on which thread looked where.
+    friend bool operator<(const candidate& a, const candidate& b) {
+        const bool a_nan = std::isnan(a.distance), b_nan = std::isnan(b.distance);
+        if (a_nan != b_nan) return b_nan;
+        if (!a_nan && a.distance != b.distance) return a.distance < b.distance;
+        return a.grid != b.grid ? a.grid < b.grid : a.window < b.window;
+    }
+};
+
+/// The nearest `limit` candidates seen so far: a heap whose top is the farthest.
+class nearest {
+  public:
+    explicit nearest(std::size_t limit) : limit_(limit) { heap_.reserve(limit); }
+
+    void offer(const candidate& c) {
+        if (heap_.size() == limit_) {
+            if (!(c < heap_.front())) return;
+            std::pop_heap(heap_.begin(), heap_.end());
+            heap_.pop_back();
+        }
+        heap_.push_back(c);
+        std::push_heap(heap_.begin(), heap_.end());
+    }
+
+    std::span<const candidate> all() const { return heap_; }
+
+  private:
+    std::size_t limit_;
+    std::vector<candidate> heap_;
+};
+
+/// One grid searched by a team: thread t takes grid rows t, t + threads, ...
+template <typename T>
+struct search {
+    tensor_view<const T> tensor;
+    table_layout layout;
+    std::int64_t plane;
+    histogram_distance distance;
+    std::span<const double> shares;  ///< of the target
+    bool target_empty;
+
+    std::int64_t grid_index = 0;
+    window_grid grid;
+    grid_extents extents;
+
+    struct scratch {
+        nearest found;
+        std::vector<T> sums;         ///< bins x windows of a row
+        std::vector<double> totals;  ///< of windows
+        std::vector<double> terms;
+    };
+    std::vector<scratch> threads;
+
+    void search_row(scratch& s, std::int64_t grid_row) const {
+        const auto n = static_cast<std::size_t>(extents.cols);
+        std::fill_n(s.totals.begin(), n, 0.0);
+        std::fill_n(s.terms.begin(), n, 0.0);
+        for (std::int64_t b = 0; b < tensor.bins(); ++b) {
+            T* const sums = s.sums.data() + static_cast<std::size_t>(b) * n;
+            sums_of_windows<T>(tensor.bin(b, plane), layout, grid, extents, grid_row, sums);
+            for (std::size_t j = 0; j < n; ++j) s.totals[j] += static_cast<double>(sums[j]);
+        }
+        visit_distance(distance, [&]<histogram_distance d>() {
+            for (std::int64_t b = 0; b < tensor.bins(); ++b) {
+                const T* const sums = s.sums.data() + static_cast<std::size_t>(b) * n;
+                const double q = shares[static_cast<std::size_t>(b)];
+                for (std::size_t j = 0; j < n; ++j)
+                    s.terms[j] += term<d>(static_cast<double>(sums[j]) * share_factor(s.totals[j]), q);
+            }
+        });
+        for (std::size_t j = 0; j < n; ++j)
+            s.found.offer({finish(distance, s.terms[j], s.totals[j] == 0, target_empty), grid_index,
+                           grid_row * extents.cols + static_cast<std::int64_t>(j)});
+    }
+
+    static void run(void* context, int thread, int threads) {
+        search& self = *static_cast<search*>(context);
+        scratch& s = self.threads[static_cast<std::size_t>(thread)];
+        for (std::int64_t row = thread; row < self.extents.rows; row += threads) self.search_row(s, row);
+    }
+};
+
+void check_target(std::span<const double> target, std::int64_t bins) {
+    if (static_cast<std::int64_t>(target.size()) != bins)
+        throw invalid_argument("target: has " + std::to_string(target.size()) + " bins, but the tensor has " +
+                               std::to_string(bins));
+    for (std::size_t i = 0; i < target.size(); ++i)
+        if (!(target[i] >= 0) || std::isinf(target[i]))
+            throw invalid_argument("target: bin " + std::to_string(i) + " is " + std::to_string(target[i]) +
+                                   ", must be finite and not negative");
+}
+
+template <typename T>
+std::vector<histogram_match> search_all(const tensor_view<const T>& tensor, std::span<const window_grid> grids,
+                                        std::span<const double> target, histogram_distance distance, std::int64_t count,
+                                        table_layout layout, std::int64_t plane) {
+    const std::int64_t image_rows = image_extent(tensor.rows(), layout);
+    const std::int64_t image_cols = image_extent(tensor.cols(), layout);
+    check_target(target, tensor.bins());
+    std::vector<grid_extents> extents;
+    std::int64_t windows = 0, widest = 0;
+    for (const window_grid& g : grids) {
+        extents.push_back(checked_extents(g, image_rows, image_cols));
+        windows += extents.back().rows * extents.back().cols;
+        widest = std::max(widest, extents.back().cols);
+    }
+    const double total = sum_of(target);
+    std::vector<double> shares(target.begin(), target.end());
+    for (double& share : shares) share *= share_factor(total);
+
+    const auto work = checked_multiply(windows, tensor.bins() * 4 * static_cast<std::int64_t>(sizeof(T)));
+    const int threads = cpu::choose_threads(work.value_or(std::numeric_limits<std::int64_t>::max()), 0);
+    const auto limit = static_cast<std::size_t>(std::min(count, windows));
+    search<T> s{tensor, layout, plane, distance, shares, total == 0, 0, {}, {}, {}};
+    for (int t = 0; t < threads; ++t)
+        s.threads.push_back({nearest(limit), std::vector<T>(static_cast<std::size_t>(widest * tensor.bins())),
+                             std::vector<double>(static_cast<std::size_t>(widest)),
+                             std::vector<double>(static_cast<std::size_t>(widest))});
+    if (limit == 0) return {};
+    for (std::size_t g = 0; g < grids.size(); ++g) {
+        s.grid_index = static_cast<std::int64_t>(g);
+        s.grid = grids[g];
+        s.extents = extents[g];
+        cpu::run_team(threads, search<T>::run, &s);
+    }
+
+    std::vector<candidate> found;
+    for (const auto& thread : s.threads)
+        found.insert(found.end(), thread.found.all().begin(), thread.found.all().end());
+    std::sort(found.begin(), found.end());
+    found.resize(std::min(found.size(), limit));
+    std::vector<histogram_match> matches;
+    for (const candidate& c : found)
+        matches.push_back({window_at(grids[static_cast<std::size_t>(c.grid)], image_cols, c.window), c.distance});
+    return matches;
+}
+
+}  // namespace
+
+std::string_view name_of(histogram_distance distance) noexcept {
+    return distance_names[static_cast<std::size_t>(distance)];
+}
+
+std::optional<histogram_distance> histogram_distance_from_name(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < distance_names.size(); ++i)
+        if (distance_names[i] == name) return static_cast<histogram_distance>(i);
+    return {};
+}
+
+double distance_between(histogram_distance distance, std::span<const double> a, std::span<const double> b) {
+    if (a.size() != b.size())
+        throw invalid_argument("b: has " + std::to_string(b.size()) + " bins, but a has " + std::to_string(a.size()));
+    const double a_total = sum_of(a), b_total = sum_of(b);
+    double sum = 0;
+    visit_distance(distance, [&]<histogram_distance d>() {
+        for (std::size_t i = 0; i < a.size(); ++i)
+            sum += term<d>(a[i] * share_factor(a_total), b[i] * share_factor(b_total));
+    });
+    return finish(distance, sum, a_total == 0, b_total == 0);
+}
+
+std::int64_t window_count(const window_grid& grid, std::int64_t image_rows, std::int64_t image_cols) {
+    const grid_extents e = checked_extents(grid, image_rows, image_cols);
+    return e.rows * e.cols;
+}
+
+box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i) {
+    const std::int64_t first_row = grid.region ? grid.region->row : 0, first_col = grid.region ? grid.region->col : 0;
+    const std::int64_t across = positions(grid.region ? grid.region->cols : image_cols, grid.cols, grid.col_step);
+    return {first_row + i / across * grid.row_step, first_col + i % across * grid.col_step, grid.rows, grid.cols};
+}
+
+template <typename T>
+void window_histograms(const const_any_tensor_view& tensor, const window_grid& grid, std::span<T> out,
+                       table_layout layout, std::int64_t plane) {
+    const tensor_view<const T> view = checked_tensor<T>(tensor, layout, plane);
+    const grid_extents extents =
+        checked_extents(grid, image_extent(view.rows(), layout), image_extent(view.cols(), layout));
+    const auto bins = static_cast<std::size_t>(view.bins());
+    const auto across = static_cast<std::size_t>(extents.cols);
+    const std::size_t wanted = static_cast<std::size_t>(extents.rows) * across * bins;
+    if (out.size() != wanted)
+        throw invalid_argument("out: has " + std::to_string(out.size()) + " elements, must have " +
+                               std::to_string(wanted) + " (windows x bins)");
+    std::vector<T> sums(across);
+    for (std::int64_t i = 0; i < extents.rows; ++i)
+        for (std::size_t b = 0; b < bins; ++b) {
+            sums_of_windows<T>(view.bin(static_cast<std::int64_t>(b), plane), layout, grid, extents, i, sums.data());
+            for (std::size_t j = 0; j < across; ++j)
+                out[(static_cast<std::size_t>(i) * across + j) * bins + b] = sums[j];
+        }
+}
+
+template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint16_t>,
+                                table_layout, std::int64_t);
+template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint32_t>,
+                                table_layout, std::int64_t);
+template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<float>, table_layout,
+                                std::int64_t);
+
+std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
+                                          std::span<const double> target, histogram_distance distance,
+                                          std::int64_t count, table_layout layout, std::int64_t plane) {
+    if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
+    if (grids.empty()) throw invalid_argument("grids: there is none");
+    std::vector<histogram_match> matches;
+    if (!visit_one_of(histogram_entries{}, tensor.shape.type, [&]<typename T>() {
+            matches =
+                search_all<T>(checked_tensor<T>(tensor, layout, plane), grids, target, distance, count, layout, plane);
+        }))
+        throw invalid_argument("tensor: type is " + std::string(name_of(tensor.shape.type)) +
+                               ", integral histograms are 32u, 16u or 32f");
+    return matches;
+}
+
+}  // namespace boxsum

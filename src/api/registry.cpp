@@ -1,0 +1,125 @@
+#include "api/registry.hpp"
+
+#include "cpu/histogram/records.hpp"
+#include "cpu/records.hpp"
+#include "cuda/production/records.hpp"
+#include "cuda/zoo/records.hpp"
+#include "reference/records.hpp"
+
+#include <boxsum/device.hpp>
+#include <boxsum/error.hpp>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+
+namespace boxsum {
+namespace {
+
+constexpr std::array sat_records{
+    &simd_sat_record,
+    &reference_sat_record,
+    &sat_fast_record,
+    // src/cuda/zoo: by the time they take on large images
+    &sat_1r1w_skss_lb_record,
+    &sat_2r1w_record,
+    &sat_partial_column_row_record,
+    &sat_1r1w_skss_record,
+    &sat_1r1w_hybrid_record,
+    &sat_1r1w_record,
+    &sat_ha_han_record,
+    &sat_2r2w_optimal_record,
+    &sat_brlt_scanrow_record,
+    &sat_scanrow_brlt_record,
+    &sat_scanrow_column_record,
+    &sat_harris_transpose_record,
+    &sat_bilgic_record,
+    &sat_hensley_record,
+    &sat_2r2w_record,
+};
+
+constexpr std::array histogram_records{
+    &cpu_histogram_record,
+    &sequential_histogram_record,
+    &reference_histogram_record,
+};
+
+/// The entry of BOXSUM_ALGORITHM ("sat:fast,histogram:wf-tis") for an operation; empty when unset or not named.
+std::string algorithm_from_environment(operation what) {
+    const char* text = std::getenv("BOXSUM_ALGORITHM");
+    if (text == nullptr) return {};
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::string_view entry = rest.substr(0, rest.find(','));
+        rest.remove_prefix(entry.size() + (entry.size() < rest.size() ? 1 : 0));
+        const std::size_t colon = entry.find(':');
+        if (colon == std::string_view::npos || (entry.substr(0, colon) != name_of(operation::sat) &&
+                                                entry.substr(0, colon) != name_of(operation::histogram)))
+            throw invalid_argument("BOXSUM_ALGORITHM: entry '" + std::string(entry) +
+                                   "' is not operation:algorithm with operation sat or histogram");
+        if (entry.substr(0, colon) == name_of(what)) return std::string(entry.substr(colon + 1));
+    }
+    return {};
+}
+
+[[noreturn]] void refuse(std::string_view name, const problem& p, const support& s) {
+    throw unsupported("algorithm '" + std::string(name) + "' does not support this problem (" +
+                      (p.squares ? name_of(p.triple()) : name_of(p.types())) + ", " + std::string(name_of(p.layout)) +
+                      "): " + s.reason);
+}
+
+}  // namespace
+
+std::span<const algorithm_record* const> registry(operation what) {
+    if (what == operation::sat) return sat_records;
+    return histogram_records;
+}
+
+const algorithm_record* find_record(operation what, std::string_view name) noexcept {
+    for (const algorithm_record* record : registry(what))
+        if (record->info.name == name) return record;
+    return nullptr;
+}
+
+support check_support(const algorithm_record& record, const problem& p, const parameter_values& values) {
+    if (!record.info.built) return {false, "its kernels were not built into this library"};
+    if (record.info.where == backend::cuda && cuda::device_count() == 0) return {false, "there is no CUDA device"};
+    if (p.in_place && !record.info.in_place) return {false, "it does not work in place"};
+    return record.supports(p, values);
+}
+
+choice choose(const problem& p, backend where, std::string_view algorithm, std::string_view parameters) {
+    const std::string forced = algorithm == "auto" ? algorithm_from_environment(p.what) : std::string();
+    const std::string_view name = forced.empty() ? algorithm : std::string_view(forced);
+    if (name != "auto") {
+        const algorithm_record* record = find_record(p.what, name);
+        if (record == nullptr) {
+            std::string known;
+            for (const algorithm_record* r : registry(p.what))
+                known.append(known.empty() ? "" : ", ").append(r->info.name);
+            throw unsupported("algorithm: no " + std::string(name_of(p.what)) + " algorithm is named '" +
+                              std::string(name) + "'; there are " + known);
+        }
+        if (record->info.where != where)
+            throw unsupported("algorithm '" + std::string(name) + "' runs on " +
+                              std::string(name_of(record->info.where)) + ", but the call is for " +
+                              std::string(name_of(where)));
+        const parameter_values values = parse_parameters(*record, parameters);
+        if (const support s = check_support(*record, p, values); !s) refuse(name, p, s);
+        return {record, values};
+    }
+    if (!parameters.empty())
+        throw invalid_argument("parameters: '" + std::string(parameters) + "' given without naming an algorithm");
+    std::string reasons;
+    for (const algorithm_record* record : registry(p.what)) {
+        if (record->info.where != where) continue;
+        const support s = check_support(*record, p, {});
+        if (s) return {record, {}};
+        reasons.append(reasons.empty() ? "" : "; ").append(record->info.name).append(": ").append(s.reason);
+    }
+    throw unsupported("no " + std::string(name_of(p.what)) + " algorithm on " + std::string(name_of(where)) +
+                      " supports this problem (" + (p.squares ? name_of(p.triple()) : name_of(p.types())) + ", " +
+                      std::string(name_of(p.layout)) + ")" + (reasons.empty() ? "" : ": " + reasons));
+}
+
+}  // namespace boxsum

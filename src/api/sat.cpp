@@ -1,0 +1,35 @@
+#include "api/registry.hpp"
+#include "api/validate.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/sat.hpp>
+
+#include <string>
+
+namespace boxsum {
+namespace {
+
+void run(const const_any_view& image, const any_view& table, const std::optional<any_view>& squares,
+         const sat_options& options) {
+    if (options.threads < 0)
+        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    const problem p = make_problem(image, table, squares, options.layout);
+    const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
+    execution how;
+    how.parameters = chosen.parameters;
+    how.threads = options.threads;
+    how.store = options.store;
+    chosen.record->enqueue(p, {image.data, table.data, squares ? squares->data : nullptr}, how);
+}
+
+}  // namespace
+
+void sat(const const_any_view& image, const any_view& table, const sat_options& options) {
+    run(image, table, std::nullopt, options);
+}
+
+void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options) {
+    run(image, table, squares, options);
+}
+
+}  // namespace boxsum

@@ -1,0 +1,83 @@
+#include "api/validate.hpp"
+
+#include "core/view_checks.hpp"
+#include "core/visit_types.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/table.hpp>
+
+#include <string>
+
+namespace boxsum {
+namespace {
+
+std::string extents(const view_shape& s) {
+    return std::to_string(s.rows) + " x " + std::to_string(s.cols);
+}
+
+void require_same(std::string_view argument, std::string_view what, std::int64_t value, std::string_view other,
+                  std::int64_t expected) {
+    if (value != expected)
+        throw invalid_argument(std::string(argument) + ": " + std::string(what) + " is " + std::to_string(value) +
+                               ", but that of " + std::string(other) + " is " + std::to_string(expected));
+}
+
+void check_table_shape(std::string_view argument, const view_shape& image, const view_shape& table,
+                       table_layout layout) {
+    require_same(argument, "planes", table.planes, "image", image.planes);
+    require_same(argument, "channels", table.channels, "image", image.channels);
+    if (table.rows != table_rows(image.rows, layout) || table.cols != table_cols(image.cols, layout))
+        throw invalid_argument(std::string(argument) + ": extents are " + extents(table) + ", but the " +
+                               std::string(name_of(layout)) + " table of an image of " + extents(image) + " has " +
+                               std::to_string(table_rows(image.rows, layout)) + " x " +
+                               std::to_string(table_cols(image.cols, layout)));
+}
+
+}  // namespace
+
+bool same_place(const const_any_view& a, const const_any_view& b) {
+    return a.data == b.data && size_of(a.shape.type) == size_of(b.shape.type) &&
+           a.shape.row_stride == b.shape.row_stride &&
+           (a.shape.planes == 1 || a.shape.plane_stride == b.shape.plane_stride) && a.shape.rows == b.shape.rows &&
+           a.shape.cols == b.shape.cols;
+}
+
+problem make_problem(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
+                     table_layout layout) {
+    checked_span_bytes("image", image);
+    checked_span_bytes("table", table);
+    if (squares) checked_span_bytes("squares", *squares);
+
+    problem p;
+    p.image = image;
+    p.table = table;
+    p.squares = squares;
+    p.layout = layout;
+    if (squares ? !contains(all_squares_triples{}, p.triple()) : !contains(all_type_pairs{}, p.types()))
+        throw unsupported((squares ? "type triple " + name_of(p.triple()) : "type pair " + name_of(p.types())) +
+                          " is not in the closed list (image " + std::string(name_of(image.type)) + ", table " +
+                          std::string(name_of(table.type)) +
+                          (squares ? ", squares " + std::string(name_of(squares->type)) : "") + ")");
+    check_table_shape("table", image, table, layout);
+    if (squares) check_table_shape("squares", image, *squares, layout);
+    return p;
+}
+
+problem make_problem(const const_any_view& image, const any_view& table, const std::optional<any_view>& squares,
+                     table_layout layout) {
+    check_view("image", image);
+    check_view("table", table);
+    if (squares) check_view("squares", *squares);
+
+    problem p = make_problem(image.shape, table.shape,
+                             squares ? std::optional<view_shape>(squares->shape) : std::nullopt, layout);
+    p.in_place = layout == table_layout::inclusive && same_place(image, table);
+    if (!p.in_place && overlap(image, table))
+        throw invalid_argument(
+            "table: overlaps image (in place needs the same pointer, element size and strides, and layout inclusive)");
+    if (squares && overlap(image, *squares)) throw invalid_argument("squares: overlaps image");
+    if (squares && overlap(table, *squares)) throw invalid_argument("squares: overlaps table");
+    return p;
+}
+
+}  // namespace boxsum

@@ -1,0 +1,79 @@
+#include "api/registry.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "reference/conformance.hpp"
+#include "reference/histogram_conformance.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/verify.hpp>
+
+namespace boxsum {
+namespace {
+
+record_runner runner_for(const algorithm_record& record) {
+    if (!record.info.built)
+        throw unsupported("algorithm '" + std::string(record.info.name) +
+                          "': its kernels were not built into this library");
+    return record.info.where == backend::cuda ? cuda::device_runner() : run_on_host;
+}
+
+/// Counts and reports one case. `check` returns what was wrong, or nothing.
+template <typename Check>
+void verify_case(std::string description, const support& s, Check check, verification_summary& summary,
+                 const std::function<void(const verification&)>& report) {
+    verification v;
+    v.description = std::move(description);
+    if (!s) {
+        v.result = verification::outcome::skipped;
+        v.detail = s.reason;
+        ++summary.skipped;
+    } else if (const std::optional<std::string> wrong = check()) {
+        v.result = verification::outcome::failed;
+        v.detail = *wrong;
+        ++summary.failed;
+    } else {
+        ++summary.passed;
+    }
+    if (report) report(v);
+}
+
+verification_summary verify_histograms(const algorithm_record& record, effort e,
+                                       const std::function<void(const verification&)>& report) {
+    verification_summary summary;
+    for (const dtype input : {dtype::u8, dtype::u16, dtype::s32, dtype::f32})
+        for (const dtype tensor : {dtype::u32, dtype::u16, dtype::f32})
+            for (const histogram_case& c : histogram_cases(input, tensor, e))
+                verify_case(
+                    describe(c), check_support(record, problem_of(c), {}),
+                    [&] { return check_histogram_record(record, c); }, summary, report);
+    return summary;
+}
+
+void verify_types(const algorithm_record& record, const record_runner& run, effort e, dtype input, dtype table,
+                  std::optional<dtype> squares, verification_summary& summary,
+                  const std::function<void(const verification&)>& report) {
+    for (const conformance_case& c : conformance_cases(input, table, squares, e))
+        verify_case(
+            describe(c), check_support(record, problem_of(c), {}), [&] { return check_record(record, c, {}, run); },
+            summary, report);
+}
+
+}  // namespace
+
+verification_summary verify(const algorithm_info& algorithm, bool thorough,
+                            const std::function<void(const verification&)>& report) {
+    const algorithm_record* record = find_record(algorithm.what, algorithm.name);
+    if (record == nullptr || (record->info.what == operation::histogram && record->info.where == backend::cuda))
+        throw unsupported("algorithm '" + std::string(algorithm.name) + "' of operation " +
+                          std::string(name_of(algorithm.what)) + " cannot be verified");
+    const record_runner run = runner_for(*record);
+    const effort e = thorough ? effort::full : effort::quick;
+    if (record->info.what == operation::histogram) return verify_histograms(*record, e, report);
+    verification_summary summary;
+    for (const type_pair types : type_pairs())
+        verify_types(*record, run, e, types.input, types.table, {}, summary, report);
+    for (const squares_triple types : squares_triples())
+        verify_types(*record, run, e, types.input, types.table, types.squares, summary, report);
+    return summary;
+}
+
+}  // namespace boxsum

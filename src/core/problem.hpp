@@ -1,0 +1,50 @@
+#pragma once
+
+#include <boxsum/algorithms.hpp>
+#include <boxsum/binning.hpp>
+#include <boxsum/image_view.hpp>
+#include <boxsum/types.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace boxsum {
+
+/// What an integral histogram has beyond a table. Each bin has a table of "this pixel is in the bin", so
+/// `problem::table` describes the tables of bin 0 (planes x rows x cols); that of bin b lies `b * bin_stride` bytes
+/// behind.
+struct histogram_problem {
+    std::int64_t bins = 1;
+    std::int64_t bin_stride = 0;
+    bin_rule rule = bin_rule::uniform;
+    double lo = 0;  ///< `uniform`; `indices` is the uniform rule over [0, bins)
+    double hi = 0;
+    out_of_range outside = out_of_range::ignored;
+    std::optional<view_shape> weights;
+};
+
+/// A validated request, without its memory: everything that decides which kernels run and how. `image`, `table` and
+/// `squares` have the same planes and channels; table extents follow from the image's and the layout.
+struct problem {
+    operation what = operation::sat;
+    view_shape image;
+    view_shape table;
+    std::optional<view_shape> squares;
+    table_layout layout = table_layout::inclusive;
+    bool in_place = false;                       ///< the table is the image: same pointer, element size and strides
+    std::optional<histogram_problem> histogram;  ///< exactly where what == operation::histogram
+
+    type_pair types() const noexcept { return {image.type, table.type}; }
+    squares_triple triple() const noexcept { return {image.type, table.type, squares ? squares->type : table.type}; }
+};
+
+/// The memory of a problem; host or device, as the record's backend wants it.
+struct buffers {
+    const void* image = nullptr;
+    void* table = nullptr;
+    void* squares = nullptr;
+    const void* weights = nullptr;          ///< histograms with weights
+    const std::uint16_t* lookup = nullptr;  ///< histograms with the rule `lookup`: 256 or 65536 entries
+};
+
+}  // namespace boxsum

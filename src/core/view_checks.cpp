@@ -1,0 +1,97 @@
+#include "core/view_checks.hpp"
+
+#include "core/checked_size.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <limits>
+#include <string>
+
+namespace boxsum {
+namespace {
+
+std::string text(std::string_view argument, std::string_view what, std::int64_t value, std::string_view rule) {
+    return std::string(argument)
+        .append(": ")
+        .append(what)
+        .append(" is ")
+        .append(std::to_string(value))
+        .append(", ")
+        .append(rule);
+}
+
+void require(bool ok, std::string_view argument, std::string_view what, std::int64_t value, std::string_view rule) {
+    if (!ok) throw invalid_argument(text(argument, what, value, rule));
+}
+
+[[noreturn]] void too_large(std::string_view argument, const view_shape& s) {
+    throw invalid_argument(std::string(argument) + ": " + std::to_string(s.planes) + " x " + std::to_string(s.rows) +
+                           " x " + std::to_string(s.cols) + " x " + std::to_string(s.channels) +
+                           " elements do not fit a 64-bit address space");
+}
+
+std::int64_t row_bytes(const view_shape& s) {
+    return s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
+}
+
+}  // namespace
+
+std::int64_t checked_span_bytes(std::string_view argument, const view_shape& s) {
+    const auto element = static_cast<std::int64_t>(size_of(s.type));
+    require(s.rows >= 1, argument, "rows", s.rows, "must be at least 1");
+    require(s.cols >= 1, argument, "cols", s.cols, "must be at least 1");
+    require(s.planes >= 1, argument, "planes", s.planes, "must be at least 1");
+    require(s.channels >= 1 && s.channels <= 4, argument, "channels", s.channels, "must be 1 to 4");
+
+    const auto row_elements = checked_multiply(s.cols, s.channels);
+    const auto row = row_elements ? checked_multiply(*row_elements, element) : row_elements;
+    if (!row) too_large(argument, s);
+    require(s.row_stride % element == 0, argument, "row_stride", s.row_stride,
+            "must be a multiple of the element size, " + std::to_string(element));
+    // One row steps over nothing, but a negative stride is a mistake everywhere.
+    require(s.row_stride >= (s.rows > 1 ? *row : 0), argument, "row_stride", s.row_stride,
+            "smaller than a row of " + std::to_string(*row) + " bytes");
+
+    const auto above = checked_multiply(s.rows - 1, s.row_stride);
+    const auto plane = above ? checked_add(*above, *row) : above;
+    if (!plane) too_large(argument, s);
+    if (s.planes == 1) return *plane;
+
+    require(s.plane_stride % element == 0, argument, "plane_stride", s.plane_stride,
+            "must be a multiple of the element size, " + std::to_string(element));
+    require(s.plane_stride >= *plane, argument, "plane_stride", s.plane_stride,
+            "smaller than a plane of " + std::to_string(*plane) + " bytes");
+    const auto before = checked_multiply(s.planes - 1, s.plane_stride);
+    const auto all = before ? checked_add(*before, *plane) : before;
+    if (!all) too_large(argument, s);
+    return *all;
+}
+
+std::int64_t check_view(std::string_view argument, const const_any_view& view) {
+    const std::int64_t bytes = checked_span_bytes(argument, view.shape);
+    if (view.data == nullptr) throw invalid_argument(std::string(argument) + ": data is null");
+    const auto address = reinterpret_cast<std::uintptr_t>(view.data);
+    if (address % size_of(view.shape.type) != 0)
+        throw invalid_argument(std::string(argument) + ": data is not aligned to its element size of " +
+                               std::to_string(size_of(view.shape.type)) + " bytes");
+    if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(bytes))
+        too_large(argument, view.shape);
+    return bytes;
+}
+
+bool overlap(const const_any_view& a, const const_any_view& b) {
+    const auto first = reinterpret_cast<std::uintptr_t>(a.data), second = reinterpret_cast<std::uintptr_t>(b.data);
+    const auto first_bytes = static_cast<std::uintptr_t>(checked_span_bytes("view", a.shape));
+    const auto second_bytes = static_cast<std::uintptr_t>(checked_span_bytes("view", b.shape));
+    if (first + first_bytes <= second || second + second_bytes <= first) return false;
+    if (a.shape.planes != 1 || b.shape.planes != 1) return true;
+    if (a.shape.row_stride != b.shape.row_stride || a.shape.row_stride == 0) return true;
+    // Two column ranges of one buffer: compare where their rows lie within the common stride, on a circle.
+    const auto stride = static_cast<std::uintptr_t>(a.shape.row_stride);
+    const std::uintptr_t gap =
+        first <= second ? (second - first) % stride : (stride - (first - second) % stride) % stride;
+    return gap < static_cast<std::uintptr_t>(row_bytes(a.shape)) ||
+           gap + static_cast<std::uintptr_t>(row_bytes(b.shape)) > stride;
+}
+
+}  // namespace boxsum

@@ -1,0 +1,192 @@
+#include "reference/conformance.hpp"
+
+#include "api/validate.hpp"
+#include "reference/expectation.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/table.hpp>
+
+#include <array>
+
+namespace boxsum {
+namespace {
+
+constexpr std::byte poison{0xa5};
+constexpr std::size_t guard = 256;  // poisoned bytes before and after a block
+
+std::int64_t stride_of(std::int64_t row_bytes, std::int64_t gap, std::int64_t element) {
+    return gap < 0 ? (row_bytes + 63) / 64 * 64 : row_bytes + gap * element;
+}
+
+view_shape shape_of(const conformance_case& c, dtype type, bool is_table) {
+    view_shape s;
+    s.type = type;
+    s.planes = c.planes;
+    s.channels = c.channels;
+    s.rows = is_table ? table_rows(c.rows, c.layout) : c.rows;
+    s.cols = is_table ? table_cols(c.cols, c.layout) : c.cols;
+    const auto element = static_cast<std::int64_t>(size_of(type));
+    s.row_stride = stride_of(s.cols * s.channels * element, is_table ? c.table_gap : c.image_gap, element);
+    s.plane_stride = s.rows * s.row_stride + (s.planes > 1 ? element : 0);
+    return s;
+}
+
+std::size_t span_bytes(const view_shape& s) {
+    return static_cast<std::size_t>((s.planes - 1) * s.plane_stride + (s.rows - 1) * s.row_stride +
+                                    s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type)));
+}
+
+host_block make_block(const view_shape& s, std::int64_t offset_elements) {
+    host_block block;
+    block.offset = guard + static_cast<std::size_t>(offset_elements) * size_of(s.type);
+    block.bytes.assign(block.offset + span_bytes(s) + guard + 64, poison);
+    const auto address = reinterpret_cast<std::uintptr_t>(block.bytes.data());
+    block.first = block.offset + (64 - address % 64) % 64;
+    return block;
+}
+
+/// Bytes outside the elements must still be poison: those before the first row, between rows, and after the last.
+std::optional<std::string> check_gaps(std::string_view name, const host_block& block, const view_shape& s) {
+    const std::byte* const first = block.bytes.data() + block.first;
+    const std::byte* gap = block.bytes.data();
+    const auto row_bytes = s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
+    const auto untouched_until = [&](const std::byte* end) -> std::optional<std::string> {
+        for (; gap < end; ++gap)
+            if (*gap != poison)
+                return std::string(name) + ": byte " + std::to_string(gap - first) +
+                       " from its first element was written, but belongs to no element";
+        return {};
+    };
+    for (std::int64_t plane = 0; plane < s.planes; ++plane)
+        for (std::int64_t r = 0; r < s.rows; ++r) {
+            const std::byte* const row = first + plane * s.plane_stride + r * s.row_stride;
+            if (auto wrong = untouched_until(row)) return wrong;
+            gap = row + row_bytes;
+        }
+    return untouched_until(block.bytes.data() + block.bytes.size());
+}
+
+std::string extent_text(std::int64_t gap, std::int64_t offset) {
+    return (gap < 0 ? std::string("aligned rows") : "gap " + std::to_string(gap)) + " offset " + std::to_string(offset);
+}
+
+}  // namespace
+
+std::string describe(const conformance_case& c) {
+    const std::string types =
+        c.squares ? name_of(squares_triple{c.input, c.table, *c.squares}) : name_of(type_pair{c.input, c.table});
+    return types + " " + std::string(name_of(c.layout)) + " " + std::to_string(c.planes) + " x " +
+           std::to_string(c.rows) + " x " + std::to_string(c.cols) + " x " + std::to_string(c.channels) + ", image " +
+           extent_text(c.image_gap, c.image_offset) + ", table " + extent_text(c.table_gap, c.table_offset) +
+           (c.in_place ? ", in place" : "") + ", " + std::string(name_of(c.contents)) + " seed " +
+           std::to_string(c.seed);
+}
+
+problem problem_of(const conformance_case& c) {
+    problem p = make_problem(
+        shape_of(c, c.input, false), c.in_place ? [&] {
+            view_shape s = shape_of(c, c.input, false);
+            s.type = c.table;
+            return s;
+        }() : shape_of(c, c.table, true),
+        c.squares ? std::optional<view_shape>(shape_of(c, *c.squares, true)) : std::nullopt, c.layout);
+    p.in_place = c.in_place;
+    return p;
+}
+
+void run_on_host(const algorithm_record& record, const problem& p, host_memory& memory, const execution& how) {
+    record.enqueue(p,
+                   {memory.image.data(), p.in_place ? memory.image.data() : memory.table.data(),
+                    p.squares ? memory.squares.data() : nullptr},
+                   how);
+}
+
+std::optional<std::string> check_record(const algorithm_record& record, const conformance_case& c, const execution& how,
+                                        const record_runner& run) {
+    const problem p = problem_of(c);
+    host_memory memory;
+    memory.image = make_block(p.image, c.image_offset);
+    fill({memory.image.data(), p.image}, c.contents, c.seed);
+    if (!p.in_place) memory.table = make_block(p.table, c.table_offset);
+    if (p.squares) memory.squares = make_block(*p.squares, c.table_offset);
+
+    const expectation sums(p, memory.image.data(), false);
+    std::optional<expectation> squares;
+    if (p.squares) squares.emplace(p, memory.image.data(), true);
+    const std::vector<std::byte> image_before = memory.image.bytes;
+    run(record, p, memory, how);
+
+    const std::int64_t depth = record.addition_depth(p, how.parameters);
+    host_block& table = p.in_place ? memory.image : memory.table;
+    std::optional<std::string> wrong = sums.mismatch(table.data(), depth);
+    if (!wrong && p.squares) wrong = squares->mismatch(memory.squares.data(), depth);
+    if (!wrong && !p.in_place && memory.image.bytes != image_before) wrong = "image: was changed";
+    if (!wrong) wrong = check_gaps("table", table, p.table);
+    if (!wrong && p.squares) wrong = check_gaps("squares", memory.squares, *p.squares);
+    if (wrong) *wrong = std::string(record.info.name) + ", " + describe(c) + ": " + *wrong;
+    return wrong;
+}
+
+namespace {
+
+struct extents {
+    std::int64_t rows, cols;
+};
+
+constexpr std::array<extents, 22> full_shapes{{{1, 1},    {1, 2},    {2, 1},     {1, 257},   {1031, 1},  {3, 5},
+                                               {7, 33},   {31, 31},  {32, 32},   {33, 65},   {63, 127},  {64, 128},
+                                               {65, 129}, {127, 63}, {128, 256}, {129, 255}, {255, 129}, {257, 513},
+                                               {1, 4099}, {521, 17}, {17, 1021}, {300, 700}}};
+constexpr std::array<extents, 8> quick_shapes{
+    {{1, 1}, {1, 257}, {257, 1}, {33, 65}, {64, 128}, {129, 255}, {257, 513}, {300, 700}}};
+
+struct memory_layout {
+    std::int64_t image_gap, table_gap, image_offset, table_offset;
+};
+constexpr std::array<memory_layout, 6> memory_layouts{
+    {{-1, -1, 0, 0}, {0, 0, 0, 0}, {0, 0, 1, 1}, {3, 1, 0, 3}, {-1, 5, 2, 0}, {16, -1, 16, 16}}};
+
+struct multiplicity {
+    std::int64_t channels, planes;
+};
+constexpr std::array<multiplicity, 6> multiplicities{{{1, 1}, {3, 1}, {1, 3}, {4, 2}, {2, 1}, {1, 1}}};
+
+}  // namespace
+
+std::vector<conformance_case> conformance_cases(dtype input, dtype table, std::optional<dtype> squares, effort e) {
+    const std::span<const extents> shapes = e == effort::full ? std::span<const extents>(full_shapes) : quick_shapes;
+    const std::span<const pattern> patterns = patterns_for(input);
+    std::vector<conformance_case> cases;
+    std::size_t turn = 0;  // rotates the other axes, which have coprime lengths with one another or are small
+    for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded})
+        for (const extents& shape : shapes) {
+            const std::size_t runs = e == effort::full ? 3 : 2;
+            for (std::size_t i = 0; i < runs; ++i, ++turn) {
+                conformance_case c;
+                c.input = input;
+                c.table = table;
+                c.squares = squares;
+                c.layout = layout;
+                c.rows = shape.rows;
+                c.cols = shape.cols;
+                const memory_layout& m = memory_layouts[(turn + turn / 6) % memory_layouts.size()];
+                c.image_gap = m.image_gap;
+                c.table_gap = m.table_gap;
+                c.image_offset = m.image_offset;
+                c.table_offset = m.table_offset;
+                const multiplicity& k = multiplicities[(turn + turn / 7) % multiplicities.size()];
+                c.channels = k.channels;
+                c.planes = k.planes;
+                c.contents = patterns[(turn + turn / 5) % patterns.size()];
+                c.seed = turn + 1;
+                cases.push_back(c);
+                if (layout == table_layout::inclusive && i == 0 && !squares && size_of(input) == size_of(table)) {
+                    c.in_place = true;
+                    cases.push_back(c);
+                }
+            }
+        }
+    return cases;
+}
+
+}  // namespace boxsum

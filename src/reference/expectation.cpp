@@ -1,0 +1,158 @@
+#include "reference/expectation.hpp"
+
+#include "core/visit_types.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace boxsum {
+namespace {
+
+template <typename T>
+long double to_long_double(T value) {
+    if constexpr (std::is_same_v<T, float16>)
+        return to_float(value);
+    else
+        return static_cast<long double>(value);
+}
+
+template <typename T>
+image_view<const T> typed(const void* data, const view_shape& s) {
+    return {static_cast<const T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+}
+
+template <typename T>
+std::string text(T value) {
+    char buffer[64];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
+int float_class(long double x) {
+    return std::isnan(x) ? 0 : std::isinf(x) ? (x > 0 ? 1 : -1) : 2;
+}
+
+}  // namespace
+
+std::size_t expectation::index(std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) const {
+    return static_cast<std::size_t>(((plane * image_.rows + r) * image_.cols + c) * image_.channels + channel);
+}
+
+expectation::expectation(const problem& p, const void* image, bool square)
+    : table_(square ? *p.squares : p.table),
+      image_(p.image),
+      shift_(p.layout == table_layout::inclusive ? 0 : 1),
+      square_(square) {
+    const std::size_t size = index(p.image.planes - 1, p.image.rows - 1, p.image.cols - 1, p.image.channels - 1) + 1;
+    // T(r, c) = I(r, c) + T(r-1, c) + T(r, c-1) - T(r-1, c-1) would subtract; the row sum does not (no infinities of
+    // opposite sign that the definition lacks).
+    const auto scan = [&](auto& sums, auto pixel) {
+        using Wide = typename std::decay_t<decltype(sums)>::value_type;
+        sums.resize(size);
+        for (std::int64_t plane = 0; plane < image_.planes; ++plane)
+            for (std::int64_t channel = 0; channel < image_.channels; ++channel)
+                for (std::int64_t r = 0; r < image_.rows; ++r) {
+                    Wide row_sum{};
+                    for (std::int64_t c = 0; c < image_.cols; ++c) {
+                        row_sum += pixel(plane, r, c, channel);
+                        sums[index(plane, r, c, channel)] =
+                            row_sum + (r == 0 ? Wide{} : sums[index(plane, r - 1, c, channel)]);
+                    }
+                }
+    };
+    visit_dtype(image_.type, [&]<typename T>() {
+        const image_view<const T> view = typed<T>(image, image_);
+        if constexpr (std::is_integral_v<T>) {
+            scan(modular_, [&](std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) {
+                const auto x = static_cast<std::uint64_t>(view(r, c, channel, plane));
+                return square ? x * x : x;
+            });
+        }
+        if (!is_floating(table_.type)) return;
+        const auto wide = [&](std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) {
+            const long double x = to_long_double(view(r, c, channel, plane));
+            return square ? x * x : x;
+        };
+        scan(sums_, wide);
+        scan(magnitudes_, [&](auto... at) {
+            const long double x = std::fabs(wide(at...));
+            return std::isfinite(x) ? x : 0.0L;  // where it matters the sum is not finite anyway
+        });
+    });
+}
+
+template <typename T>
+std::optional<std::string> expectation::compare(const void* table, std::int64_t depth) const {
+    const image_view<const T> view = typed<T>(table, table_);
+    const long double unit = std::is_same_v<T, float> ? 0x1p-24L : 0x1p-53L;
+    // A square is one rounding more, and may fall below the smallest denormal.
+    const long double k = static_cast<long double>(depth + (square_ ? 1 : 0));
+    const long double gamma = k * unit / (1 - k * unit);
+    for (std::int64_t plane = 0; plane < table_.planes; ++plane)
+        for (std::int64_t r = 0; r < table_.rows; ++r)
+            for (std::int64_t c = 0; c < table_.cols; ++c)
+                for (std::int64_t channel = 0; channel < table_.channels; ++channel) {
+                    const T got = view(r, c, channel, plane);
+                    const bool border = r < shift_ || c < shift_;
+                    const std::size_t at = border ? 0 : index(plane, r - shift_, c - shift_, channel);
+                    bool ok = false;
+                    std::string expected;
+                    if constexpr (std::is_integral_v<T>) {
+                        const T want = border ? T{} : static_cast<T>(modular_[at]);
+                        ok = got == want;
+                        if (!ok) expected = text(want);
+                    } else {
+                        const long double want = border ? 0.0L : sums_[at];
+                        const long double underflow =
+                            square_ && !border ? static_cast<long double>(std::numeric_limits<T>::denorm_min()) *
+                                                     static_cast<long double>((r + 1) * (c + 1))
+                                               : 0.0L;
+                        const long double bound = border ? 0.0L : gamma * magnitudes_[at] + underflow;
+                        const auto value = static_cast<long double>(got);
+                        ok = float_class(want) == 2 ? std::fabs(value - want) <= bound
+                                                    : float_class(value) == float_class(want);
+                        if (!ok)
+                            expected = text(static_cast<double>(want)) + " within " + text(static_cast<double>(bound));
+                    }
+                    if (!ok)
+                        return std::string(square_ ? "squares" : "table") + " at plane " + std::to_string(plane) +
+                               ", row " + std::to_string(r) + ", col " + std::to_string(c) + ", channel " +
+                               std::to_string(channel) + ": " + text(got) + ", expected " + expected;
+                }
+    return {};
+}
+
+std::optional<std::string> expectation::mismatch(const void* table, std::int64_t depth) const {
+    std::optional<std::string> result;
+    visit_dtype(table_.type, [&]<typename T>() {
+        if constexpr (std::is_same_v<T, u32> || std::is_same_v<T, s32> || std::is_same_v<T, u64> ||
+                      std::is_same_v<T, s64> || std::is_floating_point_v<T>)
+            result = compare<T>(table, depth);
+        else
+            result = "type " + std::string(name_of(table_.type)) + " is no table type";
+    });
+    return result;
+}
+
+double expectation::rms_error(const void* table) const {
+    long double sum = 0;
+    std::int64_t count = 0;
+    visit_dtype(table_.type, [&]<typename T>() {
+        if constexpr (std::is_floating_point_v<T>) {
+            const image_view<const T> view = typed<T>(table, table_);
+            for (std::int64_t plane = 0; plane < table_.planes; ++plane)
+                for (std::int64_t r = shift_; r < table_.rows; ++r)
+                    for (std::int64_t c = shift_; c < table_.cols; ++c)
+                        for (std::int64_t channel = 0; channel < table_.channels; ++channel) {
+                            const long double want = sums_[index(plane, r - shift_, c - shift_, channel)];
+                            if (!std::isfinite(want)) continue;
+                            const long double e = static_cast<long double>(view(r, c, channel, plane)) - want;
+                            sum += e * e;
+                            ++count;
+                        }
+        }
+    });
+    return count == 0 ? 0.0 : static_cast<double>(std::sqrt(sum / static_cast<long double>(count)));
+}
+
+}  // namespace boxsum

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "core/problem.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+
+/// What a table must hold, in wide types, computed from the definition independently of every record, and the
+/// comparison of whole outputs with it. Integer tables must agree exactly, modulo 2^bits. Floating ones obey
+/// |T' - T| <= gamma_k * SAT(|x|) with gamma_k = k u / (1 - k u); sums that are not finite are compared by class.
+class expectation {
+  public:
+    /// `square`: the table of squares. The image is read now, so an in-place run may overwrite it later.
+    expectation(const problem& p, const void* image, bool square);
+
+    /// Compares all entries, borders included. `depth` is the record's k. The first wrong entry, or nothing.
+    std::optional<std::string> mismatch(const void* table, std::int64_t depth) const;
+
+    /// Root-mean-square error of a floating table over its finite entries; 0 for integers.
+    double rms_error(const void* table) const;
+
+  private:
+    template <typename T>
+    std::optional<std::string> compare(const void* table, std::int64_t depth) const;
+    std::size_t index(std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) const;
+
+    view_shape table_;
+    view_shape image_;
+    std::int64_t shift_ = 0;
+    bool square_ = false;
+    std::vector<std::uint64_t> modular_;   // integer image: inclusive sums modulo 2^64
+    std::vector<long double> sums_;        // otherwise: inclusive sums
+    std::vector<long double> magnitudes_;  // and inclusive sums of absolute values
+};
+
+}  // namespace boxsum
