@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// The interface between the driver (sat_cpu.cpp) and the kernels. A kernel set is one translation unit, compiled with
+/// the flags of one instruction set; it sees nothing of the library but this header, which holds no function, so that
+/// no inline function exists twice with different instructions (checked by tests/unit/cpu/kernel_objects_test.cmake).
+namespace boxsum::cpu {
+
+/// IEEE 754 binary16, bit-compatible with boxsum::float16.
+struct half_bits {
+    std::uint16_t bits;
+};
+
+/// What a kernel computes: input type, output type, and for the square_* ones the sums of squared pixels.
+/// Signed and unsigned tables of one width are the same kernel: integers are added modulo 2^bits.
+/// The narrow kernels scan rows in 32 bits and widen each entry once; they need row sums below 2^31. The *_wide ones
+/// scan in the table's type.
+enum class kernel_id : std::uint8_t {
+    u8_u32,
+    u8_f32,
+    u8_u64,
+    u8_f64,
+    u16_u32,
+    u16_u64,
+    u16_u64_wide,
+    s16_u32,
+    s16_u64,
+    s16_u64_wide,
+    u32_u32,
+    u32_u64,
+    s32_u64,
+    f32_f32,
+    f32_f64,
+    f64_f64,
+    f16_f32,
+    square_u8_u32,
+    square_u8_u64,
+    square_u8_u64_wide,
+    square_u8_f64,
+    square_u8_f64_wide,
+    square_u16_u64,
+    square_u16_f64,
+    square_f32_f32,
+    square_f32_f64,
+    square_f64_f64,
+    count,
+};
+inline constexpr std::size_t kernel_count = static_cast<std::size_t>(kernel_id::count);
+
+/// Rows that a kernel carries together: rows of a tile come in groups of this many, counted from the top.
+inline constexpr std::int64_t rows_per_pass = 4;
+
+/// Columns of a tile are a multiple of this, except in the last tile of a row: the order in which floats are added
+/// then depends on the column alone, not on how the image was cut into tiles.
+inline constexpr std::int64_t tile_columns_unit = 64;
+
+/// A rectangle of the table. All pointers are at its first element; elements are counted with channels, so a row of n
+/// pixels has n * channels elements.
+struct tile {
+    const void* image;          ///< first input element of the rectangle; `lead` elements before it do not exist
+    std::int64_t image_stride;  ///< bytes
+    void* table;                ///< first element to write
+    std::int64_t table_stride;  ///< bytes
+    const void* above;          ///< the table row above the rectangle; null for zeros
+    void* carry;                ///< rows x channels: row sums left of the rectangle, replaced by those up to its end
+    bool carry_in;              ///< false: the rectangle starts its rows, `carry` is only written
+    std::int64_t rows;          ///< 1 or more
+    std::int64_t elements;      ///< of a row of the rectangle, `lead` included; 1 or more
+    std::int64_t lead;          ///< zero elements that each row starts with (padded and exclusive layouts)
+    std::int64_t channels;      ///< 1 to 4
+    void* row_buffer;           ///< streaming kernels: `elements` table entries, 64-byte aligned, scratch
+};
+
+using tile_function = void (*)(const tile&);
+
+/// Bytes of one row sum in `tile::carry`, at most.
+inline constexpr std::size_t carry_bytes = 8;
+
+/// The kernels of one instruction set.
+struct kernel_set {
+    const char* name;
+    /// Rows must start on multiples of this for the streaming kernels.
+    std::size_t vector_bytes;
+
+    struct entry {
+        tile_function cached = nullptr;       ///< one channel
+        tile_function streaming = nullptr;    ///< one channel, non-temporal stores; null: there are none
+        tile_function interleaved = nullptr;  ///< two to four channels
+        tile_function interleaved_streaming = nullptr;
+        std::int64_t max_channels = 4;  ///< of the interleaved kernel; above that the scalar set serves
+    };
+    entry kernels[kernel_count];
+};
+
+extern const kernel_set scalar_kernels;
+#if defined(__x86_64__)
+extern const kernel_set avx2_kernels;
+extern const kernel_set avx512_kernels;
+extern const kernel_set avx512_vnni_kernels;
+#elif defined(__aarch64__)
+extern const kernel_set neon_kernels;
+#endif
+
+}  // namespace boxsum::cpu

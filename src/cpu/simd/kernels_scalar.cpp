@@ -1,0 +1,98 @@
+// The kernels in plain C++: every machine has them, and they serve what the vector sets leave out (row sums beyond
+// 2^31, more channels than lanes). Compiled with the library's own flags.
+
+#include "cpu/simd/kernels.hpp"
+
+#include <boxsum/types.hpp>
+
+#include <type_traits>
+
+namespace boxsum::cpu {
+namespace {
+
+template <typename Out, bool Square, typename In>
+Out pixel(In value) {
+    Out x;
+    if constexpr (std::is_same_v<In, half_bits>)
+        x = to_float(float16{value.bits});
+    else
+        x = static_cast<Out>(value);  // sign-extends
+    if constexpr (Square) x = static_cast<Out>(x * x);
+    return x;
+}
+
+template <typename In, typename Out, bool Square>
+void scan_tile(const tile& t) {
+    const auto bytes = [](const void* p, std::int64_t offset) { return static_cast<const std::byte*>(p) + offset; };
+    auto* const carry = static_cast<Out*>(t.carry);
+    for (std::int64_t r = 0; r < t.rows; ++r) {
+        const auto* const image = reinterpret_cast<const In*>(bytes(t.image, r * t.image_stride)) - t.lead;
+        auto* const table = reinterpret_cast<Out*>(static_cast<std::byte*>(t.table) + r * t.table_stride);
+        const auto* const above =
+            r == 0 ? static_cast<const Out*>(t.above)
+                   : reinterpret_cast<const Out*>(static_cast<const std::byte*>(t.table) + (r - 1) * t.table_stride);
+        Out sum[4] = {};
+        for (std::int64_t k = 0; k < t.channels && t.carry_in; ++k) sum[k] = carry[r * t.channels + k];
+        std::int64_t channel = 0;
+        for (std::int64_t i = 0; i < t.elements; ++i) {
+            if (i >= t.lead) sum[channel] = static_cast<Out>(sum[channel] + pixel<Out, Square>(image[i]));
+            table[i] = static_cast<Out>((above == nullptr ? Out{} : above[i]) + sum[channel]);
+            if (++channel == t.channels) channel = 0;
+        }
+        if (t.carry != nullptr)  // the next tile begins with element `elements`, of this channel
+            for (std::int64_t k = 0; k < t.channels; ++k) carry[r * t.channels + k] = sum[(channel + k) % t.channels];
+    }
+}
+
+template <typename In, typename Out, bool Square = false>
+constexpr kernel_set::entry scalar_entry() {
+    kernel_set::entry e;
+    e.cached = scan_tile<In, Out, Square>;
+    e.interleaved = scan_tile<In, Out, Square>;
+    return e;
+}
+
+constexpr kernel_set make_scalar_kernels() {
+    using u8 = std::uint8_t;
+    using u16 = std::uint16_t;
+    using s16 = std::int16_t;
+    using u32 = std::uint32_t;
+    using s32 = std::int32_t;
+    using u64 = std::uint64_t;
+    kernel_set set{"scalar", 1, {}};
+    const auto at = [&](kernel_id id) -> kernel_set::entry& { return set.kernels[static_cast<std::size_t>(id)]; };
+    at(kernel_id::u8_u32) = scalar_entry<u8, u32>();
+    at(kernel_id::u8_f32) = scalar_entry<u8, float>();
+    at(kernel_id::u8_u64) = scalar_entry<u8, u64>();
+    at(kernel_id::u8_f64) = scalar_entry<u8, double>();
+    at(kernel_id::u16_u32) = scalar_entry<u16, u32>();
+    at(kernel_id::u16_u64) = scalar_entry<u16, u64>();
+    at(kernel_id::u16_u64_wide) = scalar_entry<u16, u64>();
+    at(kernel_id::s16_u32) = scalar_entry<s16, u32>();
+    at(kernel_id::s16_u64) = scalar_entry<s16, u64>();
+    at(kernel_id::s16_u64_wide) = scalar_entry<s16, u64>();
+    at(kernel_id::u32_u32) = scalar_entry<u32, u32>();
+    at(kernel_id::u32_u64) = scalar_entry<u32, u64>();
+    at(kernel_id::s32_u64) = scalar_entry<s32, u64>();
+    at(kernel_id::f32_f32) = scalar_entry<float, float>();
+    at(kernel_id::f32_f64) = scalar_entry<float, double>();
+    at(kernel_id::f64_f64) = scalar_entry<double, double>();
+    at(kernel_id::f16_f32) = scalar_entry<half_bits, float>();
+    at(kernel_id::square_u8_u32) = scalar_entry<u8, u32, true>();
+    at(kernel_id::square_u8_u64) = scalar_entry<u8, u64, true>();
+    at(kernel_id::square_u8_u64_wide) = scalar_entry<u8, u64, true>();
+    at(kernel_id::square_u8_f64) = scalar_entry<u8, double, true>();
+    at(kernel_id::square_u8_f64_wide) = scalar_entry<u8, double, true>();
+    at(kernel_id::square_u16_u64) = scalar_entry<u16, u64, true>();
+    at(kernel_id::square_u16_f64) = scalar_entry<u16, double, true>();
+    at(kernel_id::square_f32_f32) = scalar_entry<float, float, true>();
+    at(kernel_id::square_f32_f64) = scalar_entry<float, double, true>();
+    at(kernel_id::square_f64_f64) = scalar_entry<double, double, true>();
+    return set;
+}
+
+}  // namespace
+
+constinit const kernel_set scalar_kernels = make_scalar_kernels();
+
+}  // namespace boxsum::cpu
