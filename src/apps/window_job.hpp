@@ -1,0 +1,46 @@
+#pragma once
+
+#include "apps/bands.hpp"
+#include "apps/row_kernels.hpp"
+#include "apps/window_axis.hpp"
+
+#include <boxsum/filters.hpp>
+
+#include <cstdint>
+
+namespace boxsum::apps {
+
+/// Windows of one size over an image, checked.
+struct window_job {
+    const_any_view image;
+    window_axis rows;
+    window_axis cols;
+    double border_value = 0;
+    std::int64_t largest_window = 1;
+    int threads = 1;
+    const row_kernels* kernels = nullptr;
+
+    /// Elements of a row.
+    std::int64_t n() const noexcept { return image.shape.cols * image.shape.channels; }
+};
+
+template <typename T>
+const T* row_of(const const_any_view& view, std::int64_t row, std::int64_t plane) {
+    return reinterpret_cast<const T*>(static_cast<const std::byte*>(view.data) + plane * view.shape.plane_stride +
+                                      row * view.shape.row_stride);
+}
+
+template <typename T>
+T* row_of(const any_view& view, std::int64_t row, std::int64_t plane) {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(view.data) + plane * view.shape.plane_stride +
+                                row * view.shape.row_stride);
+}
+
+/// Checks image, radius, border and threads, and settles the axes.
+window_job make_window_job(const const_any_view& image, window_radius radius, border_mode border, double border_value,
+                           int threads);
+
+/// Calls work(band, thread) over the image's rows on the job's threads.
+void for_each_band(const window_job& job, const std::function<void(const band&, int thread)>& work);
+
+}  // namespace boxsum::apps
