@@ -1,0 +1,34 @@
+#pragma once
+
+#include "cuda/device/phase_barrier.cuh"
+
+#include <cuda.h>
+
+#include <cstdint>
+
+/// Copies by the copy engine of a multiprocessor (compute capability 9.0 and later): one thread starts them, a barrier
+/// counts their bytes. Empty on older devices, where no plan asks for them.
+namespace boxsum::cuda {
+
+/// One arrival, and `bytes` more that the barrier's phase waits for.
+__device__ inline void arrive_expecting(phase_barrier& barrier, int bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier.address()), "r"(bytes)
+                 : "memory");
+#endif
+}
+
+/// A box of a tensor map, from element (col, row, plane); what lies outside the tensor becomes zero. `to_shared` is
+/// aligned to 128 bytes and `col` to 16 bytes: a copy from a column in between ends in an illegal instruction.
+__device__ inline void copy_box(void* to_shared, const CUtensorMap& map, int col, int row, int plane,
+                                phase_barrier& barrier, std::uint64_t policy) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
+        " [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared))),
+        "l"(&map), "r"(barrier.address()), "r"(col), "r"(row), "r"(plane), "l"(policy)
+        : "memory");
+#endif
+}
+
+}  // namespace boxsum::cuda

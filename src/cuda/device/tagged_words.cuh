@@ -1,0 +1,191 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+/// Words through which blocks of one launch hand values to each other: 64 bits, the upper half a tag that says of which
+/// call and lap the lower half is. A reader that finds the expected tag has the value, whatever lay there before, so
+/// nothing is cleared between calls.
+///
+/// Why relaxed accesses suffice: tag and value are one 64-bit access, which the memory model makes single-copy atomic
+/// for naturally aligned words (also word by word in a vector access). A reader sees the word of this call whole, or
+/// an older word with another tag; it never needs anything else that the writer wrote. Values of 64 bits travel as two
+/// words, each with its tag.
+namespace boxsum::cuda {
+
+using tagged_word = std::uint64_t;
+
+/// Words of a value.
+template <typename Sum>
+inline constexpr int words_of = static_cast<int>(sizeof(Sum) / sizeof(std::uint32_t));
+
+__device__ inline tagged_word tagged(std::uint32_t tag, std::uint32_t value) {
+    return std::uint64_t{tag} << 32 | value;
+}
+
+__device__ inline std::uint32_t tag_of(tagged_word w) {
+    return static_cast<std::uint32_t>(w >> 32);
+}
+
+/// Two neighbouring words, 16 bytes, so that the accesses of a warp are contiguous.
+struct word_pair {
+    tagged_word a, b;
+
+    __device__ bool has(std::uint32_t tag) const { return tag_of(a) == tag && tag_of(b) == tag; }
+};
+
+/// Words shall stay in the second-level cache until their readers came; the image and the table stream past them.
+/// Without the hint and a small ring of words their write-backs cost 5 to 9 % (docs/performance-gpu.md).
+__device__ inline std::uint64_t keep_in_l2() {
+    std::uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
+__device__ inline void publish(tagged_word* where, tagged_word w, std::uint64_t keep) {
+    asm volatile("st.relaxed.gpu.global.L2::cache_hint.u64 [%0], %1, %2;" ::"l"(where), "l"(w), "l"(keep) : "memory");
+}
+
+__device__ inline void publish(tagged_word* where, word_pair w, std::uint64_t keep) {
+    asm volatile("st.relaxed.gpu.global.L2::cache_hint.v2.u64 [%0], {%1, %2}, %3;" ::"l"(where), "l"(w.a), "l"(w.b),
+                 "l"(keep)
+                 : "memory");
+}
+
+__device__ inline tagged_word look(const tagged_word* where, std::uint64_t keep) {
+    tagged_word w;
+    asm volatile("ld.relaxed.gpu.global.L2::cache_hint.u64 %0, [%1], %2;" : "=l"(w) : "l"(where), "l"(keep) : "memory");
+    return w;
+}
+
+__device__ inline word_pair look_at_pair(const tagged_word* where, std::uint64_t keep) {
+    word_pair w;
+    asm volatile("ld.relaxed.gpu.global.L2::cache_hint.v2.u64 {%0, %1}, [%2], %3;"
+                 : "=l"(w.a), "=l"(w.b)
+                 : "l"(where), "l"(keep)
+                 : "memory");
+    return w;
+}
+
+/// The 16 bytes of 16 / sizeof(Sum) values as the payload of two word pairs, and those of 8 bytes as that of one. A
+/// warp publishes pair i of its lanes at [64 * i + 2 * lane], so that every access of 16 bytes a lane is contiguous.
+template <typename Sum, int Pairs>
+struct pairs_of {
+    static constexpr int values = Pairs * 8 / static_cast<int>(sizeof(Sum));
+
+    word_pair pair[Pairs];
+
+    __device__ static pairs_of of(const Sum (&x)[values], std::uint32_t tag) {
+        std::uint32_t bits[2 * Pairs];
+        memcpy(bits, x, sizeof bits);
+        pairs_of p;
+#pragma unroll
+        for (int i = 0; i < Pairs; ++i) p.pair[i] = {tagged(tag, bits[2 * i]), tagged(tag, bits[2 * i + 1])};
+        return p;
+    }
+
+    __device__ void publish_at(tagged_word* where, std::uint64_t keep) const {
+#pragma unroll
+        for (int i = 0; i < Pairs; ++i) publish(where + 64 * i, pair[i], keep);
+    }
+
+    __device__ void look_at(const tagged_word* where, std::uint64_t keep) {
+#pragma unroll
+        for (int i = 0; i < Pairs; ++i) pair[i] = look_at_pair(where + 64 * i, keep);
+    }
+
+    __device__ bool has(std::uint32_t tag) const {
+        bool all = true;
+#pragma unroll
+        for (int i = 0; i < Pairs; ++i) all = all && pair[i].has(tag);
+        return all;
+    }
+
+    __device__ void add_to(Sum (&sum)[values]) const {
+        std::uint32_t bits[2 * Pairs];
+#pragma unroll
+        for (int i = 0; i < Pairs; ++i) {
+            bits[2 * i] = static_cast<std::uint32_t>(pair[i].a);
+            bits[2 * i + 1] = static_cast<std::uint32_t>(pair[i].b);
+        }
+        Sum x[values];
+        memcpy(x, bits, sizeof bits);
+#pragma unroll
+        for (int i = 0; i < values; ++i) sum[i] += x[i];
+    }
+};
+
+/// One value in its own words.
+template <typename Sum>
+struct words_of_value {
+    tagged_word word[words_of<Sum>];
+
+    __device__ static words_of_value of(Sum x, std::uint32_t tag) {
+        std::uint32_t bits[words_of<Sum>];
+        memcpy(bits, &x, sizeof x);
+        words_of_value v;
+#pragma unroll
+        for (int i = 0; i < words_of<Sum>; ++i) v.word[i] = tagged(tag, bits[i]);
+        return v;
+    }
+
+    __device__ void publish_at(tagged_word* where, std::uint64_t keep) const {
+        if constexpr (words_of<Sum> == 1)
+            publish(where, word[0], keep);
+        else
+            publish(where, word_pair{word[0], word[1]}, keep);
+    }
+
+    __device__ void look_at(const tagged_word* where, std::uint64_t keep) {
+        if constexpr (words_of<Sum> == 1) {
+            word[0] = look(where, keep);
+        } else {
+            const word_pair pair = look_at_pair(where, keep);
+            word[0] = pair.a;
+            word[1] = pair.b;
+        }
+    }
+
+    __device__ bool has(std::uint32_t tag) const {
+        bool all = true;
+#pragma unroll
+        for (const tagged_word w : word) all = all && tag_of(w) == tag;
+        return all;
+    }
+
+    __device__ Sum value() const {
+        std::uint32_t bits[words_of<Sum>];
+#pragma unroll
+        for (int i = 0; i < words_of<Sum>; ++i) bits[i] = static_cast<std::uint32_t>(word[i]);
+        Sum x;
+        memcpy(&x, bits, sizeof x);
+        return x;
+    }
+};
+
+/// Adds to `sum` the values of `count` publishers whose words lie `stride` words apart, in this order whatever the
+/// timing; waits for each. `Batch` of them are looked at together.
+template <int Batch, typename Sum, int Pairs>
+__device__ inline void gather(const tagged_word* where, unsigned stride, int count, std::uint32_t tag,
+                              std::uint64_t keep, Sum (&sum)[pairs_of<Sum, Pairs>::values]) {
+    for (int first = 0; first < count; first += Batch, where += std::size_t{Batch} * stride) {
+        pairs_of<Sum, Pairs> found[Batch];
+        bool all;
+        do {
+            const tagged_word* from = where;
+            all = true;
+#pragma unroll
+            for (int i = 0; i < Batch; ++i) {
+                found[i].look_at(from, keep);  // past the last one: the last one again
+                if (first + i + 1 < count) from += stride;
+            }
+#pragma unroll
+            for (int i = 0; i < Batch; ++i) all = all && found[i].has(tag);
+        } while (!all);
+#pragma unroll
+        for (int i = 0; i < Batch; ++i)
+            if (first + i < count) found[i].add_to(sum);
+    }
+}
+
+}  // namespace boxsum::cuda

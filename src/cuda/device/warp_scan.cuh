@@ -1,0 +1,80 @@
+#pragma once
+
+/// Prefix sums of the 32 lanes of a warp, in registers. All lanes of the warp call, in one-dimensional blocks.
+namespace boxsum::cuda {
+
+inline constexpr int warp_size = 32;
+inline constexpr unsigned whole_warp = 0xffffffffu;
+
+__device__ inline int lane_id() {
+    return static_cast<int>(threadIdx.x) % warp_size;
+}
+__device__ inline int warp_id() {
+    return static_cast<int>(threadIdx.x) / warp_size;
+}
+
+/// The networks of Chen et al. 2018, figure 2. Both have 5 stages.
+enum class scan_network {
+    kogge_stone,     ///< algorithm 3: stage i adds the value i lanes to the left; 31 + 30 + 28 + 24 + 16 additions
+    ladner_fischer,  ///< algorithm 4: stage i adds the last value of the left half of 2i lanes; 5 x 16 additions
+};
+
+/// Calls f.template operator()<Network>(): 0 is Kogge-Stone, 1 Ladner-Fischer.
+template <typename F>
+void visit_scan_network(int choice, F&& f) {
+    if (choice == 0)
+        f.template operator()<scan_network::kogge_stone>();
+    else
+        f.template operator()<scan_network::ladner_fischer>();
+}
+
+/// Inclusive. Two slips of the printed algorithms are corrected: Kogge-Stone adds where lane >= i (printed: >), and
+/// both loops end before i = 32.
+template <scan_network Network = scan_network::kogge_stone, typename T>
+__device__ T warp_scan(T x) {
+    const int lane = lane_id();
+#pragma unroll
+    for (int i = 1; i < warp_size; i *= 2) {
+        if constexpr (Network == scan_network::kogge_stone) {
+            const T left = __shfl_up_sync(whole_warp, x, i);
+            if (lane >= i) x = left + x;
+        } else {
+            const T left = __shfl_sync(whole_warp, x, i - 1, 2 * i);
+            if ((lane & (2 * i - 1)) >= i) x = left + x;
+        }
+    }
+    return x;
+}
+
+/// The sum of all lanes, the same bits in every lane.
+template <typename T>
+__device__ T warp_sum(T x) {
+#pragma unroll
+    for (int i = 1; i < warp_size; i *= 2) x = x + __shfl_xor_sync(whole_warp, x, i);
+    return x;
+}
+
+template <typename T>
+__device__ T last_lane(T x) {
+    return __shfl_sync(whole_warp, x, warp_size - 1);
+}
+
+/// Sum of the lanes before this one, from that of the lanes up to this one: a shift, not a subtraction, which would
+/// round and would carry infinities to where they do not belong.
+template <typename T>
+__device__ T exclusive_of(T inclusive) {
+    const T left = __shfl_up_sync(whole_warp, inclusive, 1);
+    return lane_id() == 0 ? T{} : left;
+}
+
+/// Replaces the N neighbouring values that each lane holds of a row of 32 * N by the inclusive prefix sums of the row.
+template <typename T, int N>
+__device__ void warp_scan_row(T (&x)[N]) {
+#pragma unroll
+    for (int i = 1; i < N; ++i) x[i] += x[i - 1];
+    const T before = exclusive_of(warp_scan(x[N - 1]));
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] += before;
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "apps/window_axis.hpp"
+
+#include <boxsum/filters.hpp>
+#include <boxsum/stream.hpp>
+
+#include <cstdint>
+#include <optional>
+
+/// What the filters ask of the device: windows over padded tables.
+namespace boxsum::cuda {
+
+/// Windows around rows first_row .. end_row - 1 of one plane, from the table(s) of its rows table_row .. of which the
+/// windows' rows are part.
+struct window_task {
+    apps::window_axis rows, cols;
+    const_any_view image;    ///< the plane: the pixels that thresholds compare
+    const_any_view table;    ///< padded
+    const_any_view squares;  ///< padded; null data: not needed
+    std::int64_t first_row = 0, end_row = 0;
+    std::int64_t table_row = 0;  ///< row of the plane that the table's first pixel row is
+    double border_value = 0;     ///< with border_mode::constant, as the pixels enter the table
+    std::int64_t offset = 0;     ///< what was added to every pixel before it entered the table
+    bool wide = false;           ///< the numerator of a variance may exceed 64 bits
+};
+
+/// Results of one plane; those without data are not written.
+struct window_results {
+    any_view mean, variance, deviation;
+};
+
+/// Wolf's terms of one plane, by channel, as the kernels keep them: bits of doubles in an order that atomics
+/// understand.
+struct window_extremes {
+    unsigned long long largest_deviation[4];
+    unsigned long long smallest_pixel[4];
+};
+
+void enqueue_means(const window_task& task, const any_view& result, stream_ref stream);
+void enqueue_statistics(const window_task& task, const window_results& results, stream_ref stream);
+
+/// Adds the rows' pixels and deviations to *extremes (device memory, begun by enqueue_clear_extremes).
+void enqueue_clear_extremes(window_extremes* extremes, stream_ref stream);
+void enqueue_extremes(const window_task& task, window_extremes* extremes, stream_ref stream);
+
+/// `extremes` is read with Wolf's method only.
+void enqueue_threshold(const window_task& task, const any_view& result, threshold_method method, double k, double range,
+                       const window_extremes* extremes, stream_ref stream);
+
+/// 16s as 16u, 32768 higher: unsigned sums and squares then serve both.
+void enqueue_raise(const const_any_view& image, const any_view& raised, stream_ref stream);
+
+}  // namespace boxsum::cuda

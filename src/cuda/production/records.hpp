@@ -1,0 +1,10 @@
+#pragma once
+
+#include "core/algorithm_record.hpp"
+
+/// The tuned GPU kernels.
+namespace boxsum {
+
+extern constinit const algorithm_record sat_fast_record;
+
+}  // namespace boxsum

@@ -1,0 +1,143 @@
+// The record `fast`: the production summed area table. Kernels: sat_pipeline.cuh for large images, sat_one_wave.cuh for
+// what fits on the chip at once; every layout is written in the same pass.
+
+#include "core/algorithm_record.hpp"
+#include "cuda/production/records.hpp"
+#include "cuda/production/sat_fast_choice.hpp"
+#include "cuda/record.hpp"
+
+#ifdef __CUDACC__
+#include "core/visit_types.hpp"
+#include "cuda/device/workspace_slots.hpp"
+#include "cuda/production/sat_one_wave.cuh"
+#include "cuda/production/sat_pipeline.cuh"
+#include "cuda/runtime/cuda_try.hpp"
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace boxsum {
+#ifdef __CUDACC__
+namespace cuda {
+
+fast_limits limits_of_device() {
+    int device = 0, multiprocessors = 0, major = 0;
+    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
+    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    return {multiprocessors, major >= 9};
+}
+
+std::size_t fast_workspace_bytes(const sat_geometry& g, dtype sum, const fast_limits& limits) {
+    const int cols = tile_cols_of(sum);
+    const int words = static_cast<int>(size_of(sum)) / 4;
+    workspace_slots slots;
+    if (const int warp_rows = one_wave_rows(g, cols, limits.multiprocessors); warp_rows > 0) {
+        const int rows = 8 * warp_rows;
+        const std::int64_t tiles = g.planes * g.channels * ((g.rows + rows - 1) / rows) * ((g.cols + cols - 1) / cols);
+        (void)one_wave_words(slots, tiles, rows * words, cols * words, words);
+    } else {
+        // The alignment, which decides how tiles are loaded, does not matter here.
+        const pipeline_plan plan = make_pipeline_plan(g, 1, pipeline_tile<float>::rows, cols,
+                                                      pipeline_tiles_in_flight(limits.multiprocessors), false);
+        (void)pipeline_words(slots, plan, pipeline_tile<float>::rows * words, cols * words);
+    }
+    return slots.bytes();
+}
+
+}  // namespace cuda
+
+namespace {
+
+using namespace cuda;
+
+sat_geometry sums_of(const problem& p, const buffers& memory) {
+    return {p, memory.image, p.table, memory.table};
+}
+
+sat_geometry squares_of(const problem& p, const buffers& memory) {
+    return {p, memory.image, *p.squares, memory.squares};
+}
+
+support supported(const problem& p, const parameter_values&) {
+    if (p.squares ? !contains(cuda_squares_triples{}, p.triple()) : !contains(cuda_type_pairs{}, p.types()))
+        return {false, "types " + (p.squares ? name_of(p.triple()) : name_of(p.types())) +
+                           " were not compiled (BOXSUM_TYPES)"};
+    if (p.in_place && p.squares) return {false, "it computes no squares in place"};
+    const auto tiles = [&](const view_shape& table) {
+        return static_cast<double>(table.planes) * static_cast<double>(table.channels) *
+               std::ceil(static_cast<double>(table.rows) / 64) *
+               std::ceil(static_cast<double>(table.cols) / tile_cols_of(table.type));
+    };
+    if (std::max(tiles(p.table), p.squares ? tiles(*p.squares) : 0.0) > 1e9)
+        return {false, "more than 10^9 tiles of 64 rows"};
+    return {};
+}
+
+std::size_t workspace_bytes(const problem& p, const parameter_values&) {
+    const fast_limits limits = limits_of_device();
+    const auto bytes = [&](const sat_geometry& g, dtype sum) {
+        return g.empty() ? 0 : fast_workspace_bytes(g, sum, limits);
+    };
+    return std::max(bytes(sums_of(p, {}), p.table.type), p.squares ? bytes(squares_of(p, {}), p.squares->type) : 0);
+}
+
+void enqueue(const problem& p, const buffers& memory, const execution& how) {
+    const fast_limits limits = limits_of_device();
+    const auto one = [&](const sat_geometry& g, dtype sum, bool square) {
+        if (g.empty()) return;
+        visit_dtype(p.image.type, [&]<typename Input>() {
+            if constexpr (std::is_integral_v<Input> && sizeof(Input) == 4) {
+                if (size_of(sum) == 4) return enqueue_fast<u32>(g, sum, square, limits, how);
+                enqueue_fast<Input>(g, sum, square, limits, how);
+            } else if constexpr (sizeof(Input) < 8 || std::is_same_v<Input, f64>) {
+                enqueue_fast<Input>(g, sum, square, limits, how);
+            }
+        });
+    };
+    one(sums_of(p, memory), p.table.type, false);
+    if (p.squares) one(squares_of(p, memory), p.squares->type, true);
+}
+
+}  // namespace
+#endif  // __CUDACC__
+
+namespace {
+
+/// The longest chain leads from a pixel through the row sums of its tile (at most 34 additions), those of its group of
+/// tiles and of the groups to the left, the carries of a tile (15) and the groups of rows of tiles below (3 each).
+std::int64_t addition_depth(const problem& p, const parameter_values&) {
+    const std::int64_t tile_rows = (p.table.rows + 31) / 32;
+    const std::int64_t tile_cols = (p.table.cols + 63) / 64;
+    const auto roots = static_cast<std::int64_t>(std::ceil(2 * std::sqrt(static_cast<double>(tile_cols))));
+    return std::min(serial_addition_depth(p, {}), 96 + std::min<std::int64_t>(tile_cols, 16 + 2 * roots) +
+                                                      std::min<std::int64_t>(tile_rows, 16 + 3 * tile_rows / 16));
+}
+
+algorithm_cost cost(const problem& p, const parameter_values&) {
+    const double tables = p.squares ? 2 : 1;
+    return {tables, tables, p.squares ? 2 : 1, 0};
+}
+
+}  // namespace
+
+constinit const algorithm_record sat_fast_record{
+    .info = {.what = operation::sat,
+             .name = "fast",
+             .title = "single pass, tiles in a pipeline of warp roles; one wave where everything fits on the chip",
+             .paper = "boxsum",
+             .cost = "1 read, 1 write per element and table; 1 launch per table",
+             .where = backend::cuda,
+             .built = cuda_built,
+             .in_place = true},
+    .supports = BOXSUM_DEVICE_FUNCTION(supported),
+    .workspace_bytes = BOXSUM_DEVICE_FUNCTION(workspace_bytes),
+    .enqueue = BOXSUM_DEVICE_FUNCTION(enqueue),
+    .leaves = workspace_content::tagged,
+    .addition_depth = addition_depth,
+    .cost = cost,
+};
+
+}  // namespace boxsum

@@ -1,0 +1,9 @@
+#include "cuda/production/sat_fast_launch.cuh"
+
+namespace boxsum::cuda {
+
+template void enqueue_fast<u32>(const sat_geometry&, dtype, bool, const fast_limits&, const execution&);
+template void enqueue_fast<s32>(const sat_geometry&, dtype, bool, const fast_limits&, const execution&);
+template void enqueue_fast<f32>(const sat_geometry&, dtype, bool, const fast_limits&, const execution&);
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,104 @@
+#pragma once
+
+#include "core/visit_types.hpp"
+#include "cuda/production/sat_fast.hpp"
+#include "cuda/production/sat_fast_choice.hpp"
+#include "cuda/production/sat_one_wave.cuh"
+#include "cuda/production/sat_pipeline.cuh"
+#include "cuda/runtime/launch.cuh"
+
+#include <algorithm>
+
+/// The launches of the record `fast`; sat_fast_*.cu instantiate enqueue_fast().
+namespace boxsum::cuda {
+
+template <typename Pixel, typename Sum, bool Square>
+void enqueue_pipeline(const sat_geometry& g, const fast_limits& limits, const execution& how) {
+    using tile = pipeline_tile<Sum>;
+    const pipeline_plan plan = make_pipeline_plan(g, sizeof(Pixel), tile::rows, tile::cols,
+                                                  pipeline_tiles_in_flight(limits.multiprocessors), limits.copy_engine);
+    workspace_slots slots(how.workspace);
+    const pipeline_words words(slots, plan, tile::row_words, tile::col_words);
+
+    const auto kernel = sat_pipeline_kernel<Pixel, Sum, Square>;
+    constexpr int shared_bytes = tile::slots * pipeline_block<Pixel, Sum, Square>::slot_bytes;
+    BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+    int resident = 0;
+    BOXSUM_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile::threads, shared_bytes));
+    const auto blocks = static_cast<unsigned>(std::max(1, resident) * limits.multiprocessors);
+    launch(kernel, {.grid = std::min(blocks, plan.tiles), .block = tile::threads, .shared_bytes = shared_bytes},
+           how.stream, plan, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+}
+
+template <typename Pixel, typename Sum, bool Square, int WarpRows>
+void enqueue_one_wave(const sat_geometry& g, const execution& how) {
+    using tile = one_wave_tile<Sum, WarpRows>;
+    one_wave_plan plan{.g = g,
+                       .tile_rows = static_cast<unsigned>((g.rows + tile::rows - 1) / tile::rows),
+                       .tile_cols = static_cast<unsigned>((g.cols + tile::cols - 1) / tile::cols)};
+    plan.tiles = plan.tile_rows * plan.tile_cols;
+    const auto address = [](const void* p) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p)); };
+    plan.load_vectors = g.channels == 1 && g.origin == 0 &&
+                        common_alignment({address(g.image), g.image_row_stride, g.image_plane_stride}) >=
+                            tile::lane_cols * static_cast<int>(sizeof(Pixel));
+    plan.store_vectors =
+        g.channels == 1 && common_alignment({address(g.table), g.table_row_stride, g.table_plane_stride}) == 16;
+    const auto tiles = static_cast<unsigned>(g.planes * g.channels) * plan.tiles;
+    workspace_slots slots(how.workspace);
+    const one_wave_words words(slots, tiles, tile::row_words, tile::col_words, words_of<Sum>);
+    launch(sat_one_wave_kernel<Pixel, Sum, Square, WarpRows>, {.grid = tiles, .block = tile::threads}, how.stream, plan,
+           words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+}
+
+template <typename Pixel, typename Sum, bool Square>
+void enqueue_table(const sat_geometry& g, const fast_limits& limits, const execution& how) {
+    switch (one_wave_rows(g, pipeline_tile<Sum>::cols, limits.multiprocessors)) {
+        case 4:
+            return enqueue_one_wave<Pixel, Sum, Square, 4>(g, how);
+        case 8:
+            return enqueue_one_wave<Pixel, Sum, Square, 8>(g, how);
+        case 16:
+            return enqueue_one_wave<Pixel, Sum, Square, 16>(g, how);
+        default:
+            return enqueue_pipeline<Pixel, Sum, Square>(g, limits, how);
+    }
+}
+
+/// Pixels as wide as the sum become sums: then 32s32s and 32u32u are the same kernel.
+template <typename Input, typename Table>
+using pixel_of =
+    std::conditional_t<std::is_integral_v<Input> && sizeof(Input) == sizeof(Table), sum_type<Table>, Input>;
+
+template <typename Pixel, typename... Pairs, typename F>
+void visit_sums_of(type_list<Pairs...>, dtype sum, F&& f) {
+    const auto visit = [&]<typename Pair>() {
+        if constexpr (std::is_same_v<pixel_of<typename Pair::input, typename Pair::table>, Pixel>)
+            if (dtype_of<typename Pair::table> == sum)
+                return f.template operator()<sum_type<typename Pair::table>>(), true;
+        return false;
+    };
+    (void)(visit.template operator()<Pairs>() || ...);
+}
+
+template <typename Pixel, typename... Triples, typename F>
+void visit_squares_of(type_list<Triples...>, dtype squares, F&& f) {
+    const auto visit = [&]<typename Triple>() {
+        if constexpr (std::is_same_v<typename Triple::input, Pixel>)
+            if (dtype_of<typename Triple::squares> == squares)
+                return f.template operator()<sum_type<typename Triple::squares>>(), true;
+        return false;
+    };
+    (void)(visit.template operator()<Triples>() || ...);
+}
+
+template <typename Pixel>
+void enqueue_fast(const sat_geometry& g, dtype sum, bool square, const fast_limits& limits, const execution& how) {
+    if (square)
+        visit_squares_of<Pixel>(cuda_squares_triples{}, sum,
+                                [&]<typename Sum>() { enqueue_table<Pixel, Sum, true>(g, limits, how); });
+    else
+        visit_sums_of<Pixel>(cuda_type_pairs{}, sum,
+                             [&]<typename Sum>() { enqueue_table<Pixel, Sum, false>(g, limits, how); });
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,85 @@
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/device.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
+
+#include <boxsum/device_buffer.hpp>
+#include <boxsum/error.hpp>
+
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace boxsum {
+
+namespace {
+
+/// The library's own pool on a device. It keeps freed memory, up to a quarter of the device's, because giving gigabytes
+/// back at every wait and mapping them anew costs milliseconds; the device's default pool would, and its settings are
+/// the caller's.
+cudaMemPool_t pool_of(int device) {
+    static std::mutex mutex;
+    static std::map<int, cudaMemPool_t> pools;  // live as long as the process, like the host's shared pool
+    const std::lock_guard lock(mutex);
+    cudaMemPool_t& pool = pools[device];
+    if (pool != nullptr) return pool;
+    std::size_t available = 0, total = 0;
+    BOXSUM_CUDA_TRY(cudaMemGetInfo(&available, &total));
+    cudaMemPoolProps properties{};
+    properties.allocType = cudaMemAllocationTypePinned;
+    properties.location.type = cudaMemLocationTypeDevice;
+    properties.location.id = device;
+    BOXSUM_CUDA_TRY(cudaMemPoolCreate(&pool, &properties));
+    std::uint64_t kept = total / 4;
+    BOXSUM_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
+    return pool;
+}
+
+cudaError_t allocate(void** data, std::size_t bytes, cudaMemPool_t pool, stream_ref stream) {
+    const cudaError_t code = cudaMallocFromPoolAsync(data, bytes, pool, stream.get());
+    if (code != cudaErrorMemoryAllocation) return code;
+    // What was freed is reusable elsewhere only once the frees have run.
+    (void)cudaGetLastError();
+    (void)cudaStreamSynchronize(stream.get());
+    (void)cudaMemPoolTrimTo(pool, 0);
+    return cudaMallocFromPoolAsync(data, bytes, pool, stream.get());
+}
+
+}  // namespace
+
+device_buffer::device_buffer(std::size_t bytes, stream_ref stream) : stream_(stream) {
+    const int device = stream.get() == nullptr ? cuda::current_device() : cuda::stream_device(stream);
+    if (bytes == 0) return;
+    const cuda::device_scope scope(device);
+    const cudaError_t code = allocate(&data_, bytes, pool_of(device), stream);
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        std::size_t available = 0, total = 0;
+        BOXSUM_CUDA_TRY(cudaMemGetInfo(&available, &total));
+        throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes of device memory, " +
+                            std::to_string(available) + " of " + std::to_string(total) + " are free");
+    }
+    BOXSUM_CUDA_TRY(code);
+    size_ = bytes;
+}
+
+device_buffer::~device_buffer() {
+    if (data_ != nullptr) (void)cudaFreeAsync(data_, stream_.get());
+}
+
+pinned_buffer::pinned_buffer(std::size_t bytes) {
+    (void)cuda::current_device();
+    if (bytes == 0) return;
+    const cudaError_t code = cudaHostAlloc(&data_, bytes, cudaHostAllocPortable);
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes of page-locked host memory");
+    }
+    BOXSUM_CUDA_TRY(code);
+    size_ = bytes;
+}
+
+pinned_buffer::~pinned_buffer() {
+    if (data_ != nullptr) (void)cudaFreeHost(data_);
+}
+
+}  // namespace boxsum

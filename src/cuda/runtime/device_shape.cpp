@@ -1,0 +1,25 @@
+#include "core/checked_size.hpp"
+#include "core/view_checks.hpp"
+
+#include <boxsum/device_buffer.hpp>
+
+namespace boxsum::cuda {
+
+view_shape device_shape(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes) {
+    constexpr std::int64_t unit = 256;
+    view_shape shape{type, planes, rows, cols, channels, 0, 0};
+    const auto elements = checked_multiply(cols, channels);
+    const auto row = elements ? checked_multiply(*elements, static_cast<std::int64_t>(size_of(type))) : elements;
+    const auto padded = row ? checked_add(*row, unit - 1) : row;
+    // Strides that do not fit stay 0, and the check refuses them by their extents.
+    shape.row_stride = padded ? *padded / unit * unit : 0;
+    shape.plane_stride = checked_multiply(rows, shape.row_stride).value_or(0);
+    checked_span_bytes("image", shape);
+    return shape;
+}
+
+std::size_t span_bytes(const view_shape& shape) {
+    return static_cast<std::size_t>(checked_span_bytes("image", shape));
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "cuda/runtime/cuda_try.hpp"
+
+#include <boxsum/stream.hpp>
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace boxsum::cuda {
+
+/// How a kernel is launched, as a plain aggregate: `{.grid = tiles, .block = 256}`.
+struct launch_shape {
+    dim3 grid = 1;
+    dim3 block = 1;
+    std::size_t shared_bytes = 0;  ///< dynamic; above 48 KiB the kernel's limit is raised first
+    unsigned int cluster = 1;      ///< blocks of a cluster along x
+    /// Programmatic dependent launch: the kernel may start before its predecessor on the stream has ended, and waits
+    /// for its results with cudaGridDependencySynchronize().
+    bool overlaps_predecessor = false;
+};
+
+/// Launches and checks, so that no call site can forget to: throws cuda_error where the launch is refused (a grid or
+/// shared memory that the device does not allow, a kernel that was not compiled for it). Errors of the kernel itself
+/// surface at the next checked call after it ran.
+///
+///     launch(scan_rows<u8, u32>, {.grid = blocks, .block = 256}, how.stream, image, table, rows, cols);
+template <typename... Parameters, typename... Arguments>
+void launch(void (*kernel)(Parameters...), const launch_shape& shape, stream_ref stream, Arguments&&... arguments) {
+    if (shape.shared_bytes > std::size_t{48} * 1024)
+        BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             static_cast<int>(shape.shared_bytes)));
+    cudaLaunchAttribute attributes[2]{};
+    cudaLaunchConfig_t config{};
+    config.gridDim = shape.grid;
+    config.blockDim = shape.block;
+    config.dynamicSmemBytes = shape.shared_bytes;
+    config.stream = stream.get();
+    config.attrs = attributes;
+    if (shape.cluster > 1) {
+        cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+        attribute.id = cudaLaunchAttributeClusterDimension;
+        attribute.val.clusterDim.x = shape.cluster;
+        attribute.val.clusterDim.y = 1;
+        attribute.val.clusterDim.z = 1;
+    }
+    if (shape.overlaps_predecessor) {
+        cudaLaunchAttribute& attribute = attributes[config.numAttrs++];
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+    }
+    BOXSUM_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <boxsum/stream.hpp>
+
+#include <string_view>
+
+namespace boxsum::cuda {
+
+/// Throws invalid_argument, naming `argument` and where the memory is, unless it is device memory of `device` (or
+/// managed memory).
+void check_device_pointer(std::string_view argument, const void* data, int device);
+
+/// The device that a stream (not the legacy default one) belongs to.
+int stream_device(stream_ref stream);
+
+/// Throws invalid_argument unless the stream belongs to `device`; the legacy default stream belongs to every one.
+void check_stream(stream_ref stream, int device);
+
+}  // namespace boxsum::cuda
