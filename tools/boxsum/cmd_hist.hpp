@@ -1,0 +1,28 @@
+#pragma once
+
+#include "action.hpp"
+
+#include <string>
+#include <vector>
+
+namespace boxsum::cli {
+
+/// boxsum hist: histograms of boxes of an image, from its integral histogram.
+struct hist_options {
+    std::string input;
+    int bins = 32;
+    std::string range;  ///< "lo,hi"; empty: all values of an 8u or 16u image
+    bool clamp = false;
+    std::vector<std::string> boxes;  ///< "row,col,rows,cols"
+    std::string boxes_file;          ///< CSV, one box a line
+    std::string algorithm = "auto";
+    std::vector<std::string> parameters;  ///< "name=value"
+    int threads = 0;
+    bool json = false;
+    bool csv = false;
+};
+
+void setup_hist(CLI::App& app, action& chosen);
+exit_code run_hist(const hist_options& options);
+
+}  // namespace boxsum::cli

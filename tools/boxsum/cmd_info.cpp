@@ -1,0 +1,157 @@
+#include "cmd_info.hpp"
+
+#include "image_io/library_versions.hpp"
+#include "machine_info.hpp"
+#include "text_output.hpp"
+
+#include <boxsum/algorithms.hpp>
+#include <boxsum/cpu.hpp>
+#include <boxsum/device.hpp>
+#include <boxsum/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace boxsum::cli {
+namespace {
+
+constexpr const char* footer =
+    R"(Version, build, processor, caches, memory, algorithms and file libraries of this machine: what a bug report needs.
+
+Examples:
+  boxsum info
+  boxsum info --json)";
+
+std::string binary_size(std::size_t bytes) {
+    if (bytes >= std::size_t{10} << 30) return std::to_string(bytes >> 30) + " GiB";
+    return bytes >= 10 << 20 ? std::to_string(bytes >> 20) + " MiB" : std::to_string(bytes >> 10) + " KiB";
+}
+
+struct algorithm_counts {
+    int built = 0;
+    int all = 0;
+};
+
+algorithm_counts count(operation what, backend where) {
+    algorithm_counts n;
+    for (const algorithm_info* a : algorithms(what))
+        if (a->where == where) {
+            ++n.all;
+            n.built += a->built ? 1 : 0;
+        }
+    return n;
+}
+
+nlohmann::ordered_json report_of_cpu() {
+    const cpu_info& cpu = describe_cpu();
+    return {{"processor", processor_name()},
+            {"instruction_set", cpu.instruction_set},
+            {"instruction_sets", cpu.instruction_sets},
+            {"threads", cpu.threads},
+            {"l1_bytes", cpu.l1_bytes},
+            {"l2_bytes", cpu.l2_bytes},
+            {"l3_bytes", cpu.l3_bytes},
+            {"memory_bytes", memory_bytes()},
+            {"wake_up_us", cpu.wake_up_us},
+            {"streaming_from_bytes", cpu.streaming_from_bytes},
+            {"second_thread_from_bytes", cpu.second_thread_from_bytes}};
+}
+
+nlohmann::ordered_json report_of_devices() {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (int i = 0; i < cuda::device_count(); ++i) {
+        const cuda::device_info d = cuda::describe_device(i);
+        list.push_back({{"device", "cuda:" + std::to_string(i)},
+                        {"name", d.name},
+                        {"compute_capability", std::to_string(d.major) + "." + std::to_string(d.minor)},
+                        {"multiprocessors", d.multiprocessors},
+                        {"memory_bytes", d.memory_bytes},
+                        {"l2_bytes", d.l2_bytes},
+                        {"driver_version", d.driver_version},
+                        {"runtime_version", d.runtime_version}});
+    }
+    return list;
+}
+
+nlohmann::ordered_json full_report() {
+    nlohmann::ordered_json report{{"version", version()},
+                                  {"headers", BOXSUM_VERSION_STRING},
+                                  {"build", build_description()},
+                                  {"cpu", report_of_cpu()},
+                                  {"devices", report_of_devices()}};
+    report["algorithms"] = nlohmann::ordered_json::array();
+    for (const operation what : {operation::sat, operation::histogram})
+        for (const backend where : {backend::cpu, backend::cuda}) {
+            const algorithm_counts n = count(what, where);
+            report["algorithms"].push_back(
+                {{"operation", name_of(what)}, {"backend", name_of(where)}, {"built", n.built}, {"registered", n.all}});
+        }
+    report["libraries"] = nlohmann::ordered_json::object();
+    for (const library_version& library : library_versions()) report["libraries"][library.name] = library.version;
+    return report;
+}
+
+std::string joined(std::span<const std::string_view> words) {
+    std::string text;
+    for (const std::string_view word : words) text.append(text.empty() ? "" : " ").append(word);
+    return text;
+}
+
+std::string microseconds(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f us", value);
+    return text.data();
+}
+
+std::string text_report() {
+    const cpu_info& cpu = describe_cpu();
+    std::string text = std::string("boxsum        ") + version() + "\nbuild         " + build_description() +
+                       "\nprocessor     " + processor_name() + "\ninstructions  " + std::string(cpu.instruction_set) +
+                       " (can be forced: " + joined(cpu.instruction_sets) + ")\nthreads       " +
+                       std::to_string(cpu.threads) + ", waking them takes " + microseconds(cpu.wake_up_us) +
+                       ", two from " + binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " +
+                       binary_size(cpu.l1_bytes) + ", L2 " + binary_size(cpu.l2_bytes) + ", L3 " +
+                       binary_size(cpu.l3_bytes) + "; tables of more than " + binary_size(cpu.streaming_from_bytes) +
+                       " are written past them\nmemory        " +
+                       binary_size(static_cast<std::size_t>(memory_bytes())) + "\n";
+    if (cuda::device_count() == 0) text.append("devices       no CUDA device\n");
+    for (int i = 0; i < cuda::device_count(); ++i) {
+        const cuda::device_info d = cuda::describe_device(i);
+        text.append("device        cuda:").append(std::to_string(i)).append(" ").append(d.name).append(", ");
+        text.append(std::to_string(d.multiprocessors)).append(" multiprocessors, ");
+        text.append(binary_size(d.memory_bytes)).append(", L2 ").append(binary_size(d.l2_bytes)).append("\n");
+    }
+    text.append("algorithms   ");
+    for (const operation what : {operation::sat, operation::histogram})
+        for (const backend where : {backend::cpu, backend::cuda}) {
+            const algorithm_counts n = count(what, where);
+            text.append(" ").append(name_of(what)).append("/").append(name_of(where)).append(" ");
+            text.append(std::to_string(n.built)).append(" of ").append(std::to_string(n.all));
+        }
+    text.append("\nlibraries    ");
+    for (const library_version& library : library_versions())
+        text.append(" ").append(library.name).append(" ").append(library.version);
+    return text + "\n";
+}
+
+}  // namespace
+
+void setup_info(CLI::App& app, action& chosen) {
+    const auto options = std::make_shared<info_options>();
+    CLI::App* command = app.add_subcommand("info", "Describe this machine and this build");
+    command->add_flag("--json", options->json, "as JSON");
+    command->footer(footer);
+    command->callback([options, &chosen] { chosen = [options] { return run_info(*options); }; });
+}
+
+exit_code run_info(const info_options& options) {
+    return options.json ? print_json(full_report()) : print_output(text_report());
+}
+
+}  // namespace boxsum::cli

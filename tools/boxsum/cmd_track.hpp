@@ -1,0 +1,25 @@
+#pragma once
+
+#include "action.hpp"
+
+#include <string>
+
+namespace boxsum::cli {
+
+/// boxsum track: follows a region through a video by exhaustive histogram search.
+struct track_options {
+    std::string input;  ///< YUV4MPEG2 file, "-", or a pattern of numbered images: frames/%04d.png
+    std::string box;    ///< in the first frame
+    int bins = 32;
+    std::string distance = "bhattacharyya";
+    int reach = 16;        ///< how far the region may move between two frames, in pixels; 0: anywhere
+    double update = 0;     ///< share of the newest histogram in the target, 0 to 1
+    int first = 0;         ///< number of the first image of a pattern
+    std::string annotate;  ///< folder for frames with the region drawn in
+    int threads = 0;
+};
+
+void setup_track(CLI::App& app, action& chosen);
+exit_code run_track(const track_options& options);
+
+}  // namespace boxsum::cli

@@ -1,0 +1,135 @@
+#include "compute.hpp"
+
+#include "device.hpp"
+#include "errors.hpp"
+
+#include <boxsum/algorithms.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <chrono>
+
+namespace boxsum::cli {
+namespace {
+
+/// "name=value,name=value", after checking that the algorithm has such parameters with such values.
+std::string joined_parameters(const compute_options& options) {
+    if (options.parameters.empty()) return {};
+    if (options.algorithm == "auto") throw usage_error("--param: needs --algorithm, whose parameter it sets");
+    const algorithm_info* algorithm = find_algorithm(operation::sat, options.algorithm);
+    std::string joined;
+    for (const std::string& text : options.parameters) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || text.find(',') != std::string::npos)
+            throw usage_error("--param: '" + text + "' is not name=value");
+        if (algorithm != nullptr) {  // an unknown algorithm is reported by the library
+            const auto known = std::find_if(algorithm->parameters.begin(), algorithm->parameters.end(),
+                                            [&](const parameter& p) { return p.name == text.substr(0, equals); });
+            if (known == algorithm->parameters.end())
+                throw usage_error("--param: algorithm '" + options.algorithm + "' has no parameter '" +
+                                  text.substr(0, equals) + "' (see 'boxsum algorithms --params')");
+            if (std::find(known->values.begin(), known->values.end(), text.substr(equals + 1)) == known->values.end())
+                throw usage_error("--param: parameter '" + std::string(known->name) + "' cannot be '" +
+                                  text.substr(equals + 1) + "' (see 'boxsum algorithms --params')");
+        }
+        joined.append(joined.empty() ? "" : ",").append(text);
+    }
+    return joined;
+}
+
+writable_image allocate_table(const view_shape& image, dtype type, table_layout layout) {
+    constexpr std::int64_t line = 64;
+    view_shape s = packed_shape(type, table_rows(image.rows, layout), table_cols(image.cols, layout), image.channels);
+    s.row_stride = (s.row_stride + line - 1) / line * line;
+    if (__builtin_mul_overflow(s.rows, s.row_stride, &s.plane_stride))
+        throw input_error("the table of " + std::to_string(s.rows) + " x " + std::to_string(s.cols) +
+                          " overflows 64 bits");
+    return allocate_image(s);
+}
+
+template <typename From, typename To, typename Convert>
+image converted(const image& source, Convert convert) {
+    const view_shape& s = source.view.shape;
+    const writable_image wide = allocate_image(packed_shape(dtype_of<To>, s.rows, s.cols, s.channels));
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+        const auto* from =
+            reinterpret_cast<const From*>(static_cast<const std::byte*>(source.view.data) + r * s.row_stride);
+        auto* to = reinterpret_cast<To*>(wide.row(r));
+        for (std::int64_t i = 0; i < s.cols * s.channels; ++i) to[i] = convert(from[i]);
+    }
+    return wide;
+}
+
+}  // namespace
+
+void add_compute_options(CLI::App& command, compute_options& options) {
+    command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
+        ->capture_default_str()
+        ->check(CLI::Validator(check_device, ""));
+    command.add_option("--algorithm", options.algorithm, "a name of 'boxsum algorithms', or auto")
+        ->capture_default_str();
+    command.add_option("--param", options.parameters, "name=value, a parameter of the algorithm; may be repeated")
+        ->allow_extra_args(false);
+    command.add_option("--threads", options.threads, "CPU threads; 0 chooses by size")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 4096));
+    command.add_option("--store", options.store, "how the CPU writes the table: automatic, cached or streaming")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"automatic", "cached", "streaming"}));
+}
+
+dtype widest_table_type(dtype image) noexcept {
+    return is_floating(image) ? dtype::f64 : is_signed(image) ? dtype::s64 : dtype::u64;
+}
+
+std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept {
+    std::optional<dtype> best;
+    const auto rank = [](dtype t) { return t == dtype::u64 ? 3 : t == dtype::f64 ? 2 : 1; };
+    for (const squares_triple& t : squares_triples())
+        if (t.input == image && t.table == table && (!best || rank(t.squares) > rank(*best))) best = t.squares;
+    return best;
+}
+
+image widened(const image& source) {
+    const auto plain = [](auto x) { return static_cast<double>(x); };
+    switch (source.view.shape.type) {
+        case dtype::f16:
+            return converted<float16, float>(source, [](float16 x) { return to_float(x); });
+        case dtype::s16:
+            return converted<std::int16_t, double>(source, plain);
+        case dtype::s32:
+            return converted<std::int32_t, double>(source, plain);
+        case dtype::u32:
+            return converted<std::uint32_t, double>(source, plain);
+        default:
+            return source;
+    }
+}
+
+computed_tables compute_tables(const image& source, table_layout layout, dtype table, std::optional<dtype> squares,
+                               const compute_options& options) {
+    const bool widen = source.view.shape.type == dtype::f16 && (table != dtype::f32 || squares);
+    const image input = widen ? widened(source) : source;
+
+    computed_tables result;
+    result.sums = allocate_table(input.view.shape, table, layout);
+    if (squares) result.squares = allocate_table(input.view.shape, *squares, layout);
+
+    table_job job{input.view, result.sums.view, {}, {}};
+    if (squares) job.squares = result.squares->view;
+    job.options.layout = layout;
+    job.options.algorithm = options.algorithm;
+    job.options.parameters = joined_parameters(options);
+    job.options.threads = options.threads;
+    job.options.store = options.store == "cached"      ? store_policy::cached
+                        : options.store == "streaming" ? store_policy::streaming
+                                                       : store_policy::automatic;
+
+    const auto start = std::chrono::steady_clock::now();
+    result.device = compute_on(options.device, job);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+}
+
+}  // namespace boxsum::cli

@@ -1,0 +1,97 @@
+#include "device.hpp"
+
+#include <boxsum/algorithms.hpp>
+#include <boxsum/device.hpp>
+#include <boxsum/device_buffer.hpp>
+#include <boxsum/error.hpp>
+#include <boxsum/sat_plan.hpp>
+#include <boxsum/stream.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+namespace boxsum::cli {
+namespace {
+
+std::string run_on_cpu(const table_job& job) {
+    if (job.squares)
+        sat(job.image, job.table, *job.squares, job.options);
+    else
+        sat(job.image, job.table, job.options);
+    return "cpu";
+}
+
+/// Device memory of the shape of a host view.
+struct device_copy {
+    device_copy(const view_shape& host, stream_ref stream)
+        : shape(cuda::device_shape(host.type, host.rows, host.cols, host.channels, host.planes)),
+          memory(cuda::span_bytes(shape), stream) {}
+
+    any_view view() const { return {memory.data(), shape}; }
+
+    view_shape shape;
+    device_buffer memory;
+};
+
+std::string run_on_gpu(int device, const table_job& job) {
+    cuda::set_device(device);
+    const cuda::stream stream;
+    const device_copy image(job.image.shape, stream), table(job.table.shape, stream);
+    cuda::copy_async(job.image, image.view(), stream);
+    if (job.squares) {
+        const device_copy squares(job.squares->shape, stream);
+        cuda::sat(image.view(), table.view(), squares.view(), job.options, stream);
+        cuda::copy(squares.view(), *job.squares, stream);
+    } else {
+        cuda::sat(image.view(), table.view(), job.options, stream);
+    }
+    cuda::copy(table.view(), job.table, stream);
+    return "cuda:" + std::to_string(device);
+}
+
+bool some_gpu_algorithm_supports(const table_job& job) {
+    const std::optional<dtype> squares = job.squares ? std::optional<dtype>(job.squares->shape.type) : std::nullopt;
+    const auto list = algorithms(operation::sat);
+    return std::any_of(list.begin(), list.end(), [&](const algorithm_info* a) {
+        return a->where == backend::cuda && a->built &&
+               supports(*a, job.image.shape, job.table.shape.type, job.options.layout, squares);
+    });
+}
+
+/// Whether "auto" should try a GPU.
+bool prefers_gpu(const table_job& job) {
+    if (job.options.algorithm != "auto") {
+        const algorithm_info* a = find_algorithm(operation::sat, job.options.algorithm);
+        return a != nullptr && a->where == backend::cuda;
+    }
+    const char* device = std::getenv("BOXSUM_DEVICE");
+    if (device != nullptr && std::string_view(device) == "cpu") return false;
+    return cuda::device_count() > 0 && some_gpu_algorithm_supports(job);
+}
+
+}  // namespace
+
+std::string check_device(const std::string& text) {
+    if (text == "auto" || text == "cpu") return {};
+    try {
+        cuda::device_from_text(text);
+        return {};
+    } catch (const error&) {
+        return "'" + text + "' is none of auto, cpu, cuda, cuda:N";
+    }
+}
+
+std::string compute_on(const std::string& text, const table_job& job) {
+    if (text == "cpu") return run_on_cpu(job);
+    if (text != "auto") return run_on_gpu(cuda::device_from_text(text), job);
+    if (!prefers_gpu(job)) return run_on_cpu(job);
+    try {
+        return run_on_gpu(cuda::device_from_text("cuda"), job);
+    } catch (const out_of_memory&) {
+        if (job.options.algorithm != "auto") throw;
+        return run_on_cpu(job);
+    }
+}
+
+}  // namespace boxsum::cli

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <boxsum/sat.hpp>
+#include <boxsum/types.hpp>
+
+#include <optional>
+#include <string>
+
+namespace boxsum::cli {
+
+/// Empty for "auto", "cpu", "cuda" and "cuda:N", else what is wrong with it (CLI11's convention for validators).
+std::string check_device(const std::string& text);
+
+/// What a table is computed from and into, in host memory.
+struct table_job {
+    const_any_view image;
+    any_view table;
+    std::optional<any_view> squares;
+    sat_options options;
+};
+
+/// Computes a table on the device that `text` names; host memory is copied to a GPU and back. "auto" follows a named
+/// algorithm to its backend; else it takes a GPU when there is one that computes such tables and has the memory, else
+/// the CPU. BOXSUM_DEVICE steers "auto" and "cuda". Returns where it ran, "cpu" or "cuda:N".
+/// Throws `unsupported` (no such device, types, algorithm), out_of_memory, cuda_error.
+std::string compute_on(const std::string& text, const table_job& job);
+
+}  // namespace boxsum::cli

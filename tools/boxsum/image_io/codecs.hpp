@@ -1,0 +1,40 @@
+#pragma once
+
+#include "image_io/image.hpp"
+#include "image_io/output_file.hpp"
+
+/// One reader and one writer per file format. Readers take the whole file's bytes and throw input_error without the
+/// file's name (read_image() adds it); they check the header's claims against the number of bytes before allocating,
+/// and treat a truncated file as an error. Writers take packed or strided views, throw `unsupported` for element types
+/// that the format lacks and io_error when writing fails; they do not commit.
+namespace boxsum::cli {
+
+/// 8 and 16 bits; grey, grey + alpha, RGB, RGBA. Palettes and 1, 2 and 4 bits are expanded to 8 bits, a transparent
+/// colour to an alpha channel.
+image read_png(const encoded_bytes& file);
+void write_png(output_file& out, const const_any_view& pixels);
+
+/// 8 bits, grey or RGB.
+image read_jpeg(const encoded_bytes& file);
+void write_jpeg(output_file& out, const const_any_view& pixels, int quality);
+
+/// TIFF and BigTIFF: 8- to 64-bit integers, 16- to 64-bit floats, strips and tiles, contiguous and separate planes,
+/// both byte orders. The first page. 8-bit signed samples become 16s; palettes become RGB; "min is white" is inverted.
+image read_tiff(const encoded_bytes& file);
+/// Uncompressed strips; BigTIFF when the file may exceed 4 GiB.
+void write_tiff(output_file& out, const const_any_view& pixels);
+
+/// PGM and PPM, ASCII and binary, 8 and 16 bits. Values are kept as stored, whatever the maximal value is.
+image read_pnm(const encoded_bytes& file);
+void write_pnm(output_file& out, const const_any_view& pixels);
+
+/// PFM: 32f, grey or RGB. The magnitude of the scale is ignored, as elsewhere.
+image read_pfm(const encoded_bytes& file);
+void write_pfm(output_file& out, const const_any_view& pixels);
+
+/// NumPy's format, versions 1 to 3: rows x cols or rows x cols x channels in C order, either byte order. bool becomes
+/// 8u, int8 becomes 16s. Arrays of the machine's byte order are not copied: the view is of the file's own bytes.
+image read_npy(const encoded_bytes& file);
+void write_npy(output_file& out, const const_any_view& pixels);
+
+}  // namespace boxsum::cli

@@ -1,0 +1,78 @@
+#include "image_io/format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
+namespace boxsum::cli {
+namespace {
+
+struct named_format {
+    std::string_view name;
+    image_format format;
+};
+
+constexpr std::array<named_format, 11> names{{{"png", image_format::png},
+                                              {"jpeg", image_format::jpeg},
+                                              {"tiff", image_format::tiff},
+                                              {"pnm", image_format::pnm},
+                                              {"pfm", image_format::pfm},
+                                              {"npy", image_format::npy},
+                                              {"jpg", image_format::jpeg},
+                                              {"jpe", image_format::jpeg},
+                                              {"tif", image_format::tiff},
+                                              {"pgm", image_format::pnm},
+                                              {"ppm", image_format::pnm}}};
+
+struct signature {
+    std::string_view first_bytes;
+    image_format format;
+};
+
+using namespace std::string_view_literals;
+
+constexpr std::array<signature, 13> signatures{{{"\x89PNG\r\n\x1a\n"sv, image_format::png},
+                                                {"\xff\xd8\xff"sv, image_format::jpeg},
+                                                {"II*\0"sv, image_format::tiff},
+                                                {"MM\0*"sv, image_format::tiff},
+                                                {"II+\0"sv, image_format::tiff},
+                                                {"MM\0+"sv, image_format::tiff},
+                                                {"P2"sv, image_format::pnm},
+                                                {"P3"sv, image_format::pnm},
+                                                {"P5"sv, image_format::pnm},
+                                                {"P6"sv, image_format::pnm},
+                                                {"Pf"sv, image_format::pfm},
+                                                {"PF"sv, image_format::pfm},
+                                                {"\x93NUMPY"sv, image_format::npy}}};
+
+}  // namespace
+
+std::string_view name_of(image_format format) noexcept {
+    return names[static_cast<std::size_t>(format)].name;
+}
+
+std::optional<image_format> format_from_name(std::string_view name) noexcept {
+    for (const named_format& entry : names)
+        if (entry.name == name) return entry.format;
+    return {};
+}
+
+std::optional<image_format> format_from_path(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    if (dot == std::string_view::npos || path.find('/', dot) != std::string_view::npos) return {};
+    std::string ending(path.substr(dot + 1));
+    std::transform(ending.begin(), ending.end(), ending.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return format_from_name(ending);
+}
+
+std::optional<image_format> format_from_bytes(std::span<const std::byte> bytes) noexcept {
+    for (const signature& s : signatures)
+        if (bytes.size() >= s.first_bytes.size() &&
+            std::memcmp(bytes.data(), s.first_bytes.data(), s.first_bytes.size()) == 0)
+            return s.format;
+    return {};
+}
+
+}  // namespace boxsum::cli

@@ -1,0 +1,95 @@
+#include "image_io/image.hpp"
+
+#include "errors.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace boxsum::cli {
+namespace {
+
+std::string text_of(const view_shape& s) {
+    return std::to_string(s.rows) + " x " + std::to_string(s.cols) + " x " + std::to_string(s.channels) + " of " +
+           std::string(name_of(s.type));
+}
+
+/// Bytes that the kernel can still give out without swapping; 0 when it does not say.
+std::uint64_t available_memory() {
+    std::ifstream info("/proc/meminfo");
+    std::string key, unit;
+    std::uint64_t kilobytes = 0;
+    while (info >> key >> kilobytes) {
+        if (key == "MemAvailable:") return kilobytes * 1024;
+        std::getline(info, unit);
+    }
+    return 0;
+}
+
+template <typename Word>
+void swap_words(std::span<std::byte> elements) {
+    for (std::size_t i = 0; i + sizeof(Word) <= elements.size(); i += sizeof(Word)) {
+        Word word;
+        std::memcpy(&word, elements.data() + i, sizeof(Word));
+        if constexpr (sizeof(Word) == 2)
+            word = __builtin_bswap16(word);
+        else if constexpr (sizeof(Word) == 4)
+            word = __builtin_bswap32(word);
+        else
+            word = __builtin_bswap64(word);
+        std::memcpy(elements.data() + i, &word, sizeof(Word));
+    }
+}
+
+}  // namespace
+
+std::int64_t row_bytes(const view_shape& shape) {
+    return shape.cols * shape.channels * static_cast<std::int64_t>(size_of(shape.type));
+}
+
+view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels) {
+    view_shape s;
+    s.type = type;
+    s.rows = rows;
+    s.cols = cols;
+    s.channels = channels;
+    if (rows < 1 || cols < 1)
+        throw input_error("the image is empty (" + std::to_string(rows) + " rows x " + std::to_string(cols) + " cols)");
+    if (channels < 1 || channels > 4)
+        throw input_error("the image has " + std::to_string(channels) + " channels; 1 to 4 are read");
+    std::int64_t elements_per_row = 0;
+    if (__builtin_mul_overflow(cols, channels, &elements_per_row) ||
+        __builtin_mul_overflow(elements_per_row, static_cast<std::int64_t>(size_of(type)), &s.row_stride) ||
+        __builtin_mul_overflow(rows, s.row_stride, &s.plane_stride))
+        throw input_error("the extents " + text_of(s) + " overflow 64 bits");
+    return s;
+}
+
+writable_image allocate_image(const view_shape& packed) {
+    const auto bytes = static_cast<std::uint64_t>(packed.plane_stride);
+    // Linux promises more than it has and kills the process that believes it. Small blocks are not worth a look.
+    constexpr std::uint64_t worth_a_look = std::uint64_t{1} << 30;
+    if (bytes > worth_a_look)
+        if (const std::uint64_t available = available_memory(); available != 0 && bytes > available)
+            throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes for " + text_of(packed) + ": " +
+                                std::to_string(available) + " are available");
+    auto memory = std::make_shared<host_buffer>(memory_pool::shared().acquire(bytes));
+    return {{memory->data(), packed}, memory};
+}
+
+void check_plausible_size(const view_shape& shape, std::uint64_t pixel_bytes, std::uint64_t file_bytes, double ratio) {
+    constexpr double slack = 4096;  // headers, and formats whose smallest image is a few bytes
+    if (static_cast<double>(pixel_bytes) > static_cast<double>(file_bytes) * ratio + slack)
+        throw input_error("the header claims " + text_of(shape) + ", more than " + std::to_string(file_bytes) +
+                          " bytes can hold");
+}
+
+void swap_byte_order(std::span<std::byte> elements, std::size_t element_bytes) {
+    if (element_bytes == 2) swap_words<std::uint16_t>(elements);
+    if (element_bytes == 4) swap_words<std::uint32_t>(elements);
+    if (element_bytes == 8) swap_words<std::uint64_t>(elements);
+}
+
+}  // namespace boxsum::cli

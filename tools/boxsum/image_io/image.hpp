@@ -1,0 +1,56 @@
+#pragma once
+
+#include <boxsum/image_view.hpp>
+#include <boxsum/table.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace boxsum::cli {
+
+/// An image that can be read, and what keeps its bytes alive: a pooled block, or the mapped file itself. Copies share
+/// the bytes.
+struct image {
+    const_any_view view;
+    std::shared_ptr<const void> owner;
+    std::string note = {};  ///< what the reader left out and the user should know ("it has several pages; ...")
+};
+
+/// An image being filled: packed rows from the shared pool.
+struct writable_image {
+    any_view view;
+    std::shared_ptr<host_buffer> owner;
+
+    operator image() const { return {view, owner, {}}; }  // NOLINT: a filled image is an image
+
+    /// First byte of a row.
+    std::byte* row(std::int64_t r) const { return static_cast<std::byte*>(view.data) + r * view.shape.row_stride; }
+};
+
+/// Bytes of one packed row.
+std::int64_t row_bytes(const view_shape& shape);
+
+/// A packed shape. Throws input_error, naming the extents, unless rows and cols are at least 1, channels are 1 to 4 and
+/// the size in bytes fits 63 bits.
+view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels);
+
+/// Throws out_of_memory, naming the size, also when the machine would promise memory that it does not have.
+writable_image allocate_image(const view_shape& packed);
+
+/// Throws input_error when decoding `pixel_bytes` from a file of `file_bytes` would take a better compression than
+/// `ratio`, the best that the format allows: such a header lies, and nothing was allocated for it yet.
+void check_plausible_size(const view_shape& shape, std::uint64_t pixel_bytes, std::uint64_t file_bytes, double ratio);
+
+/// The file's bytes and what keeps them alive.
+struct encoded_bytes {
+    std::span<const std::byte> bytes;
+    std::shared_ptr<const void> owner;
+};
+
+/// Reverses the bytes of every element, for files of the other byte order.
+void swap_byte_order(std::span<std::byte> elements, std::size_t element_bytes);
+
+}  // namespace boxsum::cli

@@ -1,0 +1,110 @@
+#include "image_io/image_file.hpp"
+
+#include "errors.hpp"
+#include "image_io/codecs.hpp"
+#include "image_io/input_file.hpp"
+
+namespace boxsum::cli {
+namespace {
+
+constexpr int jpeg_quality = 95;
+
+image decode(const encoded_bytes& file) {
+    const std::optional<image_format> format = format_from_bytes(file.bytes);
+    if (!format) throw input_error("it is none of PNG, JPEG, TIFF, PGM, PPM, PFM, NPY");
+    switch (*format) {
+        case image_format::png:
+            return read_png(file);
+        case image_format::jpeg:
+            return read_jpeg(file);
+        case image_format::tiff:
+            return read_tiff(file);
+        case image_format::pnm:
+            return read_pnm(file);
+        case image_format::pfm:
+            return read_pfm(file);
+        case image_format::npy:
+            return read_npy(file);
+    }
+    throw input_error("unknown format");
+}
+
+/// What a format holds, for the check and for its message.
+struct capability {
+    bool holds;
+    std::string_view what;
+};
+
+capability capability_of(image_format format, const view_shape& s) {
+    const bool grey_or_rgb = s.channels == 1 || s.channels == 3;
+    const bool unsigned_8_16 = s.type == dtype::u8 || s.type == dtype::u16;
+    switch (format) {
+        case image_format::png:
+            return {unsigned_8_16, "8u and 16u with 1 to 4 channels"};
+        case image_format::jpeg:
+            return {s.type == dtype::u8 && grey_or_rgb && s.rows <= 65500 && s.cols <= 65500,
+                    "8u with 1 or 3 channels, at most 65500 x 65500"};
+        case image_format::pnm:
+            return {unsigned_8_16 && grey_or_rgb, "8u and 16u with 1 or 3 channels"};
+        case image_format::pfm:
+            return {s.type == dtype::f32 && grey_or_rgb, "32f with 1 or 3 channels"};
+        case image_format::tiff:
+            return {s.rows <= 0x7fffffff && s.cols <= 0x7fffffff, "at most 2147483647 rows and columns"};
+        case image_format::npy:
+            return {true, "everything"};
+    }
+    return {false, "nothing"};
+}
+
+}  // namespace
+
+image read_image(const std::string& path) {
+    const encoded_bytes file = open_input(path);
+    try {
+        image result = decode(file);
+        if (!result.note.empty()) print_note(std::string("'") + input_name(path) + "': " + result.note);
+        return result;
+    } catch (const input_error& e) {
+        throw input_error("cannot read '" + input_name(path) + "': " + e.what());
+    }
+}
+
+image_format output_format(const std::string& path, const std::string& chosen, std::string_view option) {
+    if (!chosen.empty()) {
+        if (const auto format = format_from_name(chosen)) return *format;
+        throw usage_error(std::string(option) + ": '" + chosen + "' is none of png, jpeg, tiff, pnm, pfm, npy");
+    }
+    if (const auto format = format_from_path(path)) return *format;
+    throw usage_error("cannot tell the format of '" + path +
+                      "' from its name: end it in .png, .jpg, .tif, .pgm, .ppm, .pfm or .npy, or give " +
+                      std::string(option));
+}
+
+void check_can_hold(const std::string& path, image_format format, const view_shape& pixels) {
+    const capability c = capability_of(format, pixels);
+    if (!c.holds)
+        throw unsupported("cannot write '" + output_name(path) + "': the format " + std::string(name_of(format)) +
+                          " holds " + std::string(c.what) + ", not " + std::to_string(pixels.rows) + " x " +
+                          std::to_string(pixels.cols) + " of " + std::string(name_of(pixels.type)) + " with " +
+                          std::to_string(pixels.channels) + (pixels.channels == 1 ? " channel" : " channels"));
+}
+
+void write_image(output_file& out, image_format format, const const_any_view& pixels) {
+    check_can_hold(out.path(), format, pixels.shape);
+    switch (format) {
+        case image_format::png:
+            return write_png(out, pixels);
+        case image_format::jpeg:
+            return write_jpeg(out, pixels, jpeg_quality);
+        case image_format::tiff:
+            return write_tiff(out, pixels);
+        case image_format::pnm:
+            return write_pnm(out, pixels);
+        case image_format::pfm:
+            return write_pfm(out, pixels);
+        case image_format::npy:
+            return write_npy(out, pixels);
+    }
+}
+
+}  // namespace boxsum::cli

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "image_io/format.hpp"
+#include "image_io/image.hpp"
+#include "image_io/output_file.hpp"
+
+#include <string>
+
+namespace boxsum::cli {
+
+/// Reads an image from a file, or from standard input for "-". The format is told by the contents.
+/// Prints a note on standard error where a reader left something out.
+/// Throws input_error naming the file, out_of_memory.
+image read_image(const std::string& path);
+
+/// The format in which an output will be written: `chosen` (a name, may be empty), or else the ending of the path.
+/// Throws usage_error when neither tells.
+image_format output_format(const std::string& path, const std::string& chosen, std::string_view option);
+
+/// Throws `unsupported`, naming the output, when the format cannot hold such pixels. To be asked before the work.
+void check_can_hold(const std::string& path, image_format format, const view_shape& pixels);
+
+/// Writes and leaves committing to the caller, so that several outputs can appear together.
+void write_image(output_file& out, image_format format, const const_any_view& pixels);
+
+}  // namespace boxsum::cli

@@ -1,0 +1,160 @@
+#include "errors.hpp"
+#include "image_io/codecs.hpp"
+#include "image_io/rows.hpp"
+
+#include <jerror.h>
+#include <jpeglib.h>  // needs <cstddef> and <cstdio> before it
+
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+// libjpeg reports errors by a callback that may not return: it jumps. As in png.cpp, functions that call setjmp keep
+// only plain data in their frames.
+
+namespace boxsum::cli {
+namespace {
+
+/// Samples that a byte of entropy-coded data can stand for: at least one bit per 8 x 8 block of the least subsampled
+/// component with Huffman coding, a small fraction of a bit with arithmetic coding.
+constexpr double best_huffman_ratio = 4096;
+constexpr double best_arithmetic_ratio = 65536;
+
+/// A progressive file may revisit its pixels in any number of scans, each a few bytes long.
+constexpr int most_scans = 500;
+
+struct jpeg_errors {
+    jpeg_error_mgr manager{};
+    std::jmp_buf jump{};
+    char message[JMSG_LENGTH_MAX] = "libjpeg failed";
+};
+
+[[noreturn]] void on_error(j_common_ptr info) {
+    auto& errors = *reinterpret_cast<jpeg_errors*>(info->err);  // manager is the first member
+    errors.manager.format_message(info, errors.message);
+    std::longjmp(errors.jump, 1);
+}
+
+/// libjpeg warns about damage and invents the missing pixels; here damage is an error.
+void on_message(j_common_ptr info, int level) {
+    if (level >= 0) return;  // a trace message
+    const int code = info->err->msg_code;
+    if (code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR) return;
+    on_error(info);
+}
+
+void on_output(j_common_ptr) {}
+
+jpeg_error_mgr* prepare(jpeg_errors& errors) {
+    jpeg_error_mgr* manager = jpeg_std_error(&errors.manager);
+    manager->error_exit = on_error;
+    manager->emit_message = on_message;
+    manager->output_message = on_output;
+    return manager;
+}
+
+struct jpeg_reader {
+    jpeg_errors errors;
+    jpeg_progress_mgr progress{};
+    jpeg_decompress_struct info{};
+
+    jpeg_reader() { info.err = prepare(errors); }
+    jpeg_reader(const jpeg_reader&) = delete;
+    jpeg_reader& operator=(const jpeg_reader&) = delete;
+    ~jpeg_reader() { jpeg_destroy_decompress(&info); }
+};
+
+void on_progress(j_common_ptr info) {
+    const auto* reader = reinterpret_cast<jpeg_decompress_struct*>(info);
+    if (reader->input_scan_number <= most_scans) return;
+    auto& errors = *reinterpret_cast<jpeg_errors*>(info->err);
+    std::snprintf(errors.message, sizeof(errors.message), "it has more than %d scans", most_scans);
+    std::longjmp(errors.jump, 1);
+}
+
+bool read_header(jpeg_reader& reader, std::span<const std::byte> bytes) {
+    if (setjmp(reader.errors.jump) != 0) return false;
+    jpeg_create_decompress(&reader.info);
+    reader.progress.progress_monitor = on_progress;
+    reader.info.progress = &reader.progress;
+    jpeg_mem_src(&reader.info, reinterpret_cast<const unsigned char*>(bytes.data()),
+                 static_cast<unsigned long>(bytes.size()));
+    jpeg_read_header(&reader.info, TRUE);
+    return true;
+}
+
+bool read_pixels(jpeg_reader& reader, const writable_image& pixels) {
+    if (setjmp(reader.errors.jump) != 0) return false;
+    reader.info.out_color_space = pixels.view.shape.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_start_decompress(&reader.info);
+    while (reader.info.output_scanline < reader.info.output_height) {
+        JSAMPROW row = reinterpret_cast<JSAMPROW>(pixels.row(reader.info.output_scanline));
+        jpeg_read_scanlines(&reader.info, &row, 1);
+    }
+    jpeg_finish_decompress(&reader.info);
+    return true;
+}
+
+struct jpeg_writer {
+    jpeg_errors errors;
+    jpeg_compress_struct info{};
+    unsigned char* bytes = nullptr;
+    unsigned long size = 0;
+
+    jpeg_writer() { info.err = prepare(errors); }
+    jpeg_writer(const jpeg_writer&) = delete;
+    jpeg_writer& operator=(const jpeg_writer&) = delete;
+    ~jpeg_writer() {
+        jpeg_destroy_compress(&info);
+        std::free(bytes);
+    }
+};
+
+bool compress(jpeg_writer& writer, const const_any_view& pixels, int quality) {
+    if (setjmp(writer.errors.jump) != 0) return false;
+    jpeg_create_compress(&writer.info);
+    jpeg_mem_dest(&writer.info, &writer.bytes, &writer.size);
+    writer.info.image_height = static_cast<JDIMENSION>(pixels.shape.rows);
+    writer.info.image_width = static_cast<JDIMENSION>(pixels.shape.cols);
+    writer.info.input_components = static_cast<int>(pixels.shape.channels);
+    writer.info.in_color_space = pixels.shape.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(&writer.info);
+    jpeg_set_quality(&writer.info, quality, TRUE);
+    jpeg_start_compress(&writer.info, TRUE);
+    while (writer.info.next_scanline < writer.info.image_height) {
+        JSAMPROW row =
+            reinterpret_cast<JSAMPROW>(const_cast<std::byte*>(row_of(pixels, writer.info.next_scanline).data()));
+        jpeg_write_scanlines(&writer.info, &row, 1);
+    }
+    jpeg_finish_compress(&writer.info);
+    return true;
+}
+
+}  // namespace
+
+image read_jpeg(const encoded_bytes& file) {
+    const auto reader = std::make_unique<jpeg_reader>();
+    if (!read_header(*reader, file.bytes)) throw input_error(reader->errors.message);
+    const jpeg_decompress_struct& info = reader->info;
+    if (info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK)
+        throw input_error("it is a CMYK JPEG; grey and RGB are read");
+    const view_shape shape =
+        packed_shape(dtype::u8, info.image_height, info.image_width, info.num_components == 1 ? 1 : 3);
+    check_plausible_size(shape, static_cast<std::uint64_t>(shape.plane_stride), file.bytes.size(),
+                         info.arith_code ? best_arithmetic_ratio : best_huffman_ratio);
+    const writable_image pixels = allocate_image(shape);
+    if (!read_pixels(*reader, pixels)) throw input_error(reader->errors.message);
+    return pixels;
+}
+
+void write_jpeg(output_file& out, const const_any_view& pixels, int quality) {
+    const auto writer = std::make_unique<jpeg_writer>();
+    if (!compress(*writer, pixels, quality))
+        throw io_error("cannot write '" + output_name(out.path()) + "': " + writer->errors.message);
+    out.write(std::as_bytes(std::span(writer->bytes, writer->size)));
+}
+
+}  // namespace boxsum::cli

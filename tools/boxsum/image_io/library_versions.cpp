@@ -1,0 +1,27 @@
+#include "image_io/library_versions.hpp"
+
+#include <jpeglib.h>  // needs <cstddef> and <cstdio> before it
+#include <png.h>
+#include <tiffio.h>
+
+#include <cstddef>
+#include <cstdio>
+
+#define BOXSUM_TEXT_OF(value) #value
+#define BOXSUM_EXPANDED_TEXT_OF(value) BOXSUM_TEXT_OF(value)
+
+namespace boxsum::cli {
+
+std::vector<library_version> library_versions() {
+    const std::string tiff = TIFFGetVersion();  // "LIBTIFF, Version 4.5.0\n" and a copyright
+    const std::string first_line = tiff.substr(0, tiff.find('\n'));
+    std::string jpeg = "API " + std::to_string(JPEG_LIB_VERSION);
+#if defined(LIBJPEG_TURBO_VERSION)
+    jpeg = "turbo " BOXSUM_EXPANDED_TEXT_OF(LIBJPEG_TURBO_VERSION);
+#endif
+    return {{"libpng", png_get_libpng_ver(nullptr)},
+            {"libjpeg", jpeg},
+            {"libtiff", first_line.substr(first_line.rfind(' ') + 1)}};
+}
+
+}  // namespace boxsum::cli

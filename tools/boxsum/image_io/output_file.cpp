@@ -1,0 +1,227 @@
+#include "image_io/output_file.hpp"
+
+#include "errors.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace boxsum::cli {
+namespace {
+
+constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
+
+/// Names of unfinished files, readable from a signal handler. A command writes at most two files.
+std::array<std::atomic<const char*>, 4> unfinished{};
+
+void remove_unfinished() noexcept {
+    for (auto& slot : unfinished)
+        if (const char* name = slot.load()) ::unlink(name);
+}
+
+void end_by_signal(int number) {
+    remove_unfinished();
+    ::signal(number, SIG_DFL);
+    ::raise(number);
+}
+
+void input_was_truncated(int) {
+    remove_unfinished();
+    constexpr char message[] = "boxsum: error: an input file was truncated while it was being read\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, message, sizeof(message) - 1);
+    ::_exit(static_cast<int>(exit_code::bad_input));
+}
+
+/// Holds signals back while a temporary file exists that the list does not know yet.
+class signals_blocked {
+  public:
+    signals_blocked() {
+        sigset_t all;
+        ::sigfillset(&all);
+        ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    signals_blocked(const signals_blocked&) = delete;
+    signals_blocked& operator=(const signals_blocked&) = delete;
+    ~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  private:
+    sigset_t before_;
+};
+
+int write_all(int fd, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t done = ::write(fd, bytes.data(), std::min(bytes.size(), std::size_t{1} << 30));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return errno;
+        bytes = bytes.subspan(static_cast<std::size_t>(done));
+    }
+    return 0;
+}
+
+std::string resolved(const std::string& path) {
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+    return real ? std::string(real.get()) : path;
+}
+
+unsigned default_mode() {
+    const mode_t mask = ::umask(0);
+    ::umask(mask);
+    return 0666u & ~static_cast<unsigned>(mask);
+}
+
+}  // namespace
+
+std::string output_name(const std::string& path) {
+    return path == "-" ? "standard output" : path;
+}
+
+output_file::output_file(std::string path) : path_(std::move(path)), destination_(path_) {
+    buffer_.reserve(buffer_bytes);
+    if (path_ == "-") {
+        fd_ = STDOUT_FILENO;
+        return;
+    }
+    if (path_.empty()) fail(ENOENT);
+    struct stat status {};
+    const bool exists = ::stat(path_.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
+    if (exists && !S_ISREG(status.st_mode)) {  // renaming would replace the device
+        fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+        if (fd_ < 0) fail(errno);
+        return;
+    }
+    if (exists) {
+        if (::access(path_.c_str(), W_OK) != 0) fail(errno);  // a read-only file stays what it is
+        destination_ = resolved(path_);
+    }
+    open_temporary(exists ? status.st_mode & 07777u : default_mode());
+}
+
+void output_file::open_temporary(unsigned mode) {
+    const std::size_t slash = destination_.rfind('/');
+    temporary_ = (slash == std::string::npos ? std::string() : destination_.substr(0, slash + 1)) + ".boxsum-XXXXXX";
+    const signals_blocked guard;
+    fd_ = ::mkstemp(temporary_.data());
+    if (fd_ < 0) {
+        const int code = errno;
+        temporary_.clear();
+        fail(code);
+    }
+    for (std::size_t i = 0; i < unfinished.size() && slot_ < 0; ++i) {
+        const char* none = nullptr;
+        if (unfinished[i].compare_exchange_strong(none, temporary_.c_str())) slot_ = static_cast<int>(i);
+    }
+    ::fchmod(fd_, mode);
+}
+
+output_file::~output_file() {
+    abandon();
+}
+
+void output_file::abandon() noexcept {
+    if (spool_ >= 0) ::close(spool_);
+    if (fd_ >= 0 && fd_ != STDOUT_FILENO) ::close(fd_);
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+    if (slot_ >= 0) unfinished[static_cast<std::size_t>(slot_)].store(nullptr);
+    spool_ = fd_ = slot_ = -1;
+    temporary_.clear();
+}
+
+void output_file::fail(int code) const {
+    throw io_error("cannot write '" + output_name(path_) + "': " + errno_text(code));
+}
+
+void output_file::write(std::span<const std::byte> bytes) {
+    if (buffer_.size() + bytes.size() > buffer_bytes) flush();
+    if (bytes.size() > buffer_bytes) {
+        if (const int code = write_all(spool_ >= 0 ? spool_ : fd_, bytes); code != 0) fail(code);
+    } else {
+        buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    }
+}
+
+void output_file::flush() {
+    if (const int code = write_all(spool_ >= 0 ? spool_ : fd_, buffer_); code != 0) fail(code);
+    buffer_.clear();
+}
+
+void output_file::make_seekable() {
+    flush();
+    if (!temporary_.empty() || spool_ >= 0) return;
+    spool_ = ::memfd_create("boxsum", MFD_CLOEXEC);
+    if (spool_ < 0) fail(errno);
+}
+
+void output_file::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+    const int fd = spool_ >= 0 ? spool_ : fd_;
+    while (!bytes.empty()) {
+        const ssize_t done = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) fail(errno);
+        offset += static_cast<std::uint64_t>(done);
+        bytes = bytes.subspan(static_cast<std::size_t>(done));
+    }
+}
+
+std::size_t output_file::read_at(std::uint64_t offset, std::span<std::byte> bytes) {
+    const ssize_t got = ::pread(spool_ >= 0 ? spool_ : fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got < 0) fail(errno);
+    return static_cast<std::size_t>(got);
+}
+
+std::uint64_t output_file::size() {
+    struct stat status {};
+    if (::fstat(spool_ >= 0 ? spool_ : fd_, &status) != 0) fail(errno);
+    return static_cast<std::uint64_t>(status.st_size);
+}
+
+void output_file::commit() {
+    flush();
+    if (spool_ >= 0) {
+        std::vector<std::byte> block(std::size_t{1} << 20);
+        std::uint64_t offset = 0;
+        while (const std::size_t got = read_at(offset, block)) {
+            if (const int code = write_all(fd_, {block.data(), got}); code != 0) fail(code);
+            offset += got;
+        }
+    }
+    if (fd_ != STDOUT_FILENO) {
+        const int closed = ::close(std::exchange(fd_, -1));  // network file systems report a full disk here
+        if (closed != 0) fail(errno);
+    }
+    if (!temporary_.empty()) {
+        if (::rename(temporary_.c_str(), destination_.c_str()) != 0) fail(errno);
+        const signals_blocked guard;
+        if (slot_ >= 0) unfinished[static_cast<std::size_t>(slot_)].store(nullptr);
+        slot_ = -1;
+        temporary_.clear();
+    }
+}
+
+void install_signal_handlers() {
+    struct sigaction action {};
+    ::sigfillset(&action.sa_mask);
+    action.sa_handler = end_by_signal;
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction before {};
+        ::sigaction(number, nullptr, &before);
+        if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);  // nohup stays nohup
+    }
+    action.sa_handler = input_was_truncated;
+    ::sigaction(SIGBUS, &action, nullptr);
+    ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);
+}
+
+}  // namespace boxsum::cli

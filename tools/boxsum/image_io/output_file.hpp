@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace boxsum::cli {
+
+/// How messages call an output: its path, or "standard output" for "-".
+std::string output_name(const std::string& path);
+
+/// A file that appears under its name only when it is complete. Bytes go to a temporary file in the same folder, and
+/// commit() renames it; without commit() the destructor removes it, and so do the handlers of
+/// install_signal_handlers() when the process is told to stop. Pipes, devices and "-" (standard output) have no name to
+/// protect and are written directly.
+/// Every member throws io_error naming the file (full disk, missing folder, closed pipe).
+class output_file {
+  public:
+    /// Opens at once, so that a missing folder is reported before the work, not after it.
+    explicit output_file(std::string path);
+    output_file(const output_file&) = delete;
+    output_file& operator=(const output_file&) = delete;
+    ~output_file();
+
+    /// Appends.
+    void write(std::span<const std::byte> bytes);
+
+    /// For writers that go back and patch: afterwards write_at(), read_at() and size() work, on pipes through memory.
+    void make_seekable();
+    void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+    std::size_t read_at(std::uint64_t offset, std::span<std::byte> bytes);
+    std::uint64_t size();
+
+    /// Everything written, closed and renamed.
+    void commit();
+
+    const std::string& path() const { return path_; }
+
+  private:
+    void open_temporary(unsigned mode);
+    void flush();
+    void abandon() noexcept;
+    [[noreturn]] void fail(int code) const;
+
+    std::string path_;         // as given
+    std::string destination_;  // what commit() replaces: the target of a symbolic link, not the link
+    std::string temporary_;    // empty when written directly
+    int fd_ = -1;
+    int spool_ = -1;  // anonymous memory, standing in for a pipe while a writer seeks
+    std::vector<std::byte> buffer_;
+    int slot_ = -1;  // in the list of files that a signal removes
+};
+
+/// SIGINT, SIGTERM and SIGHUP remove unfinished outputs and then end the process as they would have. SIGPIPE and
+/// SIGXFSZ are ignored: the failed write is reported instead. SIGBUS means that a mapped input was cut short meanwhile:
+/// one error line and exit code 3.
+void install_signal_handlers();
+
+}  // namespace boxsum::cli

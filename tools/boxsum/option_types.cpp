@@ -1,0 +1,79 @@
+#include "option_types.hpp"
+
+#include <boxsum/types.hpp>
+
+#include <charconv>
+#include <cmath>
+
+namespace boxsum::cli {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+std::optional<double> parse_number(std::string_view text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+    return value;
+}
+
+}  // namespace
+
+const CLI::Validator layout_name(
+    [](const std::string& text) {
+        return layout_from_name(text) ? std::string() : "'" + text + "' is none of padded, inclusive, exclusive";
+    },
+    "");
+
+const CLI::Validator dtype_name(
+    [](const std::string& text) {
+        return dtype_from_name(text) ? std::string()
+                                     : "'" + text + "' is none of 8u, 16u, 16s, 32u, 32s, 64u, 64s, 16f, 32f, 64f";
+    },
+    "");
+
+const CLI::Validator box_text(
+    [](const std::string& text) {
+        return parse_box(text) ? std::string() : "'" + text + "' is not row,col,rows,cols with four integers";
+    },
+    "");
+
+const CLI::Validator finite_number(
+    [](const std::string& text) {
+        const auto value = parse_number(text);
+        return value && std::isfinite(*value) ? std::string() : "'" + text + "' is not a finite number";
+    },
+    "");
+
+const CLI::Validator positive_number(
+    [](const std::string& text) {
+        const auto value = parse_number(text);
+        return value && std::isfinite(*value) && *value > 0 ? std::string() : "'" + text + "' is not a number above 0";
+    },
+    "");
+
+std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text) {
+    std::vector<std::int64_t> values;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        const std::string_view field = trimmed(text.substr(0, comma));
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+        if (field.empty() || error != std::errc() || end != field.data() + field.size()) return {};
+        values.push_back(value);
+        if (comma == std::string_view::npos) return values;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+std::optional<box> parse_box(std::string_view text) {
+    const auto v = parse_integers(text);
+    if (!v || v->size() != 4) return {};
+    return box{(*v)[0], (*v)[1], (*v)[2], (*v)[3]};
+}
+
+}  // namespace boxsum::cli

@@ -1,0 +1,43 @@
+#include "progress.hpp"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace boxsum::cli {
+
+progress::progress() {
+    if (::isatty(STDERR_FILENO) == 1) reporter_ = std::thread(&progress::report, this);
+}
+
+progress::~progress() {
+    if (!reporter_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        done_ = true;
+    }
+    changed_.notify_one();
+    reporter_.join();
+}
+
+void progress::phase(std::string what) {
+    const std::lock_guard lock(mutex_);
+    what_ = std::move(what);
+}
+
+void progress::report() {
+    using namespace std::chrono_literals;
+    const auto start = std::chrono::steady_clock::now();
+    bool shown = false;
+    std::unique_lock lock(mutex_);
+    for (auto wait = 1000ms; !changed_.wait_for(lock, wait, [this] { return done_; }); wait = 200ms) {
+        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        std::fprintf(stderr, "\r\033[K%s (%.1f s)", what_.c_str(), seconds);
+        std::fflush(stderr);
+        shown = true;
+    }
+    if (shown) std::fputs("\r\033[K", stderr);
+}
+
+}  // namespace boxsum::cli

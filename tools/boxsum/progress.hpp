@@ -1,0 +1,32 @@
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace boxsum::cli {
+
+/// Says on standard error what the program is doing and for how long, once that takes more than a second, when standard
+/// error is a terminal. Cleans its line up behind itself.
+class progress {
+  public:
+    progress();
+    progress(const progress&) = delete;
+    progress& operator=(const progress&) = delete;
+    ~progress();
+
+    /// "reading photo.png"
+    void phase(std::string what);
+
+  private:
+    void report();
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::string what_;
+    bool done_ = false;
+    std::thread reporter_;
+};
+
+}  // namespace boxsum::cli

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "errors.hpp"
+
+#include <boxsum/image_view.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace boxsum::cli {
+
+/// How a command that writes files reports what it did.
+struct summary_options {
+    bool json = false;
+    bool quiet = false;
+};
+
+/// --json, -q
+void add_summary_options(CLI::App& command, summary_options& options);
+
+/// What was read, written and how long the computation took.
+struct summary {
+    struct output {
+        std::string role;  ///< "table", "squares", "result"
+        std::string path;
+        view_shape shape;
+    };
+
+    std::string input;
+    view_shape input_shape;
+    std::vector<output> outputs;
+    double seconds = 0;
+    std::vector<std::pair<std::string, std::string>> details;  ///< "layout": "padded"
+};
+
+/// Throws usage_error when two outputs have one name, or when `--json` and an output both want standard output. Empty
+/// names are outputs that were not asked for.
+void check_outputs(const std::vector<std::string>& paths, const summary_options& options);
+
+/// One line, or JSON; nothing when quiet or when an output took standard output. Throughput counts every pixel read and
+/// written once.
+exit_code print_summary(const summary& what, const summary_options& options);
+
+}  // namespace boxsum::cli

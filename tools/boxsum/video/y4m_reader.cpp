@@ -1,0 +1,107 @@
+#include "video/y4m_reader.hpp"
+
+#include "errors.hpp"
+#include "image_io/input_file.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <sstream>
+#include <string_view>
+
+namespace boxsum::cli {
+namespace {
+
+constexpr std::size_t longest_line = 4096;
+constexpr std::int64_t largest_extent = 1 << 20;
+
+std::int64_t extent(const std::string& name, std::string_view word) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data() + 1, word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size() || value < 1 || value > largest_extent)
+        throw input_error("'" + name + "': the stream's header says '" + std::string(word) + "', which is no extent");
+    return value;
+}
+
+/// Bytes of both chroma planes for the `C` word of a header.
+std::size_t chroma_size(const std::string& name, std::string_view word, std::int64_t rows, std::int64_t cols) {
+    const auto size = [](std::int64_t r, std::int64_t c) { return static_cast<std::size_t>(2 * r * c); };
+    const std::string_view format = word.substr(1);
+    if (format == "420" || format == "420jpeg" || format == "420mpeg2" || format == "420paldv")
+        return size((rows + 1) / 2, (cols + 1) / 2);
+    if (format == "422") return size(rows, (cols + 1) / 2);
+    if (format == "411") return size(rows, (cols + 3) / 4);
+    if (format == "444") return size(rows, cols);
+    if (format == "mono") return 0;
+    throw input_error("'" + name + "': samples of format '" + std::string(format) +
+                      "' are not read; 8-bit 420, 422, 411, 444 and mono are");
+}
+
+}  // namespace
+
+y4m_reader::y4m_reader(const std::string& path) : name_(input_name(path)) {
+    file_ = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
+    if (file_ == nullptr) throw input_error("cannot open '" + path + "': " + errno_text(errno));
+    try {
+        parse_header(read_line("the stream's header"));
+    } catch (...) {
+        if (file_ != stdin) std::fclose(file_);
+        throw;
+    }
+}
+
+y4m_reader::~y4m_reader() {
+    if (file_ != stdin) std::fclose(file_);
+}
+
+std::size_t y4m_reader::read_some(void* data, std::size_t bytes) {
+    const std::size_t got = std::fread(data, 1, bytes, file_);
+    if (std::ferror(file_) != 0) throw input_error("cannot read '" + name_ + "': " + errno_text(errno));
+    return got;
+}
+
+/// Up to a line feed, which is not kept; an empty string at the end of the stream.
+std::string y4m_reader::read_line(const std::string& what) {
+    std::string line;
+    for (char c = 0; read_some(&c, 1) == 1; line.push_back(c)) {
+        if (c == '\n') return line;
+        if (line.size() == longest_line) throw input_error("'" + name_ + "': " + what + " is no line of YUV4MPEG2");
+    }
+    if (!line.empty()) throw input_error("'" + name_ + "': the stream ends within " + what);
+    return line;
+}
+
+void y4m_reader::parse_header(const std::string& header) {
+    std::istringstream words(header);
+    std::string word;
+    if (!(words >> word) || word != "YUV4MPEG2") throw input_error("'" + name_ + "' is no YUV4MPEG2 stream");
+    std::string chroma = "C420";
+    while (words >> word) {
+        if (word[0] == 'H') rows_ = extent(name_, word);
+        if (word[0] == 'W') cols_ = extent(name_, word);
+        if (word[0] == 'C') chroma = word;
+    }
+    if (rows_ == 0 || cols_ == 0) throw input_error("'" + name_ + "': the stream's header lacks a width or a height");
+    chroma_bytes_ = chroma_size(name_, chroma, rows_, cols_);
+}
+
+bool y4m_reader::next() {
+    const std::string frame = "frame " + std::to_string(frames_);
+    const std::string line = read_line("the header of " + frame);
+    if (line.empty() && std::feof(file_) != 0) return false;
+    if (line != "FRAME" && line.rfind("FRAME ", 0) != 0)
+        throw input_error("'" + name_ + "': " + frame + " does not start with FRAME");
+    const std::size_t bytes = static_cast<std::size_t>(rows_ * cols_) + chroma_bytes_;
+    samples_.resize(bytes);
+    const std::size_t got = read_some(samples_.data(), bytes);
+    if (got != bytes)
+        throw input_error("'" + name_ + "': the stream ends within " + frame + ", after " + std::to_string(got) +
+                          " of " + std::to_string(bytes) + " bytes");
+    ++frames_;
+    return true;
+}
+
+image_view<const std::uint8_t> y4m_reader::luma() const {
+    return {samples_.data(), rows_, cols_};
+}
+
+}  // namespace boxsum::cli
