@@ -1,0 +1,241 @@
+// The filters on the device against the CPU's: the same bits for integer images, the documented bound for floating
+// ones.
+
+#include "core/visit_types.hpp"
+#include "reference/patterns.hpp"
+#include "support/gpu.hpp"
+
+#include <boxsum/device_buffer.hpp>
+#include <boxsum/device_filters.hpp>
+#include <boxsum/error.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+struct host_image {
+    std::vector<std::byte> bytes;
+    view_shape shape;
+
+    explicit host_image(const view_shape& s) : bytes(cuda::span_bytes(s), std::byte{0x5a}), shape(s) {}
+    any_view view() { return {bytes.data(), shape}; }
+};
+
+view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes) {
+    view_shape s{type, planes, rows, cols, channels, 0, 0};
+    s.row_stride = cols * channels * static_cast<std::int64_t>(size_of(type));
+    s.plane_stride = rows * s.row_stride;
+    return s;
+}
+
+struct filter_case {
+    dtype type;
+    std::int64_t rows, cols, channels, planes;
+    window_radius radius;
+    border_mode border;
+};
+
+std::string text_of(const filter_case& c) {
+    return std::string(name_of(c.type)) + " " + std::to_string(c.planes) + " x " + std::to_string(c.rows) + " x " +
+           std::to_string(c.cols) + " x " + std::to_string(c.channels) + ", radius " + std::to_string(c.radius.rows) +
+           ", " + std::to_string(c.radius.cols) + ", " + std::string(name_of(c.border));
+}
+
+std::vector<filter_case> cases() {
+    std::vector<filter_case> all;
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64})
+        for (const border_mode border :
+             {border_mode::shrink, border_mode::reflect, border_mode::replicate, border_mode::constant})
+            for (const window_radius radius : {window_radius{0, 0}, {1, 2}, {7, 3}, {40, 90}, {0, 400}, {333, 1000}}) {
+                all.push_back({type, 97, 131, 1, 1, radius, border});
+                all.push_back({type, 40, 61, 3, 2, radius, border});
+            }
+    all.push_back({dtype::u8, 1, 1, 1, 1, {3, 3}, border_mode::reflect});
+    all.push_back({dtype::u8, 1, 500, 1, 1, {3, 3}, border_mode::replicate});
+    all.push_back({dtype::u8, 700, 1, 1, 1, {300, 3}, border_mode::reflect});
+    return all;
+}
+
+class gpu_filters : public test::gpu_test {
+  protected:
+    void SetUp() override {
+        test::gpu_test::SetUp();
+        if (IsSkipped() || HasFatalFailure()) return;
+        if (!contains(cuda_type_pairs{}, type_pair{dtype::u16, dtype::u64})) GTEST_SKIP() << "needs BOXSUM_TYPES=all";
+        stream_.emplace();
+    }
+    stream_ref stream() const { return *stream_; }
+
+    /// Calls f(image, results) with everything on the device and fetches the results; f also runs on the host memory
+    /// itself, which must give the same.
+    template <typename F>
+    void run_both(host_image& image, std::vector<host_image>& results, const std::string& what, F f) {
+        std::vector<device_buffer> memory;
+        const auto on_device = [&](const view_shape& s) {
+            const view_shape d = cuda::device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
+            memory.emplace_back(cuda::span_bytes(d), stream());
+            return any_view{memory.back().data(), d};
+        };
+        const any_view device_image = on_device(image.shape);
+        cuda::copy(image.view(), device_image, stream());
+        std::vector<any_view> device_results, host_results;
+        std::vector<host_image> from_host = results;
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            device_results.push_back(on_device(results[i].shape));
+            host_results.push_back(from_host[i].view());
+        }
+        f(device_image, device_results);
+        f(image.view(), host_results);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            cuda::copy(device_results[i], results[i].view(), stream());
+            // Strips start their own table, so floating sums round differently there.
+            if (!is_floating(image.shape.type)) {
+                EXPECT_TRUE(results[i].bytes == from_host[i].bytes) << what << ": device and host memory";
+            }
+        }
+    }
+
+    std::optional<cuda::stream> stream_;
+};
+
+/// The largest difference, NaN counting as infinite unless both are.
+double largest_difference(host_image& a, host_image& b) {
+    double largest = 0;
+    visit_dtype(a.shape.type, [&]<typename T>() {
+        if constexpr (!std::is_same_v<T, float16>) {
+            const auto* x = reinterpret_cast<const T*>(a.bytes.data());
+            const auto* y = reinterpret_cast<const T*>(b.bytes.data());
+            for (std::size_t i = 0; i < a.bytes.size() / sizeof(T); ++i) {
+                const double d = std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
+                if (std::isnan(d) ? std::isnan(static_cast<double>(x[i])) != std::isnan(static_cast<double>(y[i]))
+                                  : d > largest)
+                    largest = std::isnan(d) ? INFINITY : d;
+            }
+        }
+    });
+    return largest;
+}
+
+/// Images of small floats have errors far below this: sums of at most 12707 values of magnitude 1 in double.
+constexpr double floating_tolerance = 1e-9;
+
+void expect_same(host_image& expected, host_image& got, dtype image, const std::string& what) {
+    if (!is_floating(image)) {
+        EXPECT_TRUE(expected.bytes == got.bytes)
+            << what << ": largest difference " << largest_difference(expected, got);
+        return;
+    }
+    EXPECT_LE(largest_difference(expected, got), expected.shape.type == dtype::f32 ? 1e-6 : floating_tolerance) << what;
+}
+
+TEST_F(gpu_filters, box_filter_agrees_with_the_cpu) {
+    for (const filter_case& c : cases())
+        for (const dtype out : {c.type, dtype::f32, dtype::f64}) {
+            host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
+            fill(image.view(), pattern::random, 7);
+            box_filter_options options;
+            options.radius = c.radius;
+            options.border = c.border;
+            options.border_value = c.border == border_mode::constant ? 3 : 0;
+            host_image expected(packed(out, c.rows, c.cols, c.channels, c.planes));
+            std::vector<host_image> got{expected};
+            box_filter(image.view(), expected.view(), options);
+            run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
+                cuda::box_filter(from, to[0], options, stream());
+            });
+            expect_same(expected, got[0], c.type, text_of(c) + " to " + std::string(name_of(out)));
+            if (HasFailure()) return;
+        }
+}
+
+TEST_F(gpu_filters, local_statistics_agree_with_the_cpu) {
+    for (const filter_case& c : cases()) {
+        host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
+        fill(image.view(), pattern::random, 8);
+        local_statistics_options options;
+        options.window = {2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
+        options.border = c.border;
+        options.border_value = c.border == border_mode::constant ? 3 : 0;
+        const view_shape real = packed(dtype::f64, c.rows, c.cols, c.channels, c.planes);
+        std::vector<host_image> expected{host_image(real), host_image(real)};
+        std::vector<host_image> got = expected;
+        local_statistics(image.view(), {expected[0].view(), expected[1].view(), {}}, options);
+        run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
+            cuda::local_statistics(from, {to[0], to[1], {}}, options, stream());
+        });
+        for (std::size_t i = 0; i < 2; ++i) expect_same(expected[i], got[i], c.type, text_of(c));
+        if (HasFailure()) return;
+    }
+}
+
+TEST_F(gpu_filters, thresholds_agree_with_the_cpu) {
+    for (const threshold_method method :
+         {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf})
+        for (const filter_case& c : cases()) {
+            if (is_floating(c.type)) continue;  // a pixel at its threshold may fall on either side
+            host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
+            fill(image.view(), pattern::random, 9);
+            threshold_options options;
+            options.method = method;
+            options.window = {2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
+            options.border = c.border;
+            options.border_value = c.border == border_mode::constant ? 3 : 0;
+            host_image expected(packed(dtype::u8, c.rows, c.cols, c.channels, c.planes));
+            std::vector<host_image> got{expected};
+            adaptive_threshold(image.view(), expected.view(), options);
+            run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
+                cuda::adaptive_threshold(from, to[0], options, stream());
+            });
+            expect_same(expected, got[0], c.type, std::string(name_of(method)) + " " + text_of(c));
+            if (HasFailure()) return;
+        }
+}
+
+TEST_F(gpu_filters, many_strips_give_what_one_does) {
+    for (const std::int64_t radius : {1, 60, 1300}) {
+        host_image image(packed(dtype::u8, 5000, 9001, 1, 1));  // some six strips
+        fill(image.view(), pattern::random, 10);
+        box_filter_options options;
+        options.radius = {radius, 17};
+        options.border = border_mode::reflect;
+        host_image expected(image.shape);
+        std::vector<host_image> got{expected};
+        box_filter(image.view(), expected.view(), options);
+        run_both(image, got, "strips", [&](const const_any_view& from, std::vector<any_view>& to) {
+            cuda::box_filter(from, to[0], options, stream());
+        });
+        EXPECT_TRUE(expected.bytes == got[0].bytes) << "radius " << radius;
+    }
+}
+
+TEST_F(gpu_filters, wide_tables_serve_large_windows) {
+    host_image image(packed(dtype::u8, 4000, 5000, 1, 1));
+    fill(image.view(), pattern::all_max, 1);  // 20 million pixels of 255: beyond 32 bits
+    for (const window_radius radius : {window_radius{1999, 2499}, {1500, 1500}}) {
+        local_statistics_options options;
+        options.window = {2 * radius.rows + 1, 2 * radius.cols + 1};
+        const view_shape real = packed(dtype::f64, 4000, 5000, 1, 1);
+        std::vector<host_image> expected{host_image(real), host_image(real)};
+        std::vector<host_image> got = expected;
+        local_statistics(image.view(), {expected[0].view(), expected[1].view(), {}}, options);
+        run_both(image, got, "wide", [&](const const_any_view& from, std::vector<any_view>& to) {
+            cuda::local_statistics(from, {to[0], to[1], {}}, options, stream());
+        });
+        for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(expected[i].bytes == got[i].bytes);
+    }
+}
+
+TEST_F(gpu_filters, mixtures_of_host_and_device_memory_are_refused) {
+    host_image image(packed(dtype::u8, 16, 16, 1, 1));
+    const device_buffer memory(16 * 16, stream());
+    EXPECT_THROW(cuda::box_filter(image.view(), {memory.data(), image.shape}, {}, stream()), invalid_argument);
+    EXPECT_THROW(cuda::box_filter({memory.data(), image.shape}, image.view(), {}, stream()), invalid_argument);
+    host_image result(packed(dtype::u32, 16, 16, 1, 1));
+    EXPECT_THROW(cuda::box_filter(image.view(), result.view(), {}, stream()), unsupported);
+}
+
+}  // namespace
+}  // namespace boxsum

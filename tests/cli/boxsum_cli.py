@@ -1,0 +1,73 @@
+"""What the tests of the command-line tool share: running it, and judging failures."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BINARY = os.environ["BOXSUM_BINARY"]
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DATA = pathlib.Path(os.environ.get("BOXSUM_DATA") or ROOT.parent / "shared" / "data")
+SHIPPED_PHOTO = ROOT / "data" / "astronaut.png"
+
+# Exit codes of the tool
+DONE, FAILURE, USAGE, BAD_INPUT, UNSUPPORTED, OUT_OF_MEMORY = range(6)
+
+
+def shared_image(name):
+    path = DATA / name
+    if not path.exists():
+        raise unittest.SkipTest(f"{path} is not here (BOXSUM_DATA)")
+    return path
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def path(self, name):
+        return str(self.dir / name)
+
+    def write(self, name, data):
+        (self.dir / name).write_bytes(data)
+        return self.path(name)
+
+    def read(self, name):
+        return (self.dir / name).read_bytes()
+
+    def listing(self):
+        return {p.name: (p.stat().st_size if p.is_file() else None) for p in self.dir.iterdir()}
+
+    def start(self, *args, stdin=None, **more):
+        return subprocess.run([BINARY, *map(str, args)], input=stdin, capture_output=True, timeout=300, **more)
+
+    def boxsum(self, *args, stdin=None):
+        """Runs the tool, which must succeed and say nothing on standard error. Returns standard output's bytes."""
+        done = self.start(*args, stdin=stdin)
+        self.assertEqual((done.returncode, done.stderr), (DONE, b""), args)
+        return done.stdout
+
+    def refused(self, code, words, *args, stdin=None, **more):
+        """The tool must fail with this code, say so in one line that has these words, and leave no file behind."""
+        before = self.listing()
+        done = self.start(*args, stdin=stdin, **more)
+        message = done.stderr.decode()
+        self.assertEqual(done.returncode, code, f"{args}: {message}")
+        self.assertTrue(message.startswith("boxsum: error: ") and message.count("\n") == 1 and message.endswith("\n"),
+                        f"not one line: {message!r}")
+        self.assertIn(words, message, args)
+        self.assertEqual(self.listing(), before, args)
+        return message
+
+
+def main():
+    """unittest's main, except that a file whose every test was skipped exits with 77, which ctest shows as skipped."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(77 if result.testsRun == len(result.skipped) else 0)

@@ -1,0 +1,38 @@
+#include "command_line.hpp"
+
+#include <gtest/gtest.h>
+
+namespace boxsum::cli {
+namespace {
+
+TEST(command_line, a_good_line_gives_an_action_and_runs_nothing) {
+    EXPECT_TRUE(parse_command_line({"table", "no-such-file.png", "-o", "no-such-folder/x.npy"}));
+    EXPECT_TRUE(parse_command_line({"query", "x.png", "--box", "1,2,3,4", "--box", "5,6,7,8", "--json"}));
+    EXPECT_TRUE(parse_command_line({"--help"}));
+    EXPECT_TRUE(parse_command_line({"verify", "--help"}));
+    EXPECT_TRUE(parse_command_line({"--version"}));
+}
+
+TEST(command_line, boxes_take_one_value_each) {
+    EXPECT_TRUE(parse_command_line({"query", "--box", "1,2,3,4", "x.png"})) << "the image is no second box";
+    EXPECT_TRUE(parse_command_line({"query", "x.png", "--box", "-1,-2,3,4"})) << "a minus is no option";
+}
+
+TEST(command_line, wrong_usage_names_the_argument) {
+    const auto message = [](std::vector<std::string> arguments) -> std::string {
+        try {
+            parse_command_line(std::move(arguments));
+        } catch (const usage_error& e) {
+            return e.what();
+        }
+        return "accepted";
+    };
+    EXPECT_NE(message({"tabel"}).find("'tabel'"), std::string::npos);
+    EXPECT_NE(message({"table", "x.png", "-o", "y.npy", "--layuot", "padded"}).find("--layuot"), std::string::npos);
+    EXPECT_NE(message({"table", "x.png"}).find("boxsum table --help"), std::string::npos);
+    EXPECT_NE(message({"blur", "x.png", "y.png", "z.png"}).find("z.png"), std::string::npos);
+    EXPECT_NE(message({}).find("subcommand"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace boxsum::cli

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""boxsum track on made videos, and on broken ones."""
+
+import random
+import unittest
+
+from running import BAD_INPUT, FAILURE, UNSUPPORTED, USAGE, ToolTest, parsed_track, pgm
+
+ROWS, COLS, SIDE, FRAMES = 60, 80, 12, 8
+
+
+def place(n):
+    return 20 + 3 * n, 10 + 6 * n
+
+
+def luma(n):
+    """A bright textured square that moves over dark noise."""
+    rng = random.Random(n)
+    texture = random.Random(99)
+    pixels = bytearray(rng.randrange(90) for _ in range(ROWS * COLS))
+    row, col = place(n)
+    for r in range(row, row + SIDE):
+        for c in range(col, col + SIDE):
+            pixels[r * COLS + c] = texture.randrange(120, 256)
+    return bytes(pixels)
+
+
+def y4m(frames, chroma="420jpeg"):
+    sizes = {"420jpeg": ROWS * COLS // 2, "444": 2 * ROWS * COLS, "mono": 0}
+    stream = f"YUV4MPEG2 W{COLS} H{ROWS} F10:1 Ip A1:1 C{chroma} XYSCSS=TEST\n".encode()
+    for pixels in frames:
+        stream += b"FRAME\n" + pixels + bytes(sizes[chroma])
+    return stream
+
+
+class Track(ToolTest):
+    def setUp(self):
+        super().setUp()
+        self.box = f"{place(0)[0]},{place(0)[1]},{SIDE},{SIDE}"
+        self.expected = [(n, (*place(n), SIDE, SIDE)) for n in range(FRAMES)]
+
+    def test_follows_a_square_exactly(self):
+        for chroma in ("420jpeg", "444", "mono"):
+            for distance in ("l1", "l2", "chi-square", "intersection", "bhattacharyya"):
+                text = self.boxsum("track", "-", "--box", self.box, "--distance", distance, "--reach", 8,
+                                   stdin=y4m([luma(n) for n in range(FRAMES)], chroma))
+                self.assertEqual([line[:2] for line in parsed_track(text)], self.expected, (chroma, distance))
+                self.assertTrue(all(abs(line[2]) < 1e-6 for line in parsed_track(text)))
+
+    def test_reach(self):
+        frames = [luma(0), luma(7)]  # 21 rows and 42 columns away
+        anywhere = parsed_track(self.boxsum("track", "-", "--box", self.box, "--reach", 0, stdin=y4m(frames)))
+        self.assertEqual(anywhere[1][1], (*place(7), SIDE, SIDE))
+        near = parsed_track(self.boxsum("track", "-", "--box", self.box, "--reach", 5, stdin=y4m(frames)))
+        self.assertNotEqual(near[1][1], anywhere[1][1])
+        self.assertLessEqual(abs(near[1][1][1] - place(0)[1]), 5)
+
+    def test_numbered_images_and_annotated_frames(self):
+        for n in range(FRAMES):
+            self.write(f"f{n + 1:03d}.pgm", pgm(ROWS, COLS, luma(n)))
+        marked = self.dir / "marked"
+        marked.mkdir()
+        text = self.boxsum("track", self.dir / "f%03d.pgm", "--first", 1, "--box", self.box, "--annotate", marked)
+        self.assertEqual([line[:2] for line in parsed_track(text)], self.expected)
+        self.assertEqual(sorted(p.name for p in marked.iterdir()), [f"frame_{n:06d}.png" for n in range(FRAMES)])
+        row, col, side, _ = self.expected[3][1]
+        query = self.boxsum("query", marked / "frame_000003.png", "--box", f"{row},{col},1,{side}", "--box",
+                            f"{row - 1},{col - 1},1,{side + 2}", "--csv").splitlines()
+        self.assertEqual([line.split(",")[6] for line in query[1:]], ["0", "255"])  # black outline within white
+
+    def test_a_stream_that_breaks_off_keeps_the_lines_so_far(self):
+        stream = y4m([luma(n) for n in range(FRAMES)])
+        text = self.refused(BAD_INPUT, "ends within frame 7", "track", "-", "--box", self.box, stdin=stream[:-10])
+        self.assertEqual([line[:2] for line in parsed_track(text)], self.expected[:7])
+        frame = ROWS * COLS * 3 // 2 + 6
+        text = self.refused(BAD_INPUT, "header of frame 7", "track", "-", "--box", self.box,
+                            stdin=stream[:-frame + 3])
+        self.assertEqual(len(parsed_track(text)), 7)
+        broken = stream.replace(b"FRAME\n", b"FRAMX\n")
+        self.assertEqual(self.refused(BAD_INPUT, "frame 0 does not start with FRAME", "track", "-", "--box", self.box,
+                                      stdin=broken), "")
+
+    def test_mistakes(self):
+        good = y4m([luma(0)])
+        for code, words, args, stdin in (
+                (BAD_INPUT, "no YUV4MPEG2", ["--box", self.box], b"RIFF\n"),
+                (BAD_INPUT, "no YUV4MPEG2", ["--box", self.box], b""),
+                (BAD_INPUT, "420p10", ["--box", self.box], good.replace(b"420jpeg", b"420p10")),
+                (BAD_INPUT, "'W0'", ["--box", self.box], good.replace(b"W80", b"W0")),
+                (BAD_INPUT, "'H99999999999'", ["--box", self.box], good.replace(b"H60", b"H99999999999")),
+                (BAD_INPUT, "lacks", ["--box", self.box], good.replace(b"W80 ", b"")),
+                (BAD_INPUT, "no line", ["--box", self.box], b"Y" * 10000),
+                (BAD_INPUT, "has no frame", ["--box", self.box], y4m([])),
+                (BAD_INPUT, "box", ["--box", "0,0,61,5"], good),
+                (USAGE, "--box", [], good),
+                (USAGE, "--box", ["--box", "1,2"], good),
+                (USAGE, "--distance", ["--box", self.box, "--distance", "l3"], good),
+                (USAGE, "--update", ["--box", self.box, "--update", "1.5"], good),
+                (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere"], good)):
+            self.refused(code, words, "track", "-", *args, stdin=stdin)
+        self.refused(USAGE, "pattern", "track", "f%s.png", "--box", self.box)
+        self.refused(BAD_INPUT, "f0.png", "track", self.dir / "f%d.png", "--box", self.box)
+        self.write("g0.pgm", pgm(ROWS, COLS, luma(0)))
+        self.write("g1.pgm", pgm(ROWS, COLS - 1, luma(0)[:ROWS * (COLS - 1)]))
+        self.refused(BAD_INPUT, "g1.pgm", "track", self.dir / "g%d.pgm", "--box", self.box)
+        deep = b"P5\n2 2\n65535\n" + bytes(8)
+        self.write("d0.pgm", deep)
+        self.refused(UNSUPPORTED, "16u", "track", self.dir / "d%d.pgm", "--box", "0,0,1,1")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""Every class of bad input: the exit code, one line that names what is wrong, and no file left behind."""
+
+import struct
+
+import image_files as f
+from boxsum_cli import BAD_INPUT, OUT_OF_MEMORY, UNSUPPORTED, USAGE, CliTest, main
+
+
+class BadFiles(CliTest):
+    def table(self, name, words, code=BAD_INPUT):
+        return self.refused(code, words, "table", self.path(name), "-o", self.path("t.npy"))
+
+    def bad(self, name, data, words):
+        self.write(name, data)
+        message = self.table(name, words)
+        self.assertIn(name, message)
+
+    def test_missing_empty_folder_unknown(self):
+        self.table("missing.png", "No such file")
+        (self.dir / "folder").mkdir()
+        self.table("folder", "directory")
+        self.bad("empty.png", b"", "empty")
+        self.bad("text.txt", b"hello, world", "none of PNG")
+        self.refused(BAD_INPUT, "standard input", "table", "-", "-o", self.path("t.npy"), stdin=b"")
+        self.refused(BAD_INPUT, "standard input", "table", "-", "-o", self.path("t.npy"), stdin=b"hello")
+
+    def test_every_truncation(self):
+        """Cut anywhere, a file is refused, also on standard input."""
+        values = f.pixels("16u", 12 * 9 * 3)
+        files = {"png": f.png(12, 9, 3, 16, values), "npy": f.npy((12, 9, 3), "16u", values),
+                 "ppm": f.pnm(12, 9, 3, values, 65535), "txt.ppm": f.pnm(12, 9, 3, values, 65535, ascii=True),
+                 "tif": f.tiff(12, 9, 3, "16u", values, rows_per_strip=5),
+                 "deflate.tif": f.tiff(12, 9, 3, "16u", values, tile=(16, 16), compression="deflate"),
+                 "pfm": f.pfm(12, 9, 3, f.pixels("32f", 324)), "jpg": f.JPEG["rgb"], "prog.jpg": f.JPEG["progressive"]}
+        for ending, data in files.items():
+            # What the last bytes say can be guessed: an ASCII sample has fewer digits, a TIFF no second page (4 bytes),
+            # a JPEG ends (2 bytes).
+            last = len(data) - (6 if ending == "txt.ppm" else 5 if "tif" in ending else 3 if "jpg" in ending else 1)
+            for size in sorted({1, 3, 9, 20, 33, len(data) // 4, len(data) // 2, len(data) * 9 // 10, last}):
+                self.bad("cut." + ending, data[:size], "")
+        data = files["png"]
+        self.refused(BAD_INPUT, "truncated", "table", "-", "-o", self.path("t.npy"), stdin=data[:len(data) // 2])
+
+    def test_corrupt(self):
+        png = f.png(12, 9, 1, 8, f.pixels("8u", 108))
+        self.bad("crc.png", png[:50] + bytes([png[50] ^ 1]) + png[51:], "IDAT")
+        jpeg = f.JPEG["rgb"]
+        self.bad("x.jpg", jpeg[:2] + b"\xff\xd9", "JPEG")
+        self.bad("deflate.tif", f.tiff(12, 9, 1, "8u", f.pixels("8u", 108), compression="deflate").replace(
+            b"\x78\x9c", b"\x78\x9d", 1), "")
+        self.bad("sample.pgm", b"P2\n2 1\n255\n12 x4\n", "'x4'")
+        self.bad("above.pgm", b"P2\n2 1\n255\n12 256\n", "256")
+        self.bad("above5.pgm", b"P5\n2 1\n100\n\x05\x65", "101")
+        self.bad("maxval.pgm", b"P5\n2 1\n70000\n\x05\x65\0\0", "70000")
+        self.bad("negative.pgm", b"P5\n-2 1\n255\n\x05\x65", "-2")
+        self.bad("scale.pfm", b"Pf\n1 1\n0\n\0\0\0\0", "scale")
+        self.bad("header.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4' \n", "header")
+        self.bad("version.npy", b"\x93NUMPY\x09\x00\x10\x00{'descr': '<f4' \n", "version")
+
+    def test_hostile_headers_are_refused_before_memory_is_asked_for(self):
+        huge = 10**9
+        self.bad("x.png", f.png(1, 1, 1, 8, [0], header=(huge, huge)), "1000000000 x 1000000000")
+        self.bad("x.npy", f.npy((huge, huge), "8u", None, data=b"0"), "1000000000000000000")
+        self.bad("overflow.npy", f.npy((2**62, 2**62), "8u", None, data=b"0"), "overflow 64 bits")
+        self.bad("digits.npy", f.npy((10**30, 1), "8u", None, data=b"0"), "header")
+        self.bad("x.pgm", b"P5\n1000000000 1000000000\n255\n0", "1000000000 x 1000000000")
+        self.bad("x.ppm", b"P3\n1000000000 1000000000\n255\n0 0", "1000000000 x 1000000000")
+        self.bad("digits.pgm", b"P5\n" + b"9" * 40 + b" 1\n255\n0", "not a number")
+        self.bad("x.pfm", b"PF\n1000000000 1000000000\n-1.0\n0000", "overflow 64 bits")
+        self.bad("y.pfm", b"PF\n1000000 1000000\n-1.0\n0000", "12000000000000")
+        for big in (False, True):
+            self.bad("x.tif", f.tiff(2, 2, 1, "8u", [0] * 4, big=big, tags=[(256, 4, [huge]), (257, 4, [huge])]), "")
+            self.bad("y.tif", f.tiff(2, 2, 1, "8u", [0] * 4, big=big, tile=(16, 16), compression="deflate",
+                                     tags=[(322, 4, [2**31 - 16]), (323, 4, [2**31 - 16])]), "")
+        jpeg = bytearray(f.JPEG["grey"])
+        at = jpeg.index(b"\xff\xc0") + 5
+        jpeg[at:at + 4] = struct.pack(">HH", 65500, 65500)
+        self.bad("x.jpg", bytes(jpeg), "65500 x 65500")
+
+    def test_empty_images(self):
+        self.bad("x.npy", f.npy((0, 5), "8u", None, data=b""), "empty")
+        self.bad("y.npy", f.npy((5, 4, 0), "8u", None, data=b""), "0 channels")
+        self.bad("x.pgm", b"P5\n0 5\n255", "truncated")
+        self.bad("y.pgm", b"P5\n0 5\n255\n0", "empty")
+        self.bad("x.tif", f.tiff(2, 2, 1, "8u", [0] * 4, tags=[(257, 4, [0])]), "")
+
+    def test_kinds_that_are_not_read(self):
+        self.bad("fortran.npy", f.npy((2, 2), "8u", [0] * 4, fortran=True), "Fortran")
+        self.bad("1d.npy", f.npy((4,), "8u", [0] * 4), "1 dimensions")
+        self.bad("channels.npy", f.npy((2, 2, 5), "8u", [0] * 20), "5 channels")
+        self.bad("complex.npy", f.npy((1, 1), "c8", None, data=b"0" * 8, descr="<c8"), "<c8")
+        self.bad("record.npy", f.npy((1, 1), "8u", [0]).replace(b"'|u1'", b"[1, 2", 1), "")
+        self.bad("more.npy", f.npy((2, 2), "8u", [0] * 5), "4 bytes, but 5")
+        self.bad("cmyk.jpg", f.JPEG["cmyk"], "CMYK")
+        self.bad("bitmap.pbm", b"P4\n8 1\n0", "none of PNG")
+        self.bad("channels.tif", f.tiff(2, 2, 5, "8u", [0] * 20), "5 channels")
+        self.bad("bits.tif", f.tiff(2, 2, 1, "8u", [0] * 4, tags=[(258, 3, [12])]), "12 bits")
+        self.bad("cmyk.tif", f.tiff(2, 2, 4, "8u", [0] * 16, photometric=5), "photometric")
+        self.bad("scheme.tif", f.tiff(2, 2, 1, "8u", [0] * 4, tags=[(259, 3, [4711])]), "")
+
+
+class BadRequests(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.image = self.write("in.pgm", f.pnm(7, 9, 1, f.pixels("8u", 63)))
+        self.out = self.path("t.npy")
+
+    def test_usage(self):
+        for words, *args in (
+                ("subcommand", ), ("nonsense", "nonsense"), ("IN", "table"), ("--output", "table", self.image),
+                ("--foo", "table", self.image, "-o", self.out, "--foo"),
+                ("--layout", "table", self.image, "-o", self.out, "--layout", "sideways"),
+                ("--table-type", "table", self.image, "-o", self.out, "--table-type", "12u"),
+                ("--threads", "table", self.image, "-o", self.out, "--threads", "-1"),
+                ("--threads", "table", self.image, "-o", self.out, "--threads", "many"),
+                ("--device", "table", self.image, "-o", self.out, "--device", "tpu"),
+                ("--device", "table", self.image, "-o", self.out, "--device", "cuda:-1"),
+                ("--device", "table", self.image, "-o", self.out, "--device", "cuda:1x"),
+                ("--param", "table", self.image, "-o", self.out, "--param", "a=b"),
+                ("--param", "table", self.image, "-o", self.out, "--algorithm", "reference", "--param", "a=b"),
+                ("--param", "table", self.image, "-o", self.out, "--algorithm", "reference", "--param", "ab"),
+                ("two outputs", "table", self.image, "-o", self.out, "--squares", self.out),
+                ("--squares-type", "table", self.image, "-o", self.out, "--squares-type", "64f"),
+                ("--json", "table", self.image, "-o", "-", "--json"),
+                ("format", "table", self.image, "-o", self.path("t.xyz")),
+                ("format", "table", self.image, "-o", self.path("t")),
+                ("--format", "table", self.image, "-o", self.out, "--format", "gif"),
+                ("--box", "query", self.image), ("--box", "query", self.image, "--box", "1,2,3"),
+                ("--box", "query", self.image, "--box", "1,2,3,x"),
+                ("--box", "query", self.image, "--box", "1,2,3,99999999999999999999"),
+                ("--squares", "query", self.image, "--box", "0,0,1,1", "--squares", "s.npy"),
+                ("--table", "query", self.image, "--box", "0,0,1,1", "--table", "other"),
+                ("csv", "query", self.image, "--box", "0,0,1,1", "--json", "--csv"),
+                ("standard input", "query", "-", "--boxes", "-"),
+                ("--radius", "blur", self.image, self.out), ("--radius", "blur", self.image, self.out, "--radius", "-1"),
+                ("--radius", "blur", self.image, self.out, "--radius", "1,2,3"),
+                ("--radius", "blur", self.image, self.out, "--radius", "1.5"),
+                ("--format", "blur", self.image, "-", "--radius", "1"),
+                ("--border", "blur", self.image, self.out, "--radius", "1", "--border", "wrap"),
+                ("--border-value", "blur", self.image, self.out, "--radius", "1", "--border-value", "nan"),
+                ("--window", "threshold", self.image, self.out, "--window", "4"),
+                ("--window", "threshold", self.image, self.out, "--window", "0"),
+                ("--window", "stats", self.image, "--mean", self.out, "--window", "3,4"),
+                ("--method", "threshold", self.image, self.out, "--method", "otsu"),
+                ("--k", "threshold", self.image, self.out, "--k", "inf"),
+                ("--k", "threshold", self.image, self.out, "--k", "0.2x"),
+                ("--range", "threshold", self.image, self.out, "--range", "0"),
+                ("--range", "threshold", self.image, self.out, "--range", "1", "--method", "wolf"),
+                ("--mean", "stats", self.image), ("two outputs", "stats", self.image, "--mean", self.out, "--std", self.out),
+                ("--epsilon", "normalize", self.image, self.out, "--epsilon", "0"),
+                ("--operation", "algorithms", "--operation", "fft")):
+            self.refused(USAGE, words, *args)
+
+    def test_values_that_do_not_fit_the_input(self):
+        for box in ("7,0,1,1", "0,9,1,1", "0,0,8,1", "0,0,1,10", "-1,0,2,2", "0,-1,2,2", "0,0,0,1", "0,0,1,-1",
+                    "9223372036854775807,0,9223372036854775807,1", "-9223372036854775808,0,1,1"):
+            self.refused(BAD_INPUT, "box", "query", self.image, "--box", "0,0,1,1", "--box", box)
+        boxes = self.write("boxes.csv", b"row,col,rows,cols\n0,0,1,1\n1,2,3\n")
+        self.assertIn("line 3", self.refused(BAD_INPUT, "boxes.csv", "query", self.image, "--boxes", boxes))
+        boxes = self.write("none.csv", b"# nothing\n")
+        self.refused(BAD_INPUT, "no box", "query", self.image, "--boxes", boxes)
+        self.refused(BAD_INPUT, "No such file", "query", self.image, "--boxes", self.path("missing.csv"))
+        self.refused(BAD_INPUT, "border_value", "blur", self.image, self.out, "--radius", "1", "--border", "constant",
+                     "--border-value", "256")
+        radii = self.write("radii.pgm", f.pnm(7, 8, 1, [1] * 56))
+        self.refused(BAD_INPUT, "radius", "blur", self.image, self.out, "--radius-map", radii)
+        self.boxsum("table", self.image, "-o", self.path("small.npy"), "--layout", "inclusive", "-q")
+        self.boxsum("table", self.image, "-o", self.path("large.npy"), "-q")
+        self.refused(BAD_INPUT, "--squares", "query", "--table", "padded", self.path("large.npy"), "--squares",
+                     self.path("small.npy"), "--box", "0,0,1,1")
+        one = self.write("one.npy", f.npy((1, 1), "64u", [0]))
+        self.refused(BAD_INPUT, "empty", "query", "--table", "padded", one, "--box", "0,0,1,1")
+
+    def test_unsupported(self):
+        self.refused(UNSUPPORTED, "device", "table", self.image, "-o", self.out, "--device", "cuda:99")
+        self.refused(UNSUPPORTED, "nonsense", "table", self.image, "-o", self.out, "--algorithm", "nonsense")
+        self.refused(UNSUPPORTED, "nonsense", "verify", "--algorithm", "nonsense")
+        self.refused(UNSUPPORTED, "8u64s", "table", self.image, "-o", self.out, "--table-type", "64s")
+        self.refused(UNSUPPORTED, "squares", "table", self.image, "-o", self.out, "--squares", self.path("s.npy"),
+                     "--table-type", "32f")
+        wide = self.write("wide.npy", f.npy((2, 2), "64u", [1, 2, 3, 4]))
+        self.refused(UNSUPPORTED, "64u", "table", wide, "-o", self.out)
+        self.refused(UNSUPPORTED, "64u", "blur", wide, self.out, "--radius", "1")
+        floats = self.write("floats.npy", f.npy((2, 2), "32f", [1, 2, 3, 4]))
+        for name, words in (("x.png", "png"), ("x.jpg", "jpeg"), ("x.pgm", "pnm")):
+            self.refused(UNSUPPORTED, words, "blur", floats, self.path(name), "--radius", "1")
+        self.refused(UNSUPPORTED, "pfm", "blur", self.image, self.path("x.pfm"), "--radius", "1")
+        two = self.write("two.npy", f.npy((2, 2, 2), "8u", [1] * 8))
+        self.refused(UNSUPPORTED, "2 channels", "blur", two, self.path("x.jpg"), "--radius", "1")
+        self.refused(UNSUPPORTED, "png", "stats", self.image, "--variance", self.path("v.png"))
+
+    def test_out_of_memory(self):
+        """A sparse file of a terabyte is mapped; its table of eight is more than there is."""
+        side = 10**6
+        try:
+            with open(self.path("sparse.npy"), "wb") as out:
+                out.write(f.npy((side, side), "8u", None, data=b""))
+                out.truncate(out.tell() + side * side)
+        except OSError as e:
+            self.skipTest(f"no sparse file of 1 TB here: {e}")
+        self.refused(OUT_OF_MEMORY, "bytes", "table", self.path("sparse.npy"), "-o", self.out)
+
+
+if __name__ == "__main__":
+    main()

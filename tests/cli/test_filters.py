@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""blur, threshold, stats and normalize, held to their definitions on small images."""
+
+import math
+
+import image_files as f
+import oracle
+from boxsum_cli import SHIPPED_PHOTO, CliTest, main
+
+ROWS, COLS = 11, 14
+
+
+def windows(values, up, side):
+    return [oracle.window(values, ROWS, COLS, r, c, up, side) for r in range(ROWS) for c in range(COLS)]
+
+
+class Filters(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.values = f.pixels("8u", ROWS * COLS)
+        self.source = self.write("in.pgm", f.pnm(ROWS, COLS, 1, self.values))
+
+    def result(self, name):
+        return f.read_npy(self.read(name))[2]
+
+    def close(self, got, expected, tolerance=1e-4):
+        self.assertEqual(len(got), len(expected))
+        for g, e in zip(got, expected):
+            self.assertLessEqual(abs(g - e), tolerance * max(1, abs(e)))
+
+    def test_blur(self):
+        for radius, up, side in (("0", 0, 0), ("2", 2, 2), ("1,4", 1, 4), ("100", 100, 100)):
+            self.boxsum("blur", self.source, self.path("x.npy"), "--radius", radius, "-q")
+            means = [sum(w) / len(w) for w in windows(self.values, up, side)]
+            self.assertEqual(self.result("x.npy"), [oracle.round_half_up(m) for m in means])
+            self.boxsum("blur", self.source, self.path("x.npy"), "--radius", radius, "--type", "64f", "-q")
+            self.close(self.result("x.npy"), means, 1e-12)
+
+    def test_blur_borders(self):
+        mirrored = {"reflect": lambda i, n: -1 - i if i < 0 else 2 * n - 1 - i if i >= n else i,
+                    "replicate": lambda i, n: min(max(i, 0), n - 1)}
+        for border, index in mirrored.items():
+            expected = []
+            for r in range(ROWS):
+                for c in range(COLS):
+                    w = [self.values[index(i, ROWS) * COLS + index(j, COLS)]
+                         for i in range(r - 2, r + 3) for j in range(c - 1, c + 2)]
+                    expected.append(oracle.round_half_up(sum(w) / 15))
+            self.boxsum("blur", self.source, self.path("x.npy"), "--radius", "2,1", "--border", border, "-q")
+            self.assertEqual(self.result("x.npy"), expected, border)
+        self.boxsum("blur", self.source, self.path("x.npy"), "--radius", 1, "--border", "constant", "--border-value",
+                    90, "-q")
+        corner = self.values[0] + self.values[1] + self.values[COLS] + self.values[COLS + 1] + 5 * 90
+        self.assertEqual(self.result("x.npy")[0], oracle.round_half_up(corner / 9))
+
+    def test_blur_with_a_map(self):
+        radii = [i % 5 for i in range(ROWS * COLS)]
+        self.write("radii.pgm", f.pnm(ROWS, COLS, 1, radii))
+        self.boxsum("blur", self.source, self.path("x.npy"), "--radius-map", self.path("radii.pgm"), "-q")
+        expected = []
+        for r in range(ROWS):
+            for c in range(COLS):
+                radius = radii[r * COLS + c]
+                w = oracle.window(self.values, ROWS, COLS, r, c, radius, radius)
+                expected.append(oracle.round_half_up(sum(w) / len(w)))
+        self.assertEqual(self.result("x.npy"), expected)
+
+    def test_stats(self):
+        self.boxsum("stats", self.source, "--window", "5,3", "--mean", self.path("m.npy"), "--std", self.path("s.npy"),
+                    "--variance", self.path("v.npy"), "-q")
+        both = [oracle.mean_and_variance(w) for w in windows(self.values, 2, 1)]
+        self.close(self.result("m.npy"), [m for m, _ in both])
+        self.close(self.result("v.npy"), [v for _, v in both])
+        self.close(self.result("s.npy"), [math.sqrt(v) for _, v in both])
+
+    def test_stats_in_png_are_rounded(self):
+        self.boxsum("stats", self.source, "--window", 5, "--mean", self.path("m.png"), "--std", self.path("s.png"), "-q")
+        both = [oracle.mean_and_variance(w) for w in windows(self.values, 2, 2)]
+        for name, expected in (("m.png", [m for m, _ in both]), ("s.png", [math.sqrt(v) for _, v in both])):
+            self.boxsum("blur", self.path(name), self.path("x.npy"), "--radius", 0, "-q")
+            self.assertEqual(self.result("x.npy"), [oracle.round_half_up(e) for e in expected], name)
+
+    def test_threshold(self):
+        both = [oracle.mean_and_variance(w) for w in windows(self.values, 2, 2)]
+        s_max, lowest = math.sqrt(max(v for _, v in both)), min(self.values)
+        formulas = {
+            "bradley": lambda m, s, k: m * (1 - k),
+            "niblack": lambda m, s, k: m + k * s,
+            "sauvola": lambda m, s, k: m * (1 + k * (s / 127.5 - 1)),
+            "wolf": lambda m, s, k: m - k * (1 - s / s_max) * (m - lowest),
+        }
+        for method, k in (("bradley", 0.15), ("niblack", -0.2), ("sauvola", 0.2), ("wolf", 0.5)):
+            for given in (None, 0.3):
+                more = [] if given is None else ["--k", given]
+                self.boxsum("threshold", self.source, self.path("x.npy"), "--method", method, "--window", 5, *more, "-q")
+                limits = [formulas[method](m, math.sqrt(v), k if given is None else given) for m, v in both]
+                expected = [255 if v > t else 0 for v, t in zip(self.values, limits)]
+                self.assertEqual(self.result("x.npy"), expected, (method, given))
+        self.boxsum("threshold", self.source, self.path("x.npy"), "--range", 64, "--window", 5, "-q")
+        expected = [255 if x > m * (1 + 0.2 * (math.sqrt(v) / 64 - 1)) else 0 for x, (m, v) in zip(self.values, both)]
+        self.assertEqual(self.result("x.npy"), expected)
+
+    def test_normalize(self):
+        self.boxsum("normalize", self.source, self.path("x.npy"), "--window", 5, "--epsilon", 30, "-q")
+        expected = [(x - m) / max(math.sqrt(v), 30) for x, (m, v) in
+                    zip(self.values, (oracle.mean_and_variance(w) for w in windows(self.values, 2, 2)))]
+        self.close(self.result("x.npy"), expected)
+        self.boxsum("normalize", self.source, self.path("x.png"), "--window", 5, "--epsilon", 30, "--range", 2, "-q")
+        self.boxsum("blur", self.path("x.png"), self.path("y.npy"), "--radius", 0, "-q")
+        shown = [min(255, max(0, oracle.round_half_up(127.5 + 127.5 * e / 2))) for e in expected]
+        self.assertLessEqual(max(abs(a - b) for a, b in zip(self.result("y.npy"), shown)), 1)
+
+    def test_half_floats_are_filtered_as_floats(self):
+        values = f.pixels("16f", 12)
+        source = self.write("h.npy", f.npy((3, 4), "16f", values))
+        self.boxsum("blur", source, self.path("x.npy"), "--radius", 0, "-q")
+        self.assertEqual(f.read_npy(self.read("x.npy"))[1:], ("<f4", values))
+
+    def test_colour_channels_by_themselves(self):
+        """A blurred photograph: each channel equals the blur of that channel alone."""
+        self.boxsum("blur", SHIPPED_PHOTO, self.path("rgb.npy"), "--radius", 9, "-q")
+        shape, _, rgb = f.read_npy(self.read("rgb.npy"))
+        self.assertEqual(shape, (512, 512, 3))
+        self.boxsum("blur", SHIPPED_PHOTO, self.path("same.npy"), "--radius", 0, "-q")
+        green = f.read_npy(self.read("same.npy"))[2][1::3]
+        self.write("green.pgm", f.pnm(512, 512, 1, green))
+        self.boxsum("blur", self.path("green.pgm"), self.path("green.npy"), "--radius", 9, "-q")
+        self.assertEqual(f.read_npy(self.read("green.npy"))[2], rgb[1::3])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""--help of every subcommand with examples that parse, and the reports of algorithms, info and verify."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import time
+
+import image_files as f
+from boxsum_cli import BINARY, CliTest, main
+
+SUBCOMMANDS = ("table", "query", "blur", "threshold", "stats", "normalize", "algorithms", "info", "verify")
+
+
+class Help(CliTest):
+    def test_every_subcommand(self):
+        text = self.boxsum("--help").decode()
+        listed = set(re.findall(r"^  (\w+) {2,}", text[text.index("Subcommands:"):], re.MULTILINE))
+        self.assertLessEqual(set(SUBCOMMANDS), listed)
+        for name in sorted(listed & set(SUBCOMMANDS)):
+            text = self.boxsum(name, "--help").decode()
+            self.assertIn("Examples:", text)
+            self.assertIn(f"  boxsum {name}", text[text.index("Examples:"):])
+
+    def test_examples_are_accepted_by_the_parser(self):
+        """None is refused as wrong usage; files that are missing here are another matter."""
+        for name in SUBCOMMANDS:
+            if name == "verify":
+                continue  # its examples take minutes
+            text = self.boxsum(name, "--help").decode()
+            for line in text[text.index("Examples:"):].splitlines()[1:]:
+                args = line.split("<")[0].split(">")[0].split()[1:]
+                done = self.start(*args, stdin=b"", cwd=self.dir)
+                self.assertNotEqual(done.returncode, 2, (line, done.stderr))
+
+    def test_version(self):
+        self.assertRegex(self.boxsum("--version").decode(), r"^boxsum \d+\.\d+\.\d+\n$")
+
+    def test_without_arguments(self):
+        message = self.refused(2, "subcommand")
+        self.assertIn("--help", message)
+
+
+class Reports(CliTest):
+    def test_algorithms(self):
+        listed = json.loads(self.boxsum("algorithms", "--params", "--json"))
+        names = [(a["operation"], a["name"]) for a in listed]
+        self.assertEqual(len(names), len(set(names)))
+        reference = next(a for a in listed if a["name"] == "reference" and a["operation"] == "sat")
+        self.assertEqual((reference["backend"], reference["built"]), ("cpu", True))
+        self.assertIn("8u32u", reference["pairs"])
+        for a in listed:
+            for key in ("title", "paper", "cost", "backend"):
+                self.assertTrue(a[key], (a["name"], key))
+            for p in a["parameters"]:
+                self.assertTrue(p["name"] and p["values"])
+        text = self.boxsum("algorithms", "--params").decode()
+        for operation, name in names:
+            self.assertIn(f"{operation}:{name} (", text)
+        only = json.loads(self.boxsum("algorithms", "--operation", "sat", "--json"))
+        self.assertEqual({a["operation"] for a in only}, {"sat"})
+
+    def test_info(self):
+        report = json.loads(self.boxsum("info", "--json"))
+        self.assertGreaterEqual(report["cpu"]["threads"], 1)
+        self.assertIn(report["cpu"]["instruction_set"], report["cpu"]["instruction_sets"])
+        self.assertEqual(set(report["libraries"]), {"libpng", "libjpeg", "libtiff"})
+        text = self.boxsum("info").decode()
+        for word in (report["version"], report["cpu"]["instruction_set"], "threads", "caches", "libtiff"):
+            self.assertIn(word, text)
+
+    def test_verify(self):
+        listed = json.loads(self.boxsum("verify", "--algorithm", "reference", "--json"))
+        self.assertEqual([(v["name"], v["result"], v["failed"]) for v in listed], [("reference", "pass", 0)])
+        self.assertGreater(listed[0]["passed"], 100)
+        text = self.boxsum("verify", "--algorithm", "reference").decode()
+        self.assertRegex(text, r"^pass  reference \(cpu\): \d+ passed, 0 failed")
+
+
+class Progress(CliTest):
+    def run_slowly(self, **streams):
+        """Half of the input, a pause of more than a second, the other half."""
+        data = f.pnm(50, 50, 1, [7] * 2500)
+        process = subprocess.Popen([BINARY, "table", "-", "-o", self.path("t.npy"), "-q"], stdin=subprocess.PIPE,
+                                   **streams)
+        process.stdin.write(data[:1000])
+        process.stdin.flush()
+        time.sleep(2.5)
+        process.stdin.write(data[1000:])
+        process.stdin.close()
+        return process
+
+    def test_on_a_terminal(self):
+        try:
+            controller, terminal = pty.openpty()
+        except OSError as problem:  # a bare container may lack them
+            self.skipTest(f"no pseudo-terminal: {problem}")
+        process = self.run_slowly(stderr=terminal)
+        self.assertEqual(process.wait(60), 0)
+        os.close(terminal)
+        shown = b""
+        try:  # one read may return a part; the end is an error on a terminal that nobody holds
+            while part := os.read(controller, 65536):
+                shown += part
+        except OSError:
+            pass
+        os.close(controller)
+        self.assertIn(b"reading standard input (", shown)
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), "the line is cleaned up")
+
+    def test_not_in_a_log(self):
+        process = self.run_slowly(stderr=subprocess.PIPE)
+        shown = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual((process.wait(60), shown), (0, b""))
+
+
+if __name__ == "__main__":
+    main()

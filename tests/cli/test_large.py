@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""A table of more than 2^31 elements through the tool: 46341 x 46341, 8u32u, 8.6 GB that go through a pipe."""
+
+import subprocess
+import unittest
+
+import image_files as f
+from boxsum_cli import BINARY, CliTest, main
+
+SIDE = 46341
+NEEDED = 12 << 30
+
+
+def available_memory():
+    with open("/proc/meminfo") as info:
+        return next(int(line.split()[1]) * 1024 for line in info if line.startswith("MemAvailable:"))
+
+
+class Large(CliTest):
+    def test_more_than_2_to_the_31_elements(self):
+        if available_memory() < NEEDED:
+            self.skipTest(f"needs {NEEDED >> 30} GiB of free memory, {available_memory() >> 30} are here")
+        marks = {(0, 0): 200, (0, SIDE - 1): 3, (SIDE // 2, SIDE // 2): 50, (SIDE - 1, 0): 7, (SIDE - 1, SIDE - 1): 11}
+        with open(self.path("in.npy"), "wb") as out:  # sparse: zeros but for the marks
+            out.write(f.npy((SIDE, SIDE), "8u", None, data=b""))
+            start = out.tell()
+            for (row, col), value in marks.items():
+                out.seek(start + row * SIDE + col)
+                out.write(bytes([value]))
+        command = [BINARY, "table", self.path("in.npy"), "-o", "-", "--table-type", "32u", "--layout", "inclusive"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            header = process.stdout.read(128)
+            self.assertIn(f"({SIDE}, {SIDE})".encode(), header)
+            for row in range(SIDE):
+                line = process.stdout.read(4 * SIDE)
+                if row in (0, SIDE // 2 - 1, SIDE // 2, SIDE - 2, SIDE - 1):
+                    for col in (0, SIDE // 2 - 1, SIDE // 2, SIDE - 2, SIDE - 1):
+                        expected = sum(v for (r, c), v in marks.items() if r <= row and c <= col)
+                        got = int.from_bytes(line[4 * col:4 * col + 4], "little")
+                        self.assertEqual(got, expected, (row, col))
+            self.assertEqual(process.stdout.read(1), b"")
+            message = process.stderr.read()
+        self.assertEqual((process.returncode, message), (0, b""))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Outputs appear complete or not at all: missing folders, full disks, closed pipes, signals, links, devices."""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import time
+import unittest
+
+import image_files as f
+from boxsum_cli import BINARY, FAILURE, CliTest, main
+
+
+class Output(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.image = self.write("in.pgm", f.pnm(200, 300, 1, f.pixels("8u", 60000)))
+
+    def commands(self, folder):
+        """One command per writer, each writing more than a page into the folder."""
+        for ending in ("npy", "tif"):
+            yield ("table", self.image, "-o", f"{folder}/x.{ending}")
+        for ending in ("png", "jpg", "pgm", "tif", "npy"):
+            yield ("blur", self.image, f"{folder}/x.{ending}", "--radius", "1")
+        yield ("blur", self.image, f"{folder}/x.pfm", "--radius", "1", "--type", "32f")
+        yield ("stats", self.image, "--mean", f"{folder}/m.npy", "--std", f"{folder}/s.npy")
+
+    def test_missing_folder(self):
+        for args in self.commands(self.path("nowhere")):
+            self.refused(FAILURE, "No such file or directory", *args)
+
+    def test_the_name_is_a_folder(self):
+        (self.dir / "x.npy").mkdir()
+        self.refused(FAILURE, "directory", "table", self.image, "-o", self.path("x.npy"))
+        self.refused(FAILURE, "No such file", "table", self.image, "-o", "", "--format", "npy")
+
+    def test_file_size_limit(self):
+        """Stands in for a full disk where none can be mounted: writes fail with EFBIG after 4096 bytes."""
+        def limit():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+        for args in self.commands(self.dir):
+            self.refused(FAILURE, "File too large", *args, preexec_fn=limit)
+
+    def test_full_disk(self):
+        disk = self.dir / "disk"
+        disk.mkdir()
+        if shutil.which("mount") is None or subprocess.run(
+                ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", disk], capture_output=True).returncode != 0:
+            self.skipTest("mounting a small tmpfs is not permitted here")
+        try:
+            (disk / "x.npy").write_bytes(b"precious")
+            for args in self.commands(disk):
+                self.refused(FAILURE, "No space left", *args)
+                self.assertEqual([p.name for p in disk.iterdir()], ["x.npy"])
+            self.assertEqual((disk / "x.npy").read_bytes(), b"precious")
+        finally:
+            subprocess.run(["umount", disk], check=True)
+
+    def test_dev_full(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full here")
+        self.refused(FAILURE, "/dev/full", "table", self.image, "-o", "/dev/full", "--format", "npy")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
+        for args in (["info"], ["info", "--json"], ["algorithms"], ["--help"], ["--version"],
+                     ["query", self.image, "--box", "0,0,1,1"], ["table", self.image, "-o", "-"],
+                     ["blur", self.image, "-", "--radius", "1", "--format", "tiff"]):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([BINARY, *args], stdout=full, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual(done.returncode, FAILURE, args)
+            self.assertIn(b"No space left", done.stderr)
+            self.assertEqual(done.stderr.count(b"\n"), 1)
+
+    def test_closed_pipe(self):
+        process = subprocess.Popen([BINARY, "table", self.image, "-o", "-"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        process.stdout.close()
+        message = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(60), FAILURE)
+        self.assertIn(b"boxsum: error: cannot write 'standard output': Broken pipe", message)
+
+    def test_signals_remove_what_is_unfinished(self):
+        """The second output is a pipe that nobody reads: the tool waits there with its first output half done."""
+        os.mkfifo(self.path("pipe.npy"))
+        (self.dir / "t.npy").write_bytes(b"precious")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([BINARY, "table", self.image, "-o", self.path("t.npy"), "--squares",
+                                        self.path("pipe.npy")])
+            for _ in range(600):
+                if any(p.name.startswith(".boxsum-") for p in self.dir.iterdir()):
+                    break
+                time.sleep(0.05)
+            else:
+                self.fail("no temporary file appeared")
+            process.send_signal(number)
+            self.assertEqual(process.wait(60), -number)
+            self.assertEqual(sorted(self.listing()), ["in.pgm", "pipe.npy", "t.npy"])
+            self.assertEqual(self.read("t.npy"), b"precious")
+
+    def test_an_input_cut_short_while_it_is_mapped(self):
+        """The tool waits at the pipe between reading the header and reading the pixels."""
+        os.mkfifo(self.path("pipe.npy"))
+        with open(self.path("big.npy"), "wb") as out:
+            out.write(f.npy((2000, 2000), "8u", None, data=bytes(4000000)))
+        process = subprocess.Popen([BINARY, "table", self.path("big.npy"), "-o", self.path("t.npy"), "--squares",
+                                    self.path("pipe.npy"), "--algorithm", "reference"], stderr=subprocess.PIPE)
+        while not any(p.name.startswith(".boxsum-") for p in self.dir.iterdir()):
+            self.assertIsNone(process.poll())
+            time.sleep(0.05)
+        os.truncate(self.path("big.npy"), 4096)
+        reader = os.open(self.path("pipe.npy"), os.O_RDONLY | os.O_NONBLOCK)
+        message = process.stderr.read()
+        process.stderr.close()
+        self.assertEqual(process.wait(60), 3)
+        os.close(reader)
+        self.assertIn(b"boxsum: error: an input file was truncated", message)
+        self.assertEqual(sorted(self.listing()), ["big.npy", "in.pgm", "pipe.npy"])
+
+    def test_replacing(self):
+        """The old file stays until the new one is complete; its permissions and links to it stay altogether."""
+        target = pathlib.Path(self.write("real.npy", b"old"))
+        target.chmod(0o640)
+        os.symlink("real.npy", self.path("link.npy"))
+        self.boxsum("table", self.image, "-o", self.path("link.npy"), "-q")
+        self.assertTrue((self.dir / "link.npy").is_symlink())
+        self.assertEqual(f.read_npy(self.read("real.npy"))[0], (201, 301))
+        self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
+
+    def test_new_files_obey_the_umask(self):
+        before = os.umask(0o027)
+        try:
+            self.boxsum("table", self.image, "-o", self.path("t.npy"), "-q")
+        finally:
+            os.umask(before)
+        self.assertEqual(stat.S_IMODE((self.dir / "t.npy").stat().st_mode), 0o640)
+
+    def test_input_and_output_may_be_one_file(self):
+        self.boxsum("blur", self.image, self.image, "--radius", "0", "-q")
+        self.assertEqual(self.read("in.pgm").split(b"\n")[1], b"300 200")
+
+    def test_devices_are_written_not_replaced(self):
+        self.boxsum("table", self.image, "-o", "/dev/null", "--format", "npy", "-q")
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))
+
+    @unittest.skipIf(os.geteuid() == 0, "root may write everything")
+    def test_read_only_file(self):
+        path = pathlib.Path(self.write("t.npy", b"old"))
+        path.chmod(0o400)
+        self.refused(FAILURE, "Permission denied", "table", self.image, "-o", path)
+
+    def test_names_with_spaces_and_line_breaks(self):
+        self.refused(3, "a b", "table", self.path("a b\nc.png"), "-o", self.path("t.npy"))
+        self.boxsum("table", self.image, "-o", self.path("a b\nc.npy"), "-q")
+        self.assertIn("a b\nc.npy", self.listing())
+        self.assertEqual(json.loads(self.boxsum("table", self.image, "-o", self.path("ü b.npy"), "--json"))["table"]["path"],
+                         self.path("ü b.npy"))
+
+
+if __name__ == "__main__":
+    main()

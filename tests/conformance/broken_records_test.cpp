@@ -1,0 +1,47 @@
+// A test of the suite itself: records that are wrong in known ways must be rejected, for every type.
+
+#include "support/broken_records.hpp"
+
+#include "api/registry.hpp"
+#include "reference/conformance.hpp"
+#include "reference/records.hpp"
+
+#include <gtest/gtest.h>
+
+namespace boxsum {
+namespace {
+
+bool rejected(const algorithm_record& record, dtype input, dtype table, std::optional<dtype> squares) {
+    for (const conformance_case& c : conformance_cases(input, table, squares, effort::full))
+        if (record.supports(problem_of(c), {}) && check_record(record, c)) return true;
+    return false;
+}
+
+TEST(broken_records, every_one_is_rejected_for_every_type_pair) {
+    for (const algorithm_record* record : test::broken_records())
+        for (const type_pair types : type_pairs())
+            EXPECT_TRUE(rejected(*record, types.input, types.table, {}))
+                << record->info.name << " passed for " << name_of(types);
+}
+
+TEST(broken_records, wrong_squares_are_rejected_for_every_triple) {
+    for (const squares_triple types : squares_triples())
+        EXPECT_TRUE(rejected(test::broken_squares_record, types.input, types.table, types.squares))
+            << "passed for " << name_of(types);
+}
+
+TEST(broken_records, the_message_names_the_first_wrong_entry) {
+    conformance_case c;
+    c.rows = 40;
+    c.cols = 50;
+    const auto wrong = check_record(*test::broken_records()[0], c);
+    ASSERT_TRUE(wrong);
+    EXPECT_NE(wrong->find("row 32, col 0"), std::string::npos) << *wrong;
+}
+
+TEST(broken_records, the_oracle_is_not_rejected) {
+    EXPECT_FALSE(rejected(reference_sat_record, dtype::u8, dtype::u32, {}));
+}
+
+}  // namespace
+}  // namespace boxsum

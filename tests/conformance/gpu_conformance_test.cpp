@@ -1,0 +1,103 @@
+// Every CUDA record of the registry x every type pair and triple, over layouts, shapes, memory layouts and patterns,
+// and over the values of its parameters. Records enumerate themselves: a new one is tested by being registered.
+
+#include "api/registry.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "reference/conformance.hpp"
+#include "support/gpu.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+struct subject {
+    const algorithm_record* record;
+    dtype input;
+    dtype table;
+    std::optional<dtype> squares;
+};
+
+std::vector<subject> subjects() {
+    std::vector<subject> all;
+    for (const algorithm_record* record : registry(operation::sat)) {
+        if (record->info.where != backend::cuda) continue;
+        if (!record->info.built) {  // one visible skip instead of dozens
+            all.push_back({record, dtype::u8, dtype::u32, {}});
+            continue;
+        }
+        for (const type_pair types : type_pairs()) all.push_back({record, types.input, types.table, {}});
+        for (const squares_triple types : squares_triples())
+            all.push_back({record, types.input, types.table, types.squares});
+    }
+    return all;
+}
+
+std::string name_of_subject(const testing::TestParamInfo<subject>& info) {
+    std::string name(info.param.record->info.name);
+    for (char& c : name)
+        if (c == '-') c = '_';
+    return name + "_" + std::string(name_of(info.param.input)) + std::string(name_of(info.param.table)) +
+           (info.param.squares ? std::string(name_of(*info.param.squares)) : std::string());
+}
+
+/// All combinations of a record's parameter values where they are few, else every value with the others at default.
+std::vector<parameter_values> parameter_choices(const algorithm_record& record) {
+    constexpr std::size_t few = 24;
+    std::vector<parameter_values> product{{}}, single{{}};
+    for (std::size_t i = 0; i < record.info.parameters.size(); ++i) {
+        const std::size_t count = record.info.parameters[i].values.size();
+        std::vector<parameter_values> grown;
+        for (const parameter_values& values : product)
+            for (std::size_t value = 0; value < count && grown.size() <= few; ++value) {
+                grown.push_back(values);
+                grown.back().choice[i] = static_cast<std::uint8_t>(value);
+            }
+        product = grown;
+        for (std::size_t value = 1; value < count; ++value) {
+            single.push_back({});
+            single.back().choice[i] = static_cast<std::uint8_t>(value);
+        }
+    }
+    return product.size() <= few ? product : single;
+}
+
+/// Runs the cases that the record supports; how many there were.
+int run_cases(const subject& s, effort e, const parameter_values& values, const record_runner& run) {
+    int checked = 0;
+    execution how;
+    how.parameters = values;
+    for (const conformance_case& c : conformance_cases(s.input, s.table, s.squares, e)) {
+        if (!check_support(*s.record, problem_of(c), values)) continue;
+        const auto wrong = check_record(*s.record, c, how, run);
+        EXPECT_FALSE(wrong) << *wrong << " (" << format_parameters(*s.record, values) << ")";
+        if (wrong) return -1;
+        ++checked;
+    }
+    return checked;
+}
+
+class gpu_conformance : public test::gpu_test, public testing::WithParamInterface<subject> {};
+
+TEST_P(gpu_conformance, agrees_with_the_definition) {
+    const subject& s = GetParam();
+    // One workspace for all tests of the process: every case follows others of other shapes, types and records in it.
+    static const record_runner shared = cuda::device_runner(cuda::workspace_reuse::shared);
+    static const record_runner fresh = cuda::device_runner(cuda::workspace_reuse::fresh);
+    int checked = run_cases(s, effort::full, {}, shared);
+    if (checked < 0) return;
+    for (const parameter_values& values : parameter_choices(*s.record)) {
+        const int more = run_cases(s, effort::quick, values, fresh);
+        if (more < 0) return;
+        checked += more;
+    }
+    if (checked == 0) GTEST_SKIP() << s.record->info.name << " supports none of these types";
+}
+
+INSTANTIATE_TEST_SUITE_P(registry, gpu_conformance, testing::ValuesIn(subjects()), name_of_subject);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(gpu_conformance);
+
+}  // namespace
+}  // namespace boxsum

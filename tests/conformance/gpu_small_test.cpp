@@ -1,0 +1,90 @@
+// Small shapes of every record and parameter value, on blocks of exactly their size: what compute-sanitizer runs
+// (scripts/sanitize_gpu), whose tools slow kernels down a hundredfold.
+
+#include "api/registry.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "reference/conformance.hpp"
+#include "support/gpu.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+struct small_shape {
+    std::int64_t rows, cols, channels, planes;
+    table_layout layout;
+    std::int64_t image_gap, table_gap, offset;
+};
+
+// Below, at and beyond one tile of any kernel, and enough tiles for look-back in both directions.
+constexpr small_shape shapes[] = {
+    {1, 1, 1, 1, table_layout::inclusive, 0, 0, 0},      {33, 65, 1, 1, table_layout::padded, 3, 1, 1},
+    {64, 128, 1, 2, table_layout::exclusive, -1, -1, 0}, {130, 258, 1, 1, table_layout::inclusive, 0, 0, 0},
+    {257, 300, 3, 1, table_layout::padded, 0, 5, 2},     {300, 520, 1, 1, table_layout::inclusive, -1, -1, 0},
+};
+
+class gpu_small : public test::gpu_test, public testing::WithParamInterface<const algorithm_record*> {};
+
+TEST_P(gpu_small, shapes_of_every_parameter) {
+    const algorithm_record& record = *GetParam();
+    if (!record.info.built) GTEST_SKIP() << "its kernels were not built";
+    const record_runner run = cuda::device_runner(cuda::workspace_reuse::exact);
+    std::vector<parameter_values> choices{{}};
+    for (std::size_t i = 0; i < record.info.parameters.size(); ++i)
+        for (std::size_t value = 1; value < record.info.parameters[i].values.size(); ++value) {
+            choices.push_back({});
+            choices.back().choice[i] = static_cast<std::uint8_t>(value);
+        }
+    int checked = 0;
+    const auto check = [&](dtype input, dtype table, std::optional<dtype> squares, const parameter_values& values) {
+        for (const small_shape& s : shapes) {
+            conformance_case c;
+            c.input = input;
+            c.table = table;
+            c.squares = squares;
+            c.rows = s.rows;
+            c.cols = s.cols;
+            c.channels = s.channels;
+            c.planes = s.planes;
+            c.layout = s.layout;
+            c.image_gap = s.image_gap;
+            c.table_gap = s.table_gap;
+            c.image_offset = c.table_offset = s.offset;
+            if (!check_support(record, problem_of(c), values)) continue;
+            execution how;
+            how.parameters = values;
+            const auto wrong = check_record(record, c, how, run);
+            ASSERT_FALSE(wrong) << *wrong << " (" << format_parameters(record, values) << ")";
+            ++checked;
+        }
+    };
+    for (const parameter_values& values : choices) {
+        check(dtype::u8, dtype::u32, {}, values);
+        check(dtype::f32, dtype::f32, {}, values);
+        check(dtype::u8, dtype::u32, dtype::u64, values);
+        if (HasFatalFailure()) return;
+    }
+    EXPECT_GT(checked, 0) << "supports none of the small shapes";
+}
+
+std::vector<const algorithm_record*> device_records() {
+    std::vector<const algorithm_record*> records;
+    for (const algorithm_record* record : registry(operation::sat))
+        if (record->info.where == backend::cuda) records.push_back(record);
+    return records;
+}
+
+std::string name_of_record(const testing::TestParamInfo<const algorithm_record*>& subject) {
+    std::string name(subject.param->info.name);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(registry, gpu_small, testing::ValuesIn(device_records()), name_of_record);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(gpu_small);
+
+}  // namespace
+}  // namespace boxsum

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Writes small valid files for the fuzzers to start from: make_seeds.py FOLDER writes FOLDER/png, FOLDER/tiff, ..."""
+
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import image_files as f  # noqa: E402
+
+
+def seeds():
+    for channels in (1, 2, 3, 4):
+        for depth in (8, 16):
+            yield "png", f.png(5, 7, channels, depth, f.pixels(f"{depth}u", 35 * channels))
+    yield "png", f.png(5, 7, 1, 2, [i % 4 for i in range(35)])
+    yield "png", f.png(5, 7, 1, 4, [i % 3 for i in range(35)], palette=[(1, 2, 3), (4, 5, 6), (7, 8, 9)],
+                       transparency=b"\x80")
+    for data in f.JPEG.values():
+        yield "jpeg", data
+    for kind in ("8u", "8s", "16u", "32s", "64u", "16f", "32f", "64f"):
+        for big in (False, True):
+            yield "tiff", f.tiff(6, 5, 1, kind, f.pixels(kind, 30), big=big, order=">" if big else "<")
+    for compression in ("none", "deflate", "packbits"):
+        for separate in (False, True):
+            yield "tiff", f.tiff(6, 5, 3, "8u", f.pixels("8u", 90), compression=compression, separate=separate,
+                                 rows_per_strip=2)
+            yield "tiff", f.tiff(20, 18, 3, "16u", f.pixels("16u", 1080), compression=compression, separate=separate,
+                                 tile=(16, 16))
+    yield "tiff", f.tiff(6, 5, 1, "8u", f.pixels("8u", 30), palette=[v * 257 for v in range(256)] * 3, pages=2)
+    for channels in (1, 3):
+        for ascii in (False, True):
+            for maxval in (255, 65535, 100):
+                values = [v % (maxval + 1) for v in f.pixels("16u", 12 * channels)]
+                yield "pnm", f.pnm(3, 4, channels, values, maxval, ascii)
+        yield "pfm", f.pfm(3, 4, channels, f.pixels("32f", 12 * channels))
+        yield "pfm", f.pfm(3, 4, channels, f.pixels("32f", 12 * channels), ">")
+    for kind in f.TYPES:
+        yield "npy", f.npy((3, 4), kind, f.pixels(kind, 12))
+    yield "npy", f.npy((3, 4, 2), "16u", f.pixels("16u", 24), order=">", version=2)
+    yield "npy", f.npy((3, 4), "32f", f.pixels("32f", 12), version=3)
+    yield "boxes", b"row,col,rows,cols\n0,0,5,5\n\n# a comment\n1, 2, 3, 4\r\n-9223372036854775808,0,1,1\n"
+    for line in ("table in.png -o out.npy --layout inclusive --table-type 32u --threads 2",
+                 "query in.png --box 1,2,3,4 --box 0,0,1,1 --json", "query --table padded t.npy --squares s.npy --csv",
+                 "algorithms --params --json", "info --json", "verify --algorithm reference --thorough", "--help",
+                 "table --help", "--version", "table - -o - --param a=b --device cuda:0 --store streaming",
+                 "blur in.png out.png --radius 3,4 --border reflect", "stats in.png --window 5 --mean m.png --std s.png",
+                 "threshold in.png out.png --method wolf --window 31 --k 0.5"):
+        yield "arguments", line.replace(" ", "\0").encode()
+
+
+def main():
+    folder = pathlib.Path(sys.argv[1])
+    for number, (target, data) in enumerate(seeds()):
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        (folder / target / f"seed-{number:03}").write_bytes(data)
+
+
+main()

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "cuda/runtime/launch.cuh"
+#include "support/gpu.hpp"
+
+#include <boxsum/device_buffer.hpp>
+
+#include <vector>
+
+/// For tests of the kernels' vocabulary: run a kernel on values, fetch what it left.
+namespace boxsum::test {
+
+class gpu_kernel_test : public gpu_test {
+  protected:
+    void SetUp() override {
+        gpu_test::SetUp();
+        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
+    }
+    stream_ref stream() const { return *stream_; }
+
+    /// Device memory with these values.
+    template <typename T>
+    device_buffer upload(const std::vector<T>& values) const {
+        device_buffer memory(values.size() * sizeof(T), stream());
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(memory.data(), values.data(), memory.size(), cudaMemcpyHostToDevice, stream().get()));
+        return memory;
+    }
+
+    template <typename T>
+    std::vector<T> download(const device_buffer& memory) const {
+        std::vector<T> values(memory.size() / sizeof(T));
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(values.data(), memory.data(), memory.size(), cudaMemcpyDeviceToHost, stream().get()));
+        stream().synchronize();
+        return values;
+    }
+
+    template <typename T>
+    static T* as(const device_buffer& memory) {
+        return static_cast<T*>(memory.data());
+    }
+
+  private:
+    std::optional<cuda::stream> stream_;
+};
+
+}  // namespace boxsum::test

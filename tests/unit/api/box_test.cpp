@@ -1,0 +1,139 @@
+#include <boxsum/box.hpp>
+#include <boxsum/error.hpp>
+#include <boxsum/sat.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+constexpr std::int64_t rows = 9, cols = 11;
+
+std::vector<std::int16_t> pixels() {
+    std::vector<std::int16_t> p;
+    for (int i = 0; i < rows * cols; ++i) p.push_back(static_cast<std::int16_t>(i * 397 % 2001 - 1000));
+    return p;
+}
+
+std::int64_t direct_sum(const std::vector<std::int16_t>& p, const box& b) {
+    std::int64_t sum = 0;
+    for (std::int64_t r = b.row; r < b.row + b.rows; ++r)
+        for (std::int64_t c = b.col; c < b.col + b.cols; ++c) sum += p[static_cast<std::size_t>(r * cols + c)];
+    return sum;
+}
+
+TEST(box, every_box_of_every_layout) {
+    const auto p = pixels();
+    const image_view<const std::int16_t> image(p.data(), rows, cols);
+    for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
+        const auto t = sat<std::int32_t>(image, {.layout = layout});
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t c = 0; c < cols; ++c)
+                for (std::int64_t h = 1; r + h <= rows; ++h)
+                    for (std::int64_t w = 1; c + w <= cols; ++w) {
+                        const box b{r, c, h, w};
+                        if (layout == table_layout::exclusive && (r + h == rows || c + w == cols))
+                            EXPECT_THROW(box_sum(t, b), invalid_argument);
+                        else
+                            ASSERT_EQ(box_sum(t, b), direct_sum(p, b)) << r << ' ' << c << ' ' << h << ' ' << w;
+                    }
+    }
+}
+
+TEST(box, sums_survive_wrapping_of_the_table) {
+    const std::vector<std::uint32_t> p(8, 0xf0000000u);  // the table wraps with the second pixel
+    const image_view<const std::uint32_t> image(p.data(), 2, 4);
+    const auto t = sat<std::uint32_t>(image);
+    EXPECT_EQ(box_sum(t, {1, 3, 1, 1}), 0xf0000000u);
+    const std::vector<std::int32_t> n(8, -2000000000);
+    const auto s = sat<std::int32_t>(image_view<const std::int32_t>(n.data(), 2, 4));
+    EXPECT_EQ(box_sum(s, {1, 2, 1, 1}), -2000000000);
+}
+
+TEST(box, wrong_boxes_are_named) {
+    const auto p = pixels();
+    const auto t = sat<std::int32_t>(image_view<const std::int16_t>(p.data(), rows, cols));
+    for (const box& b : {box{0, 0, 0, 1}, box{0, 0, 1, 0}, box{-1, 0, 1, 1}, box{0, 8, 1, 4}, box{8, 0, 2, 1},
+                         box{INT64_MAX, 0, 1, 1}, box{1, 1, INT64_MAX, 1}})
+        EXPECT_THROW(box_sum(t, b), invalid_argument);
+    try {
+        box_sum(t, box{3, 8, 1, 4});
+    } catch (const invalid_argument& e) {
+        EXPECT_STREQ(e.what(), "box: row 3, col 8, rows 1, cols 4 lies outside the 9 x 11 image");
+    }
+    EXPECT_THROW(box_sum(t, {0, 0, 1, 1}, 1), invalid_argument);
+    EXPECT_THROW(box_sum(t, {0, 0, 1, 1}, 0, -1), invalid_argument);
+}
+
+TEST(box, arrays_of_boxes) {
+    const auto p = pixels();
+    const auto t = sat<std::int64_t>(image_view<const std::int16_t>(p.data(), rows, cols));
+    const std::array<box, 2> boxes{{{0, 0, 3, 3}, {4, 5, 2, 6}}};
+    std::array<scalar, 2> sums;
+    std::array<double, 2> means{};
+    box_sums(t.view(), boxes, sums, t.layout());
+    box_means(t.view(), boxes, means, t.layout());
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        EXPECT_EQ(sums[i].type, dtype::s64);
+        EXPECT_EQ(sums[i].s, direct_sum(p, boxes[i]));
+        EXPECT_EQ(sums[i].to_string(), std::to_string(direct_sum(p, boxes[i])));
+        EXPECT_DOUBLE_EQ(means[i], static_cast<double>(direct_sum(p, boxes[i])) /
+                                       static_cast<double>(boxes[i].rows * boxes[i].cols));
+    }
+    std::array<scalar, 1> few;
+    EXPECT_THROW(box_sums(t.view(), boxes, few, t.layout()), invalid_argument);
+    const std::array<box, 2> bad{{{0, 0, 3, 3}, {4, 5, 2, 7}}};
+    sums[0].s = 123;
+    try {
+        box_sums(t.view(), bad, sums, t.layout());
+        ADD_FAILURE();
+    } catch (const invalid_argument& e) {
+        EXPECT_EQ(std::string(e.what()).substr(0, 9), "boxes[1]:");
+    }
+    EXPECT_EQ(sums[0].s, 123);  // checked before anything is written
+}
+
+TEST(box, integer_variance_is_exact_and_never_negative) {
+    std::vector<std::uint16_t> p(64 * 64, 65535);
+    const image_view<const std::uint16_t> image(p.data(), 64, 64);
+    const auto variance = [&] {
+        table<std::uint64_t> sums(64, 64), squares(64, 64);
+        sat(image, any_view(sums.view()), any_view(squares.view()));
+        return box_variance(sums.view(), squares.view(), {0, 0, 64, 64}, table_layout::inclusive);
+    };
+    EXPECT_EQ(variance(), 0.0);
+    p[77] = 65534;
+    const double n = 64 * 64;
+    EXPECT_DOUBLE_EQ(variance(), (n - 1) / (n * n));
+}
+
+TEST(box, largest_safe_box) {
+    EXPECT_EQ(largest_safe_box(dtype::u8, dtype::u32), 16843009);
+    EXPECT_EQ(largest_safe_box(dtype::u8, dtype::s32), 8421504);
+    EXPECT_EQ(largest_safe_box(dtype::u16, dtype::u32), 65537);
+    EXPECT_EQ(largest_safe_box(dtype::s16, dtype::s32), 65535);
+    EXPECT_EQ(largest_safe_box(dtype::u8, dtype::u32, true), 66051);
+    EXPECT_EQ(largest_safe_box(dtype::u8, dtype::f32), 65793);
+    EXPECT_EQ(largest_safe_box(dtype::u32, dtype::u32), 1);
+    EXPECT_EQ(largest_safe_box(dtype::f32, dtype::f64), 0);
+    EXPECT_GT(largest_safe_box(dtype::u8, dtype::f64), std::int64_t{35} * 1000 * 1000 * 1000 * 1000);
+}
+
+TEST(box, scalars_print_exactly) {
+    scalar s;
+    s.type = dtype::u64;
+    s.u = UINT64_MAX;
+    EXPECT_EQ(s.to_string(), "18446744073709551615");
+    s.type = dtype::f32;
+    s.f = 0.1f;
+    EXPECT_EQ(s.to_string(), "0.1");
+}
+
+}  // namespace
+}  // namespace boxsum

@@ -1,0 +1,62 @@
+// What a caller sees where there is no GPU, or no CUDA in the build.
+
+#include "support/gpu.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/sat.hpp>
+
+#include <cstdlib>
+
+namespace boxsum {
+namespace {
+
+TEST(device_text, names_a_cuda_device) {
+    ASSERT_EQ(unsetenv("BOXSUM_DEVICE"), 0);
+    EXPECT_EQ(cuda::device_from_text("cuda"), 0);
+    EXPECT_EQ(cuda::device_from_text("cuda:0"), 0);
+    EXPECT_EQ(cuda::device_from_text("cuda:12"), 12);
+    for (const char* text : {"cpu", "", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "Cuda:0", "cuda 0"})
+        EXPECT_THROW(cuda::device_from_text(text), invalid_argument) << text;
+}
+
+TEST(device_text, cuda_alone_follows_the_environment) {
+    ASSERT_EQ(setenv("BOXSUM_DEVICE", "cuda:3", 1), 0);
+    EXPECT_EQ(cuda::device_from_text("cuda"), 3);
+    EXPECT_EQ(cuda::device_from_text("cuda:1"), 1);
+    ASSERT_EQ(setenv("BOXSUM_DEVICE", "cpu", 1), 0);
+    EXPECT_EQ(cuda::device_from_text("cuda"), 0);
+    ASSERT_EQ(unsetenv("BOXSUM_DEVICE"), 0);
+}
+
+TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
+    if (test::no_gpu_reason().empty()) GTEST_SKIP() << "there is a CUDA device";
+    EXPECT_EQ(cuda::device_count(), 0);
+    EXPECT_THROW(cuda::current_device(), unsupported);
+    EXPECT_THROW(cuda::set_device(0), unsupported);
+    EXPECT_THROW(cuda::describe_device(0), unsupported);
+    EXPECT_THROW(cuda::stream{}, unsupported);
+    EXPECT_THROW(device_buffer(1, stream_ref::legacy_default()), unsupported);
+    EXPECT_THROW(pinned_buffer(1), unsupported);
+    const view_shape image = cuda::device_shape(dtype::u8, 4, 5), table = cuda::device_shape(dtype::u32, 4, 5);
+    EXPECT_THROW(cuda::sat_plan(sat_description{image, table, {}, false}), unsupported);
+    try {
+        cuda::current_device();
+    } catch (const unsupported& e) {
+        EXPECT_NE(std::string(e.what()).find(cuda::built() ? "no CUDA device" : "built without CUDA"),
+                  std::string::npos)
+            << e.what();
+    }
+}
+
+TEST(device_shape, rows_start_on_256_bytes_and_hopeless_extents_are_named) {
+    const view_shape s = cuda::device_shape(dtype::u16, 7, 100, 3, 2);
+    EXPECT_EQ(s.row_stride, 768);
+    EXPECT_EQ(s.plane_stride, 7 * 768);
+    EXPECT_EQ(cuda::span_bytes(s), static_cast<std::size_t>(7 * 768 + 6 * 768 + 600));
+    EXPECT_THROW(cuda::device_shape(dtype::f64, 1, std::int64_t{1} << 60), invalid_argument);
+    EXPECT_THROW(cuda::device_shape(dtype::f64, std::int64_t{1} << 40, std::int64_t{1} << 40), invalid_argument);
+    EXPECT_THROW(cuda::device_shape(dtype::u8, 0, 1), invalid_argument);
+}
+
+}  // namespace
+}  // namespace boxsum

@@ -1,0 +1,517 @@
+#include "cuda/runtime/cuda_try.hpp"
+#include "support/gpu.hpp"
+#include "support/gpu_case.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <thread>
+
+namespace boxsum {
+namespace {
+
+using test::gpu_case;
+using test::make_workspace;
+using test::plain_case;
+
+class plan : public test::gpu_test {
+  protected:
+    void SetUp() override {
+        test::gpu_test::SetUp();
+        if (IsSkipped() || HasFatalFailure()) return;
+        stream_.emplace();
+    }
+
+    stream_ref stream() const { return *stream_; }
+
+    std::optional<cuda::stream> stream_;
+};
+
+/// The message of the invalid_argument that a call throws; empty when it throws nothing.
+template <typename F>
+std::string complaint(F f) {
+    try {
+        f();
+    } catch (const invalid_argument& e) {
+        return e.what();
+    }
+    return {};
+}
+
+#define EXPECT_COMPLAINT(call, part)                                            \
+    do {                                                                        \
+        const std::string message = complaint([&] { call; });                   \
+        EXPECT_NE(message.find(part), std::string::npos) << "got: " << message; \
+    } while (false)
+
+TEST_F(plan, computes_every_layout) {
+    for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
+        conformance_case c = plain_case(dtype::u8, dtype::u32, 777, 1234);
+        c.layout = layout;
+        const gpu_case memory(c, stream());
+        const cuda::sat_plan p(memory.description(), memory.options());
+        const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+        memory.run_async(p, workspace, stream());
+        const auto wrong = memory.mismatch(p.algorithm(), stream());
+        EXPECT_FALSE(wrong) << *wrong;
+    }
+}
+
+TEST_F(plan, computes_squares_in_the_same_call) {
+    conformance_case c = plain_case(dtype::u8, dtype::u32, 300, 500);
+    c.squares = dtype::u64;
+    const gpu_case memory(c, stream());
+    const cuda::sat_plan p(memory.description(), memory.options());
+    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    memory.run_async(p, workspace, stream());
+    const auto wrong = memory.mismatch(p.algorithm(), stream());
+    EXPECT_FALSE(wrong) << *wrong;
+}
+
+TEST_F(plan, one_call_computes_and_waits) {
+    const gpu_case memory(plain_case(dtype::f32, dtype::f32, 1000, 700), stream());
+    cuda::sat(memory.image(), memory.table(), memory.options(), stream());
+    const cuda::sat_plan p(memory.description(), memory.options());
+    const auto wrong = memory.mismatch(p.algorithm(), stream());
+    EXPECT_FALSE(wrong) << *wrong;
+}
+
+TEST_F(plan, works_on_the_legacy_default_stream) {
+    const stream_ref legacy = stream_ref::legacy_default();
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 100, 700), legacy);
+    cuda::sat(memory.image(), memory.table(), memory.options(), legacy);
+    const cuda::sat_plan p(memory.description(), memory.options());
+    const auto wrong = memory.mismatch(p.algorithm(), legacy);
+    EXPECT_FALSE(wrong) << *wrong;
+}
+
+TEST_F(plan, a_host_pointer_is_named) {
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
+    const cuda::sat_plan p(memory.description(), memory.options());
+    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    std::vector<std::uint32_t> host(64 * 64);
+    const pinned_buffer pinned(64 * 64 * 4);
+    EXPECT_COMPLAINT(p.run_async(memory.image(), {host.data(), memory.shape().table}, workspace, stream()),
+                     "table: is host memory");
+    EXPECT_COMPLAINT(p.run_async({host.data(), memory.shape().image}, memory.table(), workspace, stream()),
+                     "image: is host memory");
+    EXPECT_COMPLAINT(p.run_async(memory.image(), {pinned.data(), memory.shape().table}, workspace, stream()),
+                     "table: is host memory (page-locked)");
+}
+
+/// A plan that needs a workspace, by whichever record has one.
+cuda::sat_plan plan_with_workspace(const gpu_case& memory) {
+    for (const algorithm_record* record : test::cuda_records())
+        if (check_support(*record, memory.shape(), {}))
+            if (cuda::sat_plan p(memory.description(), memory.options(record->info.name)); p.workspace_bytes() > 0)
+                return p;
+    throw unsupported("no CUDA record needs a workspace");
+}
+
+TEST_F(plan, a_workspace_too_small_names_both_sizes) {
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 640, 640), stream());
+    const cuda::sat_plan p = plan_with_workspace(memory);
+    const device_buffer workspace(p.workspace_bytes(), stream());
+    const cuda::workspace_ref small(workspace.data(), p.workspace_bytes() - 1);
+    EXPECT_COMPLAINT(memory.run_async(p, small, stream()), "has " + std::to_string(p.workspace_bytes() - 1) +
+                                                               " bytes, but the plan needs " +
+                                                               std::to_string(p.workspace_bytes()));
+}
+
+TEST_F(plan, a_workspace_in_the_wrong_place_is_refused) {
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 640, 640), stream());
+    const cuda::sat_plan p = plan_with_workspace(memory);
+    const std::size_t bytes = p.workspace_bytes();
+    const device_buffer workspace(bytes + 256, stream());
+    std::vector<std::byte> host(bytes + 256);
+    EXPECT_COMPLAINT(
+        memory.run_async(p, cuda::workspace_ref(static_cast<std::byte*>(workspace.data()) + 16, bytes), stream()),
+        "not aligned to 256");
+    EXPECT_COMPLAINT(memory.run_async(p, cuda::workspace_ref(nullptr, bytes), stream()), "workspace: data is null");
+    EXPECT_COMPLAINT(memory.run_async(p, cuda::workspace_ref(memory.table().data, bytes), stream()),
+                     "workspace: overlaps table");
+}
+
+TEST_F(plan, views_of_another_shape_are_refused) {
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 80), stream());
+    const cuda::sat_plan p(memory.description(), memory.options());
+    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const_any_view image = memory.image();
+    image.shape.rows = 63;
+    EXPECT_COMPLAINT(p.run_async(image, memory.table(), workspace, stream()),
+                     "image: rows is 63, but the plan was made for 64");
+    any_view table = memory.table();
+    table.shape.type = dtype::s32;
+    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "table: element type is 32s");
+    EXPECT_COMPLAINT(p.run_async(memory.image(), memory.table(), memory.table(), workspace, stream()),
+                     "squares: given, but the plan was made without");
+}
+
+TEST_F(plan, overlapping_memory_is_refused) {
+    const gpu_case memory(plain_case(dtype::f32, dtype::f32, 64, 64), stream());
+    const cuda::sat_plan p(memory.description(), memory.options());
+    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    any_view table = memory.table();
+    table.data = static_cast<std::byte*>(const_cast<void*>(memory.image().data)) + 4;
+    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "table: overlaps image");
+    table.data = const_cast<void*>(memory.image().data);
+    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "not made in place");
+}
+
+TEST_F(plan, unsupported_requests_say_why) {
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
+    sat_description what = memory.description();
+    EXPECT_THROW(cuda::sat_plan(what, memory.options("no-such")), unsupported);
+    EXPECT_THROW(cuda::sat_plan(what, memory.options("reference")), unsupported);  // runs on the CPU
+    what.table.type = dtype::u16;
+    what.table.row_stride = 128;
+    EXPECT_THROW(cuda::sat_plan(what, memory.options()), unsupported);
+    what = memory.description();
+    what.in_place = true;
+    sat_options padded = memory.options();
+    padded.layout = table_layout::padded;
+    EXPECT_THROW(cuda::sat_plan(what, padded), invalid_argument);
+}
+
+TEST_F(plan, the_environment_forces_an_algorithm) {
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
+    const std::vector<const algorithm_record*> records = test::cuda_records();
+    ASSERT_FALSE(records.empty());
+    ASSERT_EQ(setenv("BOXSUM_ALGORITHM", ("sat:" + std::string(records.back()->info.name)).c_str(), 1), 0);
+    EXPECT_EQ(cuda::sat_plan(memory.description(), memory.options()).algorithm().name, records.back()->info.name);
+    ASSERT_EQ(setenv("BOXSUM_ALGORITHM", "sat:no-such", 1), 0);
+    EXPECT_THROW(cuda::sat_plan(memory.description(), memory.options()), unsupported);
+    ASSERT_EQ(unsetenv("BOXSUM_ALGORITHM"), 0);
+}
+
+TEST_F(plan, a_device_that_does_not_exist_is_named) {
+    EXPECT_THROW(cuda::set_device(cuda::device_count()), unsupported);
+    EXPECT_THROW(cuda::describe_device(-1), unsupported);
+}
+
+// ---- several devices ------------------------------------------------------------------------------------------------
+
+TEST_F(plan, every_device_computes) {
+    for (int device = 0; device < cuda::device_count(); ++device) {
+        cuda::set_device(device);
+        const cuda::stream here;
+        const gpu_case memory(plain_case(dtype::u8, dtype::u32, 400, 600), here);
+        const cuda::sat_plan p(memory.description(), memory.options());
+        EXPECT_EQ(p.device(), device);
+        const device_buffer workspace = make_workspace(p.workspace_bytes(), here);
+        cuda::set_device(0);  // the plan finds its device itself
+        memory.run_async(p, workspace, here);
+        EXPECT_EQ(cuda::current_device(), 0);
+        const auto wrong = memory.mismatch(p.algorithm(), here);
+        EXPECT_FALSE(wrong) << *wrong;
+    }
+}
+
+TEST_F(plan, stream_and_memory_of_another_device_are_refused) {
+    if (cuda::device_count() < 2) GTEST_SKIP() << "needs two CUDA devices";
+    cuda::set_device(0);
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
+    const cuda::sat_plan p(memory.description(), memory.options());
+    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    cuda::set_device(1);
+    const cuda::stream other;
+    const gpu_case elsewhere(plain_case(dtype::u8, dtype::u32, 64, 64), other);
+    EXPECT_COMPLAINT(memory.run_async(p, workspace, other), "stream: belongs to cuda:1");
+    EXPECT_COMPLAINT(p.run_async(memory.image(), elsewhere.table(), workspace, stream()), "table: is memory of cuda:1");
+}
+
+// ---- graphs ---------------------------------------------------------------------------------------------------------
+
+class captured_graph {
+  public:
+    template <typename Enqueue>
+    captured_graph(stream_ref stream, Enqueue enqueue) {
+        BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
+        enqueue();
+        cudaGraph_t graph = nullptr;
+        BOXSUM_CUDA_TRY(cudaStreamEndCapture(stream.get(), &graph));
+        BOXSUM_CUDA_TRY(cudaGraphInstantiate(&executable_, graph, 0));
+        BOXSUM_CUDA_TRY(cudaGraphDestroy(graph));
+    }
+    captured_graph(const captured_graph&) = delete;
+    captured_graph& operator=(const captured_graph&) = delete;
+    ~captured_graph() { (void)cudaGraphExecDestroy(executable_); }
+
+    void replay(stream_ref stream) const { BOXSUM_CUDA_TRY(cudaGraphLaunch(executable_, stream.get())); }
+
+  private:
+    cudaGraphExec_t executable_ = nullptr;
+};
+
+TEST_F(plan, a_captured_graph_replays_a_hundred_times) {
+    for (const algorithm_record* record : test::cuda_records()) {
+        gpu_case memory(plain_case(dtype::u8, dtype::u32, 333, 517), stream());
+        if (!check_support(*record, memory.shape(), {})) continue;
+        const cuda::sat_plan p(memory.description(), memory.options(record->info.name));
+        const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+        stream().synchronize();
+        const captured_graph graph(stream(), [&] { memory.run_async(p, workspace, stream()); });
+        for (std::uint64_t replay = 0; replay < 100; ++replay) {
+            memory.refill(100 + replay, stream());
+            graph.replay(stream());
+            const auto wrong = memory.mismatch(p.algorithm(), stream());
+            ASSERT_FALSE(wrong) << "replay " << replay << ": " << *wrong;
+        }
+    }
+}
+
+TEST_F(plan, replays_may_queue_and_alternate_with_calls) {
+    for (const algorithm_record* record : test::cuda_records()) {
+        gpu_case memory(plain_case(dtype::f32, dtype::f32, 700, 900), stream());
+        const gpu_case other(plain_case(dtype::u8, dtype::u32, 200, 3000), stream());
+        if (!check_support(*record, memory.shape(), {}) || !check_support(*record, other.shape(), {})) continue;
+        const cuda::sat_plan p(memory.description(), memory.options(record->info.name));
+        const cuda::sat_plan q(other.description(), other.options(record->info.name));
+        const device_buffer workspace = make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
+        stream().synchronize();
+        const captured_graph graph(stream(), [&] {
+            memory.run_async(p, workspace, stream());
+            memory.run_async(p, workspace, stream());
+        });
+        for (int round = 0; round < 20; ++round) {
+            graph.replay(stream());
+            other.run_async(q, workspace, stream());
+        }
+        for (const auto& wrong : {memory.mismatch(p.algorithm(), stream()), other.mismatch(q.algorithm(), stream())})
+            ASSERT_FALSE(wrong) << *wrong;
+    }
+}
+
+// ---- one workspace --------------------------------------------------------------------------------------------------
+
+TEST_F(plan, one_workspace_serves_all_records_shapes_and_types_without_clearing) {
+    std::vector<gpu_case> cases;
+    for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{64, 64}, {1, 5000}, {999, 333}, {130, 2050}})
+        for (const type_pair types : {type_pair{dtype::u8, dtype::u32},
+                                      {dtype::f32, dtype::f32},
+                                      {dtype::f64, dtype::f64},
+                                      {dtype::u8, dtype::u64}})
+            cases.emplace_back(plain_case(types.input, types.table, rows, cols), stream());
+    struct run {
+        const gpu_case* memory;
+        cuda::sat_plan plan;
+    };
+    std::vector<run> runs;
+    std::size_t bytes = 0;
+    for (const gpu_case& c : cases)  // neighbours in this order differ in record, then in type, then in shape
+        for (const algorithm_record* record : test::cuda_records())
+            if (check_support(*record, c.shape(), {})) {
+                runs.push_back({&c, cuda::sat_plan(c.description(), c.options(record->info.name))});
+                bytes = std::max(bytes, runs.back().plan.workspace_bytes());
+            }
+    ASSERT_FALSE(runs.empty());
+    const device_buffer workspace = make_workspace(bytes, stream());
+    for (std::size_t round = 0; round < 3; ++round)
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            const run& r = runs[(i * 37 + round * 11) % runs.size()];  // another order every round
+            r.memory->run_async(r.plan, workspace, stream());
+            const auto wrong = r.memory->mismatch(r.plan.algorithm(), stream());
+            ASSERT_FALSE(wrong) << "round " << round << ": " << *wrong;
+        }
+}
+
+TEST_F(plan, epochs_wrap_around) {
+    int tagged = 0;
+    for (const algorithm_record* record : test::cuda_records()) {
+        if (record->leaves != workspace_content::tagged) continue;
+        ++tagged;
+        const gpu_case large(plain_case(dtype::f32, dtype::f32, 1500, 1100), stream());
+        const gpu_case small(plain_case(dtype::u8, dtype::u32, 300, 260), stream());
+        if (!check_support(*record, large.shape(), {}) || !check_support(*record, small.shape(), {})) continue;
+        const cuda::sat_plan p(large.description(), large.options(record->info.name));
+        const cuda::sat_plan q(small.description(), small.options(record->info.name));
+        const device_buffer workspace = make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
+        const auto rounds = [&](int count) {
+            for (int i = 0; i < count; ++i) {
+                (i % 2 == 0 ? large : small).run_async(i % 2 == 0 ? p : q, workspace, stream());
+                const gpu_case& c = i % 2 == 0 ? large : small;
+                const auto wrong = c.mismatch(i % 2 == 0 ? p.algorithm() : q.algorithm(), stream());
+                ASSERT_FALSE(wrong) << "call " << i << ": " << *wrong;
+            }
+        };
+        rounds(8);  // leaves words of the first epochs behind, which come again after the wrap
+        // Whatever the number of bits of the tag, its last epochs are all ones: force each plausible width.
+        for (const int bits : {16, 20, 22, 24, 28, 29, 30, 31, 32}) {
+            const auto last = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
+            const std::uint32_t epoch = last - 3;
+            stream().synchronize();
+            BOXSUM_CUDA_TRY(
+                cudaMemcpyAsync(workspace.data(), &epoch, sizeof epoch, cudaMemcpyHostToDevice, stream().get()));
+            rounds(12);
+            if (HasFatalFailure()) FAIL() << "epochs of " << bits << " bits";
+            // Start again as fresh, so that the next width meets the first epochs' words too.
+            cuda::initialize_workspace_async(workspace, stream());
+            rounds(4);
+            if (HasFatalFailure()) FAIL() << "after initialising again";
+        }
+    }
+    if (tagged == 0) GTEST_SKIP() << "no CUDA record tags its words";
+}
+
+// ---- threads --------------------------------------------------------------------------------------------------------
+
+TEST_F(plan, two_threads_with_two_streams_share_a_plan) {
+    const gpu_case shape(plain_case(dtype::f32, dtype::f32, 901, 1203), stream());
+    const cuda::sat_plan p(shape.description(), shape.options());
+    const int device = cuda::current_device();
+    std::vector<std::string> failures(2);
+    const auto work = [&](std::size_t index) {
+        try {
+            cuda::set_device(device);
+            const cuda::stream mine;
+            conformance_case c = plain_case(dtype::f32, dtype::f32, 901, 1203);
+            gpu_case memory(c, mine);
+            const device_buffer workspace = make_workspace(p.workspace_bytes(), mine);
+            for (std::uint64_t round = 0; round < 50; ++round) {
+                for (int repeat = 0; repeat < 20; ++repeat) memory.run_async(p, workspace, mine);
+                if (const auto wrong = memory.mismatch(p.algorithm(), mine)) {
+                    failures[index] = *wrong;
+                    return;
+                }
+                if (round % 10 == 9) memory.refill(1000 * index + round, mine);
+            }
+        } catch (const std::exception& e) {
+            failures[index] = e.what();
+        }
+    };
+    std::thread first(work, 0), second(work, 1);
+    first.join();
+    second.join();
+    EXPECT_EQ(failures[0], "");
+    EXPECT_EQ(failures[1], "");
+}
+
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+TEST_F(plan, out_of_memory_is_reported_and_the_device_stays_usable) {
+    const std::size_t total = cuda::describe_device(cuda::current_device()).memory_bytes;
+    try {
+        const device_buffer hopeless(4 * total, stream());
+        FAIL() << "allocated " << hopeless.size() << " bytes";
+    } catch (const out_of_memory& e) {
+        EXPECT_NE(std::string(e.what()).find(std::to_string(4 * total)), std::string::npos) << e.what();
+    }
+    EXPECT_THROW(pinned_buffer(std::size_t{1} << 50), out_of_memory);
+
+    // All but a little is taken, so that the one-call form finds no room for its workspace.
+    const gpu_case memory(plain_case(dtype::f32, dtype::f32, 4000, 5000), stream());
+    const cuda::sat_plan p(memory.description(), memory.options());
+    {
+        std::vector<device_buffer> hoard;
+        for (std::size_t piece = total / 4; piece >= 4096; piece /= 2) try {
+                for (;;) hoard.emplace_back(piece, stream());
+            } catch (const out_of_memory&) {
+            }
+        stream().synchronize();
+        if (p.workspace_bytes() >= (std::size_t{2} << 20)) {  // allocations come in pieces of 2 MiB
+            EXPECT_THROW(cuda::sat(memory.image(), memory.table(), memory.options(), stream()), out_of_memory);
+        }
+    }
+    stream().synchronize();
+    cuda::sat(memory.image(), memory.table(), memory.options(), stream());
+    const auto wrong = memory.mismatch(p.algorithm(), stream());
+    EXPECT_FALSE(wrong) << *wrong;
+}
+
+TEST_F(plan, copies_keep_gaps_and_check_shapes) {
+    const view_shape packed{dtype::u16, 3, 20, 30, 2, 120, 2400};
+    view_shape gappy = packed;
+    gappy.row_stride = 130;
+    gappy.plane_stride = 20 * 130 + 64;
+    std::vector<std::uint16_t> image(3 * 20 * 60), back(3 * 20 * 60, 9);
+    for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::uint16_t>(i * 7);
+    const device_buffer memory(cuda::span_bytes(gappy), stream());
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(memory.data(), 0x11, memory.size(), stream().get()));
+    cuda::copy({image.data(), packed}, {memory.data(), gappy}, stream());
+    cuda::copy({memory.data(), gappy}, {back.data(), packed}, stream());
+    EXPECT_EQ(image, back);
+    std::vector<std::uint16_t> raw(memory.size() / 2);
+    BOXSUM_CUDA_TRY(cudaMemcpy(raw.data(), memory.data(), memory.size(), cudaMemcpyDeviceToHost));
+    for (std::size_t i = 60; i < 65; ++i) EXPECT_EQ(raw[i], 0x1111) << i;
+    view_shape other = packed;
+    other.cols = 29;
+    EXPECT_COMPLAINT(cuda::copy({image.data(), packed}, {memory.data(), other}, stream()),
+                     "to: cols is 29, but that of from is 30");
+}
+
+// ---- lists ----------------------------------------------------------------------------------------------------------
+
+TEST_F(plan, a_pyramid_is_computed_as_a_list) {
+    for (const algorithm_record* record : test::cuda_records())
+        for (const type_pair types : {type_pair{dtype::u8, dtype::u32}, {dtype::f32, dtype::f32}}) {
+            std::vector<gpu_case> levels;
+            for (std::int64_t rows = 1030, cols = 1500; rows > 0; rows /= 2, cols = std::max<std::int64_t>(1, cols / 2))
+                levels.emplace_back(plain_case(types.input, types.table, rows, cols), stream());
+            std::vector<sat_description> what;
+            std::vector<const_any_view> images;
+            std::vector<any_view> tables;
+            bool supported = true;
+            for (const gpu_case& level : levels) {
+                what.push_back(level.description());
+                images.push_back(level.image());
+                tables.push_back(level.table());
+                supported = supported && check_support(*record, level.shape(), {});
+            }
+            if (!supported) continue;
+            const cuda::sat_list_plan p(what, levels[0].options(record->info.name));
+            const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+            for (int repeat = 0; repeat < 3; ++repeat) p.run_async(images, tables, {}, workspace, stream());
+            for (const gpu_case& level : levels) {
+                const auto wrong = level.mismatch(p.algorithm(), stream());
+                ASSERT_FALSE(wrong) << *wrong;
+            }
+        }
+}
+
+TEST_F(plan, a_list_longer_than_one_launch_carries) {
+    for (const algorithm_record* record : test::cuda_records()) {
+        std::vector<gpu_case> images;
+        for (std::int64_t i = 0; i < 700; ++i)
+            images.emplace_back(plain_case(dtype::u8, dtype::u32, 1 + i % 37, 1 + (i * 7) % 91), stream());
+        if (!check_support(*record, images[0].shape(), {})) continue;
+        std::vector<sat_description> what;
+        std::vector<const_any_view> views;
+        std::vector<any_view> tables;
+        for (const gpu_case& image : images) {
+            what.push_back(image.description());
+            views.push_back(image.image());
+            tables.push_back(image.table());
+        }
+        const cuda::sat_list_plan p(what, images[0].options(record->info.name));
+        const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+        p.run_async(views, tables, {}, workspace, stream());
+        for (const gpu_case& image : images) {
+            const auto wrong = image.mismatch(p.algorithm(), stream());
+            ASSERT_FALSE(wrong) << *wrong;
+        }
+    }
+}
+
+TEST_F(plan, list_entries_that_do_not_fit_are_named) {
+    const gpu_case a(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
+    const gpu_case b(plain_case(dtype::u8, dtype::u32, 32, 64), stream());
+    const gpu_case other(plain_case(dtype::f32, dtype::f32, 32, 64), stream());
+    const std::vector<sat_description> mixed{a.description(), other.description()};
+    EXPECT_COMPLAINT(cuda::sat_list_plan{mixed}, "what[1]: types are 32f32f");
+    EXPECT_COMPLAINT(cuda::sat_list_plan(std::span<const sat_description>{}), "an empty list");
+
+    const std::vector<sat_description> what{a.description(), b.description()};
+    const cuda::sat_list_plan p(what);
+    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const std::vector<const_any_view> images{a.image(), b.image()};
+    std::vector<any_view> tables{a.table()};
+    EXPECT_COMPLAINT(p.run_async(images, tables, {}, workspace, stream()), "tables: has 1 entries");
+    tables.push_back(b.table());
+    tables[1].data = static_cast<std::byte*>(a.table().data) + 1024;
+    EXPECT_COMPLAINT(p.run_async(images, tables, {}, workspace, stream()), "of the list");
+}
+
+}  // namespace
+}  // namespace boxsum

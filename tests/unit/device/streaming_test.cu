@@ -1,0 +1,60 @@
+#include "cuda/device/streaming.cuh"
+#include "support/device_check.cuh"
+
+#include <numeric>
+
+namespace boxsum::cuda {
+namespace {
+
+class device_streaming : public test::gpu_kernel_test {};
+
+template <int Bytes>
+__global__ void copy_kernel(const unsigned char* from, unsigned char* to) {
+    __shared__ alignas(16) unsigned char shared[32 * Bytes];
+    const std::uint64_t policy = drop_from_l2();
+    copy_async<Bytes>(shared + threadIdx.x * Bytes, from + threadIdx.x * Bytes, Bytes, policy);
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    __syncwarp();
+    for (int i = 0; i < Bytes; ++i) to[threadIdx.x * Bytes + i] = shared[threadIdx.x * Bytes + i];
+}
+
+// Copies that stop before their last byte are tested with the kernels that need them, by tables whose rows end
+// anywhere.
+TEST_F(device_streaming, copies_to_shared_memory_bring_every_byte) {
+    std::vector<unsigned char> bytes(512);
+    std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(1));
+    const device_buffer from = upload(bytes);
+    const auto check = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
+        const device_buffer to = upload(std::vector<unsigned char>(32 * Bytes, 0xdd));
+        launch(copy_kernel<Bytes>, {.block = 32}, stream(), as<const unsigned char>(from), as<unsigned char>(to));
+        const auto got = download<unsigned char>(to);
+        for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], bytes[i]) << Bytes << " bytes, byte " << i;
+    };
+    check(std::integral_constant<int, 4>{});
+    check(std::integral_constant<int, 8>{});
+    check(std::integral_constant<int, 16>{});
+}
+
+template <typename T, int N>
+__global__ void store_kernel(T* to) {
+    T x[N];
+    for (int i = 0; i < N; ++i) x[i] = static_cast<T>(threadIdx.x * N + i + 1);
+    store_streaming(to + threadIdx.x * N, x);
+}
+
+TEST_F(device_streaming, stores_write_their_values_in_order) {
+    const auto check = [&]<typename T, int N>(T, std::integral_constant<int, N>) {
+        const device_buffer to = upload(std::vector<T>(32 * N));
+        launch(store_kernel<T, N>, {.block = 32}, stream(), as<T>(to));
+        const auto got = download<T>(to);
+        for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], static_cast<T>(i + 1));
+    };
+    check(float{}, std::integral_constant<int, 1>{});
+    check(std::uint32_t{}, std::integral_constant<int, 2>{});
+    check(std::uint32_t{}, std::integral_constant<int, 4>{});
+    check(std::uint64_t{}, std::integral_constant<int, 1>{});
+    check(double{}, std::integral_constant<int, 2>{});
+}
+
+}  // namespace
+}  // namespace boxsum::cuda
