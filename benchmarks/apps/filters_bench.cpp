@@ -1,0 +1,212 @@
+// Times the filters against a copy of the same bytes and against OpenCV's (where built with it). Candidates take turns
+// in one process; medians of the rounds; random pixels; reused buffers. Ratios of one run compare, times of two do not.
+//
+//     filters_bench [--size N] [--rounds N] [--threads N] [--only GROUP]
+
+#include <boxsum/filters.hpp>
+#include <boxsum/table.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(BOXSUM_BENCH_OPENCV)
+#include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
+#endif
+
+namespace {
+
+using boxsum::border_mode;
+
+struct candidate {
+    std::string name;
+    std::function<void()> work;
+    std::vector<double> times = {};
+
+    double median() {
+        std::sort(times.begin(), times.end());
+        return times[times.size() / 2];
+    }
+};
+
+struct group {
+    std::string title;
+    std::vector<candidate> candidates;
+};
+
+template <typename T>
+class image {
+  public:
+    image(std::int64_t size, std::int64_t channels)
+        : memory_(boxsum::memory_pool::shared().acquire(static_cast<std::size_t>(size * size * channels) * sizeof(T))),
+          view_(static_cast<T*>(memory_.data()), size, size, 0, channels) {
+        std::mt19937_64 random(7);
+        T* p = view_.data();
+        for (std::int64_t i = 0; i < size * size * channels; ++i)
+            p[i] = std::is_integral_v<T> ? static_cast<T>(random() >> 24)
+                                         : static_cast<T>(static_cast<double>(random() >> 11) * 0x1p-53);
+    }
+    const boxsum::image_view<T>& view() const { return view_; }
+    std::size_t bytes() const { return memory_.size(); }
+
+  private:
+    boxsum::host_buffer memory_;
+    boxsum::image_view<T> view_;
+};
+
+/// Reads `from` and writes `to` once, the larger of the two as many times as it has to for its bytes.
+void copy_bytes(const void* from, std::size_t from_bytes, void* to, std::size_t to_bytes, int threads) {
+    // As many bytes read and written as the filter reads and writes at least; a copy moves both in equal parts.
+    const std::size_t bytes = std::min(from_bytes, to_bytes);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+    for (int t = 0; t < threads; ++t) {
+        const std::size_t begin = bytes * static_cast<std::size_t>(t) / static_cast<std::size_t>(threads);
+        const std::size_t end = bytes * static_cast<std::size_t>(t + 1) / static_cast<std::size_t>(threads);
+        std::memcpy(static_cast<char*>(to) + begin, static_cast<const char*>(from) + begin, end - begin);
+    }
+}
+
+#if defined(BOXSUM_BENCH_OPENCV)
+template <typename T>
+cv::Mat mat_of(const boxsum::image_view<T>& v) {
+    using plain = std::remove_const_t<T>;
+    return {static_cast<int>(v.rows()), static_cast<int>(v.cols()),
+            CV_MAKETYPE(cv::DataType<plain>::depth, static_cast<int>(v.channels())), const_cast<plain*>(v.data()),
+            static_cast<std::size_t>(v.row_stride())};
+}
+#endif
+
+template <typename T>
+group box_filters(const std::string& type, std::int64_t size, std::int64_t channels, int threads) {
+    const auto in = std::make_shared<image<T>>(size, channels), out = std::make_shared<image<T>>(size, channels);
+    group g{"box mean " + type + " x " + std::to_string(channels), {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
+    for (const border_mode border : {border_mode::shrink, border_mode::reflect})
+        for (const std::int64_t r : {1, 3, 30, 300})
+            g.candidates.push_back({"boxsum r=" + std::to_string(r) + " " + std::string(name_of(border)), [=] {
+                                        boxsum::box_filter(in->view(), out->view(),
+                                                           {.radius = {r, r}, .border = border, .threads = threads});
+                                    }});
+#if defined(BOXSUM_BENCH_OPENCV)
+    for (const int r : {1, 3, 30, 300})
+        g.candidates.push_back(
+            {"cv::blur r=" + std::to_string(r) + " reflect", [=] {
+                 cv::Mat to = mat_of(out->view());
+                 cv::blur(mat_of(in->view()), to, {2 * r + 1, 2 * r + 1}, {-1, -1}, cv::BORDER_REFLECT);
+             }});
+#endif
+    return g;
+}
+
+template <typename T>
+group statistics(const std::string& type, std::int64_t size, int threads) {
+    const auto in = std::make_shared<image<T>>(size, 1);
+    const auto mean = std::make_shared<image<float>>(size, 1), deviation = std::make_shared<image<float>>(size, 1);
+    const auto mask = std::make_shared<image<std::uint8_t>>(size, 1);
+    group g{"statistics " + type, {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), mask->view().data(), in->bytes(), threads); }});
+    for (const std::int64_t r : {3, 300})
+        g.candidates.push_back({"mean, deviation r=" + std::to_string(r), [=] {
+                                    boxsum::local_statistics(in->view(),
+                                                             {.mean = mean->view(), .deviation = deviation->view()},
+                                                             {.window = {2 * r + 1, 2 * r + 1}, .threads = threads});
+                                }});
+    for (const auto method :
+         {boxsum::threshold_method::bradley, boxsum::threshold_method::sauvola, boxsum::threshold_method::wolf})
+        for (const std::int64_t r : {3, 300})
+            g.candidates.push_back({std::string(name_of(method)) + " r=" + std::to_string(r), [=] {
+                                        boxsum::adaptive_threshold(
+                                            in->view(), mask->view(),
+                                            {.method = method, .window = {2 * r + 1, 2 * r + 1}, .threads = threads});
+                                    }});
+    for (const std::int64_t r : {3, 300})
+        g.candidates.push_back({"local contrast r=" + std::to_string(r), [=] {
+                                    boxsum::local_contrast(in->view(), mean->view(),
+                                                           {.window = {2 * r + 1, 2 * r + 1}, .threads = threads});
+                                }});
+#if defined(BOXSUM_BENCH_OPENCV)
+    for (const int r : {3, 300})
+        g.candidates.push_back({"cv::boxFilter + cv::sqrBoxFilter 32f r=" + std::to_string(r), [=] {
+                                    cv::Mat m = mat_of(mean->view()), s = mat_of(deviation->view());
+                                    cv::boxFilter(mat_of(in->view()), m, CV_32F, {2 * r + 1, 2 * r + 1});
+                                    cv::sqrBoxFilter(mat_of(in->view()), s, CV_32F, {2 * r + 1, 2 * r + 1});
+                                }});
+#endif
+    return g;
+}
+
+group variable(std::int64_t size, int threads) {
+    const auto in = std::make_shared<image<std::uint8_t>>(size, 1),
+               out = std::make_shared<image<std::uint8_t>>(size, 1);
+    const auto radius = std::make_shared<image<std::uint8_t>>(size, 1);
+    group g{"variable box mean 8u", {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
+    g.candidates.push_back(
+        {"radius 0..255, random",
+         [=] { boxsum::variable_box_filter(in->view(), radius->view(), out->view(), {.threads = threads}); }});
+    return g;
+}
+
+void measure(group& g, int rounds) {
+    for (candidate& c : g.candidates) c.work();  // touches every page
+    for (int round = 0; round < rounds; ++round)
+        for (candidate& c : g.candidates) {
+            const auto start = std::chrono::steady_clock::now();
+            c.work();
+            c.times.push_back(
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        }
+    std::printf("%s\n", g.title.c_str());
+    const double copy = g.candidates.front().median();
+    for (candidate& c : g.candidates)
+        std::printf("  %-44s %9.3f ms  %6.2f copies\n", c.name.c_str(), c.median(), c.median() / copy);
+    std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::int64_t size = 4096;
+    int rounds = 9, threads = 1;
+    std::string only;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        const std::string option = argv[i];
+        if (option == "--size") size = std::atoll(argv[i + 1]);
+        if (option == "--rounds") rounds = std::atoi(argv[i + 1]);
+        if (option == "--threads") threads = std::atoi(argv[i + 1]);
+        if (option == "--only") only = argv[i + 1];
+    }
+#if defined(BOXSUM_BENCH_OPENCV)
+    cv::setNumThreads(threads);
+#endif
+    std::printf("%lld x %lld, %d thread(s) of %u, medians of %d rounds\n", static_cast<long long>(size),
+                static_cast<long long>(size), threads, std::thread::hardware_concurrency(), rounds);
+    const std::vector<std::pair<std::string, std::function<group()>>> groups = {
+        {"8u", [&] { return box_filters<std::uint8_t>("8u", size, 1, threads); }},
+        {"8u3", [&] { return box_filters<std::uint8_t>("8u", size / 2, 3, threads); }},
+        {"16u", [&] { return box_filters<std::uint16_t>("16u", size, 1, threads); }},
+        {"32f", [&] { return box_filters<float>("32f", size, 1, threads); }},
+        {"stat8u", [&] { return statistics<std::uint8_t>("8u", size, threads); }},
+        {"stat16u", [&] { return statistics<std::uint16_t>("16u", size, threads); }},
+        {"stat32f", [&] { return statistics<float>("32f", size / 2, threads); }},
+        {"variable", [&] { return variable(size, threads); }},
+    };
+    for (const auto& [name, make] : groups) {
+        if (!only.empty() && only != name) continue;
+        group g = make();
+        measure(g, rounds);
+    }
+}

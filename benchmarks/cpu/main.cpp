@@ -1,0 +1,472 @@
+// The CPU backend beside OpenCV's cv::integral and the streaming limit of the same traffic: one process, candidates in
+// turn, random data, reused aligned output on huge pages, pinned threads, medians. Every output is compared with the
+// reference before it is timed.
+
+#include "cpu/core_latency.hpp"
+#include "cpu/streaming_limit.hpp"
+#if defined(BOXSUM_BENCH_OPENCV)
+#include "competitors/opencv_integral.hpp"
+#endif
+
+#include <boxsum/cpu.hpp>
+#include <boxsum/error.hpp>
+#include <boxsum/sat.hpp>
+#include <boxsum/table.hpp>
+#include <boxsum/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum::bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct settings {
+    std::vector<std::string> types;
+    std::vector<std::int64_t> sizes;
+    std::vector<int> threads;
+    std::string isa = "auto";
+    std::string layout = "inclusive";
+    std::string store = "auto";
+    int rounds = 11;
+    double round_ms = 4;
+    bool all = false;
+    bool avx2 = true;
+    bool raw = false;
+    std::string json_path;
+};
+
+struct target {
+    double speedup = 0;  ///< over OpenCV; 0: none
+    double share = 0;    ///< of the streaming limit; 0: none
+};
+
+struct bench_case {
+    dtype input;
+    dtype table;
+    std::optional<dtype> squares;
+    std::int64_t size;
+    int threads;
+    target goal;
+};
+
+std::string types_of(const bench_case& c) {
+    return c.squares ? name_of(squares_triple{c.input, c.table, *c.squares}) : name_of(type_pair{c.input, c.table});
+}
+
+/// The table of the foundation's issue. AVX2 rows only count against OpenCV's AVX2 path.
+std::vector<bench_case> standard_cases(bool all) {
+    std::vector<bench_case> cases;
+    const auto add = [&](dtype in, dtype out, std::optional<dtype> sq, std::int64_t size, int threads, target goal) {
+        cases.push_back({in, out, sq, size, threads, goal});
+    };
+    using enum dtype;
+    for (const std::int64_t size : {512, 1024}) add(u8, u32, {}, size, 1, {1.8, 0.85});
+    if (all) add(u8, u32, {}, 2048, 1, {});
+    for (const std::int64_t size : {4096, 8192}) add(u8, u32, {}, size, 1, {1.4, 0.92});
+    for (const std::int64_t size : {512, 1024}) add(f32, f32, {}, size, 1, {6.5, 0.85});
+    if (all) add(f32, f32, {}, 2048, 1, {});
+    for (const std::int64_t size : {4096, 8192}) add(f32, f32, {}, size, 1, {3.2, 0.9});
+    for (const std::int64_t size : {512, 1024}) add(f32, f64, {}, size, 1, {3.7, 0.7});
+    if (all) add(f32, f64, {}, 2048, 1, {});
+    for (const std::int64_t size : {4096, 8192}) add(f32, f64, {}, size, 1, {2.5, 0.92});
+    add(u8, u32, u64, 1024, 1, {3.5, 0.7});
+    add(u8, u32, u64, 4096, 1, {3.5, 0.85});
+    if (all)
+        for (const std::int64_t size : {256, 512, 1024, 2048}) {
+            add(u8, u32, {}, size, 2, {});
+            add(f32, f32, {}, size, 2, {});
+            add(f32, f64, {}, size, 2, {});
+        }
+    for (const std::int64_t size : {4096, 8192}) {
+        add(u8, u32, {}, size, 2, {0, 0.85});
+        add(f32, f32, {}, size, 2, {0, 0.85});
+        add(f32, f64, {}, size, 2, {0, 0.85});
+    }
+    add(u8, u32, u64, 4096, 2, {0, 0.85});
+    if (all) {
+        for (const type_pair t : type_pairs()) add(t.input, t.table, {}, 1024, 1, {});
+        for (const squares_triple t : squares_triples()) add(t.input, t.table, t.squares, 1024, 1, {});
+    }
+    return cases;
+}
+
+std::vector<bench_case> avx2_cases() {
+    using enum dtype;
+    return {{u8, u32, {}, 512, 1, {1.3, 0}}, {u8, u32, {}, 1024, 1, {1.5, 0}}, {f32, f32, {}, 512, 1, {}},
+            {f32, f32, {}, 1024, 1, {}},     {f32, f64, {}, 1024, 1, {}},      {u8, u32, u64, 1024, 1, {}}};
+}
+
+std::vector<bench_case> chosen_cases(const settings& s) {
+    if (s.types.empty()) {
+        std::vector<bench_case> cases = s.isa == "avx2" ? avx2_cases() : standard_cases(s.all);
+        std::erase_if(cases, [&](const bench_case& c) {
+            return (!s.sizes.empty() && std::find(s.sizes.begin(), s.sizes.end(), c.size) == s.sizes.end()) ||
+                   (!s.threads.empty() && std::find(s.threads.begin(), s.threads.end(), c.threads) == s.threads.end());
+        });
+        return cases;
+    }
+    std::vector<bench_case> cases;
+    for (const std::string& name : s.types) {
+        const std::size_t before = cases.size();
+        const auto add = [&](dtype in, dtype out, std::optional<dtype> squares) {
+            for (const std::int64_t size : s.sizes.empty() ? std::vector<std::int64_t>{512, 1024, 4096} : s.sizes)
+                for (const int threads : s.threads.empty() ? std::vector<int>{1} : s.threads)
+                    cases.push_back({in, out, squares, size, threads, {}});
+        };
+        for (const type_pair t : type_pairs())
+            if (name_of(t) == name) add(t.input, t.table, {});
+        for (const squares_triple t : squares_triples())
+            if (name_of(t) == name) add(t.input, t.table, t.squares);
+        if (cases.size() == before) throw invalid_argument("--types: '" + name + "' is no type pair or triple");
+    }
+    return cases;
+}
+
+void fill_random(void* data, dtype type, std::int64_t elements) {
+    std::mt19937_64 generate(1);
+    if (type == dtype::f32 || type == dtype::f64 || type == dtype::f16) {
+        for (std::int64_t i = 0; i < elements; ++i) {
+            const double x = static_cast<double>(generate() >> 11) * 0x1p-53;
+            if (type == dtype::f32) static_cast<float*>(data)[i] = static_cast<float>(x);
+            if (type == dtype::f64) static_cast<double*>(data)[i] = x;
+            if (type == dtype::f16) static_cast<float16*>(data)[i] = to_float16(static_cast<float>(x));
+        }
+        return;
+    }
+    const auto bytes = static_cast<std::size_t>(elements) * size_of(type);
+    for (std::size_t i = 0; i + 8 <= bytes; i += 8) {
+        const std::uint64_t word = generate();
+        std::memcpy(static_cast<std::byte*>(data) + i, &word, 8);
+    }
+}
+
+template <typename T>
+double largest_relative_difference(const void* a, const void* b, std::int64_t elements) {
+    const auto* const x = static_cast<const T*>(a);
+    const auto* const y = static_cast<const T*>(b);
+    double largest = 0;
+    for (std::int64_t i = 0; i < elements; ++i) {
+        const auto p = static_cast<double>(x[i]);
+        const auto q = static_cast<double>(y[i]);
+        if (p != q) largest = std::max(largest, std::abs(p - q) / std::max(std::abs(q), 1e-30));
+    }
+    return largest;
+}
+
+/// Row by row, as the strides of the two differ. Integers must agree exactly; positive floats to what a sum of that
+/// many rows and columns may lose at most.
+bool same_table(const const_any_view& got, const const_any_view& expected) {
+    const view_shape& s = got.shape;
+    const std::int64_t row = s.cols * s.channels;
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+        const void* const a = static_cast<const std::byte*>(got.data) + r * s.row_stride;
+        const void* const b = static_cast<const std::byte*>(expected.data) + r * expected.shape.row_stride;
+        const double terms = static_cast<double>(s.rows + s.cols);
+        if (s.type == dtype::f32) {
+            if (!(largest_relative_difference<float>(a, b, row) <= terms * 0x1p-24)) return false;
+        } else if (s.type == dtype::f64) {
+            if (!(largest_relative_difference<double>(a, b, row) <= terms * 0x1p-53)) return false;
+        } else if (std::memcmp(a, b, static_cast<std::size_t>(row) * size_of(s.type)) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+struct candidate {
+    std::string name;
+    std::function<void()> run;
+    std::vector<double> samples = {};
+
+    double median() {
+        std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2),
+                         samples.end());
+        return samples[samples.size() / 2];
+    }
+};
+
+double time_us(const std::function<void()>& run, int repetitions) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < repetitions; ++i) run();
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / repetitions;
+}
+
+/// All candidates in turn, many rounds; each repeats for about `round_ms` in a round.
+void measure(std::vector<candidate>& candidates, const settings& s) {
+    std::vector<int> repetitions;
+    for (const candidate& c : candidates) {
+        c.run();
+        const double once = time_us(c.run, 1);
+        repetitions.push_back(std::max(1, static_cast<int>(s.round_ms * 1000 / once)));
+    }
+    for (int round = 0; round < s.rounds; ++round)
+        for (std::size_t i = 0; i < candidates.size(); ++i)
+            candidates[i].samples.push_back(time_us(candidates[i].run, repetitions[i]));
+}
+
+view_shape shape_of(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t alignment) {
+    view_shape s;
+    s.type = type;
+    s.rows = rows;
+    s.cols = cols;
+    const std::int64_t bytes = cols * static_cast<std::int64_t>(size_of(type));
+    s.row_stride = (bytes + alignment - 1) / alignment * alignment;
+    s.plane_stride = rows * s.row_stride;
+    return s;
+}
+
+json run_case(const bench_case& c, const settings& s) {
+    memory_pool& pool = memory_pool::shared();
+    const table_layout layout = *layout_from_name(s.layout);
+    const view_shape in_shape = shape_of(c.input, c.size, c.size, 1);
+    const view_shape out_shape = shape_of(c.table, table_rows(c.size, layout), table_cols(c.size, layout), 64);
+    // The padded table of OpenCV needs a little more than ours.
+    const auto bytes = [&](std::size_t element) {
+        return static_cast<std::size_t>((c.size + 64) * (c.size + 64)) * element + 4096;
+    };
+    const host_buffer in = pool.acquire(bytes(size_of(c.input)));
+    const host_buffer out = pool.acquire(bytes(size_of(c.table)));
+    const host_buffer squares = pool.acquire(c.squares ? bytes(8) : 0);
+    std::memset(in.data(), 0, in.size());
+    std::memset(out.data(), 0, out.size());
+    std::memset(squares.data(), 0, squares.size());
+    fill_random(in.data(), c.input, c.size * c.size);
+    const const_any_view image{in.data(), in_shape};
+    const any_view table{out.data(), out_shape};
+    std::optional<any_view> square_table;
+    if (c.squares) square_table = any_view{squares.data(), shape_of(*c.squares, out_shape.rows, out_shape.cols, 64)};
+
+    sat_options options;
+    options.layout = layout;
+    options.algorithm = "simd";
+    options.parameters = "isa=" + s.isa;
+    options.threads = c.threads;
+    options.store = s.store == "auto"     ? store_policy::automatic
+                    : s.store == "cached" ? store_policy::cached
+                                          : store_policy::streaming;
+    const auto run_ours = [&] {
+        if (square_table)
+            sat(image, table, *square_table, options);
+        else
+            sat(image, table, options);
+    };
+    run_ours();
+    bool correct = true;
+    {
+        const host_buffer expected = pool.acquire(static_cast<std::size_t>(out_shape.plane_stride));
+        const host_buffer expected_squares =
+            pool.acquire(c.squares ? static_cast<std::size_t>(square_table->shape.plane_stride) : 0);
+        sat_options by_definition{.layout = layout, .algorithm = "reference"};
+        const any_view want{expected.data(), out_shape};
+        if (square_table) {
+            const any_view want_squares{expected_squares.data(), square_table->shape};
+            sat(image, want, want_squares, by_definition);
+            correct = same_table(*square_table, want_squares);
+        } else {
+            sat(image, want, by_definition);
+        }
+        correct = correct && same_table(table, want);
+    }
+    pool.trim();
+
+    std::vector<candidate> candidates;
+    candidates.push_back({"boxsum", run_ours});
+    const traffic t{in.data(),
+                    out.data(),
+                    squares.data(),
+                    static_cast<int>(size_of(c.input)),
+                    static_cast<int>(size_of(c.table)),
+                    c.squares ? static_cast<int>(size_of(*c.squares)) : 0};
+    for (const bool streaming : {false, true})
+        candidates.push_back({streaming ? "limit, streaming" : "limit, cached",
+                              [&, streaming] { run_streaming_limit(t, c.size * c.size, streaming, c.threads); }});
+#if defined(BOXSUM_BENCH_OPENCV)
+    const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
+    if (opencv)
+        candidates.push_back(
+            {"OpenCV", [&] { run_opencv_integral(image, c.table, out.data(), c.squares, squares.data()); }});
+#endif
+    const double latency = c.threads > 1 ? round_trip_ns() : 0;
+    measure(candidates, s);
+
+    const double ours = candidates[0].median();
+    const double limit = std::min(candidates[1].median(), candidates[2].median());
+    const cpu_decision decided = decide_sat(image, table, options);
+    json row;
+    row["types"] = types_of(c);
+    row["size"] = c.size;
+    row["layout"] = s.layout;
+    row["threads"] = c.threads;
+    row["instruction_set"] = decided.instruction_set;
+    row["store"] = decided.store == store_policy::streaming ? "streaming" : "cached";
+    row["correct"] = correct;
+    row["boxsum_us"] = ours;
+    row["limit_us"] = limit;
+    row["limit_cached_us"] = candidates[1].median();
+    row["limit_streaming_us"] = candidates[2].median();
+    row["share_of_limit"] = limit / ours;
+    if (candidates.size() > 3) {
+        row["opencv_us"] = candidates[3].median();
+        row["speedup_over_opencv"] = candidates[3].median() / ours;
+    }
+    if (latency > 0) row["round_trip_ns"] = latency;
+    if (c.goal.speedup > 0) row["target_speedup"] = c.goal.speedup;
+    if (c.goal.share > 0) row["target_share"] = c.goal.share;
+    return row;
+}
+
+std::string goal_text(const json& row, const char* value, const char* goal) {
+    if (!row.contains(value)) return "-";
+    char text[64];
+    if (!row.contains(goal)) {
+        std::snprintf(text, sizeof text, "%.2f", row[value].get<double>());
+    } else {
+        const double got = row[value];
+        const double wanted = row[goal];
+        std::snprintf(text, sizeof text, "%.2f (>= %.2f: %s)", got, wanted, got >= wanted ? "yes" : "no");
+    }
+    return text;
+}
+
+void print_header() {
+    std::printf(
+        "| types | size | threads | isa, stores | boxsum us | limit us | OpenCV us | against OpenCV | share of limit | "
+        "round trip ns |\n|---|---|---|---|---|---|---|---|---|---|\n");
+}
+
+void print_row(const json& row) {
+    const auto number = [&](const char* name) -> std::string {
+        if (!row.contains(name)) return "-";
+        char text[32];
+        std::snprintf(text, sizeof text, "%.1f", row[name].get<double>());
+        return text;
+    };
+    std::printf("| %s | %lld^2 | %d | %s, %s%s | %s | %s | %s | %s | %s | %s |\n",
+                row["types"].get<std::string>().c_str(), static_cast<long long>(row["size"].get<std::int64_t>()),
+                row["threads"].get<int>(), row["instruction_set"].get<std::string>().c_str(),
+                row["store"].get<std::string>().c_str(), row["correct"].get<bool>() ? "" : ", WRONG RESULT",
+                number("boxsum_us").c_str(), number("limit_us").c_str(), number("opencv_us").c_str(),
+                goal_text(row, "speedup_over_opencv", "target_speedup").c_str(),
+                goal_text(row, "share_of_limit", "target_share").c_str(), number("round_trip_ns").c_str());
+    std::fflush(stdout);
+}
+
+/// OpenCV chooses its instructions when it is loaded, so its AVX2 path needs a process of its own.
+json run_avx2_child(const settings& s) {
+    char self[4096];
+    const ssize_t length = ::readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) throw io_error("/proc/self/exe cannot be read");
+    self[length] = '\0';
+    ::setenv("BOXSUM_BENCH_SELF", self, 1);
+    std::FILE* const pipe = ::popen(("OPENCV_CPU_DISABLE=AVX512-SKX \"$BOXSUM_BENCH_SELF\" --isa avx2 --no-avx2 --raw "
+                                     "--rounds " +
+                                     std::to_string(s.rounds))
+                                        .c_str(),
+                                    "r");
+    if (pipe == nullptr) throw io_error("the process for the AVX2 comparison cannot be started");
+    std::string text;
+    char part[4096];
+    for (std::size_t n; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, n);
+    if (::pclose(pipe) != 0) throw error("the process for the AVX2 comparison failed");
+    return json::parse(text);
+}
+
+json describe_machine() {
+    const cpu_info& cpu = describe_cpu();
+    json m;
+    m["boxsum"] = version();
+    m["instruction_set"] = cpu.instruction_set;
+    m["threads"] = cpu.threads;
+    m["l1_bytes"] = cpu.l1_bytes;
+    m["l2_bytes"] = cpu.l2_bytes;
+    m["l3_bytes"] = cpu.l3_bytes;
+    m["wake_up_us"] = cpu.wake_up_us;
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.rfind("model name", 0) == 0 || line.rfind("cpu family", 0) == 0 || line.rfind("model\t", 0) == 0) {
+            const std::size_t colon = line.find(':');
+            std::string key = line.substr(0, line.find('\t'));
+            if (!m.contains(key) && colon + 2 <= line.size()) m[key] = line.substr(colon + 2);
+        }
+#if defined(BOXSUM_BENCH_OPENCV)
+    m["opencv"] = opencv_version();
+#endif
+    return m;
+}
+
+int run(const settings& s) {
+    const int pinned = pin_threads();
+    json report;
+    report["machine"] = describe_machine();
+    report["pinned_threads"] = pinned;
+    report["rows"] = json::array();
+    if (!s.raw) {
+        std::printf("machine: %s\n\n", report["machine"].dump().c_str());
+        print_header();
+    }
+    bool correct = true;
+    const auto take = [&](json row) {
+        correct = correct && row["correct"].get<bool>();
+        if (!s.raw) print_row(row);
+        report["rows"].push_back(std::move(row));
+    };
+    for (const bench_case& c : chosen_cases(s))
+        if (c.threads <= std::max(pinned, 1)) take(run_case(c, s));
+    const bool has_avx2 =
+        std::count(describe_cpu().instruction_sets.begin(), describe_cpu().instruction_sets.end(), "avx2") > 0;
+    if (s.avx2 && s.types.empty() && s.isa == "auto" && has_avx2) {
+        const json child = run_avx2_child(s);  // outlives the loop, unlike a temporary in its head
+        for (const json& row : child["rows"]) take(row);
+    }
+    if (s.raw) std::cout << report.dump() << '\n';
+    if (!s.json_path.empty()) {
+        std::ofstream file(s.json_path);
+        file << report.dump(2) << '\n';
+        if (!file.flush()) throw io_error("--json: '" + s.json_path + "' cannot be written");
+    }
+    return correct ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace boxsum::bench
+
+int main(int argc, char** argv) {
+    boxsum::bench::settings s;
+    CLI::App app{"Measures the CPU backend beside OpenCV and the streaming limit of the same traffic."};
+    app.add_option("--types", s.types, "type pairs or triples, e.g. 8u32u,8u32u64u (default: the table of targets)")
+        ->delimiter(',');
+    app.add_option("--sizes", s.sizes, "edge lengths of square images")->delimiter(',')->check(CLI::Range(1, 1 << 16));
+    app.add_option("--threads", s.threads, "thread counts")->delimiter(',')->check(CLI::Range(1, 256));
+    app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
+    app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
+    app.add_option("--store", s.store)->check(CLI::IsMember({"auto", "cached", "streaming"}));
+    app.add_option("--rounds", s.rounds, "interleaved rounds; medians over them")->check(CLI::Range(1, 1001));
+    app.add_flag("--all", s.all, "also sizes, thread counts and types without a target");
+    app.add_flag("!--no-avx2", s.avx2, "leave out the AVX2 comparison");
+    app.add_flag("--raw", s.raw, "print JSON instead of the table");
+    app.add_option("--json", s.json_path, "also write the results to this file");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        return boxsum::bench::run(s);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "bench_cpu: error: %s\n", e.what());
+        return 1;
+    }
+}

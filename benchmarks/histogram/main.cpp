@@ -1,0 +1,230 @@
+// The integral histogram of the CPU backend beside a plain loop, the paper's sequential algorithm, and the time that
+// writing its output alone takes: one process, candidates in turn, random pixels, reused aligned output on huge pages,
+// medians. Every output is compared with the plain loop's before it is timed.
+
+#include "histogram/write_limit.hpp"
+
+#include <boxsum/cpu.hpp>
+#include <boxsum/error.hpp>
+#include <boxsum/integral_histogram.hpp>
+#include <boxsum/version.hpp>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum::bench {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+struct settings {
+    std::vector<std::int64_t> sizes{256, 512, 1024};
+    std::vector<std::int64_t> bins{32};
+    std::vector<int> threads{1, 2};
+    std::vector<std::string> isa{"auto", "avx2"};
+    std::string type = "32u";
+    std::string store = "auto";
+    int rounds = 11;
+    double round_ms = 20;
+    bool sequential = false;
+    std::string json_path;
+};
+
+/// The loop that everybody writes first: bin after bin, a running count along the row added to the row above.
+template <typename Entry>
+void naive(const image_view<const std::uint8_t>& image, std::int64_t bins, const tensor_view<Entry>& tensor) {
+    const auto scale = static_cast<unsigned>(bins);
+    for (std::int64_t b = 0; b < bins; ++b) {
+        const image_view<Entry> table = tensor.bin(b);
+        for (std::int64_t r = 0; r < image.rows(); ++r) {
+            const std::uint8_t* const pixels = image.row(r);
+            Entry* const out = table.row(r);
+            const Entry* const above = r == 0 ? nullptr : table.row(r - 1);
+            Entry count = 0;
+            for (std::int64_t c = 0; c < image.cols(); ++c) {
+                count = static_cast<Entry>(count + (pixels[c] * scale / 256 == static_cast<unsigned>(b) ? 1 : 0));
+                out[c] = static_cast<Entry>(count + (above == nullptr ? 0 : above[c]));
+            }
+        }
+    }
+}
+
+struct candidate {
+    std::string name;
+    std::function<void()> run;
+    std::vector<double> samples = {};
+
+    double median() {
+        const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+        std::nth_element(samples.begin(), middle, samples.end());
+        return *middle;
+    }
+};
+
+double time_us(const std::function<void()>& run, int repetitions) {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < repetitions; ++i) run();
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / repetitions;
+}
+
+/// All candidates in turn, many rounds; each repeats for about `round_ms` in a round.
+void measure(std::vector<candidate>& candidates, const settings& s) {
+    std::vector<int> repetitions;
+    for (const candidate& c : candidates) {
+        c.run();
+        repetitions.push_back(std::max(1, static_cast<int>(s.round_ms * 1000 / time_us(c.run, 1))));
+    }
+    for (int round = 0; round < s.rounds; ++round)
+        for (std::size_t i = 0; i < candidates.size(); ++i)
+            candidates[i].samples.push_back(time_us(candidates[i].run, repetitions[i]));
+}
+
+template <typename Entry>
+bool same(const tensor_view<const Entry>& a, const tensor_view<const Entry>& b) {
+    for (std::int64_t k = 0; k < a.bins(); ++k)
+        for (std::int64_t r = 0; r < a.rows(); ++r)
+            if (std::memcmp(a.bin(k).row(r), b.bin(k).row(r), static_cast<std::size_t>(a.cols()) * sizeof(Entry)) != 0)
+                return false;
+    return true;
+}
+
+template <typename Entry>
+std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, const settings& s) {
+    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(size * size));
+    std::mt19937_64 generate(1);
+    for (std::uint8_t& p : pixels) p = static_cast<std::uint8_t>(generate() >> 56);
+    const image_view<const std::uint8_t> image(pixels.data(), size, size);
+    const binning ranges = binning::uniform(bins, 0, 256);
+    histogram_tensor<Entry> tensor(bins, size, size);
+    {
+        Entry* const first = tensor.view().data();
+        std::memset(first, 1, static_cast<std::size_t>(tensor.view().shape().plane_stride));
+    }
+
+    histogram_options options;
+    options.threads = threads;
+    options.store = s.store == "auto"     ? store_policy::automatic
+                    : s.store == "cached" ? store_policy::cached
+                                          : store_policy::streaming;
+    std::vector<candidate> candidates;
+    const auto add = [&](const std::string& name, const std::string& algorithm, const std::string& parameters) {
+        candidates.push_back({name, [&, algorithm, parameters] {
+                                  histogram_options o = options;
+                                  o.algorithm = algorithm;
+                                  o.parameters = parameters;
+                                  integral_histogram(image, ranges, any_tensor_view(tensor.view()), o);
+                              }});
+    };
+    for (const std::string& isa : s.isa) add("cpu, isa " + isa, "cpu", "isa=" + isa);
+    if (s.sequential) add("sequential", "sequential", "");
+    bool correct = true;
+    {
+        histogram_tensor<Entry> expected(bins, size, size);
+        naive<Entry>(image, bins, expected.view());
+        for (const candidate& c : candidates) {
+            c.run();
+            correct = correct && same<Entry>(std::as_const(tensor).view(), std::as_const(expected).view());
+        }
+    }
+    memory_pool::shared().trim();
+    const std::size_t subjects = candidates.size();
+    const auto bytes = static_cast<std::size_t>(tensor.view().shape().plane_stride);
+    void* const out = tensor.view().data();
+    candidates.push_back({"naive", [&] { naive<Entry>(image, bins, tensor.view()); }});
+    for (const fill_kind kind : {fill_kind::cached, fill_kind::streaming, fill_kind::memset})
+        candidates.push_back({"fill", [=] { run_write_limit(out, bytes, kind, threads); }});
+    measure(candidates, s);
+
+    const double naive_us = candidates[subjects].median();
+    double limit = candidates[subjects + 1].median();
+    for (std::size_t i = subjects + 2; i < candidates.size(); ++i) limit = std::min(limit, candidates[i].median());
+    std::vector<json> rows;
+    for (std::size_t i = 0; i < subjects; ++i) {
+        const double us = candidates[i].median();
+        json row;
+        row["algorithm"] = candidates[i].name;
+        row["size"] = size;
+        row["bins"] = bins;
+        row["type"] = name_of(dtype_of<Entry>);
+        row["threads"] = threads;
+        row["correct"] = correct;
+        row["us"] = us;
+        row["limit_us"] = limit;
+        row["limit_cached_us"] = candidates[subjects + 1].median();
+        row["limit_streaming_us"] = candidates[subjects + 2].median();
+        row["limit_memset_us"] = candidates[subjects + 3].median();
+        row["share_of_limit"] = limit / us;
+        row["naive_us"] = naive_us;
+        row["speedup_over_naive"] = naive_us / us;
+        rows.push_back(row);
+    }
+    return rows;
+}
+
+int run(const settings& s) {
+    json report;
+    report["boxsum"] = version();
+    report["instruction_set"] = describe_cpu().instruction_set;
+    report["l3_bytes"] = describe_cpu().l3_bytes;
+    report["rows"] = json::array();
+    std::printf(
+        "| algorithm | size, bins | entries | threads | us | limit us | share of limit | naive us | x naive |\n"
+        "|---|---|---|---|---|---|---|---|---|\n");
+    bool correct = true;
+    for (const std::int64_t size : s.sizes)
+        for (const std::int64_t bins : s.bins)
+            for (const int threads : s.threads)
+                for (const json& row : s.type == "32u" ? run_case<std::uint32_t>(size, bins, threads, s)
+                                                       : run_case<std::uint16_t>(size, bins, threads, s)) {
+                    std::printf("| %s%s | %lld^2 x %lld | %s | %d | %.1f | %.1f | %.2f | %.1f | %.2f |\n",
+                                row["algorithm"].get<std::string>().c_str(),
+                                row["correct"].get<bool>() ? "" : " WRONG RESULT", static_cast<long long>(size),
+                                static_cast<long long>(bins), s.type.c_str(), threads, row["us"].get<double>(),
+                                row["limit_us"].get<double>(), row["share_of_limit"].get<double>(),
+                                row["naive_us"].get<double>(), row["speedup_over_naive"].get<double>());
+                    std::fflush(stdout);
+                    correct = correct && row["correct"].get<bool>();
+                    report["rows"].push_back(row);
+                }
+    if (!s.json_path.empty()) {
+        std::ofstream file(s.json_path);
+        file << report.dump(2) << '\n';
+        if (!file.flush()) throw io_error("--json: '" + s.json_path + "' cannot be written");
+    }
+    return correct ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace boxsum::bench
+
+int main(int argc, char** argv) {
+    boxsum::bench::settings s;
+    CLI::App app{"Measures integral histograms on the CPU beside a plain loop and the time to write their output."};
+    app.add_option("--sizes", s.sizes, "edge lengths of square images")->delimiter(',')->check(CLI::Range(1, 1 << 14));
+    app.add_option("--bins", s.bins)->delimiter(',')->check(CLI::Range(1, 256));
+    app.add_option("--threads", s.threads, "thread counts")->delimiter(',')->check(CLI::Range(1, 256));
+    app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512")->delimiter(',');
+    app.add_option("--type", s.type, "of the entries; 16u takes images of up to 255^2")
+        ->check(CLI::IsMember({"32u", "16u"}));
+    app.add_option("--store", s.store)->check(CLI::IsMember({"auto", "cached", "streaming"}));
+    app.add_option("--rounds", s.rounds, "interleaved rounds; medians over them")->check(CLI::Range(1, 1001));
+    app.add_flag("--sequential", s.sequential, "also the paper's Algorithm 1");
+    app.add_option("--json", s.json_path, "also write the results to this file");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        return boxsum::bench::run(s);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "bench_histogram: error: %s\n", e.what());
+        return 1;
+    }
+}

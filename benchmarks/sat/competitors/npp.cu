@@ -1,0 +1,36 @@
+#include "competitors/competitors.hpp"
+#include "cuda/runtime/cuda_try.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <nppi_statistics_functions.h>
+
+namespace boxsum::bench {
+
+bool npp_available() {
+    return true;
+}
+
+void npp_integral(const void* image, void* table, std::int64_t n, stream_ref stream) {
+    static const NppStreamContext device = [] {
+        NppStreamContext context{};
+        cudaDeviceProp properties{};
+        BOXSUM_CUDA_TRY(cudaGetDevice(&context.nCudaDeviceId));
+        BOXSUM_CUDA_TRY(cudaGetDeviceProperties(&properties, context.nCudaDeviceId));
+        context.nMultiProcessorCount = properties.multiProcessorCount;
+        context.nMaxThreadsPerMultiProcessor = properties.maxThreadsPerMultiProcessor;
+        context.nMaxThreadsPerBlock = properties.maxThreadsPerBlock;
+        context.nSharedMemPerBlock = properties.sharedMemPerBlock;
+        context.nCudaDevAttrComputeCapabilityMajor = properties.major;
+        context.nCudaDevAttrComputeCapabilityMinor = properties.minor;
+        return context;
+    }();
+    NppStreamContext context = device;
+    context.hStream = stream.get();
+    const int side = static_cast<int>(n);
+    const NppStatus status = nppiIntegral_8u32s_C1R_Ctx(
+        static_cast<const Npp8u*>(image), side, static_cast<Npp32s*>(table), (side + 1) * 4, {side, side}, 0, context);
+    if (status != NPP_SUCCESS) throw error("nppiIntegral_8u32s_C1R_Ctx: status " + std::to_string(status));
+}
+
+}  // namespace boxsum::bench

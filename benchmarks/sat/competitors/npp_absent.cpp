@@ -1,0 +1,15 @@
+#include "competitors/competitors.hpp"
+
+#include <boxsum/error.hpp>
+
+namespace boxsum::bench {
+
+bool npp_available() {
+    return false;
+}
+
+void npp_integral(const void*, void*, std::int64_t, stream_ref) {
+    throw unsupported("NPP was not found when this was built");
+}
+
+}  // namespace boxsum::bench

@@ -1,0 +1,553 @@
+// Tables on the GPU beside a copy of the same bytes, and beside other implementations. Prints one JSON object a line;
+// scripts/bench_gpu collects them.
+//
+//     gpu_sat_bench [section...]      sections: table small layouts special algorithms peers filters; none: all
+//
+// Inputs are random and rotate through more memory than the second-level cache holds, so that every launch reads from
+// memory. A figure is the median of several repetitions; contestants take turns within a repetition, so that a drift of
+// the clock meets all of them. What was timed is compared with the sums in double or 64-bit integers.
+
+#include "api/registry.hpp"
+#include "competitors/competitors.hpp"
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "support/device_oracle.hpp"
+
+#include <boxsum/device.hpp>
+#include <boxsum/device_filters.hpp>
+#include <boxsum/error.hpp>
+#include <boxsum/sat.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace boxsum::bench {
+namespace {
+
+constexpr int repetitions = 15;
+
+/// One line of output: {"section": "table", "n": 1024, ...}
+class record_line {
+  public:
+    record_line& text(const char* key, std::string_view value) { return raw(key, '"' + std::string(value) + '"'); }
+    record_line& number(const char* key, double value) {
+        char digits[40];
+        std::snprintf(digits, sizeof digits, "%.6g", value);
+        return raw(key, digits);
+    }
+    void print() const {
+        std::printf("{%s}\n", line_.c_str());
+        std::fflush(stdout);
+    }
+
+  private:
+    record_line& raw(const char* key, const std::string& value) {
+        line_.append(line_.empty() ? "\"" : ", \"").append(key).append("\": ").append(value);
+        return *this;
+    }
+    std::string line_;
+};
+
+class timer {
+  public:
+    timer() {
+        BOXSUM_CUDA_TRY(cudaEventCreate(&start_));
+        BOXSUM_CUDA_TRY(cudaEventCreate(&end_));
+    }
+    timer(const timer&) = delete;
+    timer& operator=(const timer&) = delete;
+    ~timer() {
+        (void)cudaEventDestroy(start_);
+        (void)cudaEventDestroy(end_);
+    }
+
+    /// Microseconds on the stream.
+    template <typename F>
+    double measure(stream_ref stream, F f) {
+        BOXSUM_CUDA_TRY(cudaEventRecord(start_, stream.get()));
+        f();
+        BOXSUM_CUDA_TRY(cudaEventRecord(end_, stream.get()));
+        BOXSUM_CUDA_TRY(cudaEventSynchronize(end_));
+        float milliseconds = 0;
+        BOXSUM_CUDA_TRY(cudaEventElapsedTime(&milliseconds, start_, end_));
+        return 1000.0 * milliseconds;
+    }
+
+  private:
+    cudaEvent_t start_ = nullptr, end_ = nullptr;
+};
+
+double median(std::vector<double> x) {
+    std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
+    return x[x.size() / 2];
+}
+
+/// Something to be timed: one launch on the buffers of a set.
+struct contestant {
+    std::string name;
+    std::function<void(int set, stream_ref stream)> launch;
+    bool capturable = true;
+};
+
+/// Median microseconds a launch, for each contestant; `graph`: the launches of a repetition come from a graph.
+std::vector<double> race(const std::vector<contestant>& contestants, int sets, int launches, bool graph,
+                         stream_ref stream) {
+    timer clock;
+    std::vector<std::function<void()>> rounds;
+    std::vector<cudaGraphExec_t> graphs;
+    for (const contestant& c : contestants) {
+        const auto round = [&c, sets, launches, stream] {
+            for (int i = 0; i < launches; ++i) c.launch(i % sets, stream);
+        };
+        round();  // loads kernels, grows caches
+        stream.synchronize();
+        if (!graph || !c.capturable) {
+            rounds.emplace_back(round);
+            continue;
+        }
+        cudaGraph_t captured = nullptr;
+        cudaGraphExec_t executable = nullptr;
+        BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
+        round();
+        BOXSUM_CUDA_TRY(cudaStreamEndCapture(stream.get(), &captured));
+        BOXSUM_CUDA_TRY(cudaGraphInstantiate(&executable, captured, 0));
+        BOXSUM_CUDA_TRY(cudaGraphDestroy(captured));
+        graphs.push_back(executable);
+        rounds.emplace_back([executable, stream] { BOXSUM_CUDA_TRY(cudaGraphLaunch(executable, stream.get())); });
+    }
+    std::vector<std::vector<double>> times(contestants.size());
+    for (int repetition = -1; repetition < repetitions; ++repetition)
+        for (std::size_t i = 0; i < rounds.size(); ++i) {
+            const double us = clock.measure(stream, rounds[i]) / launches;
+            if (repetition >= 0) times[i].push_back(us);
+        }
+    stream.synchronize();
+    for (const cudaGraphExec_t g : graphs) BOXSUM_CUDA_TRY(cudaGraphExecDestroy(g));
+    std::vector<double> medians;
+    for (const auto& t : times) medians.push_back(median(t));
+    return medians;
+}
+
+/// Images and tables in several sets, an image filled once.
+class buffer_sets {
+  public:
+    buffer_sets(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
+                stream_ref stream)
+        : image_(image), table_(table), squares_(squares) {
+        const std::size_t bytes =
+            cuda::span_bytes(image) + cuda::span_bytes(table) + (squares ? cuda::span_bytes(*squares) : 0);
+        constexpr std::size_t beyond_cache = std::size_t{400} << 20;
+        const std::size_t count = std::clamp<std::size_t>(beyond_cache / bytes + 1, 2, 48);
+        for (std::size_t i = 0; i < count; ++i) {
+            memory_.push_back({device_buffer(cuda::span_bytes(image), stream),
+                               device_buffer(cuda::span_bytes(table), stream),
+                               device_buffer(squares ? cuda::span_bytes(*squares) : 0, stream)});
+            test::fill_exact({memory_.back().image.data(), image}, 255, i + 1, stream);
+        }
+    }
+
+    int count() const { return static_cast<int>(memory_.size()); }
+    const_any_view image(int i) const { return {at(i).image.data(), image_}; }
+    any_view table(int i) const { return {at(i).table.data(), table_}; }
+    any_view squares(int i) const { return {at(i).squares.data(), *squares_}; }
+
+  private:
+    struct set {
+        device_buffer image, table, squares;
+    };
+    const set& at(int i) const { return memory_[static_cast<std::size_t>(i)]; }
+
+    view_shape image_, table_;
+    std::optional<view_shape> squares_;
+    std::vector<set> memory_;
+};
+
+view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels = 1,
+                  std::int64_t planes = 1) {
+    view_shape s{type, planes, rows, cols, channels, 0, 0};
+    s.row_stride = cols * channels * static_cast<std::int64_t>(size_of(type));
+    s.plane_stride = rows * s.row_stride;
+    return s;
+}
+
+/// A plan with its workspace on the buffers of several sets.
+struct planned {
+    planned(const buffer_sets& sets, bool squares, table_layout layout, std::string_view algorithm, stream_ref stream)
+        : plan(squares ? describe(sets.image(0), sets.table(0), sets.squares(0))
+                       : describe(sets.image(0), sets.table(0)),
+               [&] {
+                   sat_options options;
+                   options.layout = layout;
+                   options.algorithm = algorithm;
+                   return options;
+               }()),
+          workspace(plan.workspace_bytes(), stream) {
+        cuda::initialize_workspace_async(workspace, stream);
+    }
+
+    contestant as_contestant(const buffer_sets& sets, bool squares) const {
+        return {std::string(plan.algorithm().name), [this, &sets, squares](int set, stream_ref s) {
+                    if (squares)
+                        plan.run_async(sets.image(set), sets.table(set), sets.squares(set), workspace, s);
+                    else
+                        plan.run_async(sets.image(set), sets.table(set), workspace, s);
+                }};
+    }
+
+    cuda::sat_plan plan;
+    device_buffer workspace;
+};
+
+/// Images hold integers, of either sign where the type has one, so that every sum is exact also in 32f: those of signed
+/// values stay near 150 * n, far below 2^24.
+std::string verdict_on(const buffer_sets& sets, table_layout layout, stream_ref stream) {
+    const view_shape& s = sets.image(0).shape;
+    const std::int64_t elements = s.planes * s.rows * s.cols * s.channels;
+    test::device_oracle oracle(elements, stream);
+    oracle.sum(sets.image(0), false, stream);
+    oracle.compare(sets.table(0), layout, stream);
+    const std::string wrong = oracle.result(stream);
+    return wrong.empty() ? "equal" : "WRONG: " + wrong;
+}
+
+int launches_for(std::int64_t bytes) {
+    return static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 31) / bytes, 4, 32));
+}
+
+std::vector<contestant> references(type_pair types, const buffer_sets& sets) {
+    const view_shape& s = sets.image(0).shape;
+    const std::int64_t elements = s.planes * s.rows * s.cols * s.channels;
+    std::vector<contestant> all;
+    if (types.input == types.table)
+        all.push_back({"memcpy", [&sets, elements, types](int set, stream_ref stream) {
+                           BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets.table(set).data, sets.image(set).data,
+                                                           static_cast<std::size_t>(elements) * size_of(types.input),
+                                                           cudaMemcpyDeviceToDevice, stream.get()));
+                       }});
+    for (int variant = 0; variant < streaming_variants; ++variant)
+        all.push_back(
+            {"streaming " + std::to_string(variant), [&sets, elements, types, variant](int set, stream_ref stream) {
+                 streaming_convert(types.input, types.table, sets.image(set).data, sets.table(set).data, elements,
+                                   variant, stream);
+             }});
+    return all;
+}
+
+struct reference_time {
+    std::string name;
+    double us;
+};
+
+/// 32f32f is held against the copy, everything else against the best kernel with its traffic.
+reference_time best_reference(type_pair types, const std::vector<contestant>& contestants,
+                              const std::vector<double>& us, std::size_t first) {
+    std::size_t best = first;
+    if (types != type_pair{dtype::f32, dtype::f32})
+        for (std::size_t i = first; i < us.size(); ++i)
+            if (us[i] < us[best]) best = i;
+    return {contestants[best].name, us[best]};
+}
+
+void compare_square(const char* section, type_pair types, std::int64_t n, bool graph, stream_ref stream,
+                    std::string_view algorithm = "auto") {
+    const buffer_sets sets(packed(types.input, n, n), packed(types.table, n, n), {}, stream);
+    const planned ours(sets, false, table_layout::inclusive, algorithm, stream);
+    std::vector<contestant> contestants{ours.as_contestant(sets, false)};
+    for (contestant& c : references(types, sets)) contestants.push_back(std::move(c));
+    const std::int64_t bytes = n * n * static_cast<std::int64_t>(size_of(types.input) + size_of(types.table));
+    const std::vector<double> us = race(contestants, sets.count(), launches_for(bytes), graph, stream);
+    ours.as_contestant(sets, false).launch(0, stream);
+    const reference_time reference = best_reference(types, contestants, us, 1);
+    record_line()
+        .text("section", section)
+        .text("types", name_of(types))
+        .number("n", static_cast<double>(n))
+        .text("launched", graph ? "graph" : "stream")
+        .text("algorithm", contestants[0].name)
+        .number("us", us[0])
+        .text("reference", reference.name)
+        .number("reference_us", reference.us)
+        .number("x", us[0] / reference.us)
+        .number("workspace_share", static_cast<double>(ours.plan.workspace_bytes()) /
+                                       static_cast<double>(n * n * static_cast<std::int64_t>(size_of(types.table))))
+        .text("check", verdict_on(sets, table_layout::inclusive, stream))
+        .print();
+}
+
+// ---- sections -------------------------------------------------------------------------------------------------------
+
+void table_section(stream_ref stream) {
+    for (const std::int64_t n : {1024, 2048, 4096, 8192, 16384, 32768})
+        compare_square("table", {dtype::f32, dtype::f32}, n, false, stream);
+    for (const std::int64_t n : {1024, 2048, 4096, 8192, 16384})
+        compare_square("table", {dtype::u8, dtype::u32}, n, false, stream);
+    for (const type_pair types : {type_pair{dtype::f32, dtype::f64}, {dtype::f64, dtype::f64}, {dtype::u8, dtype::u64}})
+        for (const std::int64_t n : {4096, 8192, 16384}) compare_square("table", types, n, false, stream);
+}
+
+void small_section(stream_ref stream) {
+    for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})
+        for (const std::int64_t n : {64, 256, 512, 1024, 2048}) compare_square("small", types, n, true, stream);
+}
+
+void layouts_section(stream_ref stream) {
+    for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})
+        for (const std::int64_t n : {4096, 8192}) {
+            std::deque<buffer_sets> sets;
+            std::deque<planned> plans;
+            std::vector<contestant> contestants;
+            for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
+                sets.emplace_back(packed(types.input, n, n),
+                                  packed(types.table, table_rows(n, layout), table_cols(n, layout)), std::nullopt,
+                                  stream);
+                plans.emplace_back(sets.back(), false, layout, "auto", stream);
+                contestants.push_back(plans.back().as_contestant(sets.back(), false));
+            }
+            // Rows of the padded table start anywhere; with the rows of a device_image they start on 256 bytes.
+            const view_shape pitched = cuda::device_shape(types.table, n + 1, n + 1);
+            sets.emplace_back(packed(types.input, n, n), pitched, std::nullopt, stream);
+            plans.emplace_back(sets.back(), false, table_layout::padded, "auto", stream);
+            contestants.push_back(plans.back().as_contestant(sets.back(), false));
+            const std::vector<double> us = race(contestants, sets[0].count(), 8, false, stream);
+            const char* const names[] = {"inclusive", "exclusive", "padded", "padded, rows on 256 bytes"};
+            for (std::size_t i = 0; i < us.size(); ++i)
+                record_line()
+                    .text("section", "layouts")
+                    .text("types", name_of(types))
+                    .number("n", static_cast<double>(n))
+                    .text("layout", names[i])
+                    .number("us", us[i])
+                    .number("x_of_inclusive", us[i] / us[0])
+                    .print();
+        }
+    // Prime extents against the next multiple of any tile.
+    for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})
+        for (const auto& [prime, whole] : {std::pair<std::int64_t, std::int64_t>{4093, 4096}, {8191, 8192}}) {
+            const buffer_sets odd(packed(types.input, prime, prime), packed(types.table, prime, prime), {}, stream);
+            const buffer_sets even(packed(types.input, whole, whole), packed(types.table, whole, whole), {}, stream);
+            const planned a(odd, false, table_layout::inclusive, "auto", stream);
+            const planned b(even, false, table_layout::inclusive, "auto", stream);
+            const std::vector<double> us = race({a.as_contestant(odd, false), b.as_contestant(even, false)},
+                                                std::min(odd.count(), even.count()), 8, false, stream);
+            record_line()
+                .text("section", "prime")
+                .text("types", name_of(types))
+                .number("n", static_cast<double>(prime))
+                .number("us", us[0])
+                .number("x_of_whole_tiles", us[0] / us[1])
+                .print();
+        }
+}
+
+void special_case(const char* what, const view_shape& image, const view_shape& table,
+                  const std::optional<view_shape>& squares, stream_ref stream) {
+    const buffer_sets sets(image, table, squares, stream);
+    const planned ours(sets, squares.has_value(), table_layout::inclusive, "auto", stream);
+    std::vector<contestant> contestants{ours.as_contestant(sets, squares.has_value())};
+    const std::int64_t elements = image.planes * image.rows * image.cols * image.channels;
+    for (int variant = 0; variant < streaming_variants; ++variant)
+        contestants.push_back({"streaming " + std::to_string(variant), [&, variant](int set, stream_ref s) {
+                                   if (squares)
+                                       streaming_convert_twice(sets.image(set).data, sets.table(set).data,
+                                                               sets.squares(set).data, elements, variant, s);
+                                   else
+                                       streaming_convert(image.type, table.type, sets.image(set).data,
+                                                         sets.table(set).data, elements, variant, s);
+                               }});
+    const std::vector<double> us = race(contestants, sets.count(), 8, false, stream);
+    const double reference = *std::min_element(us.begin() + 1, us.end());
+    contestants[0].launch(0, stream);
+    record_line()
+        .text("section", "special")
+        .text("case", what)
+        .text("algorithm", contestants[0].name)
+        .number("us", us[0])
+        .number("reference_us", reference)
+        .number("x", us[0] / reference)
+        .text("check", verdict_on(sets, table_layout::inclusive, stream))
+        .print();
+}
+
+void special_section(stream_ref stream) {
+    special_case("squares 8u32u64u 8192", packed(dtype::u8, 8192, 8192), packed(dtype::u32, 8192, 8192),
+                 packed(dtype::u64, 8192, 8192), stream);
+    special_case("1024 planes of 256 x 256 8u32u", packed(dtype::u8, 256, 256, 1, 1024),
+                 packed(dtype::u32, 256, 256, 1, 1024), {}, stream);
+    special_case("4 channels 8u32u 4096", packed(dtype::u8, 4096, 4096, 4), packed(dtype::u32, 4096, 4096, 4), {},
+                 stream);
+}
+
+void algorithms_section(stream_ref stream) {
+    for (const algorithm_record* record : registry(operation::sat)) {
+        if (record->info.where != backend::cuda || !record->info.built) continue;
+        for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})
+            for (const std::int64_t n : {1024, 4096, 16384})
+                compare_square("algorithms", types, n, false, stream, record->info.name);
+    }
+}
+
+void peer_line(const std::string& name, type_pair types, std::int64_t n, double us, double reference) {
+    record_line()
+        .text("section", "peers")
+        .text("peer", name)
+        .text("types", name_of(types))
+        .number("n", static_cast<double>(n))
+        .number("us", us)
+        .number("x", us / reference)
+        .print();
+}
+
+void peers_section(stream_ref stream) {
+    for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})
+        for (const std::int64_t n : {1024, 4096, 8192, 16384}) {
+            // NPP's table is padded; the others leave its last row and column alone.
+            const buffer_sets sets(packed(types.input, n, n), packed(types.table, n + 1, n + 1), {}, stream);
+            const buffer_sets inclusive(packed(types.input, n, n), packed(types.table, n, n), {}, stream);
+            const planned ours(inclusive, false, table_layout::inclusive, "auto", stream);
+            std::vector<contestant> contestants = references(types, inclusive);
+            const std::size_t first = contestants.size();
+            contestants.push_back(ours.as_contestant(inclusive, false));
+            contestants.push_back({"cub-two-pass", [&](int set, stream_ref s) {
+                                       cub_two_pass(types.input, sets.image(set).data, sets.table(set).data, n, s);
+                                   }});
+            if (npp_available() && types.input == dtype::u8)
+                contestants.push_back({"npp nppiIntegral_8u32s", [&](int set, stream_ref s) {
+                                           npp_integral(sets.image(set).data, sets.table(set).data, n, s);
+                                       }});
+            const std::vector<double> us =
+                race(contestants, std::min(sets.count(), inclusive.count()), 4, false, stream);
+            std::vector<double> reference_us(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(first));
+            const double reference = best_reference(types, contestants, reference_us, 0).us;
+            for (std::size_t i = first; i < us.size(); ++i) peer_line(contestants[i].name, types, n, us[i], reference);
+        }
+    if (!npp_available()) record_line().text("section", "peers").text("peer", "npp").text("note", "not found").print();
+    record_line().text("section", "peers").text("peer", "opencv cuda").text("note", "not found").print();
+}
+
+/// Wall-clock milliseconds, the best of a few.
+template <typename F>
+double best_milliseconds(F f) {
+    double best = 1e300;
+    for (int i = 0; i < 5; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        f();
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+        best = std::min(best, took.count());
+    }
+    return best;
+}
+
+void filters_section(stream_ref stream) {
+    const std::int64_t rows = 32768, cols = 32768;
+    const view_shape shape = packed(dtype::u8, rows, cols);
+    const std::size_t bytes = cuda::span_bytes(shape);
+    const pinned_buffer from(bytes), to(bytes);
+    std::memset(to.data(), 0, bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        static_cast<std::uint8_t*>(from.data())[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+
+    // What the link does both ways at once.
+    const cuda::stream up, down;
+    const device_buffer a(bytes, up), b(bytes, down);
+    up.synchronize();
+    down.synchronize();
+    const double link = best_milliseconds([&] {
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(a.data(), from.data(), bytes, cudaMemcpyHostToDevice, up.get()));
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(to.data(), b.data(), bytes, cudaMemcpyDeviceToHost, down.get()));
+        up.synchronize();
+        down.synchronize();
+    });
+    std::vector<std::uint8_t> pageable_from(bytes, 1), pageable_to(bytes, 2);
+    for (const std::int64_t radius : {1, 15, 128, 250}) {
+        box_filter_options options;
+        options.radius = {radius, radius};
+        const double pinned = best_milliseconds([&] {
+            cuda::box_filter({from.data(), shape}, {to.data(), shape}, options, stream);
+        });
+        record_line()
+            .text("section", "filters")
+            .text("filter", "box 8u, page-locked")
+            .number("n", static_cast<double>(rows))
+            .number("radius", static_cast<double>(radius))
+            .number("ms", pinned)
+            .number("link_ms", link)
+            .number("of_link", link / pinned)
+            .print();
+    }
+    box_filter_options options;
+    options.radius = {15, 15};
+    const double pageable = best_milliseconds([&] {
+        cuda::box_filter({pageable_from.data(), shape}, {pageable_to.data(), shape}, options, stream);
+    });
+    record_line()
+        .text("section", "filters")
+        .text("filter", "box 8u, pageable")
+        .number("n", static_cast<double>(rows))
+        .number("radius", 15)
+        .number("ms", pageable)
+        .number("link_ms", link)
+        .number("of_link", link / pageable)
+        .print();
+
+    const device_buffer image(bytes, stream), result(bytes, stream);
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(image.data(), from.data(), bytes, cudaMemcpyHostToDevice, stream.get()));
+    const double resident = best_milliseconds([&] {
+        cuda::box_filter({image.data(), shape}, {result.data(), shape}, options, stream);
+    });
+    record_line()
+        .text("section", "filters")
+        .text("filter", "box 8u, on the device")
+        .number("n", static_cast<double>(rows))
+        .number("radius", 15)
+        .number("ms", resident)
+        .number("gigapixels_per_second", static_cast<double>(rows * cols) / resident / 1e6)
+        .print();
+}
+
+struct section {
+    const char* name;
+    void (*run)(stream_ref);
+};
+
+constexpr section sections[] = {{"table", table_section},          {"small", small_section},
+                                {"layouts", layouts_section},      {"special", special_section},
+                                {"peers", peers_section},          {"filters", filters_section},
+                                {"algorithms", algorithms_section}};
+
+int run(int count, char** names) {
+    cuda::set_device(cuda::device_from_text("cuda"));
+    const cuda::stream stream;
+    for (const section& s : sections) {
+        const bool wanted = count == 0 || std::any_of(names, names + count,
+                                                      [&](const char* name) { return std::strcmp(name, s.name) == 0; });
+        if (!wanted) continue;
+        try {
+            s.run(stream);
+        } catch (const error& e) {  // the other sections still count
+            std::string message = e.what();
+            std::replace(message.begin(), message.end(), '"', '\'');
+            record_line().text("section", s.name).text("error", message).print();
+        }
+    }
+    return 0;
+}
+
+}  // namespace
+}  // namespace boxsum::bench
+
+int main(int count, char** arguments) {
+    try {
+        return boxsum::bench::run(count - 1, arguments + 1);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "boxsum: error: %s\n", e.what());
+        return 1;
+    }
+}
