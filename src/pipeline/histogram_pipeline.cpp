@@ -1,0 +1,110 @@
+#include "api/registry.hpp"
+#include "api/validate_histogram.hpp"
+#include "core/view_checks.hpp"
+#include "core/visit_histogram.hpp"
+#include "pipeline/frame_pipeline.hpp"
+#include "pipeline/frame_request.hpp"
+
+#include <boxsum/histogram_pipeline.hpp>
+#include <boxsum/table.hpp>
+
+#include <cstring>
+#include <string>
+
+namespace boxsum {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(pipeline_stage::count)> stage_names{
+    "read", "upload", "compute", "query", "download"};
+
+constexpr int most_buffers = 8;
+
+/// Whether some algorithm computes tensors of a region of this many pixels: types, binning, layout, algorithm.
+void check_computable(const frame_format& format, const binning& bins, std::int64_t rows, std::int64_t cols,
+                      const pipeline_options& options) {
+    const auto bytes = [](std::int64_t n, dtype type) { return n * static_cast<std::int64_t>(size_of(type)); };
+    const table_layout layout = options.histogram.layout;
+    const view_shape image{format.type, 1, rows, cols, 1, bytes(cols, format.type), 0};
+    tensor_shape tensor{options.entries, 1, bins.bins(), table_rows(rows, layout), table_cols(cols, layout), 0, 0, 0};
+    tensor.row_stride = bytes(tensor.cols, options.entries);
+    tensor.bin_stride = tensor.rows * tensor.row_stride;
+    const problem p = make_histogram_problem(image, std::nullopt, bins, tensor, layout);
+    if (!options.device)  // a device's worker asks on its device
+        (void)choose(p, backend::cpu, options.histogram.algorithm, options.histogram.parameters);
+}
+
+std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const binning& bins, detail::frame_plan plan,
+                                             frame_source source, const pipeline_options& options) {
+    if (options.buffers < 1 || options.buffers > most_buffers)
+        throw invalid_argument("buffers: is " + std::to_string(options.buffers) + ", must be 1 to " +
+                               std::to_string(most_buffers));
+    if (options.histogram.threads < 0)
+        throw invalid_argument("threads: is " + std::to_string(options.histogram.threads) +
+                               ", must be 0 (automatic) or more");
+    if (!contains(histogram_counts{}, options.entries))
+        throw unsupported("entries: type is " + std::string(name_of(options.entries)) + ", must be 32u or 16u");
+    if (!source) throw invalid_argument("source: is empty");
+    if (format.rows < 1 || format.cols < 1)
+        throw invalid_argument("format: extents are " + std::to_string(format.rows) + " x " +
+                               std::to_string(format.cols) + ", must be at least 1 x 1");
+    if (plan.request) {
+        detail::check_request(*plan.request, format, bins);
+        const box region = detail::region_of(*plan.request, format);
+        check_computable(format, bins, region.rows, region.cols, options);
+    } else {
+        if (!plan.planner) throw invalid_argument("planner: is empty");
+        check_computable(format, bins, 1, 1, options);
+    }
+    const detail::frame_job job{format, bins, options.entries, options.histogram};
+    auto worker =
+        options.device ? detail::make_cuda_frame_worker(job, *options.device) : detail::make_cpu_frame_worker(job);
+    return std::make_unique<detail::frame_pipeline>(format, bins, std::move(plan), std::move(source), options.buffers,
+                                                    std::move(worker));
+}
+
+}  // namespace
+
+std::string_view name_of(pipeline_stage stage) noexcept {
+    return stage_names[static_cast<std::size_t>(stage)];
+}
+
+frame_source frames_of(const const_any_view& batch) {
+    check_view("batch", batch);
+    return [batch, plane = std::int64_t{0}](const any_view& frame) mutable {
+        const view_shape &from = batch.shape, &to = frame.shape;
+        if (from.type != to.type || from.rows != to.rows || from.cols != to.cols || from.channels != to.channels)
+            throw invalid_argument("batch: frames are " + std::to_string(from.rows) + " x " +
+                                   std::to_string(from.cols) + " x " + std::to_string(from.channels) + " of " +
+                                   std::string(name_of(from.type)) + ", but the pipeline takes " +
+                                   std::to_string(to.rows) + " x " + std::to_string(to.cols) + " x " +
+                                   std::to_string(to.channels) + " of " + std::string(name_of(to.type)));
+        if (plane == from.planes) return false;
+        const auto* const first = static_cast<const std::byte*>(batch.data) + plane++ * from.plane_stride;
+        for (std::int64_t r = 0; r < from.rows; ++r)
+            std::memcpy(static_cast<std::byte*>(frame.data) + r * to.row_stride, first + r * from.row_stride,
+                        static_cast<std::size_t>(from.cols * from.channels) * size_of(from.type));
+        return true;
+    };
+}
+
+histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, const frame_request& request,
+                                       frame_source source, const pipeline_options& options)
+    : impl_(make(format, bins, {std::make_shared<const frame_request>(request), {}}, std::move(source), options)) {}
+
+histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner,
+                                       frame_source source, const pipeline_options& options)
+    : impl_(make(format, bins, {nullptr, std::move(planner)}, std::move(source), options)) {}
+
+histogram_pipeline::histogram_pipeline(histogram_pipeline&&) noexcept = default;
+histogram_pipeline& histogram_pipeline::operator=(histogram_pipeline&&) noexcept = default;
+histogram_pipeline::~histogram_pipeline() = default;
+
+const frame_result* histogram_pipeline::next() {
+    return impl_->next();
+}
+
+pipeline_report histogram_pipeline::report() const {
+    return impl_->report();
+}
+
+}  // namespace boxsum
