@@ -397,6 +397,8 @@ json describe_machine() {
     m["l1_bytes"] = cpu.l1_bytes;
     m["l2_bytes"] = cpu.l2_bytes;
     m["l3_bytes"] = cpu.l3_bytes;
+    m["l3_cpus"] = cpu.l3_cpus;
+    m["streaming_from_bytes"] = cpu.streaming_from_bytes;
     m["wake_up_us"] = cpu.wake_up_us;
     std::ifstream info("/proc/cpuinfo");
     for (std::string line; std::getline(info, line);)

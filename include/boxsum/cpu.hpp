@@ -17,12 +17,14 @@ struct cpu_info {
     std::size_t l1_bytes = 0;                            ///< data cache of a core; 0 where unknown
     std::size_t l2_bytes = 0;
     std::size_t l3_bytes = 0;                  ///< last-level cache as the system reports it
-    double wake_up_us = 0;                     ///< measured: an empty parallel region of all threads
-    std::size_t streaming_from_bytes = 0;      ///< tables of more than this are written past the caches
+    int l3_cpus = 1;                           ///< CPUs of this system that share it
+    double wake_up_us = 0;                     ///< measured: the fastest empty parallel region of all threads
+    std::size_t streaming_from_bytes = 0;      ///< image plus tables: above this, written past the caches
     std::size_t second_thread_from_bytes = 0;  ///< image plus tables from which two threads are used
 };
 
-/// Measures the wake-up cost on the first call (about a millisecond), then costs nothing. Thread-safe.
+/// Measures the wake-up cost on the first call (a millisecond; 5 at most on a busy machine), then costs nothing.
+/// Thread-safe.
 const cpu_info& describe_cpu();
 
 /// How one table is computed.
@@ -33,8 +35,9 @@ struct cpu_decision {
 };
 
 /// What sat() does with the default algorithm: the number of threads grows with the bytes to move over the cost of
-/// waking them; stores are streaming where the tables exceed the last-level cache and their rows start on multiples of
-/// 64 bytes. `threads` and `store` of the options override both (streaming needs the alignment all the same). Throws
+/// waking them; stores are streaming where image and tables exceed three quarters of the last-level cache (of which a
+/// system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows start on multiples of 64 bytes.
+/// `threads` and `store` of the options override both (streaming needs the alignment all the same). Throws
 /// invalid_argument and unsupported as sat() does.
 cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
 

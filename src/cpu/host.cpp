@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace boxsum {
 namespace cpu {
@@ -23,17 +23,25 @@ constexpr double bytes_per_us = 50e3;
 constexpr double work_per_wake_up = 4;
 constexpr double least_work_us = 16;
 
-/// A cache that one core sees. From /sys where there is one: sysconf of glibc 2.36 says 320 MiB of a Zen 4 whose cores
-/// share 32 MiB (it counts the package), and 0 in some guests.
-std::size_t cache_bytes(int sysconf_name, int level) {
+/// A cache that the first core sees, and how many CPUs of this system share it.
+struct cache {
+    std::size_t bytes = 0;  ///< 0: unknown
+    int cpus = 1;
+};
+
+/// From /sys where there is one: sysconf of glibc 2.36 says 320 MiB of a Zen 4 whose cores share 32 MiB (it counts the
+/// package), and 0 in some guests.
+cache find_cache(int sysconf_name, int level) {
     for (int index = 0; index < 8; ++index) {
         const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
         int found = 0;
         std::string type;
         std::string size;
+        std::string sharing;
         std::ifstream(folder + "level") >> found;
         std::ifstream(folder + "type") >> type;
         std::ifstream(folder + "size") >> size;
+        std::ifstream(folder + "shared_cpu_list") >> sharing;
         if (found != level || type == "Instruction" || size.size() < 2) continue;
         std::size_t value = 0;
         for (const char c : size) {
@@ -41,25 +49,11 @@ std::size_t cache_bytes(int sysconf_name, int level) {
             if (c == 'K') value <<= 10;
             if (c == 'M') value <<= 20;
         }
-        return value;
+        return {value, count_cpus(sharing)};
     }
     const long known = ::sysconf(sysconf_name);
-    return known > 0 ? static_cast<std::size_t>(known) : 0;
-}
-
-/// The median cost of an empty region of all threads, once they run.
-double measure_wake_up_us(int threads) {
-    if (threads <= 1) return 0;
-    using clock = std::chrono::steady_clock;
-    std::array<double, 15> samples{};
-    for (double& sample : samples) {
-        const auto start = clock::now();
-        run_team(
-            threads, [](void*, int, int) {}, nullptr);
-        sample = std::chrono::duration<double, std::micro>(clock::now() - start).count();
-    }
-    std::nth_element(samples.begin(), samples.begin() + samples.size() / 2, samples.end());
-    return samples[samples.size() / 2];
+    const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
+    return {known > 0 ? static_cast<std::size_t>(known) : 0, level == 3 && cpus > 0 ? static_cast<int>(cpus) : 1};
 }
 
 cpu_info describe() {
@@ -67,18 +61,67 @@ cpu_info describe() {
     info.instruction_set = runnable_names().front();
     info.instruction_sets = runnable_names();
     info.threads = available_threads();
-    info.l1_bytes = cache_bytes(_SC_LEVEL1_DCACHE_SIZE, 1);
-    info.l2_bytes = cache_bytes(_SC_LEVEL2_CACHE_SIZE, 2);
-    info.l3_bytes = cache_bytes(_SC_LEVEL3_CACHE_SIZE, 3);
+    info.l1_bytes = find_cache(_SC_LEVEL1_DCACHE_SIZE, 1).bytes;
+    info.l2_bytes = find_cache(_SC_LEVEL2_CACHE_SIZE, 2).bytes;
+    const cache last = find_cache(_SC_LEVEL3_CACHE_SIZE, 3);
+    info.l3_bytes = last.bytes;
+    info.l3_cpus = last.cpus;
     info.wake_up_us = measure_wake_up_us(info.threads);
-    constexpr std::size_t usual_l3 = std::size_t{32} << 20;
-    info.streaming_from_bytes = info.l3_bytes != 0 ? info.l3_bytes : std::max(info.l2_bytes, usual_l3);
+    info.streaming_from_bytes = usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3;
     info.second_thread_from_bytes =
         static_cast<std::size_t>(2 * std::max(least_work_us, work_per_wake_up * info.wake_up_us) * bytes_per_us);
     return info;
 }
 
 }  // namespace
+
+int count_cpus(std::string_view list) {
+    int count = 0;
+    int number = 0;
+    int first = -1;  // of a range
+    bool digits = false;
+    const auto end_entry = [&] {
+        if (digits) count += first < 0 ? 1 : std::max(number - first + 1, 1);
+        number = 0;
+        first = -1;
+        digits = false;
+    };
+    for (const char c : list) {
+        if (c >= '0' && c <= '9') {
+            number = std::min(number * 10 + (c - '0'), 1 << 20);
+            digits = true;
+        } else if (c == '-') {
+            first = number;
+            number = 0;
+        } else {
+            end_entry();
+        }
+    }
+    end_entry();
+    return std::max(count, 1);
+}
+
+std::size_t usable_cache(std::size_t l2_bytes, std::size_t l3_bytes, int cpus) {
+    constexpr std::size_t usual = std::size_t{32} << 20;
+    const std::size_t most = most_cache_per_cpu * static_cast<std::size_t>(std::max(cpus, 1));
+    return std::max(l2_bytes, std::min(l3_bytes != 0 ? l3_bytes : usual, most));
+}
+
+double measure_wake_up_us(int threads) {
+    if (threads <= 1) return 0;
+    using clock = std::chrono::steady_clock;
+    const auto begin = clock::now();
+    double least = most_wake_up_us;
+    for (int i = 0; i < 40; ++i) {
+        const auto start = clock::now();
+        run_team(
+            threads, [](void*, int, int) {}, nullptr);
+        const auto end = clock::now();
+        least = std::min(least, std::chrono::duration<double, std::micro>(end - start).count());
+        if (i > 0 && end - begin > std::chrono::milliseconds(5)) break;  // the first region makes the threads
+    }
+    return least;
+}
 
 int choose_threads(std::int64_t bytes, int requested) {
     if (requested > 0) return requested;
@@ -88,11 +131,11 @@ int choose_threads(std::int64_t bytes, int requested) {
     return std::clamp(static_cast<int>(std::min(static_cast<double>(bytes) / per_thread, 1e6)), 1, available);
 }
 
-store_policy choose_store(std::int64_t table_bytes, bool aligned, store_policy requested) {
+store_policy choose_store(std::int64_t bytes, bool aligned, store_policy requested) {
     if (requested == store_policy::cached || !aligned) return store_policy::cached;
     if (requested == store_policy::streaming) return store_policy::streaming;
-    return static_cast<std::uint64_t>(table_bytes) > describe_cpu().streaming_from_bytes ? store_policy::streaming
-                                                                                         : store_policy::cached;
+    return static_cast<std::uint64_t>(bytes) > describe_cpu().streaming_from_bytes ? store_policy::streaming
+                                                                                   : store_policy::cached;
 }
 
 }  // namespace cpu

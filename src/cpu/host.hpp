@@ -2,14 +2,37 @@
 
 #include <boxsum/cpu.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace boxsum::cpu {
 
 /// Threads for work that moves `bytes` bytes: `requested`, or for 0 as many as pay for their wake-up.
 int choose_threads(std::int64_t bytes, int requested);
 
-/// Streaming or cached, for tables of `table_bytes` altogether whose rows are aligned for streaming stores or not.
-store_policy choose_store(std::int64_t table_bytes, bool aligned, store_policy requested);
+/// Streaming or cached, for image and tables of `bytes` altogether; rows of the tables are aligned for streaming stores
+/// or not. The image counts: it passes through the cache as well (32f32f at 2048^2, 16 + 16 MiB, is written faster past
+/// 32 MiB of cache on Zen 5 and on Granite Rapids).
+store_policy choose_store(std::int64_t bytes, bool aligned, store_policy requested);
+
+/// CPUs in a list as the kernel writes it ("0-3,8,10-11"); at least 1.
+int count_cpus(std::string_view list);
+
+/// A last-level cache of more than this for each CPU that shares it belongs to CPUs that this system does not see, too:
+/// the largest of today's (stacked on eight cores) have 12 MiB.
+inline constexpr std::size_t most_cache_per_cpu = std::size_t{16} << 20;
+
+/// What tables may count on in the caches of one core: the last level as far as it can be this system's, 32 MiB where
+/// it is unknown (0), and no less than the second level. A guest of two cores that was told 480 MiB had 24 to 32
+/// (docs/performance-cpu.md).
+std::size_t usable_cache(std::size_t l2_bytes, std::size_t l3_bytes, int cpus);
+
+/// Waking threads that sleep takes 40 to 55 us (measured); what takes longer is that others have the processor.
+inline constexpr double most_wake_up_us = 50;
+
+/// The least cost of an empty region of all threads among up to 40, or as many as 5 ms hold: how fast they can answer,
+/// not how busy the machine is. At most `most_wake_up_us`; 0 for one thread.
+double measure_wake_up_us(int threads);
 
 }  // namespace boxsum::cpu

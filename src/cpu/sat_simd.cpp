@@ -236,7 +236,7 @@ plan decide(const problem& p, const kernel_set& set, const void* table, const vo
     const std::int64_t table_bytes = view_bytes(p.table) + (p.squares ? view_bytes(*p.squares) : 0);
     const bool aligned = rows_aligned(table, p.table, set.vector_bytes) &&
                          (!p.squares || rows_aligned(squares, *p.squares, set.vector_bytes)) && set.vector_bytes > 1;
-    decided.store = cpu::choose_store(table_bytes, aligned, store);
+    decided.store = cpu::choose_store(view_bytes(p.image) + table_bytes, aligned, store);
     decided.threads = static_cast<int>(
         std::min<std::int64_t>(cpu::choose_threads(view_bytes(p.image) + table_bytes, threads), most_threads));
     return decided;

@@ -57,6 +57,7 @@ nlohmann::ordered_json report_of_cpu() {
             {"l1_bytes", cpu.l1_bytes},
             {"l2_bytes", cpu.l2_bytes},
             {"l3_bytes", cpu.l3_bytes},
+            {"l3_cpus", cpu.l3_cpus},
             {"memory_bytes", memory_bytes()},
             {"wake_up_us", cpu.wake_up_us},
             {"streaming_from_bytes", cpu.streaming_from_bytes},
@@ -111,15 +112,16 @@ std::string microseconds(double value) {
 
 std::string text_report() {
     const cpu_info& cpu = describe_cpu();
-    std::string text = std::string("boxsum        ") + version() + "\nbuild         " + build_description() +
-                       "\nprocessor     " + processor_name() + "\ninstructions  " + std::string(cpu.instruction_set) +
-                       " (can be forced: " + joined(cpu.instruction_sets) + ")\nthreads       " +
-                       std::to_string(cpu.threads) + ", waking them takes " + microseconds(cpu.wake_up_us) +
-                       ", two from " + binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " +
-                       binary_size(cpu.l1_bytes) + ", L2 " + binary_size(cpu.l2_bytes) + ", L3 " +
-                       binary_size(cpu.l3_bytes) + "; tables of more than " + binary_size(cpu.streaming_from_bytes) +
-                       " are written past them\nmemory        " +
-                       binary_size(static_cast<std::size_t>(memory_bytes())) + "\n";
+    std::string text =
+        std::string("boxsum        ") + version() + "\nbuild         " + build_description() + "\nprocessor     " +
+        processor_name() + "\ninstructions  " + std::string(cpu.instruction_set) +
+        " (can be forced: " + joined(cpu.instruction_sets) + ")\nthreads       " + std::to_string(cpu.threads) +
+        ", waking them takes " + microseconds(cpu.wake_up_us) + " at best, two from " +
+        binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " + binary_size(cpu.l1_bytes) + ", L2 " +
+        binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) + " (of " + std::to_string(cpu.l3_cpus) +
+        (cpu.l3_cpus == 1 ? " CPU" : " CPUs") + "); tables that make more than " +
+        binary_size(cpu.streaming_from_bytes) + " with their image are written past them\nmemory        " +
+        binary_size(static_cast<std::size_t>(memory_bytes())) + "\n";
     if (cuda::device_count() == 0) text.append("devices       no CUDA device\n");
     for (int i = 0; i < cuda::device_count(); ++i) {
         const cuda::device_info d = cuda::describe_device(i);

@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 namespace boxsum {
@@ -20,6 +23,51 @@ TEST(host, describes_this_machine) {
     EXPECT_GT(info.second_thread_from_bytes, 0u);
     if (info.l3_bytes != 0) {
         EXPECT_GT(info.l3_bytes, info.l1_bytes);
+    }
+}
+
+TEST(host, counts_the_cpus_of_a_list) {
+    EXPECT_EQ(cpu::count_cpus("0"), 1);
+    EXPECT_EQ(cpu::count_cpus("0-1"), 2);
+    EXPECT_EQ(cpu::count_cpus("0-3,8,10-11"), 7);
+    EXPECT_EQ(cpu::count_cpus("12,44"), 2);
+    EXPECT_EQ(cpu::count_cpus(""), 1);
+}
+
+TEST(host, counts_on_no_more_cache_than_its_cpus_can_have) {
+    constexpr std::size_t mib = std::size_t{1} << 20;
+    EXPECT_EQ(cpu::usable_cache(2 * mib, 480 * mib, 2), 32 * mib);    // a guest of a machine with 96 cores or more
+    EXPECT_EQ(cpu::usable_cache(2 * mib, 480 * mib, 96), 480 * mib);  // that machine
+    EXPECT_EQ(cpu::usable_cache(1 * mib, 32 * mib, 2), 32 * mib);     // Zen 4, two cores of a complex
+    EXPECT_EQ(cpu::usable_cache(1 * mib, 96 * mib, 16), 96 * mib);    // with stacked cache, two threads a core
+    EXPECT_EQ(cpu::usable_cache(1 * mib, 96 * mib, 8), 96 * mib);
+    EXPECT_EQ(cpu::usable_cache(1 * mib, 32 * mib, 1), 16 * mib);
+    EXPECT_EQ(cpu::usable_cache(0, 0, 4), 32 * mib);  // unknown
+    EXPECT_EQ(cpu::usable_cache(24 * mib, 8 * mib, 4), 24 * mib);
+    const cpu_info& info = describe_cpu();
+    EXPECT_EQ(info.streaming_from_bytes, cpu::usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3);
+}
+
+/// Twice as many busy threads as processors, so that an empty region often takes milliseconds.
+TEST(host, wake_up_is_the_machines_not_its_loads) {
+    EXPECT_EQ(cpu::measure_wake_up_us(1), 0);
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> others;
+    for (int i = 0; i < 2 * describe_cpu().threads; ++i)
+        others.emplace_back([&stop] {
+            while (!stop) {
+            }
+        });
+    const auto start = std::chrono::steady_clock::now();
+    const double us = cpu::measure_wake_up_us(describe_cpu().threads);
+    const auto took = std::chrono::steady_clock::now() - start;
+    stop = true;
+    for (std::thread& other : others) other.join();
+    EXPECT_LE(us, cpu::most_wake_up_us);
+    EXPECT_LT(took, std::chrono::seconds(2));  // 40 regions of some scheduler slices each at the very most
+    EXPECT_LE(describe_cpu().wake_up_us, cpu::most_wake_up_us);
+    if (describe_cpu().threads > 1) {
+        EXPECT_GT(describe_cpu().wake_up_us, 0);
     }
 }
 
@@ -39,6 +87,18 @@ TEST(host, streams_what_exceeds_the_cache_where_rows_are_aligned) {
     EXPECT_EQ(cpu::choose_store(1, true, streaming), streaming);
     EXPECT_EQ(cpu::choose_store(1, false, streaming), cached);
     EXPECT_EQ(cpu::choose_store(limit + 1, true, cached), cached);
+}
+
+/// The image passes through the cache, too: a table that is too small alone is too large with it.
+TEST(host, the_image_counts_for_the_stores) {
+    const auto limit = static_cast<std::int64_t>(describe_cpu().streaming_from_bytes);
+    alignas(64) static std::byte some[64];
+    view_shape from{.type = dtype::f32, .rows = limit / 2 / 4096, .cols = 1024, .row_stride = 4096};
+    view_shape to = from;
+    const auto stores = [&] { return decide_sat({some, from}, any_view{some, to}, {.threads = 1}).store; };
+    EXPECT_EQ(stores(), store_policy::cached);
+    from.rows = to.rows = limit / 2 / 4096 + 1;
+    EXPECT_EQ(stores(), store_policy::streaming);
 }
 
 TEST(host, decisions_report_what_a_call_would_do) {
