@@ -88,7 +88,8 @@ void frame_pipeline::read_frames() {
             s.failed_at = pipeline_stage::read;
         }
         if (!read && !s.failure) break;
-        if (!out.push(&s) || s.failure) break;
+        const bool failed = s.failure != nullptr;  // `s` is another thread's once it is pushed
+        if (!out.push(&s) || failed) break;
     }
     out.close();
 }
@@ -133,7 +134,7 @@ void frame_pipeline::run_step(int step) {
                 s.failure = std::current_exception();
                 s.failed_at = worker_->stage_of(step);
             }
-        const bool failed = s.failure != nullptr;  // `s` is another thread's once it is pushed
+        const bool failed = s.failure != nullptr;  // as above
         if (failed) close_before(step);
         if (!out.push(&s) || failed) break;
     }

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <boxsum/binning.hpp>
+#include <boxsum/box.hpp>
+#include <boxsum/error.hpp>
+#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/image_view.hpp>
+#include <boxsum/integral_histogram.hpp>
+#include <boxsum/types.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+
+namespace detail {
+class bin_worker;
+class kept_bins;
+}  // namespace detail
+
+/// What one worker did in a run.
+struct task_worker_report {
+    std::string name;        ///< "cpu:0", "cuda:1"
+    std::int64_t tasks = 0;  ///< in the result
+    double seconds = 0;      ///< busy with tasks
+    std::string failure;     ///< what it failed with, empty when it did not
+};
+
+struct histogram_tasks_report {
+    std::int64_t tasks = 0;
+    std::int64_t bins_per_task = 0;  ///< of all tasks but the last
+    double seconds = 0;              ///< upload, computation, download; without the pinning
+    double pinning_seconds = 0;      ///< page-locking the tensor's memory for devices
+    std::size_t pinned_bytes = 0;
+    std::vector<task_worker_report> workers;
+};
+
+struct histogram_tasks_options {
+    /// CUDA devices, one worker each. Empty: all devices of the machine, and where there is none, CPU workers.
+    std::vector<int> devices = {};
+
+    /// More than 0: this many CPU workers and no devices. Without devices 0 means one for each thread of the machine.
+    int cpu_workers = 0;
+
+    /// Bins of a task. 0: as many as give every worker at least 4 tasks, and fit a device's memory. More tasks balance
+    /// better.
+    std::int64_t bins_per_task = 0;
+
+    /// `threads` are those of one CPU worker; 0: one each, or chosen by size for a single worker.
+    histogram_options histogram = {};
+};
+
+/// Every worker of a run failed; what() names each and why.
+class workers_failed : public error {
+  public:
+    using error::error;
+};
+
+/// An integral histogram that stayed where it was computed, bins in groups: device memory of several devices, or host
+/// memory of CPU workers. Movable; const functions are thread-safe.
+class kept_histogram {
+  public:
+    struct group {
+        std::int64_t first_bin = 0;
+        std::optional<int> device;     ///< nothing: host memory
+        const_any_tensor_view tensor;  ///< planes x bins of the group x rows x cols, on that device
+    };
+
+    kept_histogram(kept_histogram&&) noexcept;
+    kept_histogram& operator=(kept_histogram&&) noexcept;
+    ~kept_histogram();
+
+    std::int64_t bins() const noexcept { return bins_; }
+    table_layout layout() const noexcept { return layout_; }
+    std::span<const group> groups() const noexcept { return groups_; }  ///< in the order of bins, without gaps
+    const histogram_tasks_report& report() const noexcept { return report_; }
+
+    /// boxes x bins counts, from all groups. Throws invalid_argument as boxsum::box_histograms().
+    std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, std::int64_t plane = 0) const;
+
+  private:
+    friend class histogram_tasks;
+    kept_histogram() = default;
+
+    std::int64_t bins_ = 0;
+    table_layout layout_ = table_layout::inclusive;
+    std::vector<group> groups_;
+    std::vector<std::unique_ptr<detail::kept_bins>> memory_;
+    histogram_tasks_report report_;
+};
+
+/// Integral histograms of large images by several devices (Poostchi et al., section 4.6): groups of bins are tasks on
+/// one queue, each worker takes the next one when it is free, so that fast workers do more of them, and on a device the
+/// result of one task travels while the next is computed. A worker that fails gives its tasks back, those that are kept
+/// in its memory too, and is left out for the rest of the run.
+///
+///     histogram_tasks tasks;                                       // all GPUs, else the CPU's threads
+///     const auto report = tasks.run(image, bins, tensor.view());   // into host memory
+///     const kept_histogram h = tasks.keep(image, bins);            // stays on the devices
+///
+/// An object runs one call at a time, from any thread; different objects are independent.
+class histogram_tasks {
+  public:
+    /// Throws invalid_argument for numbers below 0 and a device named twice; unsupported for a device that does not
+    /// exist.
+    explicit histogram_tasks(const histogram_tasks_options& options = {});
+    histogram_tasks(histogram_tasks&&) noexcept;
+    histogram_tasks& operator=(histogram_tasks&&) noexcept;
+    ~histogram_tasks();
+
+    std::vector<std::string> workers() const;
+
+    /// Image and tensor in host memory, as of integral_histogram(), whose result this is, bit for bit. Memory of the
+    /// tensor that is not page-locked is locked for the time of the call when devices write to it.
+    /// Throws invalid_argument and unsupported as integral_histogram() does, before any task; workers_failed.
+    histogram_tasks_report run(const const_any_view& image, const binning& bins, const any_tensor_view& tensor);
+
+    /// The same, but results stay with the workers. `entries` is 32u or 16u. Throws as run().
+    kept_histogram keep(const const_any_view& image, const binning& bins, dtype entries = dtype::u32);
+
+  private:
+    histogram_tasks_options options_;
+    std::vector<std::unique_ptr<detail::bin_worker>> workers_;
+};
+
+}  // namespace boxsum

@@ -1,0 +1,60 @@
+#include "pipeline/bin_queue.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+namespace boxsum::detail {
+
+bin_queue::bin_queue(std::int64_t bins, std::int64_t bins_per_task) {
+    for (std::int64_t first = 0; first < bins; first += bins_per_task) {
+        const auto number = static_cast<std::int64_t>(tasks_.size());
+        waiting_.push_back(tasks_.size());
+        tasks_.push_back({{number, first, std::min(bins_per_task, bins - first)}});
+    }
+}
+
+std::optional<bin_task> bin_queue::take(std::size_t worker, bool wait) {
+    std::unique_lock lock(mutex_);
+    if (wait) changed_.wait(lock, [&] { return !waiting_.empty() || done_ == tasks_.size(); });
+    if (waiting_.empty()) return {};
+    entry& e = tasks_[waiting_.front()];
+    waiting_.pop_front();
+    e.where = place::taken;
+    e.worker = worker;
+    return e.task;
+}
+
+void bin_queue::done(std::size_t worker, const bin_task& task) {
+    const std::lock_guard lock(mutex_);
+    entry& e = tasks_.at(static_cast<std::size_t>(task.number));
+    if (e.where != place::taken || e.worker != worker)
+        throw std::logic_error("task " + std::to_string(task.number) + " is not with worker " + std::to_string(worker));
+    e.where = place::done;
+    if (++done_ == tasks_.size()) changed_.notify_all();
+}
+
+void bin_queue::give_back(std::size_t worker, bool done_ones_too) {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+        entry& e = tasks_[i];
+        if (e.where == place::waiting || e.worker != worker || (e.where == place::done && !done_ones_too)) continue;
+        if (e.where == place::done) --done_;
+        e.where = place::waiting;
+        waiting_.push_front(i);  // others may be waiting for it
+    }
+    changed_.notify_all();
+}
+
+bool bin_queue::all_done() const {
+    const std::lock_guard lock(mutex_);
+    return done_ == tasks_.size();
+}
+
+std::int64_t bin_queue::done_by(std::size_t worker) const {
+    const std::lock_guard lock(mutex_);
+    return std::count_if(tasks_.begin(), tasks_.end(),
+                         [&](const entry& e) { return e.where == place::done && e.worker == worker; });
+}
+
+}  // namespace boxsum::detail

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <boxsum/histogram_tasks.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+/// What a run of bin tasks asks of a backend. The queue owns who does what; a worker owns memory and computation.
+namespace boxsum::detail {
+
+/// Some bins of the whole histogram.
+struct bin_task {
+    std::int64_t number = 0;
+    std::int64_t first_bin = 0;
+    std::int64_t bins = 0;
+
+    friend bool operator==(const bin_task&, const bin_task&) = default;
+};
+
+/// What all tasks of a run have in common. Checked.
+struct bin_job {
+    const_any_view image;           ///< 8u or 16u, host
+    const binning* bins = nullptr;  ///< of the pixels of `image`
+    dtype entries = dtype::u32;
+    histogram_options histogram;
+    any_tensor_view tensor;  ///< of all bins, host; data is null where results are kept
+
+    bool keeps() const { return tensor.data == nullptr; }
+};
+
+/// The bins of a task, numbered from 0: a look-up table for every value of the image.
+binning bins_of(const bin_job& job, const bin_task& task);
+
+/// The bins of a task in the tensor of the job.
+any_tensor_view part_of(const bin_job& job, const bin_task& task);
+
+/// The result of a task that stays with its worker.
+class kept_bins {
+  public:
+    virtual ~kept_bins() = default;
+    virtual std::optional<int> device() const = 0;
+    virtual const_any_tensor_view tensor() const = 0;
+    /// boxes x bins counts of the group.
+    virtual std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, table_layout layout,
+                                                      std::int64_t plane) const = 0;
+};
+
+/// Every function but name() is called by one thread at a time: that of the worker in a run.
+class bin_worker {
+  public:
+    virtual ~bin_worker() = default;
+
+    virtual std::string name() const = 0;
+
+    /// Whether it writes faster to page-locked memory.
+    virtual bool wants_pinned_memory() const { return false; }
+
+    /// Tasks that may be started before the oldest is finished.
+    virtual std::size_t depth() const { return 1; }
+
+    /// Most bins of a task of this job that fit its memory; may be asked before begin().
+    virtual std::int64_t most_bins(const bin_job& job) const = 0;
+
+    virtual void begin(const bin_job& job) = 0;
+    virtual void start(const bin_task& task) = 0;
+
+    /// Waits for the oldest started task, whose result then is in the tensor of the job, or returned.
+    virtual std::unique_ptr<kept_bins> finish(const bin_task& task) = 0;
+
+    /// The last call of a run, after a failure too. Nothing of the run is written or read afterwards.
+    virtual void end() noexcept = 0;
+};
+
+std::unique_ptr<bin_worker> make_cpu_bin_worker(int number);
+
+/// Throws unsupported without CUDA, or without such a device.
+std::unique_ptr<bin_worker> make_cuda_bin_worker(int device);
+
+/// Page-locks memory that is not, for as long as the returned object lives; null where that is not possible.
+std::shared_ptr<void> pin_host_memory(void* data, std::size_t bytes);
+
+}  // namespace boxsum::detail
