@@ -1,22 +1,23 @@
 #include "cmd_track.hpp"
 
-#include "image_io/image_file.hpp"
+#include "device.hpp"
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
+#include "stopwatch.hpp"
 #include "text_output.hpp"
-#include "video/y4m_reader.hpp"
+#include "video/annotate.hpp"
+#include "video/frame_reader.hpp"
 
-#include <boxsum/histogram_search.hpp>
-#include <boxsum/integral_histogram.hpp>
+#include <boxsum/device.hpp>
+#include <boxsum/histogram_pipeline.hpp>
 
 #include <CLI/CLI.hpp>
-#include <sys/stat.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace boxsum::cli {
 namespace {
@@ -25,110 +26,13 @@ constexpr const char* footer =
     R"(IN is a YUV4MPEG2 stream, - for standard input, or numbered images with % and the number of digits: frames/%04d.png.
 The histogram of the box in the first frame is looked for in every following one, in all windows of the box's size that
 are at most --reach pixels away, and the nearest is taken. Brightness is what is compared.
-Each frame gives a line: frame,row,col,rows,cols,distance. A stream that breaks off ends with an error that names the
-frame; the lines before it are kept.
+Each frame gives a line: frame,row,col,rows,cols,distance. With --json it is an object, and one more line reports the
+frame rate, the seconds that each stage was busy, and how far stages overlapped. A stream that breaks off ends with an
+error that names the frame; the lines before it are kept.
 
 Examples:
   ffmpeg -i street.avi -f yuv4mpegpipe - | boxsum track - --box 238,620,109,36
   boxsum track frames/%04d.png --first 1 --box 20,30,40,25 --annotate followed)";
-
-/// Where frames come from; their luma is 8u.
-class frame_source {
-  public:
-    virtual ~frame_source() = default;
-    /// Nothing at the end.
-    virtual std::optional<image_view<const std::uint8_t>> next() = 0;
-};
-
-class y4m_source : public frame_source {
-  public:
-    explicit y4m_source(const std::string& path) : reader_(path) {}
-    std::optional<image_view<const std::uint8_t>> next() override {
-        if (!reader_.next()) return {};
-        return reader_.luma();
-    }
-
-  private:
-    y4m_reader reader_;
-};
-
-/// "frames/%04d.png"
-struct number_pattern {
-    std::string before;
-    std::size_t digits = 0;
-    std::string after;
-
-    std::string path(int number) const {
-        std::string text = std::to_string(number);
-        if (text.size() < digits) text.insert(0, digits - text.size(), '0');
-        return before + text + after;
-    }
-};
-
-/// Nothing when there is no % or something else than one %d or %0Nd.
-std::optional<number_pattern> parse_pattern(const std::string& text) {
-    const std::size_t percent = text.find('%');
-    const std::size_t d = percent == std::string::npos ? percent : text.find('d', percent);
-    if (d == std::string::npos || text.find('%', d) != std::string::npos) return {};
-    const std::string digits = text.substr(percent + 1, d - percent - 1);
-    if (digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos) return {};
-    return number_pattern{text.substr(0, percent), digits.empty() ? 0 : std::stoul(digits), text.substr(d + 1)};
-}
-
-/// Brightness of an 8-bit image: grey, or red, green, blue by ITU-R BT.601.
-writable_image luma_of(const image& source, const std::string& path) {
-    const view_shape& s = source.view.shape;
-    if (s.type != dtype::u8) throw unsupported("'" + path + "' is " + std::string(name_of(s.type)) + ": frames are 8u");
-    const writable_image out = allocate_image(packed_shape(dtype::u8, s.rows, s.cols, 1));
-    for (std::int64_t r = 0; r < s.rows; ++r) {
-        const auto* const from =
-            reinterpret_cast<const std::uint8_t*>(static_cast<const std::byte*>(source.view.data) + r * s.row_stride);
-        auto* const to = reinterpret_cast<std::uint8_t*>(out.row(r));
-        for (std::int64_t c = 0; c < s.cols; ++c) {
-            const std::uint8_t* const p = from + c * s.channels;
-            to[c] =
-                s.channels < 3 ? p[0] : static_cast<std::uint8_t>((299 * p[0] + 587 * p[1] + 114 * p[2] + 500) / 1000);
-        }
-    }
-    return out;
-}
-
-class numbered_source : public frame_source {
-  public:
-    numbered_source(number_pattern pattern, int first) : pattern_(std::move(pattern)), number_(first) {}
-
-    std::optional<image_view<const std::uint8_t>> next() override {
-        const std::string path = pattern_.path(number_);
-        struct ::stat status {};
-        if (seen_ && ::stat(path.c_str(), &status) != 0) return {};  // a missing first one is an error
-        frame_ = luma_of(read_image(path), path);
-        const view_shape& s = frame_.view.shape;
-        if (seen_ && (s.rows != rows_ || s.cols != cols_))
-            throw input_error("'" + path + "' is " + text_of(s) + ", but the frames before it are " +
-                              std::to_string(rows_) + " x " + std::to_string(cols_));
-        rows_ = s.rows;
-        cols_ = s.cols;
-        seen_ = true;
-        ++number_;
-        return image_view<const std::uint8_t>(static_cast<const std::uint8_t*>(frame_.view.data), rows_, cols_);
-    }
-
-  private:
-    number_pattern pattern_;
-    int number_;
-    bool seen_ = false;
-    std::int64_t rows_ = 0;
-    std::int64_t cols_ = 0;
-    writable_image frame_;
-};
-
-std::unique_ptr<frame_source> open_frames(const track_options& options) {
-    if (options.input.find('%') == std::string::npos) return std::make_unique<y4m_source>(options.input);
-    const auto pattern = parse_pattern(options.input);
-    if (!pattern)
-        throw usage_error("IN: '" + options.input + "' is no pattern of numbered images like frames/%04d.png");
-    return std::make_unique<numbered_source>(*pattern, options.first);
-}
 
 /// Part of the frame that windows near `at` can lie in.
 box reachable(const box& at, std::int64_t reach, std::int64_t rows, std::int64_t cols) {
@@ -138,80 +42,91 @@ box reachable(const box& at, std::int64_t reach, std::int64_t rows, std::int64_t
     return {top, left, std::min(at.row + at.rows + reach, rows) - top, std::min(at.col + at.cols + reach, cols) - left};
 }
 
+/// Plans the search of each frame from what the one before gave. Called by one thread of the pipeline.
 class tracker {
   public:
-    tracker(const track_options& options, const box& start)
-        : bins_(binning::uniform(options.bins, 0, 256)),
-          distance_(*histogram_distance_from_name(options.distance)),
+    tracker(const track_options& options, const box& start, std::int64_t rows, std::int64_t cols)
+        : distance_(*histogram_distance_from_name(options.distance)),
           update_(options.update),
           reach_(options.reach),
-          threads_(options.threads),
-          at_(start) {}
+          rows_(rows),
+          cols_(cols),
+          at_(start) {
+        check_box(at_, rows_, cols_, table_layout::inclusive);
+    }
 
-    /// The region in this frame. The first frame gives the target.
-    histogram_match follow(const image_view<const std::uint8_t>& frame) {
-        check_box(at_, frame.rows(), frame.cols(), table_layout::inclusive);
+    frame_request plan(const frame_answer* previous) {
+        frame_request request;
+        if (previous == nullptr) {  // its box gives the target
+            request.region = at_;
+            request.boxes = {at_};
+            return request;
+        }
+        learn(*previous);
         // Only what is searched is computed: the tensor of a whole frame would be far larger.
-        const box region = target_.empty() ? at_ : reachable(at_, reach_, frame.rows(), frame.cols());
-        const image_view<const std::uint8_t> part(frame.row(region.row) + region.col, region.rows, region.cols,
-                                                  frame.row_stride());
-        const auto tensor = integral_histogram<std::uint32_t>(part, bins_, {.threads = threads_});
-        if (target_.empty()) {
-            target_ = shares(tensor, {0, 0, at_.rows, at_.cols});
-            return {at_, 0};
-        }
-        const std::array grids{window_grid{.rows = at_.rows, .cols = at_.cols}};
-        histogram_match found = best_windows(tensor.view(), grids, target_, distance_, 1, tensor.layout()).front();
-        if (update_ > 0) {
-            const std::vector<double> newest = shares(tensor, found.where);
-            for (std::size_t i = 0; i < target_.size(); ++i)
-                target_[i] = (1 - update_) * target_[i] + update_ * newest[i];
-        }
-        found.where.row += region.row;
-        found.where.col += region.col;
-        at_ = found.where;
-        return found;
+        request.region = reachable(at_, reach_, rows_, cols_);
+        request.grids = {window_grid{.rows = at_.rows, .cols = at_.cols}};
+        request.target = target_;
+        request.distance = distance_;
+        request.match_histograms = update_ > 0;
+        return request;
     }
 
   private:
-    static std::vector<double> shares(const histogram_tensor<std::uint32_t>& tensor, const box& b) {
-        const auto counts = box_histogram(tensor, b);
+    void learn(const frame_answer& previous) {
+        if (target_.empty()) {
+            target_ = shares(previous.histograms);
+            return;
+        }
+        at_ = previous.matches.front().where;
+        if (update_ == 0) return;
+        const std::vector<double> newest = shares(previous.match_histograms);
+        for (std::size_t i = 0; i < target_.size(); ++i) target_[i] = (1 - update_) * target_[i] + update_ * newest[i];
+    }
+
+    std::vector<double> shares(const std::vector<std::uint32_t>& counts) const {
         std::vector<double> result(counts.begin(), counts.end());
-        for (double& share : result) share /= static_cast<double>(b.rows * b.cols);
+        for (double& share : result) share /= static_cast<double>(at_.rows * at_.cols);
         return result;
     }
 
-    binning bins_;
     histogram_distance distance_;
     double update_;
-    std::int64_t reach_;
-    int threads_;
+    std::int64_t reach_, rows_, cols_;
     box at_;
     std::vector<double> target_;
 };
 
-/// The frame in grey with the region's outline, black within white.
-void write_annotated(const std::string& folder, std::int64_t number, const image_view<const std::uint8_t>& frame,
-                     const box& b) {
-    const writable_image out = allocate_image(packed_shape(dtype::u8, frame.rows(), frame.cols(), 1));
-    for (std::int64_t r = 0; r < frame.rows(); ++r)
-        std::memcpy(out.row(r), frame.row(r), static_cast<std::size_t>(frame.cols()));
-    const auto outline = [&](std::int64_t grow, std::uint8_t value) {
-        const std::int64_t top = b.row - grow, bottom = b.row + b.rows - 1 + grow;
-        const std::int64_t left = b.col - grow, right = b.col + b.cols - 1 + grow;
-        const auto put = [&](std::int64_t r, std::int64_t c) {
-            if (r >= 0 && r < frame.rows() && c >= 0 && c < frame.cols()) out.row(r)[c] = std::byte{value};
-        };
-        for (std::int64_t c = left; c <= right; ++c) put(top, c), put(bottom, c);
-        for (std::int64_t r = top; r <= bottom; ++r) put(r, left), put(r, right);
-    };
-    outline(0, 0);
-    outline(1, 255);
-    std::string digits = std::to_string(number);
-    if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-    output_file file(folder + "/frame_" + digits + ".png");
-    write_image(file, output_format(file.path(), "png", "--annotate"), out.view);
-    file.commit();
+std::string line_of(bool json, std::int64_t frame, const histogram_match& m) {
+    const box& b = m.where;
+    if (json)
+        return nlohmann::ordered_json{{"frame", frame}, {"row", b.row},   {"col", b.col},
+                                      {"rows", b.rows}, {"cols", b.cols}, {"distance", m.distance}}
+                   .dump() +
+               "\n";
+    return std::to_string(frame) + "," + std::to_string(b.row) + "," + std::to_string(b.col) + "," +
+           std::to_string(b.rows) + "," + std::to_string(b.cols) + "," + text_of(m.distance) + "\n";
+}
+
+std::string report_line(const pipeline_report& report, double write_seconds, const track_options& options) {
+    nlohmann::ordered_json stages;
+    for (std::size_t i = 0; i < report.busy.size(); ++i)
+        stages[std::string(name_of(static_cast<pipeline_stage>(i)))] = report.busy[i];
+    stages["write"] = write_seconds;
+    const nlohmann::ordered_json line{{"report",
+                                       {{"frames", report.frames},
+                                        {"seconds", report.seconds},
+                                        {"frames_per_second", report.frames_per_second()},
+                                        {"buffers", options.buffers},
+                                        {"device", options.device},
+                                        {"stage_seconds", stages},
+                                        {"overlap", report.overlap()}}}};
+    return line.dump() + "\n";
+}
+
+std::optional<int> device_of(const std::string& text) {
+    if (text == "cpu") return {};
+    return cuda::device_from_text(text);
 }
 
 }  // namespace
@@ -231,24 +146,55 @@ void setup_track(CLI::App& app, action& chosen) {
     command->add_option("--first", options->first, "number of the first image (default: 0)")
         ->check(CLI::Range(0, 1'000'000'000));
     command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in");
+    command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
+        ->check(CLI::Range(1, 8));
+    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")->check([](const std::string& text) {
+        return text == "auto" ? "is not cpu, cuda or cuda:N" : check_device(text);
+    });
     command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
+    command->add_flag("--json", options->json, "lines as JSON, and a report as the last one");
     command->footer(footer);
     command->callback([options, &chosen] { chosen = [options] { return run_track(*options); }; });
 }
 
 exit_code run_track(const track_options& options) {
-    const std::unique_ptr<frame_source> frames = open_frames(options);
-    tracker follower(options, *parse_box(options.box));
-    std::int64_t number = 0;
-    for (auto frame = frames->next(); frame; frame = frames->next(), ++number) {
-        const histogram_match m = follower.follow(*frame);
-        if (number == 0) print_output("frame,row,col,rows,cols,distance\n");
-        print_output(std::to_string(number) + "," + std::to_string(m.where.row) + "," + std::to_string(m.where.col) +
-                     "," + std::to_string(m.where.rows) + "," + std::to_string(m.where.cols) + "," +
-                     text_of(m.distance) + "\n");
-        if (!options.annotate.empty()) write_annotated(options.annotate, number, *frame, m.where);
+    const std::unique_ptr<frame_reader> frames = open_frames(options.input, options.first);
+    const box start = *parse_box(options.box);
+    tracker follower(options, start, frames->rows(), frames->cols());
+
+    pipeline_options how;
+    how.buffers = options.buffers;
+    how.device = device_of(options.device);
+    how.histogram.threads = options.threads;
+    const auto plan = [&](std::int64_t, const frame_answer* previous) { return follower.plan(previous); };
+    const auto read = [&](const any_view& frame) {
+        return frames->next(
+            {static_cast<std::uint8_t*>(frame.data), frame.shape.rows, frame.shape.cols, frame.shape.row_stride});
+    };
+    histogram_pipeline pipeline({dtype::u8, frames->rows(), frames->cols()}, binning::uniform(options.bins, 0, 256),
+                                plan, read, how);
+    double write_seconds = 0;
+    try {
+        while (const frame_result* const result = pipeline.next()) {
+            const stopwatch writing;
+            const std::int64_t n = result->frame;
+            const histogram_match m = n == 0 ? histogram_match{start, 0} : result->matches.front();
+            if (n == 0 && !options.json) print_output("frame,row,col,rows,cols,distance\n");
+            print_output(line_of(options.json, n, m));
+            if (!options.annotate.empty()) {
+                const view_shape& s = result->image.shape;
+                write_annotated(options.annotate, n,
+                                {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride},
+                                m.where);
+            }
+            write_seconds += writing.seconds();
+        }
+    } catch (const pipeline_error& e) {
+        std::rethrow_exception(e.cause());  // it names the frame or the file, and decides the exit code
     }
-    if (number == 0) throw input_error("'" + input_name(options.input) + "' has no frame");
+    const pipeline_report report = pipeline.report();
+    if (report.frames == 0) throw input_error("'" + input_name(options.input) + "' has no frame");
+    if (options.json) print_output(report_line(report, write_seconds, options));
     return exit_code::done;
 }
 

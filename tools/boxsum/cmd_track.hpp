@@ -16,7 +16,10 @@ struct track_options {
     double update = 0;     ///< share of the newest histogram in the target, 0 to 1
     int first = 0;         ///< number of the first image of a pattern
     std::string annotate;  ///< folder for frames with the region drawn in
+    int buffers = 4;       ///< frames in flight
+    std::string device = "cpu";
     int threads = 0;
+    bool json = false;
 };
 
 void setup_track(CLI::App& app, action& chosen);

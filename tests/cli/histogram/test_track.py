@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """boxsum track on made videos, and on broken ones."""
 
+import json
 import random
 import unittest
 
@@ -80,6 +81,35 @@ class Track(ToolTest):
         self.assertEqual(self.refused(BAD_INPUT, "frame 0 does not start with FRAME", "track", "-", "--box", self.box,
                                       stdin=broken), "")
 
+    def test_any_number_of_buffers_gives_the_same_lines(self):
+        stream = y4m([luma(n) for n in range(FRAMES)])
+        for update in (0, 0.3):
+            texts = {self.boxsum("track", "-", "--box", self.box, "--update", update, "--buffers", buffers,
+                                 stdin=stream) for buffers in range(1, 9)}
+            self.assertEqual(len(texts), 1)
+            self.assertEqual([line[:2] for line in parsed_track(texts.pop())], self.expected)
+        for buffers in (1, 3, 8):
+            text = self.refused(BAD_INPUT, "ends within frame 7", "track", "-", "--box", self.box, "--buffers", buffers,
+                                stdin=stream[:-10])
+            self.assertEqual([line[:2] for line in parsed_track(text)], self.expected[:7])
+
+    def test_json(self):
+        stream = y4m([luma(n) for n in range(FRAMES)])
+        lines = [json.loads(line) for line in
+                 self.boxsum("track", "-", "--box", self.box, "--json", "--buffers", 3, stdin=stream).splitlines()]
+        plain = parsed_track(self.boxsum("track", "-", "--box", self.box, stdin=stream))
+        self.assertEqual([(f["frame"], (f["row"], f["col"], f["rows"], f["cols"]), f["distance"]) for f in lines[:-1]],
+                         plain)
+        report = lines[-1]["report"]
+        self.assertEqual((report["frames"], report["buffers"], report["device"]), (FRAMES, 3, "cpu"))
+        self.assertEqual(list(report["stage_seconds"]), ["read", "upload", "compute", "query", "download", "write"])
+        for stage in ("read", "compute", "query", "write"):
+            self.assertGreater(report["stage_seconds"][stage], 0, stage)
+        self.assertAlmostEqual(report["frames_per_second"] * report["seconds"], FRAMES)
+        broken = self.refused(BAD_INPUT, "ends within frame 7", "track", "-", "--box", self.box, "--json",
+                              stdin=stream[:-10])
+        self.assertEqual([json.loads(line)["frame"] for line in broken.splitlines()], list(range(7)))  # no report
+
     def test_mistakes(self):
         good = y4m([luma(0)])
         for code, words, args, stdin in (
@@ -95,6 +125,9 @@ class Track(ToolTest):
                 (USAGE, "--box", [], good),
                 (USAGE, "--box", ["--box", "1,2"], good),
                 (USAGE, "--distance", ["--box", self.box, "--distance", "l3"], good),
+                (USAGE, "--buffers", ["--box", self.box, "--buffers", "9"], good),
+                (USAGE, "--device", ["--box", self.box, "--device", "gpu"], good),
+                (UNSUPPORTED, "device", ["--box", self.box, "--device", "cuda:999"], good),
                 (USAGE, "--update", ["--box", self.box, "--update", "1.5"], good),
                 (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere"], good)):
             self.refused(code, words, "track", "-", *args, stdin=stdin)

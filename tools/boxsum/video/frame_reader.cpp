@@ -1,0 +1,123 @@
+#include "video/frame_reader.hpp"
+
+#include "errors.hpp"
+#include "image_io/image_file.hpp"
+#include "text_output.hpp"
+#include "video/y4m_reader.hpp"
+
+#include <sys/stat.h>
+
+#include <cstring>
+#include <optional>
+
+namespace boxsum::cli {
+namespace {
+
+void copy_frame(const image_view<const std::uint8_t>& from, const image_view<std::uint8_t>& to) {
+    for (std::int64_t r = 0; r < from.rows(); ++r)
+        std::memcpy(to.row(r), from.row(r), static_cast<std::size_t>(from.cols()));
+}
+
+class y4m_frames final : public frame_reader {
+  public:
+    explicit y4m_frames(const std::string& path) : reader_(path) {}
+
+    std::int64_t rows() const override { return reader_.rows(); }
+    std::int64_t cols() const override { return reader_.cols(); }
+    bool next(const image_view<std::uint8_t>& frame) override {
+        if (!reader_.next()) return false;
+        copy_frame(reader_.luma(), frame);
+        return true;
+    }
+
+  private:
+    y4m_reader reader_;
+};
+
+/// "frames/%04d.png"
+struct number_pattern {
+    std::string before;
+    std::size_t digits = 0;
+    std::string after;
+
+    std::string path(int number) const {
+        std::string text = std::to_string(number);
+        if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+        return before + text + after;
+    }
+};
+
+/// Nothing when there is no % or something else than one %d or %0Nd.
+std::optional<number_pattern> parse_pattern(const std::string& text) {
+    const std::size_t percent = text.find('%');
+    const std::size_t d = percent == std::string::npos ? percent : text.find('d', percent);
+    if (d == std::string::npos || text.find('%', d) != std::string::npos) return {};
+    const std::string digits = text.substr(percent + 1, d - percent - 1);
+    if (digits.size() > 3 || digits.find_first_not_of("0123456789") != std::string::npos) return {};
+    return number_pattern{text.substr(0, percent), digits.empty() ? 0 : std::stoul(digits), text.substr(d + 1)};
+}
+
+/// Brightness of an 8-bit image: grey, or red, green, blue by ITU-R BT.601.
+writable_image luma_of(const image& source, const std::string& path) {
+    const view_shape& s = source.view.shape;
+    if (s.type != dtype::u8) throw unsupported("'" + path + "' is " + std::string(name_of(s.type)) + ": frames are 8u");
+    const writable_image out = allocate_image(packed_shape(dtype::u8, s.rows, s.cols, 1));
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+        const auto* const from =
+            reinterpret_cast<const std::uint8_t*>(static_cast<const std::byte*>(source.view.data) + r * s.row_stride);
+        auto* const to = reinterpret_cast<std::uint8_t*>(out.row(r));
+        for (std::int64_t c = 0; c < s.cols; ++c) {
+            const std::uint8_t* const p = from + c * s.channels;
+            to[c] =
+                s.channels < 3 ? p[0] : static_cast<std::uint8_t>((299 * p[0] + 587 * p[1] + 114 * p[2] + 500) / 1000);
+        }
+    }
+    return out;
+}
+
+class numbered_frames final : public frame_reader {
+  public:
+    numbered_frames(number_pattern pattern, int first) : pattern_(std::move(pattern)), number_(first) {
+        ahead_ = read(pattern_.path(number_));
+        rows_ = ahead_->view.shape.rows;
+        cols_ = ahead_->view.shape.cols;
+    }
+
+    std::int64_t rows() const override { return rows_; }
+    std::int64_t cols() const override { return cols_; }
+
+    bool next(const image_view<std::uint8_t>& frame) override {
+        const std::string path = pattern_.path(number_);
+        struct ::stat status {};
+        if (!ahead_ && ::stat(path.c_str(), &status) != 0) return false;
+        const writable_image image = ahead_ ? *ahead_ : read(path);
+        ahead_.reset();
+        const view_shape& s = image.view.shape;
+        if (s.rows != rows_ || s.cols != cols_)
+            throw input_error("'" + path + "' is " + text_of(s) + ", but the frames before it are " +
+                              std::to_string(rows_) + " x " + std::to_string(cols_));
+        copy_frame({static_cast<const std::uint8_t*>(image.view.data), rows_, cols_, s.row_stride}, frame);
+        ++number_;
+        return true;
+    }
+
+  private:
+    static writable_image read(const std::string& path) { return luma_of(read_image(path), path); }
+
+    number_pattern pattern_;
+    int number_;
+    std::int64_t rows_ = 0;
+    std::int64_t cols_ = 0;
+    std::optional<writable_image> ahead_;  ///< the first image, whose extents the caller asks for before its pixels
+};
+
+}  // namespace
+
+std::unique_ptr<frame_reader> open_frames(const std::string& input, int first) {
+    if (input.find('%') == std::string::npos) return std::make_unique<y4m_frames>(input);
+    const auto pattern = parse_pattern(input);
+    if (!pattern) throw usage_error("IN: '" + input + "' is no pattern of numbered images like frames/%04d.png");
+    return std::make_unique<numbered_frames>(*pattern, first);
+}
+
+}  // namespace boxsum::cli

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <boxsum/image_view.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace boxsum::cli {
+
+/// Where frames come from, one after the other; their luma is 8u.
+class frame_reader {
+  public:
+    virtual ~frame_reader() = default;
+
+    virtual std::int64_t rows() const = 0;
+    virtual std::int64_t cols() const = 0;
+
+    /// Writes the next frame to an image of rows x cols; false at the end. Throws input_error, naming the frame, for a
+    /// stream that breaks off and a frame of another size.
+    virtual bool next(const image_view<std::uint8_t>& frame) = 0;
+};
+
+/// A YUV4MPEG2 file, "-" for such a stream on standard input, or numbered images, "frames/%04d.png", from number
+/// `first` on until one is missing. Throws usage_error for a % that is no such pattern; input_error for a stream or
+/// first image that cannot be read.
+std::unique_ptr<frame_reader> open_frames(const std::string& input, int first);
+
+}  // namespace boxsum::cli
