@@ -77,7 +77,8 @@ double time_us(const std::function<void()>& run, int repetitions) {
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / repetitions;
 }
 
-/// All candidates in turn, many rounds; each repeats for about `round_ms` in a round.
+/// All candidates in turn, many rounds; each repeats for about `round_ms` in a round. The first run of a turn is not
+/// timed: it writes back, or fetches, what the candidate before left in or out of the caches.
 void measure(std::vector<candidate>& candidates, const settings& s) {
     std::vector<int> repetitions;
     for (const candidate& c : candidates) {
@@ -85,8 +86,10 @@ void measure(std::vector<candidate>& candidates, const settings& s) {
         repetitions.push_back(std::max(1, static_cast<int>(s.round_ms * 1000 / time_us(c.run, 1))));
     }
     for (int round = 0; round < s.rounds; ++round)
-        for (std::size_t i = 0; i < candidates.size(); ++i)
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            candidates[i].run();
             candidates[i].samples.push_back(time_us(candidates[i].run, repetitions[i]));
+        }
 }
 
 template <typename Entry>
