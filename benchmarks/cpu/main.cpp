@@ -44,6 +44,7 @@ struct settings {
     std::string isa = "auto";
     std::string layout = "inclusive";
     std::string store = "auto";
+    std::string parameters;
     int rounds = 11;
     double round_ms = 4;
     bool all = false;
@@ -256,7 +257,7 @@ json run_case(const bench_case& c, const settings& s) {
     sat_options options;
     options.layout = layout;
     options.algorithm = "simd";
-    options.parameters = "isa=" + s.isa;
+    options.parameters = "isa=" + s.isa + (s.parameters.empty() ? "" : "," + s.parameters);
     options.threads = c.threads;
     options.store = s.store == "auto"     ? store_policy::automatic
                     : s.store == "cached" ? store_policy::cached
@@ -294,9 +295,8 @@ json run_case(const bench_case& c, const settings& s) {
                     static_cast<int>(size_of(c.input)),
                     static_cast<int>(size_of(c.table)),
                     c.squares ? static_cast<int>(size_of(*c.squares)) : 0};
-    for (const bool streaming : {false, true})
-        candidates.push_back({streaming ? "limit, streaming" : "limit, cached",
-                              [&, streaming] { run_streaming_limit(t, c.size * c.size, streaming, c.threads); }});
+    for (const limit_stores stores : {limit_stores::cached, limit_stores::fetched, limit_stores::streaming})
+        candidates.push_back({"limit", [&, stores] { run_streaming_limit(t, c.size * c.size, stores, c.threads); }});
 #if defined(BOXSUM_BENCH_OPENCV)
     const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
     if (opencv)
@@ -307,7 +307,7 @@ json run_case(const bench_case& c, const settings& s) {
     measure(candidates, s);
 
     const double ours = candidates[0].median();
-    const double limit = std::min(candidates[1].median(), candidates[2].median());
+    const double limit = std::min({candidates[1].median(), candidates[2].median(), candidates[3].median()});
     const cpu_decision decided = decide_sat(image, table, options);
     json row;
     row["types"] = types_of(c);
@@ -316,15 +316,17 @@ json run_case(const bench_case& c, const settings& s) {
     row["threads"] = c.threads;
     row["instruction_set"] = decided.instruction_set;
     row["store"] = decided.store == store_policy::streaming ? "streaming" : "cached";
+    row["scheme"] = decided.scheme;
     row["correct"] = correct;
     row["boxsum_us"] = ours;
     row["limit_us"] = limit;
     row["limit_cached_us"] = candidates[1].median();
-    row["limit_streaming_us"] = candidates[2].median();
+    row["limit_fetched_us"] = candidates[2].median();
+    row["limit_streaming_us"] = candidates[3].median();
     row["share_of_limit"] = limit / ours;
-    if (candidates.size() > 3) {
-        row["opencv_us"] = candidates[3].median();
-        row["speedup_over_opencv"] = candidates[3].median() / ours;
+    if (candidates.size() > 4) {
+        row["opencv_us"] = candidates[4].median();
+        row["speedup_over_opencv"] = candidates[4].median() / ours;
     }
     if (latency > 0) row["round_trip_ns"] = latency;
     if (c.goal.speedup > 0) row["target_speedup"] = c.goal.speedup;
@@ -361,8 +363,9 @@ void print_row(const json& row) {
     std::printf("| %s | %lld^2 | %d | %s, %s%s | %s | %s | %s | %s | %s | %s |\n",
                 row["types"].get<std::string>().c_str(), static_cast<long long>(row["size"].get<std::int64_t>()),
                 row["threads"].get<int>(), row["instruction_set"].get<std::string>().c_str(),
-                row["store"].get<std::string>().c_str(), row["correct"].get<bool>() ? "" : ", WRONG RESULT",
-                number("boxsum_us").c_str(), number("limit_us").c_str(), number("opencv_us").c_str(),
+                (row["store"].get<std::string>() + (row["scheme"] == "bands" ? ", bands" : "")).c_str(),
+                row["correct"].get<bool>() ? "" : ", WRONG RESULT", number("boxsum_us").c_str(),
+                number("limit_us").c_str(), number("opencv_us").c_str(),
                 goal_text(row, "speedup_over_opencv", "target_speedup").c_str(),
                 goal_text(row, "share_of_limit", "target_share").c_str(), number("round_trip_ns").c_str());
     std::fflush(stdout);
@@ -459,6 +462,7 @@ int main(int argc, char** argv) {
     app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
     app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
     app.add_option("--store", s.store)->check(CLI::IsMember({"auto", "cached", "streaming"}));
+    app.add_option("--parameters", s.parameters, "more of the algorithm's, e.g. scheme=bands,fetch=off");
     app.add_option("--rounds", s.rounds, "interleaved rounds; medians over them")->check(CLI::Range(1, 1001));
     app.add_flag("--all", s.all, "also sizes, thread counts and types without a target");
     app.add_flag("!--no-avx2", s.avx2, "leave out the AVX2 comparison");

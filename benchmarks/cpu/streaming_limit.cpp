@@ -17,11 +17,15 @@ namespace boxsum::bench {
 namespace {
 
 /// 64 elements are In, Out and Second vectors of 64 bytes; each output vector is one of the input's.
-using mover = void (*)(const std::byte* in, std::byte* out, std::byte* second, std::int64_t strips, bool streaming);
+using mover = void (*)(const std::byte* in, std::byte* out, std::byte* second, std::int64_t strips,
+                       limit_stores stores);
+
+/// Bytes between a store and the line that is asked for before it.
+constexpr int fetch_bytes = 2048;
 
 #if defined(__x86_64__)
 
-template <int In, int Out, int Second, bool Streaming>
+template <int In, int Out, int Second, limit_stores Stores>
 __attribute__((target("avx512f"))) void move_512(const std::byte* in, std::byte* out, std::byte* second,
                                                  std::int64_t strips) {
     for (; strips > 0; --strips) {
@@ -29,12 +33,15 @@ __attribute__((target("avx512f"))) void move_512(const std::byte* in, std::byte*
 #pragma GCC unroll 16
         for (int k = 0; k < In; ++k) {
             v[k] = _mm512_load_si512(in + 64 * k);
-            if constexpr (Streaming) _mm_prefetch(reinterpret_cast<const char*>(in + 64 * k + 1024), _MM_HINT_T0);
+            if constexpr (Stores == limit_stores::streaming)
+                _mm_prefetch(reinterpret_cast<const char*>(in + 64 * k + 1024), _MM_HINT_T0);
         }
 #pragma GCC unroll 16
         for (int k = 0; k < Out + Second; ++k) {
             std::byte* const to = k < Out ? out + 64 * k : second + 64 * (k - Out);
-            if constexpr (Streaming)
+            if constexpr (Stores == limit_stores::fetched)
+                _mm_prefetch(reinterpret_cast<const char*>(to + fetch_bytes), _MM_HINT_T0);
+            if constexpr (Stores == limit_stores::streaming)
                 _mm512_stream_si512(reinterpret_cast<__m512i*>(to), v[k % In]);
             else
                 _mm512_store_si512(to, v[k % In]);
@@ -43,10 +50,10 @@ __attribute__((target("avx512f"))) void move_512(const std::byte* in, std::byte*
         out += 64 * Out;
         second += 64 * Second;
     }
-    if constexpr (Streaming) _mm_sfence();
+    if constexpr (Stores == limit_stores::streaming) _mm_sfence();
 }
 
-template <int In, int Out, int Second, bool Streaming>
+template <int In, int Out, int Second, limit_stores Stores>
 __attribute__((target("avx2"))) void move_256(const std::byte* in, std::byte* out, std::byte* second,
                                               std::int64_t strips) {
     for (; strips > 0; --strips) {
@@ -54,12 +61,15 @@ __attribute__((target("avx2"))) void move_256(const std::byte* in, std::byte* ou
 #pragma GCC unroll 32
         for (int k = 0; k < 2 * In; ++k) {
             v[k] = _mm256_load_si256(reinterpret_cast<const __m256i*>(in + 32 * k));
-            if constexpr (Streaming) _mm_prefetch(reinterpret_cast<const char*>(in + 32 * k + 1024), _MM_HINT_T0);
+            if constexpr (Stores == limit_stores::streaming)
+                _mm_prefetch(reinterpret_cast<const char*>(in + 32 * k + 1024), _MM_HINT_T0);
         }
 #pragma GCC unroll 32
         for (int k = 0; k < 2 * (Out + Second); ++k) {
             std::byte* const to = k < 2 * Out ? out + 32 * k : second + 32 * (k - 2 * Out);
-            if constexpr (Streaming)
+            if constexpr (Stores == limit_stores::fetched)
+                if (k % 2 == 0) _mm_prefetch(reinterpret_cast<const char*>(to + fetch_bytes), _MM_HINT_T0);
+            if constexpr (Stores == limit_stores::streaming)
                 _mm256_stream_si256(reinterpret_cast<__m256i*>(to), v[k % (2 * In)]);
             else
                 _mm256_store_si256(reinterpret_cast<__m256i*>(to), v[k % (2 * In)]);
@@ -68,28 +78,35 @@ __attribute__((target("avx2"))) void move_256(const std::byte* in, std::byte* ou
         out += 64 * Out;
         second += 64 * Second;
     }
-    if constexpr (Streaming) _mm_sfence();
+    if constexpr (Stores == limit_stores::streaming) _mm_sfence();
 }
 
 #endif
 
-template <int In, int Out, int Second>
-void move_strips(const std::byte* in, std::byte* out, std::byte* second, std::int64_t strips, bool streaming) {
+template <int In, int Out, int Second, limit_stores Stores>
+void move_with(const std::byte* in, std::byte* out, std::byte* second, std::int64_t strips) {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f"))
-        return streaming ? move_512<In, Out, Second, true>(in, out, second, strips)
-                         : move_512<In, Out, Second, false>(in, out, second, strips);
-    if (__builtin_cpu_supports("avx2"))
-        return streaming ? move_256<In, Out, Second, true>(in, out, second, strips)
-                         : move_256<In, Out, Second, false>(in, out, second, strips);
+    if (__builtin_cpu_supports("avx512f")) return move_512<In, Out, Second, Stores>(in, out, second, strips);
+    if (__builtin_cpu_supports("avx2")) return move_256<In, Out, Second, Stores>(in, out, second, strips);
 #endif
-    static_cast<void>(streaming);
     for (; strips > 0; --strips) {
         for (int k = 0; k < Out + Second; ++k)
             std::memcpy(k < Out ? out + 64 * k : second + 64 * (k - Out), in + 64 * (k % In), 64);
         in += 64 * In;
         out += 64 * Out;
         second += 64 * Second;
+    }
+}
+
+template <int In, int Out, int Second>
+void move_strips(const std::byte* in, std::byte* out, std::byte* second, std::int64_t strips, limit_stores stores) {
+    switch (stores) {
+        case limit_stores::cached:
+            return move_with<In, Out, Second, limit_stores::cached>(in, out, second, strips);
+        case limit_stores::fetched:
+            return move_with<In, Out, Second, limit_stores::fetched>(in, out, second, strips);
+        case limit_stores::streaming:
+            return move_with<In, Out, Second, limit_stores::streaming>(in, out, second, strips);
     }
 }
 
@@ -111,7 +128,7 @@ constexpr std::array<known_traffic, 16> all_traffic{
 
 }  // namespace
 
-void run_streaming_limit(const traffic& t, std::int64_t elements, bool streaming, int threads) {
+void run_streaming_limit(const traffic& t, std::int64_t elements, limit_stores stores, int threads) {
     const auto found = std::find_if(all_traffic.begin(), all_traffic.end(), [&](const known_traffic& k) {
         return k.in == t.in_bytes && k.out == t.out_bytes && k.second == t.second_bytes;
     });
@@ -122,7 +139,7 @@ void run_streaming_limit(const traffic& t, std::int64_t elements, bool streaming
         const std::int64_t count = strips * (thread + 1) / of - first;
         found->move(static_cast<const std::byte*>(t.in) + first * 64 * t.in_bytes,
                     static_cast<std::byte*>(t.out) + first * 64 * t.out_bytes,
-                    static_cast<std::byte*>(t.second) + first * 64 * t.second_bytes, count, streaming);
+                    static_cast<std::byte*>(t.second) + first * 64 * t.second_bytes, count, stores);
     };
     if (threads == 1) return part(0, 1);
 #pragma omp parallel num_threads(threads)

@@ -32,13 +32,15 @@ struct cpu_decision {
     std::string_view instruction_set;
     int threads = 1;
     store_policy store = store_policy::cached;  ///< never `automatic`
+    std::string_view scheme = "wavefront";      ///< or "bands": how threads share the table
 };
 
 /// What sat() does with the default algorithm: the number of threads grows with the bytes to move over the cost of
 /// waking them; stores are streaming where image and tables exceed three quarters of the last-level cache (of which a
-/// system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows start on multiples of 64 bytes.
-/// `threads` and `store` of the options override both (streaming needs the alignment all the same). Throws
-/// invalid_argument and unsupported as sat() does.
+/// system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows start on multiples of 64 bytes;
+/// integer tables of at most 8 MiB with their image are made in bands. `threads` and `store` of the options override
+/// the former (streaming needs the alignment all the same), the parameter "scheme" of the algorithm "simd" the latter.
+/// Throws invalid_argument and unsupported as sat() does.
 cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
 
 }  // namespace boxsum

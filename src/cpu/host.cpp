@@ -138,6 +138,18 @@ store_policy choose_store(std::int64_t bytes, bool aligned, store_policy request
                                                                                    : store_policy::cached;
 }
 
+bool stores_wait_for_lines() {
+#if defined(__x86_64__)
+    static const bool intel = [] {
+        __builtin_cpu_init();
+        return __builtin_cpu_is("intel") != 0;
+    }();
+    return intel;
+#else
+    return false;
+#endif
+}
+
 }  // namespace cpu
 
 const cpu_info& describe_cpu() {

@@ -35,4 +35,7 @@ inline constexpr double most_wake_up_us = 50;
 /// not how busy the machine is. At most `most_wake_up_us`; 0 for one thread.
 double measure_wake_up_us(int threads);
 
+/// Whether kernels ask for lines of the table before they write them: on Intel's processors (tile::fetch_table).
+bool stores_wait_for_lines();
+
 }  // namespace boxsum::cpu

@@ -71,9 +71,15 @@ struct tile {
     std::int64_t lead;          ///< zero elements that each row starts with (padded and exclusive layouts)
     std::int64_t channels;      ///< 1 to 4
     void* row_buffer;           ///< streaming kernels: `elements` table entries, 64-byte aligned, scratch
+    bool fetch_table;           ///< cached kernels: ask for lines of the table a little before they are written
 };
 
 using tile_function = void (*)(const tile&);
+
+/// sums[i] += the sum of element i of `rows` image rows (or of its square), for `elements` elements of a row; `sums`
+/// are of the table's type, an integer.
+using column_function = void (*)(const void* image, std::int64_t image_stride, std::int64_t rows, std::int64_t elements,
+                                 void* sums);
 
 /// Bytes of one row sum in `tile::carry`, at most.
 inline constexpr std::size_t carry_bytes = 8;
@@ -89,7 +95,8 @@ struct kernel_set {
         tile_function streaming = nullptr;    ///< one channel, non-temporal stores; null: there are none
         tile_function interleaved = nullptr;  ///< two to four channels
         tile_function interleaved_streaming = nullptr;
-        std::int64_t max_channels = 4;  ///< of the interleaved kernel; above that the scalar set serves
+        column_function add_columns = nullptr;  ///< integer tables
+        std::int64_t max_channels = 4;          ///< of the interleaved kernel; above that the scalar set serves
     };
     entry kernels[kernel_count];
 };

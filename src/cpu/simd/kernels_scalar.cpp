@@ -44,9 +44,19 @@ void scan_tile(const tile& t) {
     }
 }
 
+template <typename In, typename Sum, bool Square>
+void add_columns(const void* image, std::int64_t image_stride, std::int64_t rows, std::int64_t elements, void* sums) {
+    auto* const out = static_cast<Sum*>(sums);
+    for (std::int64_t r = 0; r < rows; ++r) {
+        const auto* const x = reinterpret_cast<const In*>(static_cast<const std::byte*>(image) + r * image_stride);
+        for (std::int64_t i = 0; i < elements; ++i) out[i] = static_cast<Sum>(out[i] + pixel<Sum, Square>(x[i]));
+    }
+}
+
 template <typename In, typename Out, bool Square = false>
 constexpr kernel_set::entry scalar_entry() {
     kernel_set::entry e;
+    if constexpr (std::is_integral_v<Out>) e.add_columns = add_columns<In, Out, Square>;
     e.cached = scan_tile<In, Out, Square>;
     e.interleaved = scan_tile<In, Out, Square>;
     return e;

@@ -1,6 +1,7 @@
 #include "cpu/host.hpp"
 
 #include <boxsum/error.hpp>
+#include <boxsum/table.hpp>
 
 #include <gtest/gtest.h>
 
@@ -114,6 +115,35 @@ TEST(host, decisions_report_what_a_call_would_do) {
     EXPECT_EQ(forced.threads, 3);
     EXPECT_THROW(decide_sat(image, any_view(view), {.parameters = "isa=mmx"}), invalid_argument);
     EXPECT_THROW(decide_sat(image, any_view(view), {.threads = -1}), invalid_argument);
+}
+
+/// Bands where they pay: small integer tables of one plane, ordinary stores, more than one thread.
+TEST(host, bands_serve_small_integer_tables) {
+    const host_buffer pixels = memory_pool::shared().acquire(4 << 20), sums = memory_pool::shared().acquire(16 << 20);
+    const auto scheme = [&](dtype in, dtype out, std::int64_t rows, const sat_options& options,
+                            std::int64_t planes = 1) {
+        view_shape from{.type = in, .planes = planes, .rows = rows, .cols = 1024};
+        from.row_stride = 1024 * static_cast<std::int64_t>(size_of(in));
+        from.plane_stride = rows * from.row_stride;
+        view_shape to = from;
+        to.type = out;
+        to.row_stride = 1024 * static_cast<std::int64_t>(size_of(out));
+        to.plane_stride = rows * to.row_stride;
+        return decide_sat({pixels.data(), from}, any_view{sums.data(), to}, options).scheme;
+    };
+    using enum dtype;
+    EXPECT_EQ(scheme(u8, u32, 1024, {.threads = 2}), "bands");
+    EXPECT_EQ(scheme(u8, u32, 1638, {.threads = 2}), "bands");
+    EXPECT_EQ(scheme(u8, u32, 1639, {.threads = 2}), "wavefront");  // above 8 MiB
+    EXPECT_EQ(scheme(u8, u32, 2048, {.parameters = "scheme=bands", .threads = 2}), "bands");
+    EXPECT_EQ(scheme(u8, u32, 1024, {.parameters = "scheme=wavefront", .threads = 2}), "wavefront");
+    EXPECT_EQ(scheme(u8, u32, 1024, {.threads = 1}), "wavefront");
+    EXPECT_EQ(scheme(u8, u32, 1024, {.threads = 2, .store = store_policy::streaming}),
+              describe_cpu().instruction_set == "scalar" ? "bands" : "wavefront");
+    EXPECT_EQ(scheme(f32, f32, 512, {.parameters = "scheme=bands", .threads = 2}), "wavefront");
+    EXPECT_EQ(scheme(u8, u32, 512, {.threads = 2}, 2), "wavefront");
+    EXPECT_EQ(scheme(u8, u32, 31, {.parameters = "scheme=bands", .threads = 2}), "wavefront");  // too few rows
+    EXPECT_EQ(scheme(u8, u32, 32, {.parameters = "scheme=bands", .threads = 2}), "bands");
 }
 
 }  // namespace

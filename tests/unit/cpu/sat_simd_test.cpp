@@ -25,18 +25,15 @@ class sat_simd : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
         if (cpu::find_kernels(GetParam()) == nullptr) GTEST_SKIP() << "this machine or build has no " << GetParam();
-        values_ = parse_parameters(simd_sat_record, "isa=" + GetParam());
     }
 
-    execution how(int threads, store_policy store) const {
+    execution how(int threads, store_policy store, const std::string& more = "") const {
         execution e;
-        e.parameters = values_;
+        e.parameters = parse_parameters(simd_sat_record, "isa=" + GetParam() + more);
         e.threads = threads;
         e.store = store;
         return e;
     }
-
-    parameter_values values_;
 };
 
 struct types {
@@ -81,9 +78,61 @@ TEST_P(sat_simd, matches_the_definition_for_every_width) {
             c.contents = turn % 2 == 0 ? pattern::random : pattern::position;
             c.seed = turn + 1;
             const auto store = turn / 2 % 2 == 0 ? store_policy::streaming : store_policy::cached;
-            const auto wrong = check_record(simd_sat_record, c, how(1 + static_cast<int>(turn % 4), store));
+            const std::string fetch = turn % 3 == 0 ? ",fetch=on" : ",fetch=off";
+            const auto wrong = check_record(simd_sat_record, c, how(1 + static_cast<int>(turn % 4), store, fetch));
             ASSERT_FALSE(wrong) << *wrong;
         }
+}
+
+/// Bands of rows: every integer type, layout and remainder, in place, with more threads than rows for a band each, and
+/// whatever the other threads do at the time.
+TEST_P(sat_simd, matches_the_definition_in_bands) {
+    std::uint64_t turn = 0;
+    for (const types& t : all_types()) {
+        if (is_floating(t.table) || (t.squares && is_floating(*t.squares))) continue;
+        for (const std::int64_t rows : {31, 33, 50, 67, 131})
+            for (const std::int64_t cols : {1, 64, 65, 200}) {
+                conformance_case c;
+                c.input = t.input;
+                c.table = t.table;
+                c.squares = t.squares;
+                c.layout = std::array{table_layout::inclusive, table_layout::padded, table_layout::exclusive}[turn % 3];
+                c.rows = rows;
+                c.cols = cols;
+                c.channels = turn % 5 == 0 ? 2 + static_cast<std::int64_t>(turn / 5 % 3) : 1;
+                c.table_gap = static_cast<std::int64_t>(turn % 7);
+                c.image_gap = static_cast<std::int64_t>(turn % 3);
+                c.image_offset = static_cast<std::int64_t>(turn % 17);
+                c.in_place = c.layout == table_layout::inclusive && !t.squares && size_of(t.input) == size_of(t.table);
+                c.contents = turn % 4 == 0 ? pattern::position : turn % 4 == 1 ? pattern::all_max : pattern::random;
+                c.seed = ++turn;
+                const auto wrong = check_record(simd_sat_record, c,
+                                                how(2 + static_cast<int>(turn % 4), store_policy::cached,
+                                                    turn % 2 == 0 ? ",scheme=bands,fetch=on" : ",scheme=bands"));
+                ASSERT_FALSE(wrong) << *wrong;
+            }
+    }
+}
+
+/// The sums of columns start from any value and touch nothing beyond their range.
+TEST_P(sat_simd, adds_columns) {
+    const cpu::kernel_set& set = *cpu::find_kernels(GetParam());
+    const auto& entry = set.kernels[static_cast<std::size_t>(cpu::kernel_id::square_u16_u64)];
+    const auto& floating = set.kernels[static_cast<std::size_t>(cpu::kernel_id::f32_f64)];
+    EXPECT_EQ(floating.add_columns, nullptr);
+    for (std::int64_t cols = 1; cols <= 150; ++cols) {
+        std::vector<std::uint16_t> image(static_cast<std::size_t>(5 * (cols + 3)));
+        for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::uint16_t>(65535 - i * 7919);
+        std::vector<std::uint64_t> sums(static_cast<std::size_t>(cols + 2), ~std::uint64_t{0} - 5);
+        std::vector<std::uint64_t> expected = sums;
+        for (std::int64_t r = 0; r < 5; ++r)
+            for (std::int64_t i = 0; i < cols; ++i) {
+                const std::uint64_t x = image[static_cast<std::size_t>(r * (cols + 3) + i)];
+                expected[static_cast<std::size_t>(1 + i)] += x * x;
+            }
+        entry.add_columns(image.data(), (cols + 3) * 2, 5, cols, sums.data() + 1);
+        ASSERT_EQ(sums, expected) << cols << " columns";
+    }
 }
 
 TEST_P(sat_simd, matches_the_definition_across_tiles_and_panels) {
@@ -202,7 +251,8 @@ TEST_P(sat_simd, touches_nothing_behind_image_or_tables) {
             const guarded table(bytes(p.table));
             const guarded squares(p.squares ? bytes(*p.squares) : 1);
             simd_sat_record.enqueue(p, {image.data(), table.data(), p.squares ? squares.data() : nullptr},
-                                    how(1 + static_cast<int>(cols % 2), store_policy::automatic));
+                                    how(1 + static_cast<int>(cols % 2), store_policy::automatic,
+                                        cols % 3 == 0 ? ",fetch=on" : ",fetch=off"));
         }
 }
 

@@ -1,0 +1,85 @@
+#pragma once
+
+// A table (and the table of squares) to fill, as the schemes see it that share the work out among threads.
+
+#include "cpu/simd/kernels.hpp"
+
+#include <boxsum/image_view.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace boxsum::cpu {
+
+/// One table to fill: where it is and what fills it. Strides are in bytes.
+struct table_pass {
+    tile_function run = nullptr;
+    column_function add_columns = nullptr;  ///< null: the table is floating
+    std::byte* table = nullptr;             ///< first entry that is not of the zero row
+    view_shape shape;
+    std::int64_t element = 0;  ///< bytes
+};
+
+struct table_job {
+    const std::byte* image = nullptr;
+    view_shape image_shape;
+    std::array<table_pass, 2> passes;  ///< squares first: an in-place table overwrites the image
+    int pass_count = 0;
+
+    std::int64_t channels = 1;
+    std::int64_t rows = 0;      ///< of the table, without its zero row
+    std::int64_t elements = 0;  ///< of a table row, with its zero column
+    std::int64_t lead = 0;      ///< elements of the zero column
+    bool streaming = false;     ///< `run` uses tile::row_buffer
+    bool fetch_table = false;
+};
+
+/// The rectangle of `rows` x `elements` entries from (row, start) on, for kernels without row buffer and carries;
+/// `above` is the table row above it in memory, or null in the first row.
+inline tile tile_of(const table_job& job, const table_pass& p, std::int64_t plane, std::int64_t row, std::int64_t rows,
+                    std::int64_t start, std::int64_t elements) {
+    tile t{};
+    t.lead = start == 0 ? job.lead : 0;
+    // With a zero column, entry `start` is of pixel `start - lead`.
+    t.image = job.image + plane * job.image_shape.plane_stride + row * job.image_shape.row_stride +
+              (start - job.lead + t.lead) * static_cast<std::int64_t>(size_of(job.image_shape.type));
+    t.image_stride = job.image_shape.row_stride;
+    std::byte* const table = p.table + plane * p.shape.plane_stride + row * p.shape.row_stride + start * p.element;
+    t.table = table;
+    t.table_stride = p.shape.row_stride;
+    t.above = row == 0 ? nullptr : table - p.shape.row_stride;
+    t.rows = rows;
+    t.elements = elements;
+    t.channels = job.channels;
+    t.fetch_table = job.fetch_table;
+    return t;
+}
+
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+/// What a thread has done so far, for the others; a cache line each, as they are spun on. Whoever counts up releases.
+struct alignas(64) progress_counter {
+    std::atomic<std::int64_t> done{0};
+};
+using progress_counters = std::unique_ptr<progress_counter[]>;
+
+/// Spins for some tens of microseconds, then lets others run: there may be more threads than cores. Acquires.
+void wait_until(const progress_counter& counter, std::int64_t least);
+
+/// Tiles in a wavefront (wavefront.cpp): any table, nothing read or written twice.
+void compute_in_wavefront(const table_job& job, int threads);
+
+/// Bands of rows (bands.cpp): integer tables of one plane, whose image is read up to twice.
+bool fits_bands(const table_job& job, int threads);
+void compute_in_bands(const table_job& job, int threads);
+
+/// Image and tables up to which bands are used where they fit. Two threads, 8u32u, us, bands against wavefront (Granite
+/// Rapids): 512^2 18 and 30, 1024^2 (5 MiB) 94 and 105, 2048^2 (20 MiB) 531 and 500.
+inline constexpr std::int64_t most_bytes_in_bands = std::int64_t{8} << 20;
+
+}  // namespace boxsum::cpu
