@@ -1,3 +1,4 @@
+#include "cuda/device/ptx.cuh"
 #include "cuda/runtime/launch.cuh"
 #include "cuda/workspace.hpp"
 #include "support/broken_device_records.hpp"
@@ -14,15 +15,8 @@ constexpr int tile = 32;
 /// {epoch, value}: status and value travel in one access, so neither is seen without the other.
 using tagged_word = unsigned long long;
 
-__device__ tagged_word load_word(const tagged_word* from) {
-    tagged_word word;
-    asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
-    return word;
-}
-
 __device__ void store_word(tagged_word* to, std::uint32_t epoch, std::uint32_t value) {
-    const tagged_word word = (tagged_word{epoch} << 32) | value;
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
+    cuda::store_relaxed(to, (tagged_word{epoch} << 32) | value);
 }
 
 template <fault F>
@@ -37,7 +31,7 @@ __device__ void publish(tagged_word* to, std::uint32_t epoch, std::uint32_t valu
 template <fault F>
 __device__ std::uint32_t wait_for(const tagged_word* from, std::uint32_t epoch) {
     for (;;) {
-        const tagged_word word = load_word(from);
+        const tagged_word word = cuda::load_relaxed(from);
         const auto seen = static_cast<std::uint32_t>(word >> 32);
         if (F == fault::wrong_epoch ? seen != 0 : seen == epoch) return static_cast<std::uint32_t>(word);
         __nanosleep(100);

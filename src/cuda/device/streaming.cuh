@@ -3,6 +3,10 @@
 #include <cstdint>
 #include <cstring>
 
+#ifdef BOXSUM_EMULATED  // on a CPU, for tests: what is assembly here (tests/support/emulation)
+#include "emulated/streaming.hpp"
+#endif
+
 /// Accesses to images and tables, which pass the caches once and shall not displace what stays there. Plain stores
 /// instead of streaming ones cost 28 % for f32 -> f32 and 130 % for u8 -> u32 (docs/performance-gpu.md).
 namespace boxsum::cuda {
@@ -13,6 +17,8 @@ struct alignas(sizeof(T) * N) vector_of {
     T x[N];
 };
 
+#ifndef BOXSUM_EMULATED
+
 __device__ inline std::uint64_t drop_from_l2() {
     std::uint64_t policy;
     asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
@@ -20,7 +26,8 @@ __device__ inline std::uint64_t drop_from_l2() {
 }
 
 /// Starts a copy of Bytes (4, 8 or 16) to shared memory, both sides aligned to Bytes. Only the first `valid` bytes are
-/// read; the rest becomes zero.
+/// read; the rest becomes zero. The policy is that of copies of 16 bytes, which pass the first-level cache: with it,
+/// copies of 4 and 8 bytes (`.ca`) were seen to end in an illegal instruction on an H200.
 template <int Bytes>
 __device__ inline void copy_async(void* to_shared, const void* from, int valid, std::uint64_t policy) {
     const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
@@ -29,10 +36,11 @@ __device__ inline void copy_async(void* to_shared, const void* from, int valid, 
                      "r"(valid), "l"(policy)
                      : "memory");
     else
-        asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %4, %2, %3;" ::"r"(to), "l"(from),
-                     "r"(valid), "l"(policy), "n"(Bytes)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(valid), "n"(Bytes)
                      : "memory");
 }
+
+#endif
 
 /// Streaming store of 4, 8 or 16 bytes.
 template <typename T, int N>

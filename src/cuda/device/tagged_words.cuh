@@ -34,6 +34,12 @@ struct word_pair {
     __device__ bool has(std::uint32_t tag) const { return tag_of(a) == tag && tag_of(b) == tag; }
 };
 
+#ifdef BOXSUM_EMULATED
+}  // namespace boxsum::cuda
+#include "emulated/tagged_words.hpp"  // on a CPU, for tests: what is assembly here (tests/support/emulation)
+namespace boxsum::cuda {
+#else
+
 /// Words shall stay in the second-level cache until their readers came; the image and the table stream past them.
 /// Without the hint and a small ring of words their write-backs cost 5 to 9 % (docs/performance-gpu.md).
 __device__ inline std::uint64_t keep_in_l2() {
@@ -66,6 +72,8 @@ __device__ inline word_pair look_at_pair(const tagged_word* where, std::uint64_t
                  : "memory");
     return w;
 }
+
+#endif
 
 /// The 16 bytes of 16 / sizeof(Sum) values as the payload of two word pairs, and those of 8 bytes as that of one. A
 /// warp publishes pair i of its lanes at [64 * i + 2 * lane], so that every access of 16 bytes a lane is contiguous.

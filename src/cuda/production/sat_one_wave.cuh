@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(one_wave_tile<Sum, WarpRows>::threads, WarpRow
     constexpr int row_helpers = tile::threads / tile::rows;
     constexpr int batch = words_of<Sum> == 1 ? 8 : 4;
 
-    __shared__ alignas(16) Sum warp_cols[tile::warps][tile::cols];  // column sums of the warps' rows
+    __shared__ __align__(16) Sum warp_cols[tile::warps][tile::cols];  // column sums of the warps' rows
     __shared__ Sum warp_totals[tile::warps];
     __shared__ Sum above[col_helpers][tile::cols];  // parts of the column sums of the tiles above
     __shared__ Sum left[row_helpers][tile::rows];   // parts of the row sums of the tiles to the left

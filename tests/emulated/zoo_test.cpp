@@ -1,0 +1,103 @@
+// The published algorithms on an emulated device: their real source, with few blocks at a time, which start in any
+// order.
+
+#include "api/registry.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "reference/conformance.hpp"
+#include "support/emulation/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+using emulation::block_order;
+
+std::vector<const algorithm_record*> exhibits() {
+    std::vector<const algorithm_record*> all;
+    for (const algorithm_record* record : registry(operation::sat))
+        if (record->info.where == backend::cuda && record->info.built) all.push_back(record);
+    return all;
+}
+
+struct combination {
+    const algorithm_record* record;
+    parameter_values values;
+};
+
+/// What CTest shows beside the name.
+void PrintTo(const combination& c, std::ostream* out) {
+    *out << format_parameters(*c.record, c.values);
+}
+
+/// Every record with every combination of its parameters' values.
+std::vector<combination> combinations() {
+    std::vector<combination> all;
+    for (const algorithm_record* record : exhibits()) {
+        std::vector<parameter_values> product{{}};
+        for (std::size_t i = 0; i < record->info.parameters.size(); ++i) {
+            std::vector<parameter_values> grown;
+            for (const parameter_values& values : product)
+                for (std::size_t value = 0; value < record->info.parameters[i].values.size(); ++value) {
+                    grown.push_back(values);
+                    grown.back().choice[i] = static_cast<std::uint8_t>(value);
+                }
+            product = grown;
+        }
+        for (const parameter_values& values : product) all.push_back({record, values});
+    }
+    return all;
+}
+
+std::string name_of_combination(const testing::TestParamInfo<combination>& info) {
+    std::string name(info.param.record->info.name);
+    const std::string parameters = format_parameters(*info.param.record, info.param.values);
+    if (!parameters.empty()) name += "_" + parameters;
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+}
+
+/// Small images: an emulated element costs microseconds. Records at default parameters get three times as many.
+bool small_enough(const conformance_case& c, bool defaults, std::size_t number) {
+    const std::int64_t elements = c.rows * c.cols * c.channels * c.planes;
+    return elements <= 9000 && (defaults || number % 3 == 0);
+}
+
+class emulated_zoo : public testing::TestWithParam<combination> {};
+
+TEST_P(emulated_zoo, agrees_with_the_definition) {
+    const auto& [record, values] = GetParam();
+    execution how;
+    how.parameters = values;
+    const record_runner run = cuda::device_runner(cuda::workspace_reuse::fresh);
+    int checked = 0;
+    std::uint64_t seed = 0;
+    std::size_t number = 0;
+    for (const type_pair types : type_pairs())
+        for (const conformance_case& c : conformance_cases(types.input, types.table, {}, effort::quick)) {
+            if (!small_enough(c, values == parameter_values{}, number++)) continue;
+            if (!check_support(*record, problem_of(c), values)) continue;
+            constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
+            const emulation::scoped_settings device(
+                {.seed = ++seed, .order = orders[seed % 3], .resident_blocks = 2 + static_cast<int>(seed % 3)});
+            const auto wrong = check_record(*record, c, how, run);
+            ASSERT_FALSE(wrong) << *wrong;
+            ++checked;
+        }
+    EXPECT_GT(checked, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(registry, emulated_zoo, testing::ValuesIn(combinations()), name_of_combination);
+
+TEST(emulated_zoo, has_every_exhibit) {
+    EXPECT_GE(exhibits().size(), 15u);
+}
+
+}  // namespace
+}  // namespace boxsum

@@ -1,0 +1,55 @@
+#pragma once
+
+// In place of src/cuda/device/bulk_copy.cuh.
+
+#include "cuda/device/phase_barrier.cuh"
+
+#include <cuda.h>
+
+#include <cstdint>
+#include <cstring>
+
+namespace boxsum::cuda {
+
+inline void arrive_expecting(phase_barrier& barrier, int bytes,
+                             const emulation::location& where = emulation::location::current()) {
+    barrier.count(0, bytes);
+    barrier.count(1, 0);
+    emulation::yield(where);
+}
+
+struct box_copy {
+    std::byte* to;
+    CUtensorMap map;
+    int col, row, plane;
+    phase_barrier* barrier;
+
+    void operator()() const {
+        const std::size_t line = static_cast<std::size_t>(map.box[0]) * static_cast<std::size_t>(map.element);
+        for (int r = 0; r < map.box[1]; ++r) {
+            std::byte* const line_to = to + static_cast<std::size_t>(r) * line;
+            std::memset(line_to, 0, line);
+            const std::int64_t y = std::int64_t{row} + r;
+            if (y < 0 || y >= map.extents[1] || plane < 0 || plane >= map.extents[2]) continue;
+            const std::int64_t first = std::max<std::int64_t>(col, 0);
+            const std::int64_t last = std::min<std::int64_t>(std::int64_t{col} + map.box[0], map.extents[0]);
+            if (first < last)
+                std::memcpy(line_to + (first - col) * map.element,
+                            map.data + plane * map.strides[1] + y * map.strides[0] + first * map.element,
+                            static_cast<std::size_t>((last - first) * map.element));
+        }
+        barrier->count(0, -static_cast<int>(line) * map.box[1]);
+    }
+};
+
+inline void copy_box(void* to_shared, const CUtensorMap& map, int col, int row, int plane, phase_barrier& barrier,
+                     std::uint64_t) {
+    if (reinterpret_cast<std::uintptr_t>(to_shared) % 128 != 0)
+        emulation::fail("a box goes to shared memory that is not aligned to 128 bytes");
+    if (std::int64_t{col} * map.element % 16 != 0)
+        emulation::fail("a box starts at column " + std::to_string(col) + ", not at a multiple of 16 bytes");
+    emulation::do_later(
+        emulation::make_work(box_copy{static_cast<std::byte*>(to_shared), map, col, row, plane, &barrier}));
+}
+
+}  // namespace boxsum::cuda

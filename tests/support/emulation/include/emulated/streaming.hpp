@@ -1,0 +1,38 @@
+#pragma once
+
+// What src/cuda/device/streaming.cuh writes in assembly.
+
+#include "support/emulation/machine.hpp"
+
+#include <cstdint>
+#include <cstring>
+
+namespace boxsum::cuda {
+
+inline std::uint64_t drop_from_l2() {
+    return 0;
+}
+
+/// Bytes that arrive later.
+template <int Bytes>
+struct bytes_copy {
+    void* to;
+    const void* from;
+    int valid;
+
+    void operator()() const {
+        std::memcpy(to, from, static_cast<std::size_t>(valid));
+        std::memset(static_cast<char*>(to) + valid, 0, static_cast<std::size_t>(Bytes - valid));
+    }
+};
+
+template <int Bytes>
+void copy_async(void* to_shared, const void* from, int valid, std::uint64_t) {
+    static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
+    if (reinterpret_cast<std::uintptr_t>(to_shared) % Bytes != 0 || reinterpret_cast<std::uintptr_t>(from) % Bytes != 0)
+        emulation::fail("an asynchronous copy of " + std::to_string(Bytes) + " bytes that is not aligned to its size");
+    if (valid < 0 || valid > Bytes) emulation::fail("an asynchronous copy of an impossible number of bytes");
+    emulation::do_later(emulation::make_work(bytes_copy<Bytes>{to_shared, from, valid}));
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,299 @@
+// The CUDA runtime on host memory. Device memory is poisoned, and guarded on both sides.
+
+#include "support/emulation/settings.hpp"
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace boxsum::emulation {
+namespace {
+
+constexpr unsigned char poison = 0xff;
+constexpr unsigned char guard = 0xa6;
+constexpr std::size_t guard_bytes = 512;
+constexpr std::size_t memory_bytes = std::size_t{1} << 30;
+constexpr std::size_t block_shared_bytes = std::size_t{227} * 1024;
+
+struct allocation {
+    std::size_t bytes;
+    cudaMemoryType type;
+};
+
+/// By address.
+std::mutex memory_mutex;
+std::map<std::byte*, allocation>& memory() {
+    static std::map<std::byte*, allocation> all;
+    return all;
+}
+
+std::map<const void*, std::size_t>& allowed_shared_bytes() {
+    static std::map<const void*, std::size_t> all;
+    return all;
+}
+
+std::size_t padded(std::size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+cudaError_t allocate(void** data, std::size_t bytes, cudaMemoryType type) {
+    if (bytes > memory_bytes) return cudaErrorMemoryAllocation;
+    auto* const all = static_cast<std::byte*>(std::aligned_alloc(256, padded(bytes) + 2 * guard_bytes));
+    if (all == nullptr) return cudaErrorMemoryAllocation;
+    std::memset(all, guard, padded(bytes) + 2 * guard_bytes);
+    std::memset(all + guard_bytes, poison, bytes);
+    const std::lock_guard lock(memory_mutex);
+    memory()[all + guard_bytes] = {bytes, type};
+    *data = all + guard_bytes;
+    return cudaSuccess;
+}
+
+void release(void* data) {
+    if (data == nullptr) return;
+    const std::lock_guard lock(memory_mutex);
+    memory().erase(static_cast<std::byte*>(data));
+    std::free(static_cast<std::byte*>(data) - guard_bytes);
+}
+
+void check_guards() {
+    const std::lock_guard lock(memory_mutex);
+    for (const auto& [data, what] : memory()) {
+        std::byte* const begin = data - guard_bytes;
+        const std::size_t total = padded(what.bytes) + 2 * guard_bytes;
+        for (std::size_t i = 0; i < total; ++i) {
+            if (i == guard_bytes) i += what.bytes;
+            if (begin[i] == std::byte{guard}) continue;
+            begin[i] = std::byte{guard};
+            throw failure("a kernel wrote " +
+                          (i < guard_bytes
+                               ? std::to_string(guard_bytes - i) + " bytes before"
+                               : std::to_string(i - guard_bytes - what.bytes) + " bytes behind the end of") +
+                          " an allocation of " + std::to_string(what.bytes) + " bytes");
+        }
+    }
+}
+
+}  // namespace
+
+cudaError_t allow_shared_bytes(const void* kernel, int bytes) {
+    if (bytes < 0 || static_cast<std::size_t>(bytes) > block_shared_bytes) return cudaErrorInvalidValue;
+    allowed_shared_bytes()[kernel] = static_cast<std::size_t>(bytes);
+    return cudaSuccess;
+}
+
+cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, const kernel_call& call) {
+    const launch_description what{{config.gridDim.x, config.gridDim.y, config.gridDim.z},
+                                  {config.blockDim.x, config.blockDim.y, config.blockDim.z},
+                                  config.dynamicSmemBytes,
+                                  call};
+    if (what.grid.count() == 0 || what.block.count() == 0 || what.block.count() > 1024 || what.block.z > 64 ||
+        what.grid.x > 0x7fffffffu || what.grid.y > 65535 || what.grid.z > 65535)
+        return cudaErrorInvalidConfiguration;
+    const auto allowed = allowed_shared_bytes().find(kernel);
+    if (config.dynamicSmemBytes > (allowed == allowed_shared_bytes().end() ? 48 * 1024 : allowed->second))
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+        if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) return cudaErrorNotSupported;
+    run(what);
+    check_guards();
+    return cudaSuccess;
+}
+
+}  // namespace boxsum::emulation
+
+using boxsum::emulation::configure;
+
+const char* cudaGetErrorName(cudaError_t code) {
+    switch (code) {
+        case cudaSuccess:
+            return "cudaSuccess";
+        case cudaErrorInvalidValue:
+            return "cudaErrorInvalidValue";
+        case cudaErrorMemoryAllocation:
+            return "cudaErrorMemoryAllocation";
+        case cudaErrorInvalidConfiguration:
+            return "cudaErrorInvalidConfiguration";
+        case cudaErrorInvalidDevice:
+            return "cudaErrorInvalidDevice";
+        case cudaErrorNotReady:
+            return "cudaErrorNotReady";
+        case cudaErrorNotSupported:
+            break;
+    }
+    return "cudaErrorNotSupported";
+}
+const char* cudaGetErrorString(cudaError_t code) {
+    return code == cudaErrorNotSupported ? "not emulated" : "refused by the emulation";
+}
+cudaError_t cudaGetLastError() {
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDevice(int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) {
+    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) {
+    if (device != 0) return cudaErrorInvalidDevice;
+    switch (what) {
+        case cudaDevAttrMultiProcessorCount:
+            *value = configure().multiprocessors;
+            return cudaSuccess;
+        case cudaDevAttrComputeCapabilityMajor:
+            *value = configure().compute_capability;
+            return cudaSuccess;
+        case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+            *value = static_cast<int>(boxsum::emulation::block_shared_bytes);
+            return cudaSuccess;
+    }
+    return cudaErrorInvalidValue;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+    if (device != 0) return cudaErrorInvalidDevice;
+    *properties = {"emulated on the CPU", configure().compute_capability, 0, configure().multiprocessors, 1 << 20};
+    return cudaSuccess;
+}
+cudaError_t cudaDriverGetVersion(int* version) {
+    *version = 12000;
+    return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int* version) {
+    *version = 12000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+    *stream = new CUstream_st;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    delete stream;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) {
+    return cudaSuccess;
+}
+cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
+    *device = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
+    *status = cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+    *event = new CUevent_st;
+    return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
+    *available = *total = boxsum::emulation::memory_bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
+    static CUmemPool_st only;
+    *pool = &only;
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
+    return cudaSuccess;
+}
+cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
+    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeDevice);
+}
+cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
+    boxsum::emulation::release(data);
+    return cudaSuccess;
+}
+cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
+    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeHost);
+}
+cudaError_t cudaFreeHost(void* data) {
+    boxsum::emulation::release(data);
+    return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
+    using namespace boxsum::emulation;
+    const auto* const address = static_cast<const std::byte*>(data);
+    *attributes = {cudaMemoryTypeUnregistered, 0};
+    const std::lock_guard lock(memory_mutex);
+    for (const auto& [begin, what] : memory())
+        if (begin <= address && address < begin + what.bytes) attributes->type = what.type;
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
+    std::memmove(to, from, bytes);
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t) {
+    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
+    for (std::size_t row = 0; row < height; ++row)
+        std::memmove(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
+    std::memset(data, value, bytes);
+    return cudaSuccess;
+}
+
+namespace {
+
+/// What the driver checks, as far as this project could get it wrong.
+CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* data, const cuuint64_t* extents,
+                const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t* steps, CUtensorMapInterleave,
+                CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+    const int element = type == CU_TENSOR_MAP_DATA_TYPE_UINT8    ? 1
+                        : type == CU_TENSOR_MAP_DATA_TYPE_UINT16 ? 2
+                        : type == CU_TENSOR_MAP_DATA_TYPE_UINT64 ? 8
+                                                                 : 4;
+    if (rank != 3 || reinterpret_cast<std::uintptr_t>(data) % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < 3; ++i)
+        if (extents[i] == 0 || box[i] == 0 || box[i] > 256 || steps[i] != 1) return CUDA_ERROR_INVALID_VALUE;
+    for (int i = 0; i < 2; ++i)
+        if (strides[i] % 16 != 0 || strides[i] >= std::uint64_t{1} << 40) return CUDA_ERROR_INVALID_VALUE;
+    if (box[0] * static_cast<unsigned>(element) % 16 != 0) return CUDA_ERROR_INVALID_VALUE;
+    *map = {static_cast<const std::byte*>(data), {}, {}, {}, element};
+    for (int i = 0; i < 3; ++i) {
+        map->extents[i] = static_cast<std::int64_t>(extents[i]);
+        map->box[i] = static_cast<std::int32_t>(box[i]);
+    }
+    for (int i = 0; i < 2; ++i) map->strides[i] = static_cast<std::int64_t>(strides[i]);
+    return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+                                             cudaDriverEntryPointQueryResult* result) {
+    const bool known = std::string(symbol) == "cuTensorMapEncodeTiled";
+    *function = known ? reinterpret_cast<void*>(&encode) : nullptr;
+    *result = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+
+/// CUDA kernels of this project, run on a CPU for tests. README.md says what is emulated and how to add a kernel.
+namespace boxsum::emulation {
+
+/// In which order blocks of a launch start. Hardware promises none.
+enum class block_order : std::uint8_t { forward, backward, shuffled };
+
+/// What the next launches run on. Everything random comes from the seed, so a failure comes again.
+struct settings {
+    std::uint64_t seed = 1;
+    block_order order = block_order::forward;
+    int resident_blocks =
+        3;                ///< that run at the same time; a block that waits for one that is not there waits for ever
+    int preemption = 16;  ///< one in so many atomics, barriers and collectives hands the turn to other threads
+    int multiprocessors = 4;     ///< as cudaDeviceGetAttribute tells
+    int compute_capability = 9;  ///< major; below 9 there is no copy engine
+};
+
+/// The settings of the launches that follow. Not for several threads.
+settings& configure();
+
+/// A kernel that does what no correct kernel does: a divergent barrier, a deadlock, a write outside its memory. The
+/// message names the threads, and the source lines where they are.
+class failure : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
+
+/// Other settings for a scope.
+class scoped_settings {
+  public:
+    explicit scoped_settings(const settings& now) : before_(configure()) { configure() = now; }
+    scoped_settings(const scoped_settings&) = delete;
+    scoped_settings& operator=(const scoped_settings&) = delete;
+    ~scoped_settings() { configure() = before_; }
+
+  private:
+    settings before_;
+};
+
+}  // namespace boxsum::emulation
