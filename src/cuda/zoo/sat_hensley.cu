@@ -35,7 +35,7 @@ constexpr int threads = 256, block_rows = 8;  // a block: 256 columns, 8 rows of
 
 /// Passes over lines of n elements.
 std::int64_t passes_of(std::int64_t n) {
-    return n > 1 ? std::bit_width(static_cast<std::uint64_t>(n - 1)) : 0;
+    return n > 1 ? static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(n - 1))) : 0;
 }
 
 #ifdef __CUDACC__
