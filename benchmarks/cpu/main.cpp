@@ -4,6 +4,8 @@
 
 #include "cpu/core_latency.hpp"
 #include "cpu/streaming_limit.hpp"
+#include "measure/host_data.hpp"
+#include "measure/rounds.hpp"
 #if defined(BOXSUM_BENCH_OPENCV)
 #include "competitors/opencv_integral.hpp"
 #endif
@@ -20,15 +22,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <functional>
 #include <iostream>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -140,104 +139,11 @@ std::vector<bench_case> chosen_cases(const settings& s) {
     return cases;
 }
 
-void fill_random(void* data, dtype type, std::int64_t elements) {
-    std::mt19937_64 generate(1);
-    if (type == dtype::f32 || type == dtype::f64 || type == dtype::f16) {
-        for (std::int64_t i = 0; i < elements; ++i) {
-            const double x = static_cast<double>(generate() >> 11) * 0x1p-53;
-            if (type == dtype::f32) static_cast<float*>(data)[i] = static_cast<float>(x);
-            if (type == dtype::f64) static_cast<double*>(data)[i] = x;
-            if (type == dtype::f16) static_cast<float16*>(data)[i] = to_float16(static_cast<float>(x));
-        }
-        return;
-    }
-    const auto bytes = static_cast<std::size_t>(elements) * size_of(type);
-    for (std::size_t i = 0; i + 8 <= bytes; i += 8) {
-        const std::uint64_t word = generate();
-        std::memcpy(static_cast<std::byte*>(data) + i, &word, 8);
-    }
-}
-
-template <typename T>
-double largest_relative_difference(const void* a, const void* b, std::int64_t elements) {
-    const auto* const x = static_cast<const T*>(a);
-    const auto* const y = static_cast<const T*>(b);
-    double largest = 0;
-    for (std::int64_t i = 0; i < elements; ++i) {
-        const auto p = static_cast<double>(x[i]);
-        const auto q = static_cast<double>(y[i]);
-        if (p != q) largest = std::max(largest, std::abs(p - q) / std::max(std::abs(q), 1e-30));
-    }
-    return largest;
-}
-
-/// Row by row, as the strides of the two differ. Integers must agree exactly; positive floats to what a sum of that
-/// many rows and columns may lose at most.
-bool same_table(const const_any_view& got, const const_any_view& expected) {
-    const view_shape& s = got.shape;
-    const std::int64_t row = s.cols * s.channels;
-    for (std::int64_t r = 0; r < s.rows; ++r) {
-        const void* const a = static_cast<const std::byte*>(got.data) + r * s.row_stride;
-        const void* const b = static_cast<const std::byte*>(expected.data) + r * expected.shape.row_stride;
-        const double terms = static_cast<double>(s.rows + s.cols);
-        if (s.type == dtype::f32) {
-            if (!(largest_relative_difference<float>(a, b, row) <= terms * 0x1p-24)) return false;
-        } else if (s.type == dtype::f64) {
-            if (!(largest_relative_difference<double>(a, b, row) <= terms * 0x1p-53)) return false;
-        } else if (std::memcmp(a, b, static_cast<std::size_t>(row) * size_of(s.type)) != 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-struct candidate {
-    std::string name;
-    std::function<void()> run;
-    std::vector<double> samples = {};
-
-    double median() {
-        std::nth_element(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2),
-                         samples.end());
-        return samples[samples.size() / 2];
-    }
-};
-
-double time_us(const std::function<void()>& run, int repetitions) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < repetitions; ++i) run();
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / repetitions;
-}
-
-/// All candidates in turn, many rounds; each repeats for about `round_ms` in a round.
-void measure(std::vector<candidate>& candidates, const settings& s) {
-    std::vector<int> repetitions;
-    for (const candidate& c : candidates) {
-        c.run();
-        const double once = time_us(c.run, 1);
-        repetitions.push_back(std::max(1, static_cast<int>(s.round_ms * 1000 / once)));
-    }
-    for (int round = 0; round < s.rounds; ++round)
-        for (std::size_t i = 0; i < candidates.size(); ++i)
-            candidates[i].samples.push_back(time_us(candidates[i].run, repetitions[i]));
-}
-
-view_shape shape_of(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t alignment) {
-    view_shape s;
-    s.type = type;
-    s.rows = rows;
-    s.cols = cols;
-    const std::int64_t bytes = cols * static_cast<std::int64_t>(size_of(type));
-    s.row_stride = (bytes + alignment - 1) / alignment * alignment;
-    s.plane_stride = rows * s.row_stride;
-    return s;
-}
-
 json run_case(const bench_case& c, const settings& s) {
     memory_pool& pool = memory_pool::shared();
     const table_layout layout = *layout_from_name(s.layout);
-    const view_shape in_shape = shape_of(c.input, c.size, c.size, 1);
-    const view_shape out_shape = shape_of(c.table, table_rows(c.size, layout), table_cols(c.size, layout), 64);
+    const view_shape in_shape = aligned_shape(c.input, c.size, c.size, 1);
+    const view_shape out_shape = aligned_shape(c.table, table_rows(c.size, layout), table_cols(c.size, layout), 64);
     // The padded table of OpenCV needs a little more than ours.
     const auto bytes = [&](std::size_t element) {
         return static_cast<std::size_t>((c.size + 64) * (c.size + 64)) * element + 4096;
@@ -252,7 +158,8 @@ json run_case(const bench_case& c, const settings& s) {
     const const_any_view image{in.data(), in_shape};
     const any_view table{out.data(), out_shape};
     std::optional<any_view> square_table;
-    if (c.squares) square_table = any_view{squares.data(), shape_of(*c.squares, out_shape.rows, out_shape.cols, 64)};
+    if (c.squares)
+        square_table = any_view{squares.data(), aligned_shape(*c.squares, out_shape.rows, out_shape.cols, 64)};
 
     sat_options options;
     options.layout = layout;
@@ -287,8 +194,11 @@ json run_case(const bench_case& c, const settings& s) {
     }
     pool.trim();
 
-    std::vector<candidate> candidates;
-    candidates.push_back({"boxsum", run_ours});
+    std::vector<contestant> candidates;
+    const auto add = [&](std::string name, std::function<void()> run) {
+        candidates.push_back(host_contestant(std::move(name), std::move(run), s.round_ms));
+    };
+    add("boxsum", run_ours);
     const traffic t{in.data(),
                     out.data(),
                     squares.data(),
@@ -296,18 +206,16 @@ json run_case(const bench_case& c, const settings& s) {
                     static_cast<int>(size_of(c.table)),
                     c.squares ? static_cast<int>(size_of(*c.squares)) : 0};
     for (const limit_stores stores : {limit_stores::cached, limit_stores::fetched, limit_stores::streaming})
-        candidates.push_back({"limit", [&, stores] { run_streaming_limit(t, c.size * c.size, stores, c.threads); }});
+        add("limit", [&, stores] { run_streaming_limit(t, c.size * c.size, stores, c.threads); });
 #if defined(BOXSUM_BENCH_OPENCV)
     const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
-    if (opencv)
-        candidates.push_back(
-            {"OpenCV", [&] { run_opencv_integral(image, c.table, out.data(), c.squares, squares.data()); }});
+    if (opencv) add("OpenCV", [&] { run_opencv_integral(image, c.table, out.data(), c.squares, squares.data()); });
 #endif
     const double latency = c.threads > 1 ? round_trip_ns() : 0;
-    measure(candidates, s);
+    const std::vector<spread> times = race(candidates, s.rounds, host_us);
 
-    const double ours = candidates[0].median();
-    const double limit = std::min({candidates[1].median(), candidates[2].median(), candidates[3].median()});
+    const double ours = times[0].median;
+    const double limit = std::min({times[1].median, times[2].median, times[3].median});
     const cpu_decision decided = decide_sat(image, table, options);
     json row;
     row["types"] = types_of(c);
@@ -320,13 +228,13 @@ json run_case(const bench_case& c, const settings& s) {
     row["correct"] = correct;
     row["boxsum_us"] = ours;
     row["limit_us"] = limit;
-    row["limit_cached_us"] = candidates[1].median();
-    row["limit_fetched_us"] = candidates[2].median();
-    row["limit_streaming_us"] = candidates[3].median();
+    row["limit_cached_us"] = times[1].median;
+    row["limit_fetched_us"] = times[2].median;
+    row["limit_streaming_us"] = times[3].median;
     row["share_of_limit"] = limit / ours;
-    if (candidates.size() > 4) {
-        row["opencv_us"] = candidates[4].median();
-        row["speedup_over_opencv"] = candidates[4].median() / ours;
+    if (times.size() > 4) {
+        row["opencv_us"] = times[4].median;
+        row["speedup_over_opencv"] = times[4].median / ours;
     }
     if (latency > 0) row["round_trip_ns"] = latency;
     if (c.goal.speedup > 0) row["target_speedup"] = c.goal.speedup;

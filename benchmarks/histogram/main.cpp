@@ -3,6 +3,7 @@
 // medians. Every output is compared with the plain loop's before it is timed.
 
 #include "histogram/write_limit.hpp"
+#include "measure/rounds.hpp"
 
 #include <boxsum/cpu.hpp>
 #include <boxsum/error.hpp>
@@ -13,7 +14,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -59,39 +59,6 @@ void naive(const image_view<const std::uint8_t>& image, std::int64_t bins, const
     }
 }
 
-struct candidate {
-    std::string name;
-    std::function<void()> run;
-    std::vector<double> samples = {};
-
-    double median() {
-        const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
-        std::nth_element(samples.begin(), middle, samples.end());
-        return *middle;
-    }
-};
-
-double time_us(const std::function<void()>& run, int repetitions) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < repetitions; ++i) run();
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / repetitions;
-}
-
-/// All candidates in turn, many rounds; each repeats for about `round_ms` in a round. The first run of a turn is not
-/// timed: it writes back, or fetches, what the candidate before left in or out of the caches.
-void measure(std::vector<candidate>& candidates, const settings& s) {
-    std::vector<int> repetitions;
-    for (const candidate& c : candidates) {
-        c.run();
-        repetitions.push_back(std::max(1, static_cast<int>(s.round_ms * 1000 / time_us(c.run, 1))));
-    }
-    for (int round = 0; round < s.rounds; ++round)
-        for (std::size_t i = 0; i < candidates.size(); ++i) {
-            candidates[i].run();
-            candidates[i].samples.push_back(time_us(candidates[i].run, repetitions[i]));
-        }
-}
-
 template <typename Entry>
 bool same(const tensor_view<const Entry>& a, const tensor_view<const Entry>& b) {
     for (std::int64_t k = 0; k < a.bins(); ++k)
@@ -119,14 +86,18 @@ std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, co
     options.store = s.store == "auto"     ? store_policy::automatic
                     : s.store == "cached" ? store_policy::cached
                                           : store_policy::streaming;
-    std::vector<candidate> candidates;
+    struct subject {
+        std::string name;
+        std::function<void()> run;
+    };
+    std::vector<subject> subjects;
     const auto add = [&](const std::string& name, const std::string& algorithm, const std::string& parameters) {
-        candidates.push_back({name, [&, algorithm, parameters] {
-                                  histogram_options o = options;
-                                  o.algorithm = algorithm;
-                                  o.parameters = parameters;
-                                  integral_histogram(image, ranges, any_tensor_view(tensor.view()), o);
-                              }});
+        subjects.push_back({name, [&, algorithm, parameters] {
+                                histogram_options o = options;
+                                o.algorithm = algorithm;
+                                o.parameters = parameters;
+                                integral_histogram(image, ranges, any_tensor_view(tensor.view()), o);
+                            }});
     };
     for (const std::string& isa : s.isa) add("cpu, isa " + isa, "cpu", "isa=" + isa);
     if (s.sequential) add("sequential", "sequential", "");
@@ -134,28 +105,32 @@ std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, co
     {
         histogram_tensor<Entry> expected(bins, size, size);
         naive<Entry>(image, bins, expected.view());
-        for (const candidate& c : candidates) {
+        for (const subject& c : subjects) {
             c.run();
             correct = correct && same<Entry>(std::as_const(tensor).view(), std::as_const(expected).view());
         }
     }
     memory_pool::shared().trim();
-    const std::size_t subjects = candidates.size();
     const auto bytes = static_cast<std::size_t>(tensor.view().shape().plane_stride);
     void* const out = tensor.view().data();
-    candidates.push_back({"naive", [&] { naive<Entry>(image, bins, tensor.view()); }});
+    std::vector<contestant> contestants;
+    for (const subject& c : subjects) contestants.push_back(host_contestant(c.name, c.run, s.round_ms));
+    const std::size_t behind = contestants.size();
+    contestants.push_back(host_contestant(
+        "naive", [&] { naive<Entry>(image, bins, tensor.view()); }, s.round_ms));
     for (const fill_kind kind : {fill_kind::cached, fill_kind::streaming, fill_kind::memset})
-        candidates.push_back({"fill", [=] { run_write_limit(out, bytes, kind, threads); }});
-    measure(candidates, s);
+        contestants.push_back(host_contestant(
+            "fill", [=] { run_write_limit(out, bytes, kind, threads); }, s.round_ms));
+    const std::vector<spread> times = race(contestants, s.rounds, host_us);
 
-    const double naive_us = candidates[subjects].median();
-    double limit = candidates[subjects + 1].median();
-    for (std::size_t i = subjects + 2; i < candidates.size(); ++i) limit = std::min(limit, candidates[i].median());
+    const double naive_us = times[behind].median;
+    double limit = times[behind + 1].median;
+    for (std::size_t i = behind + 2; i < times.size(); ++i) limit = std::min(limit, times[i].median);
     std::vector<json> rows;
-    for (std::size_t i = 0; i < subjects; ++i) {
-        const double us = candidates[i].median();
+    for (std::size_t i = 0; i < behind; ++i) {
+        const double us = times[i].median;
         json row;
-        row["algorithm"] = candidates[i].name;
+        row["algorithm"] = contestants[i].name;
         row["size"] = size;
         row["bins"] = bins;
         row["type"] = name_of(dtype_of<Entry>);
@@ -163,9 +138,9 @@ std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, co
         row["correct"] = correct;
         row["us"] = us;
         row["limit_us"] = limit;
-        row["limit_cached_us"] = candidates[subjects + 1].median();
-        row["limit_streaming_us"] = candidates[subjects + 2].median();
-        row["limit_memset_us"] = candidates[subjects + 3].median();
+        row["limit_cached_us"] = times[behind + 1].median;
+        row["limit_streaming_us"] = times[behind + 2].median;
+        row["limit_memset_us"] = times[behind + 3].median;
         row["share_of_limit"] = limit / us;
         row["naive_us"] = naive_us;
         row["speedup_over_naive"] = naive_us / us;

@@ -1,6 +1,7 @@
 #include "command_line.hpp"
 
 #include "cmd_algorithms.hpp"
+#include "cmd_bench.hpp"
 #include "cmd_blur.hpp"
 #include "cmd_hist.hpp"
 #include "cmd_info.hpp"
@@ -46,6 +47,7 @@ void setup(CLI::App& app, action& chosen) {
     setup_algorithms(app, chosen);
     setup_info(app, chosen);
     setup_verify(app, chosen);
+    setup_bench(app, chosen);
 }
 
 /// The parser's text, and where to read more.

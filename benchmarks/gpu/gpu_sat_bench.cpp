@@ -8,7 +8,7 @@
 // the clock meets all of them. What was timed is compared with the sums in double or 64-bit integers.
 
 #include "api/registry.hpp"
-#include "competitors/competitors.hpp"
+#include "competitors/device_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "support/device_oracle.hpp"

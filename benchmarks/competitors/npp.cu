@@ -1,4 +1,4 @@
-#include "competitors/competitors.hpp"
+#include "competitors/device_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 
 #include <boxsum/error.hpp>

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "report/record.hpp"
+#include "sat/plan.hpp"
+
+#include <boxsum/image_view.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace boxsum::bench {
+
+/// A computation on the host, with where its result lies.
+struct host_candidate {
+    table_row row;  ///< what it is; times and check are filled in
+    std::function<void()> run;
+    const_any_view result;
+    const_any_view expected;
+    std::vector<std::pair<void*, std::size_t>> written = {};  ///< poisoned before it runs
+};
+
+/// Runs every candidate once on poisoned memory and compares; those that are right are timed in turn. A wrong one gets
+/// no time and a check that says "wrong".
+void check_and_race(std::vector<host_candidate>& candidates, const sat_bench_options& options);
+
+/// Measures a case on the CPU: registered variants where `variants_too`, and the competitors that run there.
+std::vector<table_row> measure_on_host(const sat_case& c, const sat_bench_options& options, bool variants_too);
+
+}  // namespace boxsum::bench

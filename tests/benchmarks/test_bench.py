@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""boxsum bench: argument errors, records that merge, pages that are well-formed, and the tool without the program."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+BINARY = pathlib.Path(os.environ["BOXSUM_BINARY"])
+COMMIT = "0123456789" * 4
+QUICK = ("--device", "cpu", "--rounds", "3", "--round-ms", "0.1")
+
+
+class Bench(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.dir = pathlib.Path(folder.name)
+
+    def run_tool(self, *args, binary=BINARY, commit=COMMIT):
+        return subprocess.run([binary, "bench", *map(str, args)], capture_output=True, text=True, timeout=120,
+                              cwd=self.dir, env={**os.environ, "BOXSUM_COMMIT": commit})
+
+    def refused(self, code, words, *args, binary=BINARY):
+        done = self.run_tool(*args, binary=binary)
+        self.assertEqual(done.returncode, code, done.stderr)
+        last = done.stderr.splitlines()[-1]
+        self.assertTrue(last.startswith("boxsum: error: "), done.stderr)
+        self.assertIn(words, last)
+        self.assertEqual(done.stdout, "")
+
+    def test_without_the_program(self):
+        alone = self.dir / "boxsum"
+        shutil.copy(BINARY, alone)
+        for args in (("sat",), ("--help",), ()):
+            self.refused(4, "BOXSUM_BENCHMARKS=ON", *args, binary=alone)
+
+    def test_with_something_that_cannot_be_run(self):
+        shutil.copy(BINARY, self.dir / "boxsum")
+        (self.dir / "boxsum-bench").write_text("not a program")
+        self.refused(1, "cannot be run", "sat", binary=self.dir / "boxsum")
+
+    def test_help(self):
+        self.assertIn("sat", self.run_tool("--help").stdout)
+        text = self.run_tool("sat", "--help").stdout
+        for word in ("--sizes", "--types", "--algorithms", "--param", "--device", "--rounds", "--json", "--html", "Examples:"):
+            self.assertIn(word, text)
+        self.assertIn("bench", subprocess.run([BINARY, "--help"], capture_output=True, text=True).stdout)
+
+    def test_argument_errors(self):
+        self.refused(2, "subcommand", "--device", "cpu")
+        for words, args in (("'0'", ("--sizes", "0")), ("'1.5k'", ("--sizes", "1.5k")), ("'8u8u'", ("--types", "8u8u")),
+                            ("'nosuch'", ("--algorithms", "nosuch")),
+                            ("rounds", ("--rounds", "0")), ("'nosuch'", ("--experiments", "nosuch")),
+                            ("'W'", ("--param", "W")), ("no full commit hash", ("--sizes", "8", "--commit", "abc"))):
+            self.refused(2, words, "sat", "--device", "cpu", *args)
+        for device in ("tpu", "cuda:x"):
+            self.refused(2, f"'{device}'", "sat", "--device", device)
+        self.refused(4, "", "sat", "--device", "cuda:99")
+        self.refused(3, "no-such.json", "sat", "--from", "no-such.json")
+        self.refused(1, "no-such-folder", "sat", *QUICK, "--sizes", "8", "--json", "no-such-folder/a.json")
+
+    def test_a_file_that_is_no_record_is_left_alone(self):
+        (self.dir / "precious.json").write_text("[1, 2]")
+        self.refused(1, "precious.json", "sat", *QUICK, "--sizes", "8", "--json", "precious.json")
+        self.assertEqual((self.dir / "precious.json").read_text(), "[1, 2]")
+
+    def test_parts_merge_at_one_commit(self):
+        def measure(*args, commit=COMMIT):
+            done = self.run_tool("sat", *QUICK, "--json", "r.json", "--experiments", "zoo", *args, commit=commit)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            record = json.loads((self.dir / "r.json").read_text())
+            return record, {(r["types"], r["rows"], r["algorithm"]) for r in record["tables"]}, done.stderr
+
+        record, first, _ = measure("--sizes", "33", "--types", "8u32u")
+        self.assertEqual((record["commit"], record["backend"], record["changed"]), (COMMIT, "cpu", False))
+        self.assertIn(("8u32u", 33, "simd"), first)
+        for row in record["tables"]:
+            self.assertEqual(row.get("check", "equal"), "equal")
+            if "us" in row:
+                self.assertLessEqual(row["low_us"], row["us"])
+                self.assertLessEqual(row["us"], row["high_us"])
+                self.assertEqual(row["rounds"], 3)
+        _, both, _ = measure("--sizes", "40", "--types", "32f32f", "--algorithms", "simd")
+        self.assertTrue(first < both and ("32f32f", 40, "simd") in both)
+        record, again, _ = measure("--sizes", "40", "--types", "32f32f")
+        self.assertEqual(len(again), len(record["tables"]), "no case twice")
+        _, other, note = measure("--sizes", "9", "--types", "8u32u", commit="f" * 40)
+        self.assertEqual({size for _, size, _ in other}, {9})
+        self.assertIn("another commit", note)
+
+    def test_page_and_text(self):
+        done = self.run_tool("sat", *QUICK, "--sizes", "64,128", "--json", "r.json", "--html", "r.html")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("Table III", "figures 6 and 7", "figure 8", "section V", "Survey notes", "figure 5", COMMIT[:12]):
+            self.assertIn(words, done.stdout)
+        page = (self.dir / "r.html").read_text()
+        charts = re.findall(r"<svg.*?</svg>", page, re.S)
+        self.assertGreater(len(charts), 5)
+        for chart in charts:
+            root = xml.etree.ElementTree.fromstring(chart)
+            self.assertTrue(root.get("aria-label"))
+            numbers = [float(n) for n in re.findall(r' (?:x|y|x1|y1|cx|cy)="([^"]*)"', chart)]
+            self.assertTrue(all(-1 <= n <= 2000 for n in numbers), "everything lies on the drawing")
+        # The same page again from the record alone.
+        done = self.run_tool("sat", "--from", "r.json", "--html", "again.html", "--quiet")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual((self.dir / "again.html").read_text(), page)
+
+    def test_a_wrong_result_is_exit_code_1(self):
+        done = self.run_tool("sat", *QUICK, "--sizes", "16", "--types", "8u32u", "--json", "r.json", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = json.loads((self.dir / "r.json").read_text())
+        row = next(r for r in record["tables"] if r["algorithm"] == "simd")
+        for key in ("us", "low_us", "high_us"):
+            del row[key]
+        row["check"] = "wrong: made so by a test"
+        (self.dir / "r.json").write_text(json.dumps(record))
+        done = self.run_tool("sat", "--from", "r.json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("wrong: made so by a test", done.stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1)
