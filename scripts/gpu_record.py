@@ -208,8 +208,10 @@ def part_test():
     tests = where / "tests"
     groups = [
         shards(tests / "gpu_conformance_test", min(12, jobs()), 300),
+        shards(tests / "gpu_histogram_conformance_test", min(12, jobs()), 300),
         *[alone(where, program.name, 120) for program in sorted(tests.glob("gpu_*_test"))
-          if program.name not in ("gpu_conformance_test", "gpu_small_test", "gpu_soak_test", "gpu_broken_records_test")],
+          if program.name not in ("gpu_conformance_test", "gpu_histogram_conformance_test", "gpu_small_test",
+                                  "gpu_small_histogram_test", "gpu_soak_test", "gpu_broken_records_test")],
         alone(where, "gpu_broken_records_test", 200),
         alone(where, "gpu_soak_test", 120, {"BOXSUM_SOAK": "0.05"}),  # the full amount is soak's
     ]
@@ -234,11 +236,11 @@ def part_sanitize():
         fail("no compute-sanitizer on PATH or under /usr/local/cuda")
     where, seconds = build("gpu-min", "min", "gpu_tests")
     tests = where / "tests"
-    programs = ["gpu_small_test"] + sorted(p.name for p in tests.glob("gpu_device_*_test"))
+    programs = ["gpu_small_test", "gpu_small_histogram_test"] + sorted(p.name for p in tests.glob("gpu_device_*_test"))
     runs = []
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
         for program in programs:
-            count = 3 if program == "gpu_small_test" else 1
+            count = 3 if program.startswith("gpu_small_") else 1
             for run in shards(tests / program, count, 420):
                 run.label = f"{tool}-{run.label}"
                 run.command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "5", *run.command]

@@ -2,6 +2,7 @@
 
 #include "cpu/histogram/records.hpp"
 #include "cpu/records.hpp"
+#include "cuda/histogram/records.hpp"
 #include "cuda/production/records.hpp"
 #include "cuda/zoo/records.hpp"
 #include "reference/records.hpp"
@@ -42,6 +43,12 @@ constexpr std::array histogram_records{
     &cpu_histogram_record,
     &sequential_histogram_record,
     &reference_histogram_record,
+    &histogram_fast_record,
+    // src/cuda/histogram: by the paper's figure 7
+    &histogram_wf_tis_record,
+    &histogram_cw_tis_record,
+    &histogram_cw_sts_record,
+    &histogram_cw_b_record,
 };
 
 /// The entry of BOXSUM_ALGORITHM ("sat:fast,histogram:wf-tis") for an operation; empty when unset or not named.

@@ -10,9 +10,6 @@ namespace boxsum {
 namespace {
 
 record_runner runner_for(const algorithm_record& record) {
-    if (!record.info.built)
-        throw unsupported("algorithm '" + std::string(record.info.name) +
-                          "': its kernels were not built into this library");
     return record.info.where == backend::cuda ? cuda::device_runner() : run_on_host;
 }
 
@@ -36,7 +33,7 @@ void verify_case(std::string description, const support& s, Check check, verific
     if (report) report(v);
 }
 
-verification_summary verify_histograms(const algorithm_record& record, effort e,
+verification_summary verify_histograms(const algorithm_record& record, const histogram_runner& run, effort e,
                                        const std::function<void(const verification&)>& report) {
     verification_summary summary;
     for (const dtype input : {dtype::u8, dtype::u16, dtype::s32, dtype::f32})
@@ -44,7 +41,7 @@ verification_summary verify_histograms(const algorithm_record& record, effort e,
             for (const histogram_case& c : histogram_cases(input, tensor, e))
                 verify_case(
                     describe(c), check_support(record, problem_of(c), {}),
-                    [&] { return check_histogram_record(record, c); }, summary, report);
+                    [&] { return check_histogram_record(record, c, {}, run); }, summary, report);
     return summary;
 }
 
@@ -62,12 +59,19 @@ void verify_types(const algorithm_record& record, const record_runner& run, effo
 verification_summary verify(const algorithm_info& algorithm, bool thorough,
                             const std::function<void(const verification&)>& report) {
     const algorithm_record* record = find_record(algorithm.what, algorithm.name);
-    if (record == nullptr || (record->info.what == operation::histogram && record->info.where == backend::cuda))
+    if (record == nullptr)
         throw unsupported("algorithm '" + std::string(algorithm.name) + "' of operation " +
                           std::string(name_of(algorithm.what)) + " cannot be verified");
-    const record_runner run = runner_for(*record);
+    if (!record->info.built)
+        throw unsupported("algorithm '" + std::string(record->info.name) +
+                          "': its kernels were not built into this library");
     const effort e = thorough ? effort::full : effort::quick;
-    if (record->info.what == operation::histogram) return verify_histograms(*record, e, report);
+    if (record->info.what == operation::histogram) {
+        const bool on_device = record->info.where == backend::cuda;
+        const histogram_runner run = on_device ? cuda::device_histogram_runner() : run_histogram_on_host;
+        return verify_histograms(*record, run, e, report);
+    }
+    const record_runner run = runner_for(*record);
     verification_summary summary;
     for (const type_pair types : type_pairs())
         verify_types(*record, run, e, types.input, types.table, {}, summary, report);

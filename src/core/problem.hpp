@@ -14,13 +14,20 @@ namespace boxsum {
 /// `problem::table` describes the tables of bin 0 (planes x rows x cols); that of bin b lies `b * bin_stride` bytes
 /// behind.
 struct histogram_problem {
-    std::int64_t bins = 1;
+    std::int64_t bins = 1;  ///< of the tensor
     std::int64_t bin_stride = 0;
     bin_rule rule = bin_rule::uniform;
     double lo = 0;  ///< `uniform`; `indices` is the uniform rule over [0, bins)
     double hi = 0;
     out_of_range outside = out_of_range::ignored;
     std::optional<view_shape> weights;
+
+    /// A group of bins: the tensor holds bins first_bin .. first_bin + bins - 1 of a rule with `rule_bins` bins. 0: the
+    /// tensor holds all bins of the rule. CUDA records only; validated problems hold all.
+    std::int64_t first_bin = 0;
+    std::int64_t rule_bins = 0;
+
+    std::int64_t bins_of_rule() const noexcept { return rule_bins == 0 ? bins : rule_bins; }
 };
 
 /// A validated request, without its memory: everything that decides which kernels run and how. `image`, `table` and

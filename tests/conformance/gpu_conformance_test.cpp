@@ -5,6 +5,7 @@
 #include "cuda/runtime/runtime.hpp"
 #include "reference/conformance.hpp"
 #include "support/gpu.hpp"
+#include "support/parameter_choices.hpp"
 
 #include <optional>
 #include <string>
@@ -43,27 +44,6 @@ std::string name_of_subject(const testing::TestParamInfo<subject>& info) {
            (info.param.squares ? std::string(name_of(*info.param.squares)) : std::string());
 }
 
-/// All combinations of a record's parameter values where they are few, else every value with the others at default.
-std::vector<parameter_values> parameter_choices(const algorithm_record& record) {
-    constexpr std::size_t few = 24;
-    std::vector<parameter_values> product{{}}, single{{}};
-    for (std::size_t i = 0; i < record.info.parameters.size(); ++i) {
-        const std::size_t count = record.info.parameters[i].values.size();
-        std::vector<parameter_values> grown;
-        for (const parameter_values& values : product)
-            for (std::size_t value = 0; value < count && grown.size() <= few; ++value) {
-                grown.push_back(values);
-                grown.back().choice[i] = static_cast<std::uint8_t>(value);
-            }
-        product = grown;
-        for (std::size_t value = 1; value < count; ++value) {
-            single.push_back({});
-            single.back().choice[i] = static_cast<std::uint8_t>(value);
-        }
-    }
-    return product.size() <= few ? product : single;
-}
-
 /// Runs the cases that the record supports; how many there were.
 int run_cases(const subject& s, effort e, const parameter_values& values, const record_runner& run) {
     int checked = 0;
@@ -88,7 +68,7 @@ TEST_P(gpu_conformance, agrees_with_the_definition) {
     static const record_runner fresh = cuda::device_runner(cuda::workspace_reuse::fresh);
     int checked = run_cases(s, effort::full, {}, shared);
     if (checked < 0) return;
-    for (const parameter_values& values : parameter_choices(*s.record)) {
+    for (const parameter_values& values : test::parameter_choices(*s.record)) {
         const int more = run_cases(s, effort::quick, values, fresh);
         if (more < 0) return;
         checked += more;

@@ -1,5 +1,6 @@
 #include "api/validate.hpp"
 
+#include <boxsum/histogram_plan.hpp>
 #include <boxsum/sat_plan.hpp>
 
 namespace boxsum {
@@ -17,6 +18,15 @@ sat_description describe(const const_any_view& image, const any_view& table) {
 
 sat_description describe(const const_any_view& image, const any_view& table, const any_view& squares) {
     return {image.shape, table.shape, squares.shape, in_place(image, table)};
+}
+
+histogram_description describe(const const_any_view& image, const any_tensor_view& tensor) {
+    return {image.shape, tensor.shape, std::nullopt};
+}
+
+histogram_description describe(const const_any_view& image, const const_any_view& weights,
+                               const any_tensor_view& tensor) {
+    return {image.shape, tensor.shape, weights.shape};
 }
 
 }  // namespace boxsum

@@ -1,7 +1,9 @@
 #include "core/checked_size.hpp"
+#include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/device_buffer.hpp>
+#include <boxsum/histogram_plan.hpp>
 
 namespace boxsum::cuda {
 
@@ -15,6 +17,20 @@ view_shape device_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
     shape.row_stride = padded ? *padded / unit * unit : 0;
     shape.plane_stride = checked_multiply(rows, shape.row_stride).value_or(0);
     checked_span_bytes("image", shape);
+    return shape;
+}
+
+tensor_shape device_tensor_shape(dtype type, std::int64_t bins, std::int64_t rows, std::int64_t cols,
+                                 std::int64_t planes) {
+    constexpr std::int64_t unit = 256;
+    tensor_shape shape{type, planes, bins, rows, cols, 0, 0, 0};
+    const auto row = checked_multiply(cols, static_cast<std::int64_t>(size_of(type)));
+    const auto padded = row ? checked_add(*row, unit - 1) : row;
+    // Strides that do not fit stay 0, and the check refuses them by their extents.
+    shape.row_stride = padded ? *padded / unit * unit : 0;
+    shape.bin_stride = checked_multiply(rows, shape.row_stride).value_or(0);
+    shape.plane_stride = checked_multiply(bins, shape.bin_stride).value_or(0);
+    checked_tensor_bytes("tensor", shape);
     return shape;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/algorithm_record.hpp"
 #include "reference/conformance.hpp"
+#include "reference/histogram_conformance.hpp"
 
 #include <boxsum/sat_plan.hpp>
 
@@ -36,5 +37,9 @@ enum class workspace_reuse {
 /// same alignment; the bytes around the workspace are checked. Throws error when they were written, cuda_error when a
 /// kernel failed. Each runner has its stream and memory; it may be called by one thread at a time.
 record_runner device_runner(workspace_reuse reuse = workspace_reuse::fresh);
+
+/// The same for records of integral histograms, whose workspaces are poisoned and nothing else before every case. Other
+/// than for `exact`, every block lies between guards.
+histogram_runner device_histogram_runner(workspace_reuse reuse = workspace_reuse::fresh);
 
 }  // namespace boxsum::cuda

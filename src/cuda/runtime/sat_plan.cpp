@@ -2,6 +2,7 @@
 #include "api/validate.hpp"
 #include "core/view_checks.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "cuda/runtime/runtime.hpp"
 
@@ -22,23 +23,6 @@ problem problem_for(const sat_description& what, table_layout layout) {
     return p;
 }
 
-void require_shape(std::string_view argument, const view_shape& got, const view_shape& planned) {
-    const auto require = [&](std::string_view what, std::int64_t value, std::int64_t expected) {
-        if (value != expected)
-            throw invalid_argument(std::string(argument) + ": " + std::string(what) + " is " + std::to_string(value) +
-                                   ", but the plan was made for " + std::to_string(expected));
-    };
-    if (got.type != planned.type)
-        throw invalid_argument(std::string(argument) + ": element type is " + std::string(name_of(got.type)) +
-                               ", but the plan was made for " + std::string(name_of(planned.type)));
-    require("planes", got.planes, planned.planes);
-    require("rows", got.rows, planned.rows);
-    require("cols", got.cols, planned.cols);
-    require("channels", got.channels, planned.channels);
-    require("row_stride", got.row_stride, planned.row_stride);
-    if (planned.planes > 1) require("plane_stride", got.plane_stride, planned.plane_stride);
-}
-
 /// The views of one run against the problem of the plan.
 void check_views(const problem& planned, const const_any_view& image, const any_view& table,
                  const std::optional<any_view>& squares, int device) {
@@ -57,27 +41,9 @@ void check_views(const problem& planned, const const_any_view& image, const any_
     if (squares) check_device_pointer("squares", squares->data, device);
 }
 
-bool bytes_overlap(const workspace_ref& workspace, const const_any_view& view) {
-    const auto first = reinterpret_cast<std::uintptr_t>(workspace.data);
-    const auto second = reinterpret_cast<std::uintptr_t>(view.data);
-    return first < second + span_bytes(view.shape) && second < first + workspace.bytes;
-}
-
-void check_workspace(const workspace_ref& workspace, std::size_t needed, int device) {
-    if (needed == 0) return;
-    if (workspace.bytes < needed)
-        throw invalid_argument("workspace: has " + std::to_string(workspace.bytes) + " bytes, but the plan needs " +
-                               std::to_string(needed));
-    if (workspace.data == nullptr) throw invalid_argument("workspace: data is null");
-    if (reinterpret_cast<std::uintptr_t>(workspace.data) % 256 != 0)
-        throw invalid_argument("workspace: data is not aligned to 256 bytes");
-    check_device_pointer("workspace", workspace.data, device);
-}
-
 void check_apart(const workspace_ref& workspace, std::size_t needed, std::string_view argument,
                  const const_any_view& view) {
-    if (needed != 0 && bytes_overlap(workspace, view))
-        throw invalid_argument("workspace: overlaps " + std::string(argument));
+    check_apart(workspace, needed, argument, view.data, span_bytes(view.shape));
 }
 
 execution execution_for(const choice& chosen, const workspace_ref& workspace, std::size_t needed, stream_ref stream) {

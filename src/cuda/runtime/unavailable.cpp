@@ -7,6 +7,7 @@
 #include <boxsum/device_buffer.hpp>
 #include <boxsum/device_filters.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/histogram_plan.hpp>
 #include <boxsum/sat_plan.hpp>
 #include <boxsum/stream.hpp>
 
@@ -119,6 +120,37 @@ void sat(const const_any_view&, const any_view&, const any_view&, const sat_opti
     refuse();
 }
 
+struct histogram_plan::state {
+    algorithm_info info;
+};
+histogram_plan::histogram_plan(const histogram_description&, const binning&, const histogram_options&) {
+    refuse();
+}
+std::size_t histogram_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+const algorithm_info& histogram_plan::algorithm() const noexcept {
+    return state_->info;
+}
+int histogram_plan::device() const noexcept {
+    return 0;
+}
+void histogram_plan::run_async(const const_any_view&, const any_tensor_view&, workspace_ref, stream_ref) const {
+    refuse();
+}
+void histogram_plan::run_async(const const_any_view&, const const_any_view&, const any_tensor_view&, workspace_ref,
+                               stream_ref) const {
+    refuse();
+}
+void integral_histogram(const const_any_view&, const binning&, const any_tensor_view&, const histogram_options&,
+                        stream_ref) {
+    refuse();
+}
+void integral_histogram(const const_any_view&, const const_any_view&, const binning&, const any_tensor_view&,
+                        const histogram_options&, stream_ref) {
+    refuse();
+}
+
 void box_filter(const const_any_view&, const any_view&, const box_filter_options&, stream_ref) {
     refuse();
 }
@@ -131,6 +163,9 @@ void adaptive_threshold(const const_any_view&, const any_view&, const threshold_
 }
 
 record_runner device_runner(workspace_reuse) {
+    refuse();
+}
+histogram_runner device_histogram_runner(workspace_reuse) {
     refuse();
 }
 

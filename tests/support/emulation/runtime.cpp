@@ -152,6 +152,9 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) 
         case cudaDevAttrMultiProcessorCount:
             *value = configure().multiprocessors;
             return cudaSuccess;
+        case cudaDevAttrMaxThreadsPerMultiProcessor:
+            *value = 2048;
+            return cudaSuccess;
         case cudaDevAttrComputeCapabilityMajor:
             *value = configure().compute_capability;
             return cudaSuccess;

@@ -1,0 +1,36 @@
+#pragma once
+
+/// Programmatic dependent launch (launch_shape::overlaps_predecessor): the blocks of a kernel start while those of its
+/// predecessor on the stream still run. Compiled to nothing before compute capability 9.0, where it does not exist and
+/// overlapping_launches() says so.
+namespace boxsum::cuda {
+
+/// Before anything that the predecessor writes is read, or what it reads is written: waits for its end. Partner of the
+/// launch attribute, and complete: a predecessor that waited itself has everything before it behind it.
+__device__ inline void wait_for_predecessor() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// From here on the successor's blocks may start wherever there is room.
+__device__ inline void let_successor_start() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Whether every architecture that this file is compiled for has the instructions. A kernel without them would run
+/// beside its predecessor unprotected.
+constexpr bool overlapping_launches() {
+#if defined(__CUDA_ARCH_LIST__)
+    constexpr int architectures[] = {__CUDA_ARCH_LIST__};
+    for (const int architecture : architectures)
+        if (architecture < 900) return false;
+    return true;
+#else
+    return false;
+#endif
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,117 @@
+// CUDA records of integral histograms on an emulated device: their real source, every type, whole tensors against a
+// direct count.
+
+#include "api/registry.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "reference/histogram_conformance.hpp"
+#include "support/emulation/settings.hpp"
+#include "support/parameter_choices.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cctype>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+using emulation::block_order;
+
+std::vector<const algorithm_record*> device_records() {
+    std::vector<const algorithm_record*> all;
+    for (const algorithm_record* record : registry(operation::histogram))
+        if (record->info.where == backend::cuda && record->info.built) all.push_back(record);
+    return all;
+}
+
+struct combination {
+    const algorithm_record* record;
+    parameter_values values;
+};
+
+/// What CTest shows beside the name.
+void PrintTo(const combination& c, std::ostream* out) {
+    *out << format_parameters(*c.record, c.values);
+}
+
+std::vector<combination> combinations() {
+    std::vector<combination> all;
+    for (const algorithm_record* record : device_records())
+        for (const parameter_values& values : test::parameter_choices(*record))
+            if (check_support(*record, problem_of(histogram_case{}), values)) all.push_back({record, values});
+    return all;
+}
+
+std::string name_of_combination(const testing::TestParamInfo<combination>& info) {
+    std::string name(info.param.record->info.name);
+    const std::string parameters = format_parameters(*info.param.record, info.param.values);
+    if (!parameters.empty()) name += "_" + parameters;
+    for (char& c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+    return name;
+}
+
+/// As many bins as fit into so many entries: an emulated entry costs microseconds.
+histogram_case reduced(histogram_case c, std::int64_t most_entries) {
+    c.bins = std::clamp<std::int64_t>(most_entries / (c.planes * c.rows * c.cols), 1, c.bins);
+    return c;
+}
+
+class emulated_histogram : public testing::TestWithParam<combination> {};
+
+TEST_P(emulated_histogram, agrees_with_a_direct_count) {
+    const auto& [record, values] = GetParam();
+    const bool production = record->info.name == "fast", defaults = values == parameter_values{};
+    const std::int64_t most_entries = production ? 40'000 : 2500, largest = production ? 40'000 : 8500;
+    const std::size_t every = production ? 2 : defaults ? 5 : 17;
+    const histogram_runner run = cuda::device_histogram_runner();
+    int checked = 0;
+    std::uint64_t seed = 0;
+    std::size_t number = 0;
+    for (const dtype input : {dtype::u8, dtype::u16, dtype::s32, dtype::f32})
+        for (const dtype tensor : {dtype::u32, dtype::u16, dtype::f32})
+            for (histogram_case c : histogram_cases(input, tensor, effort::quick)) {
+                c = reduced(c, most_entries);
+                if (number++ % every != 0 || c.planes * c.rows * c.cols > largest) continue;
+                if (!check_support(*record, problem_of(c), values)) continue;
+                constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
+                const emulation::scoped_settings device({.seed = ++seed, .order = orders[seed % 3]});
+                const auto wrong = check_histogram_record(*record, c, values, run);
+                ASSERT_FALSE(wrong) << *wrong;
+                ++checked;
+            }
+    EXPECT_GE(checked, 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(registry, emulated_histogram, testing::ValuesIn(combinations()), name_of_combination);
+
+TEST(emulated_histogram, has_every_record) {
+    EXPECT_EQ(device_records().size(), 5u);
+}
+
+/// Shapes that the rotation of the cases leaves to chance: tiles of 4 bands, more bins than one group, planes in groups.
+TEST(emulated_histogram, fast_cuts_its_work_in_every_way) {
+    const algorithm_record& fast = *find_record(operation::histogram, "fast");
+    const histogram_runner run = cuda::device_histogram_runner();
+    histogram_case many_bins;
+    many_bins.rows = 3;
+    many_bins.cols = 5;
+    many_bins.bins = 1024;
+    many_bins.rule = bin_rule::lookup;
+    histogram_case several_tiles;
+    several_tiles.input = several_tiles.tensor = dtype::f32;
+    several_tiles.rows = 200;
+    several_tiles.cols = 140;
+    several_tiles.bins = 2;
+    several_tiles.layout = table_layout::padded;
+    for (const histogram_case& c : {many_bins, several_tiles}) {
+        const auto wrong = check_histogram_record(fast, c, {}, run);
+        EXPECT_FALSE(wrong) << *wrong;
+    }
+}
+
+}  // namespace
+}  // namespace boxsum
