@@ -92,7 +92,8 @@ TEST(emulated_histogram, has_every_record) {
     EXPECT_EQ(device_records().size(), 5u);
 }
 
-/// Shapes that the rotation of the cases leaves to chance: tiles of 4 bands, more bins than one group, planes in groups.
+/// Shapes that the rotation of the cases leaves to chance: tiles of 4 bands, more bins than one group, planes in
+/// groups.
 TEST(emulated_histogram, fast_cuts_its_work_in_every_way) {
     const algorithm_record& fast = *find_record(operation::histogram, "fast");
     const histogram_runner run = cuda::device_histogram_runner();
