@@ -1,5 +1,6 @@
 #include "api/checked_tensor.hpp"
 #include "core/checked_size.hpp"
+#include "core/distance_terms.hpp"
 #include "core/visit_histogram.hpp"
 #include "cpu/host.hpp"
 #include "cpu/team.hpp"
@@ -12,7 +13,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <string>
 
 namespace boxsum {
@@ -21,63 +21,6 @@ namespace {
 constexpr std::array<std::string_view, 5> distance_names{"l1", "l2", "chi-square", "intersection", "bhattacharyya"};
 
 // ---- Distances -----------------------------------------------------------------------------------------------------
-
-// Each distance is a sum over bins of a term of the two shares p and q, and a last step.
-
-template <histogram_distance distance>
-double term(double p, double q) {
-    if constexpr (distance == histogram_distance::l1) return std::abs(p - q);
-    if constexpr (distance == histogram_distance::l2) return (p - q) * (p - q);
-    if constexpr (distance == histogram_distance::chi_square)
-        return p + q > 0 ? 0.5 * (p - q) * (p - q) / (p + q) : 0.0 * (p + q);
-    if constexpr (distance == histogram_distance::intersection) return p < q || p != p ? p : q;
-    if constexpr (distance == histogram_distance::bhattacharyya) return std::sqrt(p * q);
-}
-
-constexpr double largest(histogram_distance distance) {
-    if (distance == histogram_distance::l1) return 2;
-    return distance == histogram_distance::l2 ? std::numbers::sqrt2 : 1;
-}
-
-/// `a_empty`: the histogram's total is zero, so that there are no shares to compare.
-double finish(histogram_distance distance, double sum, bool a_empty, bool b_empty) {
-    if (a_empty || b_empty) return a_empty && b_empty ? 0.0 : largest(distance);
-    // Rounding may bring the sums of equal histograms above 1; a NaN passes through.
-    const auto from_one = [&] { return sum > 1 ? 0.0 : 1 - sum; };
-    switch (distance) {
-        case histogram_distance::l2:
-            return std::sqrt(sum);
-        case histogram_distance::intersection:
-            return from_one();
-        case histogram_distance::bhattacharyya:
-            return std::sqrt(from_one());
-        case histogram_distance::l1:
-        case histogram_distance::chi_square:
-            break;
-    }
-    return sum;
-}
-
-template <typename F>
-void visit_distance(histogram_distance distance, F&& f) {
-    switch (distance) {
-        case histogram_distance::l1:
-            return f.template operator()<histogram_distance::l1>();
-        case histogram_distance::l2:
-            return f.template operator()<histogram_distance::l2>();
-        case histogram_distance::chi_square:
-            return f.template operator()<histogram_distance::chi_square>();
-        case histogram_distance::intersection:
-            return f.template operator()<histogram_distance::intersection>();
-        case histogram_distance::bhattacharyya:
-            return f.template operator()<histogram_distance::bhattacharyya>();
-    }
-}
-
-/// What a value is multiplied by to become a share of the total.
-double share_factor(double total) {
-    return total == 0 ? 0.0 : 1 / total;
-}
 
 double sum_of(std::span<const double> values) {
     double sum = 0;
@@ -217,11 +160,11 @@ struct search {
                 const T* const sums = s.sums.data() + static_cast<std::size_t>(b) * n;
                 const double q = shares[static_cast<std::size_t>(b)];
                 for (std::size_t j = 0; j < n; ++j)
-                    s.terms[j] += term<d>(static_cast<double>(sums[j]) * share_factor(s.totals[j]), q);
+                    s.terms[j] += distance_term<d>(static_cast<double>(sums[j]) * share_factor(s.totals[j]), q);
             }
         });
         for (std::size_t j = 0; j < n; ++j)
-            s.found.offer({finish(distance, s.terms[j], s.totals[j] == 0, target_empty), grid_index,
+            s.found.offer({finish_distance(distance, s.terms[j], s.totals[j] == 0, target_empty), grid_index,
                            grid_row * extents.cols + static_cast<std::int64_t>(j)});
     }
 
@@ -306,9 +249,9 @@ double distance_between(histogram_distance distance, std::span<const double> a, 
     double sum = 0;
     visit_distance(distance, [&]<histogram_distance d>() {
         for (std::size_t i = 0; i < a.size(); ++i)
-            sum += term<d>(a[i] * share_factor(a_total), b[i] * share_factor(b_total));
+            sum += distance_term<d>(a[i] * share_factor(a_total), b[i] * share_factor(b_total));
     });
-    return finish(distance, sum, a_total == 0, b_total == 0);
+    return finish_distance(distance, sum, a_total == 0, b_total == 0);
 }
 
 std::int64_t window_count(const window_grid& grid, std::int64_t image_rows, std::int64_t image_cols) {

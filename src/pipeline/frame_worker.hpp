@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 /// What a pipeline of frames asks of a backend. The pipeline owns order, threads and errors; a worker owns memory and
@@ -62,6 +63,7 @@ struct frame_job {
     binning bins;
     dtype entries = dtype::u32;
     histogram_options histogram;
+    std::optional<box> region = {};  ///< of every frame; nothing: planned frame by frame
 };
 
 std::unique_ptr<frame_worker> make_cpu_frame_worker(const frame_job& job);

@@ -47,15 +47,16 @@ std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const b
     if (format.rows < 1 || format.cols < 1)
         throw invalid_argument("format: extents are " + std::to_string(format.rows) + " x " +
                                std::to_string(format.cols) + ", must be at least 1 x 1");
+    std::optional<box> region;
     if (plan.request) {
         detail::check_request(*plan.request, format, bins);
-        const box region = detail::region_of(*plan.request, format);
-        check_computable(format, bins, region.rows, region.cols, options);
+        region = detail::region_of(*plan.request, format);
+        check_computable(format, bins, region->rows, region->cols, options);
     } else {
         if (!plan.planner) throw invalid_argument("planner: is empty");
         check_computable(format, bins, 1, 1, options);
     }
-    const detail::frame_job job{format, bins, options.entries, options.histogram};
+    const detail::frame_job job{format, bins, options.entries, options.histogram, region};
     auto worker =
         options.device ? detail::make_cuda_frame_worker(job, *options.device) : detail::make_cpu_frame_worker(job);
     return std::make_unique<detail::frame_pipeline>(format, bins, std::move(plan), std::move(source), options.buffers,

@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,15 @@ std::map<std::byte*, allocation>& memory() {
     static std::map<std::byte*, allocation> all;
     return all;
 }
+
+/// Host memory that was page-locked where it is.
+std::map<const std::byte*, std::size_t>& registered() {
+    static std::map<const std::byte*, std::size_t> all;
+    return all;
+}
+
+/// Host threads may launch at the same time; the device runs one kernel after the other.
+std::mutex launch_mutex;
 
 std::map<const void*, std::size_t>& allowed_shared_bytes() {
     static std::map<const void*, std::size_t> all;
@@ -82,12 +92,14 @@ void check_guards() {
 }  // namespace
 
 cudaError_t allow_shared_bytes(const void* kernel, int bytes) {
+    const std::lock_guard lock(launch_mutex);
     if (bytes < 0 || static_cast<std::size_t>(bytes) > block_shared_bytes) return cudaErrorInvalidValue;
     allowed_shared_bytes()[kernel] = static_cast<std::size_t>(bytes);
     return cudaSuccess;
 }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, const kernel_call& call) {
+    const std::lock_guard lock(launch_mutex);
     const launch_description what{{config.gridDim.x, config.gridDim.y, config.gridDim.z},
                                   {config.blockDim.x, config.blockDim.y, config.blockDim.z},
                                   config.dynamicSmemBytes,
@@ -204,7 +216,20 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
     *event = new CUevent_st;
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) {
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+    return cudaEventCreateWithFlags(event, 0);
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+    // All work is done when it is enqueued.
+    event->nanoseconds = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
+    return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) {
+    return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    if (start->nanoseconds == 0 || end->nanoseconds == 0) return cudaErrorInvalidValue;
+    *milliseconds = static_cast<float>(end->nanoseconds - start->nanoseconds) * 1e-6f;
     return cudaSuccess;
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
@@ -241,6 +266,17 @@ cudaError_t cudaFreeHost(void* data) {
     boxsum::emulation::release(data);
     return cudaSuccess;
 }
+cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
+    using namespace boxsum::emulation;
+    const std::lock_guard lock(memory_mutex);
+    const bool is_new = registered().emplace(static_cast<const std::byte*>(data), bytes).second;
+    return is_new ? cudaSuccess : cudaErrorInvalidValue;
+}
+cudaError_t cudaHostUnregister(void* data) {
+    using namespace boxsum::emulation;
+    const std::lock_guard lock(memory_mutex);
+    return registered().erase(static_cast<const std::byte*>(data)) == 1 ? cudaSuccess : cudaErrorInvalidValue;
+}
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* data) {
     using namespace boxsum::emulation;
     const auto* const address = static_cast<const std::byte*>(data);
@@ -248,6 +284,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     const std::lock_guard lock(memory_mutex);
     for (const auto& [begin, what] : memory())
         if (begin <= address && address < begin + what.bytes) attributes->type = what.type;
+    for (const auto& [begin, bytes] : registered())
+        if (begin <= address && address < begin + bytes) attributes->type = cudaMemoryTypeHost;
     return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {

@@ -105,7 +105,7 @@ class spied_worker : public detail::frame_worker {
     using spy = std::function<void(int step, detail::frame_slot& slot)>;
 
     spied_worker(const video& v, const binning& bins, spy before, spy after = {})
-        : inner_(detail::make_cpu_frame_worker({v.format(), bins, dtype::u32, {.threads = 1}})),
+        : inner_(detail::make_cpu_frame_worker({v.format(), bins, dtype::u32, {.threads = 1}, {}})),
           before_(std::move(before)),
           after_(std::move(after)) {}
 

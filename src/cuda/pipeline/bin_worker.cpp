@@ -1,0 +1,181 @@
+// Bin tasks on one CUDA device. The image goes up once; then two tasks are in flight: while the bins of one travel to
+// the host on their own stream, those of the next are computed.
+//
+//     compute stream   | task 0 |   task 1 |   task 2 |
+//     copy stream               | bins of 0 | bins of 1 | ...
+//
+// The buffer of a task is used again two tasks later, when its copy has been waited for.
+
+#include "pipeline/bin_worker.hpp"
+
+#include "cuda/pipeline/event.hpp"
+#include "cuda/pipeline/tensor_copy.hpp"
+#include "cuda/runtime/device.hpp"
+
+#include <boxsum/device.hpp>
+#include <boxsum/device_buffer.hpp>
+#include <boxsum/device_histograms.hpp>
+#include <boxsum/histogram_plan.hpp>
+#include <boxsum/table.hpp>
+
+#include <algorithm>
+#include <deque>
+
+namespace boxsum::detail {
+namespace {
+
+using cuda::device_scope;
+using cuda::event;
+
+constexpr std::size_t in_flight = 2;
+
+/// A plan enqueues no more than kernels, so it must live until they have run: it holds the look-up table.
+struct started_task {
+    bin_task task;
+    cuda::histogram_plan plan;
+    device_buffer tensor;
+    tensor_shape shape;
+    event done;
+};
+
+tensor_shape shape_of(const bin_job& job, std::int64_t bins) {
+    const view_shape& image = job.image.shape;
+    const table_layout layout = job.histogram.layout;
+    return cuda::device_tensor_shape(job.entries, bins, table_rows(image.rows, layout), table_cols(image.cols, layout),
+                                     image.planes);
+}
+
+std::size_t bytes_of(const tensor_shape& s) {
+    return static_cast<std::size_t>(s.planes * s.plane_stride);
+}
+
+class kept_on_device final : public kept_bins {
+  public:
+    kept_on_device(int device, std::shared_ptr<cuda::stream> stream, device_buffer memory, const tensor_shape& shape)
+        : device_(device), stream_(std::move(stream)), memory_(std::move(memory)), shape_(shape) {}
+
+    std::optional<int> device() const override { return device_; }
+    const_any_tensor_view tensor() const override { return {memory_.data(), shape_}; }
+
+    std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, table_layout layout,
+                                              std::int64_t plane) const override {
+        const device_scope scope(device_);
+        const cuda::stream stream;  // of this call: others may ask at the same time
+        return cuda::box_histograms(tensor(), boxes, layout, plane, stream);
+    }
+
+  private:
+    int device_;
+    std::shared_ptr<cuda::stream> stream_;  ///< that the memory is freed on
+    device_buffer memory_;
+    tensor_shape shape_;
+};
+
+class cuda_bin_worker final : public bin_worker {
+  public:
+    explicit cuda_bin_worker(int device) : device_(device), name_("cuda:" + std::to_string(device)) {
+        (void)cuda::describe_device(device);  // says that there is none
+    }
+
+    std::string name() const override { return name_; }
+    bool wants_pinned_memory() const override { return true; }
+    std::size_t depth() const override { return in_flight; }
+
+    std::int64_t most_bins(const bin_job& job) const override {
+        // Half for the tensors in flight; the rest for workspaces, the image, and others on the device.
+        const std::size_t available = cuda::describe_device(device_).free_bytes / 2 / in_flight;
+        return static_cast<std::int64_t>(available / bytes_of(shape_of(job, 1)));
+    }
+
+    void begin(const bin_job& job) override {
+        const device_scope scope(device_);
+        job_ = &job;
+        compute_ = std::make_shared<cuda::stream>();
+        copy_ = std::make_shared<cuda::stream>();
+        const view_shape& s = job.image.shape;
+        image_shape_ = cuda::device_shape(s.type, s.rows, s.cols, 1, s.planes);
+        image_ = device_buffer(cuda::span_bytes(image_shape_), *compute_);
+        cuda::copy_async(job.image, any_view{image_.data(), image_shape_}, *compute_);
+    }
+
+    void start(const bin_task& task) override {
+        const device_scope scope(device_);
+        const tensor_shape shape = shape_of(*job_, task.bins);
+        started_.push_back({task, cuda::histogram_plan({image_shape_, shape}, bins_of(*job_, task), job_->histogram),
+                            free_buffer(bytes_of(shape)), shape, event()});
+        started_task& s = started_.back();
+        if (workspace_.size() < s.plan.workspace_bytes())
+            workspace_ = device_buffer(s.plan.workspace_bytes(), *compute_);
+        const any_tensor_view tensor{s.tensor.data(), shape};
+        s.plan.run_async({image_.data(), image_shape_}, tensor, workspace_, *compute_);
+        s.done.record(*compute_);
+        if (job_->keeps()) return;
+        s.done.precede(*copy_);
+        cuda::copy_tensor_async(tensor, part_of(*job_, task), *copy_);
+        s.done.record(*copy_);
+    }
+
+    std::unique_ptr<kept_bins> finish(const bin_task&) override {
+        const device_scope scope(device_);
+        started_task& s = started_.front();
+        s.done.synchronize();
+        std::unique_ptr<kept_bins> kept;
+        if (job_->keeps())
+            kept = std::make_unique<kept_on_device>(device_, compute_, std::move(s.tensor), s.shape);
+        else
+            free_ = std::move(s.tensor);
+        started_.pop_front();
+        return kept;
+    }
+
+    void end() noexcept override {
+        try {
+            const device_scope scope(device_);
+            // After a failure copies to the caller's memory may be under way still.
+            for (const auto& stream : {compute_, copy_})
+                if (stream != nullptr) (void)cudaStreamSynchronize(stream->get());
+            started_.clear();
+            free_ = {};
+            workspace_ = {};
+            image_ = {};
+            copy_ = nullptr;
+            compute_ = nullptr;  // unless results are kept, whose memory is freed on it
+        } catch (...) {          // the device is gone, and what was on it
+        }
+        job_ = nullptr;
+    }
+
+  private:
+    /// The buffer of the task before the last one where it is large enough; all but the last task are of one size.
+    device_buffer free_buffer(std::size_t bytes) {
+        if (free_.size() >= bytes) return std::move(free_);
+        return device_buffer(bytes, *compute_);
+    }
+
+    int device_;
+    std::string name_;
+    const bin_job* job_ = nullptr;
+    std::shared_ptr<cuda::stream> compute_, copy_;  ///< outlive what is allocated on them
+    view_shape image_shape_;
+    device_buffer image_, workspace_, free_;
+    std::deque<started_task> started_;
+};
+
+}  // namespace
+
+std::unique_ptr<bin_worker> make_cuda_bin_worker(int device) {
+    return std::make_unique<cuda_bin_worker>(device);
+}
+
+std::shared_ptr<void> pin_host_memory(void* data, std::size_t bytes) {
+    cudaPointerAttributes attributes{};
+    if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) (void)cudaGetLastError();
+    if (attributes.type == cudaMemoryTypeHost) return nullptr;  // is page-locked
+    if (cudaHostRegister(data, bytes, cudaHostRegisterPortable) != cudaSuccess) {
+        (void)cudaGetLastError();  // copies work all the same, slower
+        return nullptr;
+    }
+    return {data, [](void* registered) { (void)cudaHostUnregister(registered); }};
+}
+
+}  // namespace boxsum::detail

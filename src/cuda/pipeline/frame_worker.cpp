@@ -1,0 +1,201 @@
+// Frames on a CUDA device (Algorithm 6 of Poostchi et al., with n buffers). Three streams, one for each direction of
+// the link and one for the kernels (and a fourth where histograms of matches are asked for, once these are known);
+// events order the stages of a frame, and nothing else orders frames, so that the frames of different buffers overlap.
+// Hosts wait only for finished frames, in the last step.
+//
+//     upload     | frame 0 | frame 1 | frame 2 |
+//     compute              | 0: tensor, queries | 1 ...
+//     download                                  | 0: tensor | 1 ...
+
+#include "pipeline/frame_worker.hpp"
+
+#include "cuda/pipeline/event.hpp"
+#include "cuda/pipeline/tensor_copy.hpp"
+#include "cuda/queries/frame_queries.hpp"
+#include "cuda/runtime/device.hpp"
+#include "pipeline/frame_request.hpp"
+
+#include <boxsum/device.hpp>
+#include <boxsum/device_buffer.hpp>
+#include <boxsum/histogram_plan.hpp>
+#include <boxsum/table.hpp>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace boxsum::detail {
+namespace {
+
+using cuda::device_scope;
+using cuda::event;
+
+/// The time of a stage on its stream.
+struct timed_stage {
+    event begin, end;
+};
+
+struct cuda_memory final : frame_slot::memory {
+    pinned_buffer host_frame;
+    device_buffer frame;
+    device_buffer tensor;
+    pinned_buffer host_tensor;
+    tensor_shape shape;
+    cuda::frame_queries queries;
+    timed_stage upload, compute, query, download;
+};
+
+enum step : int { upload_step, compute_step, finish_step, step_count };
+
+class cuda_frame_worker final : public frame_worker {
+  public:
+    cuda_frame_worker(const frame_job& job, int device)
+        : job_(job),
+          device_(device),
+          frame_shape_(cuda::device_shape(job.format.type, job.format.rows, job.format.cols)) {
+        (void)cuda::describe_device(device);  // says that there is none
+        const device_scope scope(device);
+        for (auto* stream : {&upload_, &compute_, &download_, &match_}) stream->emplace();
+        if (job.region) (void)plan_for(job.region->rows, job.region->cols);  // says what cannot be computed
+    }
+
+    void prepare(frame_slot& slot) override {
+        const device_scope scope(device_);
+        auto memory = std::make_unique<cuda_memory>();
+        memory->host_frame = pinned_buffer(cuda::span_bytes(frame_shape_));
+        memory->frame = device_buffer(cuda::span_bytes(frame_shape_), *upload_);
+        slot.image = {memory->host_frame.data(), frame_shape_};
+        slot.own = std::move(memory);
+    }
+
+    int steps() const override { return step_count; }
+    int planned_step() const override { return compute_step; }
+    pipeline_stage stage_of(int step) const override {
+        return step == upload_step    ? pipeline_stage::upload
+               : step == compute_step ? pipeline_stage::compute
+                                      : pipeline_stage::download;
+    }
+
+    void run(int step, frame_slot& slot) override {
+        const device_scope scope(device_);
+        auto& memory = static_cast<cuda_memory&>(*slot.own);
+        if (step == upload_step) return upload(slot, memory);
+        if (step == compute_step) return compute(slot, memory);
+        finish(slot, memory);
+    }
+
+    void stop() noexcept override {
+        for (const auto* stream : {&upload_, &compute_, &download_, &match_})
+            (void)cudaStreamSynchronize((*stream)->get());
+    }
+
+  private:
+    void upload(frame_slot& slot, cuda_memory& m) {
+        m.upload.begin.record(*upload_);
+        cuda::copy_async(slot.image, any_view{m.frame.data(), frame_shape_}, *upload_);
+        m.upload.end.record(*upload_);
+    }
+
+    void compute(frame_slot& slot, cuda_memory& m) {
+        const frame_request& request = *slot.request;
+        const box region = region_of(request, job_.format);
+        const cuda::histogram_plan& plan = plan_for(region.rows, region.cols);
+        m.shape = tensor_shape_of(region.rows, region.cols);
+        const auto bytes = static_cast<std::size_t>(m.shape.plane_stride);
+        if (m.tensor.size() < bytes) {
+            m.tensor = {};
+            m.tensor = device_buffer(bytes, *compute_);
+        }
+        if (request.tensor && m.host_tensor.size() < bytes) {
+            m.host_tensor = {};
+            m.host_tensor = pinned_buffer(bytes);
+        }
+        if (workspace_.size() < plan.workspace_bytes()) workspace_ = device_buffer(plan.workspace_bytes(), *compute_);
+        m.queries.prepare(request, region, job_.bins.bins(), *compute_);
+
+        m.upload.end.precede(*compute_);
+        m.compute.begin.record(*compute_);
+        view_shape part = frame_shape_;
+        part.rows = region.rows;
+        part.cols = region.cols;
+        const auto* const first = static_cast<const std::byte*>(m.frame.data()) + region.row * part.row_stride +
+                                  region.col * static_cast<std::int64_t>(size_of(part.type));
+        const any_tensor_view tensor{m.tensor.data(), m.shape};
+        plan.run_async(const_any_view{first, part}, tensor, workspace_, *compute_);
+        m.compute.end.record(*compute_);
+
+        m.query.begin.record(*compute_);
+        if (m.queries.any()) m.queries.enqueue(tensor, job_.histogram.layout, *compute_);
+        m.query.end.record(*compute_);
+        if (request.tensor) {
+            m.compute.end.precede(*download_);
+            m.download.begin.record(*download_);
+            cuda::copy_tensor_async(tensor, {m.host_tensor.data(), m.shape}, *download_);
+            m.download.end.record(*download_);
+        }
+        slot.result.region = region;
+        slot.result.layout = job_.histogram.layout;
+    }
+
+    void finish(frame_slot& slot, cuda_memory& m) {
+        const frame_request& request = *slot.request;
+        m.query.end.synchronize();
+        m.queries.collect(request, slot.result.region, slot.result);
+        if (request.match_histograms)
+            m.queries.count_matches({m.tensor.data(), m.shape}, job_.histogram.layout, slot.result.region, slot.result,
+                                    *match_);
+        if (request.tensor) {
+            m.download.end.synchronize();
+            slot.result.tensor = {m.host_tensor.data(), m.shape};
+            add(slot, pipeline_stage::download, m.download);
+        }
+        add(slot, pipeline_stage::upload, m.upload);
+        add(slot, pipeline_stage::compute, m.compute);
+        add(slot, pipeline_stage::query, m.query);
+    }
+
+    static void add(frame_slot& slot, pipeline_stage stage, const timed_stage& t) {
+        slot.busy[static_cast<std::size_t>(stage)] += t.end.seconds_since(t.begin);
+    }
+
+    tensor_shape tensor_shape_of(std::int64_t rows, std::int64_t cols) const {
+        const table_layout layout = job_.histogram.layout;
+        return cuda::device_tensor_shape(job_.entries, job_.bins.bins(), table_rows(rows, layout),
+                                         table_cols(cols, layout));
+    }
+
+    /// Plans are kept: regions of a tracker have few shapes, those in the middle of the frame a single one.
+    const cuda::histogram_plan& plan_for(std::int64_t rows, std::int64_t cols) {
+        const auto known = plans_.find({rows, cols});
+        if (known != plans_.end()) return known->second;
+        if (plans_.size() >= most_plans) {
+            compute_->synchronize();  // their kernels may still read look-up tables
+            plans_.clear();
+        }
+        view_shape part = frame_shape_;
+        part.rows = rows;
+        part.cols = cols;
+        return plans_
+            .try_emplace({rows, cols}, histogram_description{part, tensor_shape_of(rows, cols)}, job_.bins,
+                         job_.histogram)
+            .first->second;
+    }
+
+    static constexpr std::size_t most_plans = 64;
+
+    frame_job job_;
+    int device_;
+    view_shape frame_shape_;
+    std::optional<cuda::stream> upload_, compute_, download_, match_;  ///< outlive what is allocated on them
+    device_buffer workspace_;  ///< used by one frame after the other on the compute stream
+    std::map<std::pair<std::int64_t, std::int64_t>, cuda::histogram_plan> plans_;
+};
+
+}  // namespace
+
+std::unique_ptr<frame_worker> make_cuda_frame_worker(const frame_job& job, int device) {
+    return std::make_unique<cuda_frame_worker>(job, device);
+}
+
+}  // namespace boxsum::detail
