@@ -83,13 +83,14 @@ struct block_axis {
 template <typename Pixel, bool pairs>
 class column_blocks {
   public:
-    column_blocks(const window_job& job, const band& b)
+    /// Results are written to `result`, or, where it would be a copy, stay in a row of this object's.
+    column_blocks(const window_job& job, const band& b, value_row result)
         : job_(job),
           axis_(job.rows),
           plane_(b.plane),
           suffixes_(std::min(axis_.width, axis_.end - axis_.first), job.n()),
           prefix_(1, job.n()),
-          result_(1, job.n()) {
+          result_(result) {
         if (job.rows.border == border_mode::constant) {
             constant_ = work_buffer<Pixel>(job.n());
             std::fill_n(constant_.data(), job.n(), static_cast<Pixel>(job.border_value));
@@ -100,10 +101,17 @@ class column_blocks {
     /// The windows around `row`; rows must be asked for in increasing order. The result lives until the next call.
     value_row compute(std::int64_t row) {
         if (row >= block_end_) begin_block(row);
-        for (; next_prefix_ < std::min(row + axis_.width, axis_.end); ++next_prefix_)
-            append(prefix_.row(0), prefix_.row(0), next_prefix_, next_prefix_ - block_end_);
         value_row result = suffixes_.row(std::max(row, axis_.first) - first_suffix_);
         const std::int64_t in_block = axis_.in_block(row), in_next = axis_.in_next(row);
+        const std::int64_t prefix_end = std::min(row + axis_.width, axis_.end);
+        if constexpr (!pairs)
+            if (next_prefix_ > block_end_ && next_prefix_ + 1 == prefix_end) {  // most rows: in one pass
+                samples_.add_and_join(result_.mean, prefix_.row(0).mean, result.mean, pixels(next_prefix_++), job_.n());
+                return beyond_count() > 0 ? merge(result_, in_block + in_next, beyond_.row(0), beyond_count())
+                                          : result_;
+            }
+        for (; next_prefix_ < prefix_end; ++next_prefix_)
+            append(prefix_.row(0), prefix_.row(0), next_prefix_, next_prefix_ - block_end_);
         if (in_next > 0) result = merge(result, in_block, prefix_.row(0), in_next);
         if (beyond_count() > 0) result = merge(result, in_block + in_next, beyond_.row(0), beyond_count());
         return result;
@@ -132,7 +140,7 @@ class column_blocks {
     }
 
     value_row merge(value_row a, std::int64_t a_count, value_row b, std::int64_t b_count) {
-        const value_row to = result_.row(0);
+        const value_row to = result_;
         if constexpr (pairs) {
             const f64 na = static_cast<f64>(a_count), nb = static_cast<f64>(b_count);
             job_.kernels->block.merge(to.mean, to.m2, a.mean, a.m2, b.mean, b.m2, nb / (na + nb), na * nb / (na + nb),
@@ -175,13 +183,15 @@ class column_blocks {
     const window_job& job_;
     block_axis axis_;
     std::int64_t plane_;
-    value_rows<pairs> suffixes_, prefix_, result_, beyond_;
+    value_rows<pairs> suffixes_, prefix_, beyond_;
+    value_row result_;
     work_buffer<Pixel> constant_;
     const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
     std::int64_t block_end_ = 0, next_prefix_ = 0, first_suffix_ = 0;
 };
 
-/// Windows along the row, over a row of windows along the columns.
+/// Windows along the row, over a row of windows along the columns. Sums are made by whole vectors
+/// (sliding_sums_impl.hpp), pairs by scans within blocks.
 template <bool pairs>
 class row_blocks {
   public:
@@ -190,11 +200,23 @@ class row_blocks {
           axis_(job.cols),
           channels_(job.image.shape.channels),
           extended_(1, job.cols.extended() * channels_),
-          suffix_(1, job.cols.extended() * channels_),
-          prefix_(1, job.cols.extended() * channels_),
           result_(1, job.n()) {
-        prefix_.fill(0);  // windows that are whole blocks read entries that are never written
-        if constexpr (pairs) prepare_shares();
+        if constexpr (pairs) {
+            suffix_ = value_rows<pairs>(1, job.cols.extended() * channels_);
+            prefix_ = value_rows<pairs>(1, job.cols.extended() * channels_);
+            prefix_.fill(0);  // windows that are whole blocks read entries that are never written
+            prepare_shares();
+        } else {
+            extended_.fill(0);  // what shrink leaves out
+            scratch_ = work_buffer<f64>(5 * axis_.width * channels_ + 2048 + 384 * channels_);
+        }
+    }
+
+    /// Where windows along the columns are best written.
+    value_row input() const {
+        const std::int64_t at = job_.cols.radius * channels_;
+        const value_row all = extended_.row(0);
+        return {all.mean + at, pairs ? all.m2 + at : nullptr};
     }
 
     /// x: windows of `rows` samples along the columns. The result lives until the next call.
@@ -202,9 +224,14 @@ class row_blocks {
         value_row result = x;
         if (axis_.width > 1) {
             extend(x, rows);
-            scan_blocks(static_cast<f64>(rows));
             result = result_.row(0);
-            join(static_cast<f64>(rows));
+            if constexpr (pairs) {
+                scan_blocks(static_cast<f64>(rows));
+                join(static_cast<f64>(rows));
+            } else {
+                job_.kernels->block.sliding_sums(result.mean, extended_.row(0).mean, job_.n(), axis_.width, channels_,
+                                                 scratch_.data());
+            }
         }
         if (job_.cols.repeats > 0 || job_.cols.edge_repeats > 0) result = add_what_lies_beyond(result, x, rows);
         return result;
@@ -238,8 +265,10 @@ class row_blocks {
     void extend(value_row x, std::int64_t rows) {
         const value_row to = extended_.row(0);
         const std::int64_t radius = job_.cols.radius, extent = job_.cols.extent;
-        std::copy_n(x.mean, job_.n(), to.mean + radius * channels_);
-        if constexpr (pairs) std::copy_n(x.m2, job_.n(), to.m2 + radius * channels_);
+        if (x.mean != input().mean) {
+            std::copy_n(x.mean, job_.n(), input().mean);
+            if constexpr (pairs) std::copy_n(x.m2, job_.n(), input().m2);
+        }
         if (job_.cols.border == border_mode::shrink) return;
         f64 constant[2];
         const value_row outside = constant_column(rows, constant);
@@ -259,11 +288,8 @@ class row_blocks {
         const block_kernels& kernels = job_.kernels->block;
         for (std::int64_t k = 0; k < channels_; ++k) {
             const std::int64_t i = at * channels_ + k;
-            if constexpr (pairs)
-                kernels.scan_pairs(to.mean + i, to.m2 + i, x.mean + i, x.m2 + i, scan_f_.data(), scan_g_.data(), weight,
-                                   chains, axis_.width * channels_, length, step * channels_);
-            else
-                kernels.scan(to.mean + i, x.mean + i, chains, axis_.width * channels_, length, step * channels_);
+            kernels.scan_pairs(to.mean + i, to.m2 + i, x.mean + i, x.m2 + i, scan_f_.data(), scan_g_.data(), weight,
+                               chains, axis_.width * channels_, length, step * channels_);
         }
     }
 
@@ -290,7 +316,7 @@ class row_blocks {
     void repeat(value_row x, std::int64_t from, std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin * channels_; i < end * channels_; ++i) {
             x.mean[i] = x.mean[from * channels_ + i % channels_];
-            if constexpr (pairs) x.m2[i] = x.m2[from * channels_ + i % channels_];
+            x.m2[i] = x.m2[from * channels_ + i % channels_];
         }
     }
 
@@ -301,15 +327,12 @@ class row_blocks {
         repeat(a, axis_.first, 0, axis_.first);
         repeat(b, axis_.end - 1, axis_.end, job_.cols.extended());
         const std::int64_t ahead = (width - 1) * channels_;
-        if constexpr (pairs)
-            job_.kernels->block.merge_each(to.mean, to.m2, a.mean, a.m2, b.mean + ahead, b.m2 + ahead, join_f_.data(),
-                                           join_g_.data(), rows, job_.n());
-        else
-            job_.kernels->block.add(to.mean, a.mean, b.mean + ahead, job_.n());
+        job_.kernels->block.merge_each(to.mean, to.m2, a.mean, a.m2, b.mean + ahead, b.m2 + ahead, join_f_.data(),
+                                       join_g_.data(), rows, job_.n());
         // Whole blocks, and windows whose next block holds no sample.
         const auto suffix_alone = [&](std::int64_t begin, std::int64_t end) {
             std::copy(a.mean + begin * channels_, a.mean + end * channels_, to.mean + begin * channels_);
-            if constexpr (pairs) std::copy(a.m2 + begin * channels_, a.m2 + end * channels_, to.m2 + begin * channels_);
+            std::copy(a.m2 + begin * channels_, a.m2 + end * channels_, to.m2 + begin * channels_);
         };
         for (std::int64_t c = 0; c < extent; c += width) suffix_alone(c, c + 1);
         const std::int64_t last_block = (axis_.end - 1) / width * width;
@@ -364,7 +387,7 @@ class row_blocks {
     block_axis axis_;
     std::int64_t channels_;
     value_rows<pairs> extended_, suffix_, prefix_, result_;
-    work_buffer<f64> scan_f_, scan_g_, join_f_, join_g_;
+    work_buffer<f64> scan_f_, scan_g_, join_f_, join_g_, scratch_;
 };
 
 inline work_buffer<f64> floating_column_counts(const window_job& job) {
@@ -377,8 +400,8 @@ inline work_buffer<f64> floating_column_counts(const window_job& job) {
 /// consume(row, sums, rows_in_window) for every row of the band.
 template <typename Pixel, typename Consume>
 void floating_sums(const window_job& job, const band& b, Consume&& consume) {
-    column_blocks<Pixel, false> columns(job, b);
     row_blocks<false> windows(job);
+    column_blocks<Pixel, false> columns(job, b, windows.input());
     for (std::int64_t row = b.first; row < b.end; ++row) {
         const std::int64_t count = job.rows.count(row);
         consume(row, windows.compute(columns.compute(row), count).mean, static_cast<f64>(count));
@@ -388,8 +411,8 @@ void floating_sums(const window_job& job, const band& b, Consume&& consume) {
 /// consume(row, first, n, mean, variance) for every row of the band, each in one piece: first = 0.
 template <typename Pixel, typename Consume>
 void floating_moments(const window_job& job, const band& b, Consume&& consume) {
-    column_blocks<Pixel, true> columns(job, b);
     row_blocks<true> windows(job);
+    column_blocks<Pixel, true> columns(job, b, windows.input());
     const work_buffer<f64> counts = floating_column_counts(job);
     work_buffer<f64> mean(job.n()), variance(job.n());
     for (std::int64_t row = b.first; row < b.end; ++row) {

@@ -57,6 +57,8 @@ template <typename T>
 struct sample_kernels {
     void (*load)(f64* to, const T* x, std::int64_t n);
     void (*add)(f64* to, const f64* a, const T* x, std::int64_t n);
+    /// prefix += x; to = suffix + prefix
+    void (*add_and_join)(f64* to, f64* prefix, const f64* suffix, const T* x, std::int64_t n);
     void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const T* x, f64 f, f64 g, std::int64_t n);
 };
 
@@ -68,16 +70,18 @@ struct block_kernels {
     /// The same with f[i] and weight * g[i].
     void (*merge_each)(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, const f64* f,
                        const f64* g, f64 weight, std::int64_t n);
-    /// Within `chains` blocks of `length` samples that begin `distance` elements apart: running sums from the first
+    /// to[i] = x[i] + x[i + channels] + ..., `width` of them; x has n + (width - 1) * channels elements. `scratch` has
+    /// 5 * width * channels + 2048 + 384 * channels.
+    void (*sliding_sums)(f64* to, const f64* x, std::int64_t n, std::int64_t width, std::int64_t channels,
+                         f64* scratch);
+    /// Within `chains` blocks of `length` samples that begin `distance` elements apart: running pairs from the first
     /// sample on, or, with step < 0, from the last one back. x and to point to the sample where the first chain starts;
-    /// `step` leads to the next.
-    void (*scan)(f64* to, const f64* x, std::int64_t chains, std::int64_t distance, std::int64_t length,
-                 std::int64_t step);
-    /// The same for pairs; the k-th merged sample has share f[k] and g = weight * g[k].
+    /// `step` leads to the next. The k-th merged sample has share f[k] and g = weight * g[k].
     void (*scan_pairs)(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, const f64* g, f64 weight,
                        std::int64_t chains, std::int64_t distance, std::int64_t length, std::int64_t step);
+    /// out = x * factor: of one rounding to 32 bits, the one before in 64 bits matters to one result in 10^8
+    void (*scale_32f)(f32* out, const f64* x, const f64* factor, std::int64_t n);
     /// out = x / (rows * cols[i])
-    void (*divide_32f)(f32* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     /// variance = m2 / (rows * cols[i]); where the mean is not finite, both are NaN: an infinity among the pixels
     /// leaves one or the other, by its place in the window.

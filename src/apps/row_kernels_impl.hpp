@@ -262,6 +262,16 @@ void add_samples(f64* to, const f64* a, const T* __restrict x, i64 n) {
 }
 
 template <typename T>
+void add_and_join(f64* __restrict to, f64* __restrict prefix, const f64* __restrict suffix, const T* __restrict x,
+                  i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const f64 sum = prefix[i] + static_cast<f64>(x[i]);
+        prefix[i] = sum;
+        to[i] = suffix[i] + sum;
+    }
+}
+
+template <typename T>
 void merge_samples(f64* to, f64* to2, const f64* a, const f64* a2, const T* __restrict x, f64 f, f64 g, i64 n) {
     BOXSUM_INDEPENDENT
     for (i64 i = 0; i < n; ++i) {
@@ -295,27 +305,9 @@ void merge_rows_each(f64* to, f64* to2, const f64* a, const f64* a2, const f64* 
     }
 }
 
+#include "apps/sliding_sums_impl.hpp"
+
 /// Chains are independent of each other: eight at a time hide the latency of the additions.
-template <int together>
-i64 scan_some(f64* __restrict to, const f64* __restrict x, i64 first, i64 chains, i64 distance, i64 length, i64 step) {
-    for (; first + together <= chains; first += together) {
-        f64 sum[together];
-        const i64 start = first * distance;
-        for (int j = 0; j < together; ++j) to[start + j * distance] = sum[j] = x[start + j * distance];
-        for (i64 k = 1; k < length; ++k)
-            for (int j = 0; j < together; ++j) {
-                const i64 at = start + j * distance + k * step;
-                to[at] = sum[j] += x[at];
-            }
-    }
-    return first;
-}
-
-void scan(f64* to, const f64* x, i64 chains, i64 distance, i64 length, i64 step) {
-    const i64 done = scan_some<8>(to, x, 0, chains, distance, length, step);
-    scan_some<1>(to, x, done, chains, distance, length, step);
-}
-
 template <int together>
 i64 scan_pairs_some(f64* __restrict to, f64* __restrict to2, const f64* __restrict x, const f64* __restrict x2,
                     const f64* __restrict f, const f64* __restrict g, f64 weight, i64 first, i64 chains, i64 distance,
@@ -346,9 +338,12 @@ void scan_pairs(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, co
     scan_pairs_some<1>(to, to2, x, x2, f, g, weight, done, chains, distance, length, step);
 }
 
-template <typename Out>
-void divide(Out* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
-    for (i64 i = 0; i < n; ++i) out[i] = static_cast<Out>(x[i] / (rows * cols[i]));
+void scale_32f(f32* __restrict out, const f64* __restrict x, const f64* __restrict factor, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = static_cast<f32>(x[i] * factor[i]);
+}
+
+void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = x[i] / (rows * cols[i]);
 }
 
 void finish_pairs(f64* __restrict mean, f64* __restrict variance, const f64* __restrict m2, f64 rows,
@@ -416,9 +411,9 @@ constinit const row_kernels rows = {
     {accumulate<u8, u32>(), accumulate<u8, u64>(), accumulate<u16, u32>(), accumulate<u16, u64>()},
     {window<u32>(), window<u64>()},
     {moment<u32, u32>(), moment<u32, u64>(), moment<u64, u64>()},
-    {sample_kernels<f32>{load<f32>, add_samples<f32>, merge_samples<f32>},
-     sample_kernels<f64>{load<f64>, add_samples<f64>, merge_samples<f64>}},
-    {add_rows, merge_rows, merge_rows_each, scan, scan_pairs, divide<f32>, divide<f64>, finish_pairs, square_root,
+    {sample_kernels<f32>{load<f32>, add_samples<f32>, add_and_join<f32>, merge_samples<f32>},
+     sample_kernels<f64>{load<f64>, add_samples<f64>, add_and_join<f64>, merge_samples<f64>}},
+    {add_rows, merge_rows, merge_rows_each, sliding_sums, scan_pairs, scale_32f, divide_64f, finish_pairs, square_root,
      convert_32f},
     {pixel_kernels<u8>{threshold<u8>, contrast<u8>}, pixel_kernels<u16>{threshold<u16>, contrast<u16>},
      pixel_kernels<s16>{threshold<s16>, contrast<s16>}, pixel_kernels<f32>{threshold<f32>, contrast<f32>},

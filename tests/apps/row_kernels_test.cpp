@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -110,6 +111,40 @@ TEST(row_kernels, sliding_sums_for_every_length_and_number_of_channels) {
         };
         check.template operator()<u32>();
         check.template operator()<u64>();
+    }
+}
+
+/// Against sums by definition; whole numbers, so that every order of additions gives the same. One number too large for
+/// the others to survive is in no window but its own, and nothing is written beyond the result and the scratch memory.
+TEST(row_kernels, sliding_sums_of_doubles_for_every_width) {
+    std::mt19937_64 random(5);
+    for (const kernel_set& set : runnable()) {
+        SCOPED_TRACE(set.name);
+        std::int64_t turn = 0;
+        for (std::int64_t width = 1; width <= 650; width += width < 70 || (width > 120 && width < 200) ? 1 : 9) {
+            const std::int64_t channels = 1 + turn % 4;
+            const std::int64_t n = std::array{1, 63, 64, 200, 511, 512, 513, 1300}[static_cast<std::size_t>(turn % 8)];
+            ++turn;
+            const auto length = static_cast<std::size_t>(n + (width - 1) * channels);
+            std::vector<double> x(length);
+            for (double& v : x) v = static_cast<double>(static_cast<std::int64_t>(random() % 2001) - 1000);
+            const std::size_t huge = random() % length;
+            x[huge] = 1e300;
+            const auto room = static_cast<std::size_t>(5 * width * channels + 2048 + 384 * channels);
+            std::vector<double> scratch(room + 8, -7), sums(static_cast<std::size_t>(n + 8), -7);
+            set.kernels->block.sliding_sums(sums.data(), x.data(), n, width, channels, scratch.data());
+            for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+                double expected = 0;
+                for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k)
+                    expected += x[i + k * static_cast<std::size_t>(channels)];
+                ASSERT_EQ(sums[i], expected)
+                    << "width " << width << ", " << channels << " channels, " << n << " positions, at " << i;
+            }
+            for (std::size_t i = 0; i < 8; ++i) {
+                ASSERT_EQ(sums[static_cast<std::size_t>(n) + i], -7);
+                ASSERT_EQ(scratch[room + i], -7);
+            }
+        }
     }
 }
 
