@@ -35,7 +35,7 @@ struct histogram_tasks_report {
     std::int64_t tasks = 0;
     std::int64_t bins_per_task = 0;  ///< of all tasks but the last
     double seconds = 0;              ///< upload, computation, download; without the pinning
-    double pinning_seconds = 0;      ///< page-locking the tensor's memory for devices
+    double pinning_seconds = 0;      ///< page-locking image and tensor for devices
     std::size_t pinned_bytes = 0;
     std::vector<task_worker_report> workers;
 };
@@ -115,8 +115,8 @@ class histogram_tasks {
 
     std::vector<std::string> workers() const;
 
-    /// Image and tensor in host memory, as of integral_histogram(), whose result this is, bit for bit. Memory of the
-    /// tensor that is not page-locked is locked for the time of the call when devices write to it.
+    /// Image and tensor in host memory, as of integral_histogram(), whose result this is, bit for bit. Memory that
+    /// is not page-locked is locked for the time of the call when devices work on it.
     /// Throws invalid_argument and unsupported as integral_histogram() does, before any task; workers_failed.
     histogram_tasks_report run(const const_any_view& image, const binning& bins, const any_tensor_view& tensor);
 

@@ -113,6 +113,35 @@ tensor_shape shape_of_whole(const view_shape& image, const binning& bins, dtype 
     return s;
 }
 
+/// Host memory that is page-locked for a run, where workers want that, and the time it took.
+class pinned_memory {
+  public:
+    explicit pinned_memory(std::span<const std::unique_ptr<detail::bin_worker>> workers)
+        : wanted_(std::any_of(workers.begin(), workers.end(), [](const auto& w) { return w->wants_pinned_memory(); })) {
+    }
+
+    void add(const void* data, std::int64_t bytes) {
+        if (!wanted_) return;
+        const auto start = std::chrono::steady_clock::now();
+        auto range = detail::pin_host_memory(const_cast<void*>(data), static_cast<std::size_t>(bytes));
+        seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        if (range == nullptr) return;
+        bytes_ += static_cast<std::size_t>(bytes);
+        ranges_.push_back(std::move(range));
+    }
+
+    void report_to(histogram_tasks_report& report) const {
+        report.pinning_seconds = seconds_;
+        report.pinned_bytes = bytes_;
+    }
+
+  private:
+    bool wanted_;
+    double seconds_ = 0;
+    std::size_t bytes_ = 0;
+    std::vector<std::shared_ptr<void>> ranges_;
+};
+
 /// What a run on host memory and one that keeps its result share.
 detail::bin_job make_job(const bin_image& image, dtype entries, const any_tensor_view& tensor,
                          const histogram_tasks_options& options, std::size_t workers, std::int64_t tensor_bytes) {
@@ -141,22 +170,15 @@ std::vector<std::string> histogram_tasks::workers() const {
 histogram_tasks_report histogram_tasks::run(const const_any_view& image, const binning& bins,
                                             const any_tensor_view& tensor) {
     (void)make_histogram_problem(image, std::nullopt, bins, tensor, options_.histogram.layout);
-    const auto bytes = static_cast<std::size_t>(checked_tensor_bytes("tensor", tensor.shape));
+    const std::int64_t bytes = checked_tensor_bytes("tensor", tensor.shape);
     const bin_image numbers(image, bins);
-    const detail::bin_job job =
-        make_job(numbers, tensor.shape.type, tensor, options_, workers_.size(), static_cast<std::int64_t>(bytes));
+    const detail::bin_job job = make_job(numbers, tensor.shape.type, tensor, options_, workers_.size(), bytes);
 
-    std::shared_ptr<void> pinned;
-    const auto start = std::chrono::steady_clock::now();
-    if (std::any_of(workers_.begin(), workers_.end(), [](const auto& w) { return w->wants_pinned_memory(); }))
-        pinned = detail::pin_host_memory(tensor.data, bytes);
-    const double pinning = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-
+    pinned_memory pinned(workers_);
+    pinned.add(job.image.data, checked_span_bytes("image", job.image.shape));
+    pinned.add(tensor.data, bytes);
     auto done = detail::run_bins(job, choose_bins_per_task(job, options_.bins_per_task, workers_), workers_);
-    if (pinned != nullptr) {
-        done.report.pinning_seconds = pinning;
-        done.report.pinned_bytes = bytes;
-    }
+    pinned.report_to(done.report);
     return std::move(done.report);
 }
 
@@ -169,7 +191,10 @@ kept_histogram histogram_tasks::keep(const const_any_view& image, const binning&
     const detail::bin_job job =
         make_job(numbers, entries, {nullptr, whole}, options_, workers_.size(), checked_tensor_bytes("tensor", whole));
 
+    pinned_memory pinned(workers_);
+    pinned.add(job.image.data, checked_span_bytes("image", job.image.shape));
     auto done = detail::run_bins(job, choose_bins_per_task(job, options_.bins_per_task, workers_), workers_);
+    pinned.report_to(done.report);
     kept_histogram result;
     result.bins_ = bins.bins();
     result.layout_ = layout;

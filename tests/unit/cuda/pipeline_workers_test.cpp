@@ -47,6 +47,23 @@ TEST_F(pipeline_workers, frames_with_any_number_of_buffers) {
         }
 }
 
+TEST_F(pipeline_workers, frames_whose_tensor_travels_as_one_run) {
+    const video v(20, 64, 5);  // rows of 256 bytes, without a gap
+    const binning bins = binning::uniform(5, 0, 256);
+    frame_request request;
+    request.tensor = true;
+    pipeline_options options;
+    options.buffers = 3;
+    options.device = device();
+    histogram_pipeline pipeline(v.format(), bins, request, frames_of(v.all()), options);
+    std::int64_t n = 0;
+    for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n) {
+        const auto wrong = first_difference<std::uint32_t>(*r, v, bins, request, table_layout::inclusive);
+        ASSERT_FALSE(wrong) << *wrong;
+    }
+    EXPECT_EQ(n, 5);
+}
+
 TEST_F(pipeline_workers, planned_frames_of_changing_regions) {
     const video v(40, 50, 8);
     const binning bins = binning::uniform(8, 0, 256);
@@ -139,6 +156,8 @@ TEST_F(pipeline_workers, tasks_into_host_memory_and_kept) {
         const histogram_tasks_report report = tasks.run(t.v.frame(0), t.bins, t.view());
         EXPECT_TRUE(t.right());
         EXPECT_EQ(report.tasks, 4);
+        EXPECT_GE(report.pinned_bytes, static_cast<std::size_t>(16 * 33 * t.row - 4 * gap));
+        EXPECT_GT(report.pinning_seconds, 0);
         ASSERT_EQ(report.workers.size(), 1u);
         EXPECT_EQ(report.workers[0].tasks, 4);
 
