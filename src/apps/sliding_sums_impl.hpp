@@ -1,15 +1,15 @@
 // No include guard: part of row_kernels_impl.hpp, inside its namespaces.
 
-// Sums of `width` samples in a row, of doubles, by additions of whole vectors: nothing is subtracted, and the order of the
-// additions depends on the position in the row alone.
+// Sums of `width` samples in a row, of doubles, by additions of whole vectors: nothing is subtracted, and the order of
+// the additions depends on the position in the row alone.
 //
 // Sums of 4, 16 and 64 neighbours are made from each other, four terms at a time. A window below 128 samples is up to
-// 1 of 64, 3 of 16, 3 of 4 and 3 single samples, taken from left to right. A wider one is q = width / 64 sums of 64, one
-// every 64 samples, and such a rest. These q terms are summed in the scheme of floating_windows.hpp, for 64 neighbouring
-// windows at once: blocks of 64 * q positions, suffixes of one and prefixes of the next.
+// 1 of 64, 3 of 16, 3 of 4 and 3 single samples, taken from left to right. A wider one is q = width / 64 sums of 64,
+// one every 64 samples, and such a rest. These q terms are summed in the scheme of floating_windows.hpp, for 64
+// neighbouring windows at once: blocks of 64 * q positions, suffixes of one and prefixes of the next.
 //
-// (Scans within blocks of the window's width, one sample after the other, were at 4096^2, radius 3, 32f, the larger part
-// of the box mean: docs/performance-filters.md.)
+// (Scans within blocks of the window's width, one sample after the other, were at 4096^2, radius 3, 32f, the larger
+// part of the box mean: docs/performance-filters.md.)
 
 constexpr i64 base = 64;
 
