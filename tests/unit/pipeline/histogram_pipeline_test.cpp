@@ -209,6 +209,25 @@ TEST(histogram_pipeline, planners_fail_at_their_frame_too) {
     }
 }
 
+TEST(histogram_pipeline, an_answer_that_never_comes_holds_nobody_up) {
+    const video v(20, 20, 6);
+    const binning bins = binning::uniform(4, 0, 256);
+    for (int buffers = 1; buffers <= most_buffers; ++buffers) {
+        const auto plan = [&](std::int64_t, const frame_answer*) { return whole_request(v, bins); };
+        const auto spoil = [](int step, detail::frame_slot& slot) {
+            if (step == 1 && slot.frame == 2) throw broken("spoilt");
+        };
+        detail::frame_pipeline pipeline(v.format(), bins, {nullptr, plan}, frames_of(v.all()), buffers,
+                                        std::make_unique<spied_worker>(v, bins, spoil));
+        std::int64_t delivered = 0;
+        const auto e = drain(pipeline, delivered);
+        ASSERT_TRUE(e);
+        EXPECT_EQ(delivered, 2);
+        EXPECT_EQ(e->frame(), 2);
+        EXPECT_EQ(e->stage(), pipeline_stage::query);
+    }
+}
+
 TEST(histogram_pipeline, ends_in_the_middle_of_a_stream) {
     const video v(20, 20, 1);
     const binning bins = binning::uniform(4, 0, 256);
