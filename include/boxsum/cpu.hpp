@@ -18,7 +18,7 @@ struct cpu_info {
     std::size_t l2_bytes = 0;
     std::size_t l3_bytes = 0;                  ///< last-level cache as the system reports it
     int l3_cpus = 1;                           ///< CPUs of this system that share it
-    double wake_up_us = 0;                     ///< measured: the fastest empty parallel region of all threads
+    double wake_up_us = 0;                     ///< measured: the fastest empty region of all threads; 50 at most
     std::size_t streaming_from_bytes = 0;      ///< image plus tables: above this, written past the caches
     std::size_t second_thread_from_bytes = 0;  ///< image plus tables from which two threads are used
 };
