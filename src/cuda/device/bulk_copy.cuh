@@ -10,6 +10,14 @@
 /// counts their bytes. Empty on older devices, where no plan asks for them.
 namespace boxsum::cuda {
 
+/// Makes barriers that this thread has initialized known to the copy engine; before the block barrier behind which they
+/// are used.
+__device__ inline void announce_barriers() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
 /// One arrival, and `bytes` more that the barrier's phase waits for.
 __device__ inline void arrive_expecting(phase_barrier& barrier, int bytes) {
 #if __CUDA_ARCH__ >= 900

@@ -44,6 +44,15 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
     return boxsum::emulation::allow_shared_bytes(reinterpret_cast<const void*>(kernel), value);
 }
 
+struct cudaFuncAttributes {
+    int numRegs;
+};
+template <typename... Parameters>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Parameters...)) {
+    *attributes = {1};
+    return cudaSuccess;
+}
+
 template <typename... Parameters>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void (*)(Parameters...), int, std::size_t) {
     *blocks = 1;

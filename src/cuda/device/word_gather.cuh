@@ -1,0 +1,90 @@
+#pragma once
+
+#include "cuda/device/tagged_words.cuh"
+
+#include <cstddef>
+#include <cstdint>
+
+#ifdef BOXSUM_EMULATED
+#include "emulated/word_gather.hpp"  // on a CPU, for tests: what is assembly here (tests/support/emulation)
+#endif
+
+/// Waiting for tagged words of several publishers at once, looking again at those words only that are still missing: a
+/// look that finds nothing new costs the second-level cache as much as one that does (docs/performance-gpu.md).
+namespace boxsum::cuda {
+
+#ifndef BOXSUM_EMULATED
+/// Looks where `wanted` says so; one instruction under a predicate, so that the looks of a batch leave together.
+__device__ inline void look_if(bool wanted, word_pair& w, const tagged_word* where, std::uint64_t keep) {
+    asm volatile(
+        "{\n.reg .pred wanted;\n"
+        "setp.ne.u32 wanted, %3, 0;\n"
+        "@wanted ld.relaxed.gpu.global.L2::cache_hint.v2.u64 {%0, %1}, [%2], %4;\n}"
+        : "+l"(w.a), "+l"(w.b)
+        : "l"(where), "r"(static_cast<std::uint32_t>(wanted)), "l"(keep)
+        : "memory");
+}
+
+__device__ inline void look_if(bool wanted, tagged_word& w, const tagged_word* where, std::uint64_t keep) {
+    asm volatile(
+        "{\n.reg .pred wanted;\n"
+        "setp.ne.u32 wanted, %2, 0;\n"
+        "@wanted ld.relaxed.gpu.global.L2::cache_hint.u64 %0, [%1], %3;\n}"
+        : "+l"(w)
+        : "l"(where), "r"(static_cast<std::uint32_t>(wanted)), "l"(keep)
+        : "memory");
+}
+#endif
+
+/// Looks again at those of the words that do not have the tag; whether there were any. Words that nobody has looked at
+/// are zero, and no tag is. Looked at once early and later until none is missing, the way there and other work overlap.
+template <typename Sum, int Pairs>
+__device__ inline bool look_at_missing(bool wanted, pairs_of<Sum, Pairs>& words, const tagged_word* where,
+                                       std::uint32_t tag, std::uint64_t keep) {
+    bool any = false;
+#pragma unroll
+    for (int i = 0; i < Pairs; ++i) {
+        const bool missing = wanted && !words.pair[i].has(tag);
+        look_if(missing, words.pair[i], where + 64 * i, keep);
+        any = any || missing;
+    }
+    return any;
+}
+
+template <typename Sum>
+__device__ inline bool look_at_missing(bool wanted, words_of_value<Sum>& words, const tagged_word* where,
+                                       std::uint32_t tag, std::uint64_t keep) {
+    const bool missing = wanted && !words.has(tag);
+    if constexpr (words_of<Sum> == 1) {
+        look_if(missing, words.word[0], where, keep);
+    } else {
+        word_pair pair{words.word[0], words.word[1]};
+        look_if(missing, pair, where, keep);
+        words.word[0] = pair.a;
+        words.word[1] = pair.b;
+    }
+    return missing;
+}
+
+/// Calls add() with the words of `count` publishers, which lie `stride` apart, in this order whatever the timing; waits
+/// for each. `Batch` of them are looked at together.
+template <int Batch, typename Words, typename Add>
+__device__ inline void gather_in_order(const tagged_word* where, std::size_t stride, int count, std::uint32_t tag,
+                                       std::uint64_t keep, Add add) {
+    for (int first = 0; first < count; first += Batch, where += Batch * stride) {
+        Words found[Batch]{};
+        bool missing;
+        do {
+            missing = false;
+            const tagged_word* from = where;
+#pragma unroll
+            for (int i = 0; i < Batch; ++i, from += stride)
+                missing |= look_at_missing(first + i < count, found[i], from, tag, keep);
+        } while (missing);
+#pragma unroll
+        for (int i = 0; i < Batch; ++i)
+            if (first + i < count) add(found[i]);
+    }
+}
+
+}  // namespace boxsum::cuda

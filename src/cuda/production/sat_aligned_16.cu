@@ -1,0 +1,9 @@
+#include "cuda/production/sat_aligned_launch.cuh"
+
+namespace boxsum::cuda {
+
+template bool enqueue_aligned<u16>(const problem&, const sat_geometry&, int, const execution&);
+template bool enqueue_aligned<s16>(const problem&, const sat_geometry&, int, const execution&);
+template bool enqueue_aligned<f16>(const problem&, const sat_geometry&, int, const execution&);
+
+}  // namespace boxsum::cuda

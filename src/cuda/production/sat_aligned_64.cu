@@ -1,0 +1,7 @@
+#include "cuda/production/sat_aligned_launch.cuh"
+
+namespace boxsum::cuda {
+
+template bool enqueue_aligned<f64>(const problem&, const sat_geometry&, int, const execution&);
+
+}  // namespace boxsum::cuda

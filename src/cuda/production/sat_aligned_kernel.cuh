@@ -1,0 +1,276 @@
+#pragma once
+
+#include "cuda/device/ptx.cuh"
+#include "cuda/device/role_registers.cuh"
+#include "cuda/production/sat_aligned_roles.cuh"
+
+#include <cstdint>
+
+/// The single-pass summed area table of one channel whose rows are aligned to 16 bytes: one read, one write per
+/// element.
+///
+/// The table is cut into tiles of 64 rows. Persistent blocks draw tiles by ticket, row by row of tiles. Roles, each a
+/// warp, work on a block's tiles one after another, so that a tile is loaded while others wait for their neighbours and
+/// one is stored:
+///
+///     sum      draws the ticket, lets the copy engine load the tile, publishes its row sums (and column sums) as soon
+///              as it has landed
+///     left     adds the row sums of the tiles to the left within a group of tiles; the last of a group publishes the
+///              group's
+///     carry    adds those of whole groups to the left: now the row carries are known; publishes their total
+///     above    adds column sums and carry totals of the tiles above within a group of tile rows to the finished table
+///              row above the group; the last tile row of a group publishes the table row below itself
+///     finish   (4 warps) scans the tile, adds carries and the table row above, stores
+///
+///     sums of a tile ---> left ---> carry ---> finish        so a carry is two hops away from the loads,
+///          |                          |          ^           whatever the width; the only chain runs downwards and
+///          +-------> above <----------+          |           has one hop per group of tile rows
+///                      +-------------------------+
+///
+/// With aligned_columns::chain there is no role `above`, and `left` has two warps: `finish` takes the table row above
+/// from the tile above and publishes its own last row, a hop per row of tiles but less to add up.
+///
+/// No block needs another to be resident: every wait is for lower tickets, which are drawn in the order in which blocks
+/// run, or for an earlier role on the same tile.
+namespace boxsum::cuda {
+
+template <typename Pixel, typename Sum, aligned_columns Columns>
+struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
+    using roles = aligned_roles<Pixel, Sum, Columns>;
+    using tile = typename roles::tile;
+    using value_words = typename roles::value_words;
+    using roles::aligned_roles;
+    using roles::keep;
+    using roles::lane;
+    using roles::lane_cols;
+    using roles::p;
+    using roles::shared;
+    using roles::words;
+
+    /// The last word of a row of col_words, where pairs_of<Sum, 2> and single words have the sum of the last column.
+    static constexpr int last_pair = 126;
+
+    // Role `above`
+
+    __device__ void run_above() const {
+        using row_words = pairs_of<Sum, 2>;
+        constexpr int batch = words_of<Sum> == 1 ? 3 : 2;  // rows of tiles that are looked at together
+        for (tile_counter now;; ++now.n) {
+            const unsigned slot = now.slot();
+            const aligned_position& at = shared.position[now.position()];
+            shared.loaded[slot].wait(now.parity());
+            if (!at.valid()) break;
+            const int before = static_cast<int>(at.in_group);
+
+            // Published by run_carry() in the tiles above; for the table row that this tile publishes, its own too.
+            // Looked at first and waited for late.
+            value_words total{};
+            const bool has_total = lane < before + (at.ends_rows ? 1 : 0);
+            const auto look_at_total = [&] {
+                return look_at_missing(has_total, total,
+                                       words.carry_totals + std::size_t{at.rows_place} * 16 + lane * words_of<Sum>,
+                                       at.tag, keep);
+            };
+            look_at_total();
+            Sum cols[lane_cols]{};
+            // Published by run_sum() in the tiles above.
+            gather_in_order<batch, row_words>(
+                words.col_sums + std::size_t{at.place - at.in_group * p.tile_cols} * tile::col_words + 2 * lane,
+                std::size_t{p.tile_cols} * tile::col_words, before, at.tag, keep,
+                [&](const row_words& found) { found.add_to(cols); });
+            // Published below, in the last row of tiles of the group above, perhaps a lap before.
+            row_words top{};
+            const auto look_at_top = [&] {
+                return look_at_missing(at.has_above, top,
+                                       words.table_rows + std::size_t{at.rows_place_above} * tile::col_words + 2 * lane,
+                                       at.tag_above, keep);
+            };
+            look_at_top();
+            shared.cols_added[slot].wait(now.parity());
+            Sum own[lane_cols];
+            load_neighbours(own, shared.own_cols[slot], lane);
+            this->arrive(shared.read[slot]);
+            warp_scan_row(cols);
+            if (at.ends_rows) warp_scan_row(own);
+            while (look_at_total()) {
+            }
+            __syncwarp();
+            const Sum carry = has_total ? total.value() : Sum{};
+            Sum corner = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
+            const Sum own_carry = __shfl_sync(whole_warp, carry, before);
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) cols[i] += corner;
+            if (at.has_above) {
+                while (look_at_top()) {
+                }
+                __syncwarp();
+                top.add_to(cols);
+                if (p.border != 0 && at.col > 0) corner += left_of_top(at);
+            }
+            if (at.ends_rows) {
+                Sum below[lane_cols];
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + (own[i] + own_carry);
+                // For this role in the tiles of the group below.
+                row_words::of(below, at.tag)
+                    .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + 2 * lane, keep);
+            }
+            shared.finished[slot].wait(now.parity() ^ 1);
+            store_neighbours(shared.top[slot], cols, lane);
+            if (lane == 0) shared.corner[slot] = corner;
+            this->arrive(shared.topped[slot]);
+        }
+    }
+
+    /// The table row above the group, left of the tile.
+    __device__ Sum left_of_top(const aligned_position& at) const {
+        using last_words = pairs_of<Sum, 1>;
+        last_words words_found{};
+        const tagged_word* const where =
+            words.table_rows + (std::size_t{at.rows_place_above} - 1) * tile::col_words + last_pair;
+        while (look_at_missing(true, words_found, where, at.tag_above, keep)) {
+        }
+        __syncwarp();
+        Sum values[last_words::values]{};
+        words_found.add_to(values);
+        return values[last_words::values - 1];
+    }
+
+    // Role `finish`
+
+    __device__ void run_finish() const {
+        if constexpr (roles::chain)
+            finish_in_chain();
+        else
+            finish_below_above();
+    }
+
+    __device__ void finish_below_above() const {
+        const int warp = threadIdx.x / 32;
+        for (tile_counter now;; ++now.n) {
+            const unsigned slot = now.slot();
+            const aligned_position& at = shared.position[now.position()];
+            shared.loaded[slot].wait(now.parity());
+            if (!at.valid()) break;
+            Sum x[tile::warp_rows][lane_cols];
+            this->scan_rows(x, slot, warp);
+            // Two copies by turns and one barrier a tile: whoever writes a copy again has passed the barrier of the
+            // tile between, which the others reach behind their reads.
+            auto& bottom = shared.bottom[now.n % 2];
+            if (warp < tile::finish_warps - 1) store_neighbours(bottom[warp], x[tile::warp_rows - 1], lane);
+            sync_warps(1, 32 * tile::finish_warps);
+            Sum top[lane_cols]{};
+#pragma unroll
+            for (int w = 0; w < tile::finish_warps - 1; ++w)
+                if (w < warp) add_neighbours(top, bottom[w], lane);
+            shared.carried[slot].wait(now.parity());
+            const Sum carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
+            shared.topped[slot].wait(now.parity());
+            add_neighbours(top, shared.top[slot], lane);
+            const Sum corner = shared.corner[slot];
+            this->arrive(shared.finished[slot]);
+            if (threadIdx.x == 0) this->count_as_read(at);
+            this->store(at, warp, x, top, corner, carries);
+        }
+    }
+
+    __device__ void finish_in_chain() const {
+        const int warp = threadIdx.x / 32, thread = threadIdx.x;
+        for (tile_counter now;; ++now.n) {
+            const unsigned slot = now.slot();
+            const aligned_position& at = shared.position[now.position()];
+            shared.loaded[slot].wait(now.parity());
+            if (!at.valid()) break;
+            Sum x[tile::warp_rows][lane_cols];
+            this->scan_rows(x, slot, warp);
+            // Copies by turns, as above: they are read behind the second barrier, too.
+            const unsigned turn = now.n % 2;
+            auto& bottom = shared.bottom[turn];
+            store_neighbours(bottom[warp], x[tile::warp_rows - 1], lane);
+            sync_warps(1, 32 * tile::finish_warps);
+            shared.carried[slot].wait(now.parity());
+            if (thread < tile::cols) pass_column_on(at, thread, turn, shared.carry[slot][tile::rows - 1]);
+            const Sum carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
+            this->arrive(shared.finished[slot]);
+            sync_warps(1, 32 * tile::finish_warps);
+            if (thread == 0) this->count_as_read(at);
+            Sum top[lane_cols];
+            load_neighbours(top, shared.top[turn], lane);
+#pragma unroll
+            for (int w = 0; w < tile::finish_warps - 1; ++w)
+                if (w < warp) add_neighbours(top, bottom[w], lane);
+            this->store(at, warp, x, top, shared.corner[turn], carries);
+        }
+    }
+
+    /// One column: takes the table row above the tile, leaves it in shared memory, and publishes that below the tile.
+    __device__ void pass_column_on(const aligned_position& at, int col, unsigned turn, Sum carry) const {
+        const std::uint64_t keep = keep_in_l2();  // again, for registers are short here
+        const auto look_above = [&](bool wanted, value_words& found, int column) {
+            // Published below, in the tile above, perhaps a lap before; column -1 is the last one of that tile's left
+            // neighbour.
+            const tagged_word* const row = words.table_rows + std::size_t{at.rows_place_above} * tile::col_words;
+            return look_at_missing(wanted, found, row + column * words_of<Sum>, at.tag_above, keep);
+        };
+        value_words above{};
+        look_above(at.has_above, above, col);
+        Sum sum = shared.bottom[turn][0][col];
+#pragma unroll
+        for (int w = 1; w < tile::finish_warps; ++w) sum += shared.bottom[turn][w][col];
+        sum += carry;
+        while (look_above(at.has_above, above, col)) {
+        }
+        const Sum top = at.has_above ? above.value() : Sum{};
+        if (at.ends_rows)
+            value_words::of(sum + top, at.tag)
+                .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + col * words_of<Sum>,
+                            keep);
+        shared.top[turn][col] = top;
+        if (p.border != 0 && col == 0) {
+            value_words left{};
+            const bool has_left = at.has_above && at.col > 0;
+            while (look_above(has_left, left, -1)) {
+            }
+            shared.corner[turn] = has_left ? left.value() : Sum{};
+        }
+    }
+};
+
+/// Computes all tiles of the plan. The header's ticket, finished count and counters are zero before, as every call on
+/// the workspace leaves them; tags of this call's epoch are nowhere in the workspace.
+template <typename Pixel, typename Sum, aligned_columns Columns>
+__global__ void __launch_bounds__(aligned_tile<Sum>::threads,
+                                  registers_move ? aligned_tile<Sum>::blocks_per_multiprocessor : 2)
+    sat_aligned_kernel(const __grid_constant__ aligned_plan plan, const __grid_constant__ aligned_words words,
+                       workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+    using tile = aligned_tile<Sum>;
+    using block_roles = aligned_block<Pixel, Sum, Columns>;
+    __shared__ aligned_shared<Sum> shared;
+    if (threadIdx.x == 0) block_roles::initialize(shared);
+    __syncthreads();
+    // The copy engine writes to multiples of 128 bytes; the launch asks for 112 bytes more.
+    std::byte* const memory = dynamic_shared<std::byte>();
+    const block_roles block(plan, words, header, shared,
+                            memory + (128 - reinterpret_cast<std::uintptr_t>(memory) % 128) % 128);
+    const int warp = threadIdx.x / 32;
+    if (warp < tile::finish_warps) {
+        take_registers<aligned_registers<Columns>.finish>();
+        block.run_finish();
+    } else {
+        give_registers<aligned_registers<Columns>.helpers>();
+        if (warp == tile::finish_warps)
+            block.run_sum();
+        else if (warp == tile::finish_warps + 1)
+            block.run_left(0);
+        else if (warp == tile::finish_warps + 2)
+            block.run_carry();
+        else if constexpr (block_roles::chain)
+            block.run_left(1);
+        else
+            block.run_above();
+    }
+    // The counters were added to without waiting for the result.
+    leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_acq_rel);
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,169 @@
+#pragma once
+
+#include "cuda/device/divider.hpp"
+#include "cuda/production/sat_geometry.hpp"
+#include "cuda/production/tensor_map.hpp"
+#include "cuda/workspace.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+/// The policy of the record `fast-aligned`: which kernel, tile shapes, and what follows from a problem. Host-only.
+namespace boxsum::cuda {
+
+template <typename Sum>
+struct aligned_tile {
+    static constexpr int rows = 64;
+    static constexpr int lane_cols = 16 / static_cast<int>(sizeof(Sum));  // a lane stores 16 bytes of a row
+    static constexpr int cols = 32 * lane_cols;
+    static constexpr int finish_warps = 4;
+    static constexpr int warp_rows = rows / finish_warps;
+    static constexpr int threads = 32 * (finish_warps + 4);
+    static constexpr int slots = 2;  // tiles in shared memory; a third is in the registers of `finish`
+    static constexpr int blocks_per_multiprocessor = 3;
+    static constexpr int row_words = rows * static_cast<int>(sizeof(Sum)) / 4;  // see device/tagged_words.cuh
+    static constexpr int col_words = cols * static_cast<int>(sizeof(Sum)) / 4;
+};
+
+inline int aligned_tile_cols(int sum_bytes) {
+    return 32 * 16 / sum_bytes;
+}
+
+/// Tiles over `extent` pixels. A table that is nothing but its border has one, whose pixels do not count.
+constexpr unsigned aligned_tiles_along(std::int64_t extent, int of_tile) {
+    return static_cast<unsigned>(std::max<std::int64_t>(1, (extent + of_tile - 1) / of_tile));
+}
+
+/// How a tile learns the table row above it.
+enum class aligned_columns : std::uint8_t {
+    groups,  ///< column sums of the tiles above in its group of rows, and the table row above the group
+    chain,   ///< the table row that the tile above has finished
+};
+
+/// Registers of a thread behind the start, where blocks have 80 for each: 4 warps of `finish`, whose tile takes 64, and
+/// 4 others. With these no kernel spills any.
+struct aligned_register_split {
+    int finish, helpers;
+};
+
+template <aligned_columns Columns>
+inline constexpr aligned_register_split aligned_registers =
+    Columns == aligned_columns::chain ? aligned_register_split{104, 56} : aligned_register_split{96, 64};
+
+/// Measured on one H200 with probes of these kernels (time over a device copy of the same bytes; 8u32u: over a
+/// streaming kernel):
+///
+///              4096    8192    16384   32768   8u32u 8192  8u32u 16384
+///     groups   1.212   1.118   1.103   1.112   1.137       1.105
+///     chain    1.349   1.131   1.088   1.096   1.173       1.094
+///
+/// A chain has a hop per row of tiles, which must fit in the time that memory takes for that row: 4.2 MB (8192
+/// columns of 32f32f) are too few, 5.2 MB (16384 of 8u32u) are enough.
+constexpr aligned_columns aligned_columns_of(std::int64_t cols, int pixel_bytes, int sum_bytes) {
+    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > 4.7e6 ? aligned_columns::chain
+                                                                              : aligned_columns::groups;
+}
+
+/// Tiles of a group along a row: 7 to 12 are alike at 128 tiles a row; at 256, 16 was best. As many words within the
+/// group as of whole groups.
+inline unsigned aligned_group_cols(unsigned tile_cols) {
+    return tile_cols <= 128 ? 8 : static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
+}
+
+/// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 1, 2, 4, 8 rows: 1.515, 1.261, 1.215,
+/// 1.211 at 4096 and 1.184, 1.125, 1.122, 1.118 at 8192; 8u32u 1.535, 1.182, 1.149, 1.161 at 8192. 8 fill a line of
+/// carry totals.
+constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_rows, int pixel_bytes) {
+    if (columns == aligned_columns::chain) return 1;
+    if (tile_rows >= 5 && pixel_bytes > 1) return 8;
+    return tile_rows >= 3 ? 4 : std::max(1u, tile_rows);
+}
+
+/// Tiles under way at once, on this many multiprocessors.
+constexpr int aligned_tiles_in_flight(int multiprocessors) {
+    using tile = aligned_tile<float>;
+    return multiprocessors * tile::blocks_per_multiprocessor * (tile::slots + 1);
+}
+
+/// Rows of tiles whose words exist at a time: those in flight and the group above them. On 132 multiprocessors 48 at
+/// 4096 columns of 4 bytes, 32 at 8192, and for the chain 12 at 16384 and 8 at 32768, the best of each: with 24 at 4096
+/// 1.36 instead of 1.21, with 64 at 16384 1.166 instead of 1.105, for more words leave the second-level cache.
+constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, aligned_columns columns,
+                                     unsigned group_rows) {
+    const unsigned unit = columns == aligned_columns::chain ? 4 : group_rows;
+    const unsigned in_flight = (static_cast<unsigned>(tiles_in_flight) + tile_cols - 1) / tile_cols;
+    const unsigned above = columns == aligned_columns::chain ? 0 : group_rows;
+    return (in_flight + above + 2 + unit - 1) / unit * unit;
+}
+
+/// A table of sums with rows of tiles that follow each other plane by plane. The image is read in tiles that start at
+/// multiples of 16 bytes; a table whose layout has a border gets its sums one element further down and right.
+struct aligned_plan {
+    CUtensorMap map;  ///< of the image
+    std::byte* table;
+    std::int64_t row_stride, plane_stride;  ///< bytes, of the table
+    std::int64_t rows, cols;                ///< of the table
+    unsigned border;                        ///< 1 where row 0 and column 0 of the table are zeros
+    unsigned tile_rows, tile_cols;          ///< of a plane
+    unsigned tiles;                         ///< of all planes
+    unsigned rows_of_plane;                 ///< tile_rows, rounded up to whole groups
+    unsigned groups;                        ///< of tiles along a row
+    unsigned ring_rows;                     ///< rows of tiles whose words exist, a multiple of the rows of a group
+    unsigned counter_shift;                 ///< 2^this rows of tiles share a counter of finished readers
+    bool ring_reused;                       ///< whether there are more rows of tiles than the ring has
+    divider by_tile_cols, by_tile_rows, by_ring_rows, by_group_cols, by_group_rows;
+};
+
+/// Words of the header that count, for the rows of tiles that share one, tiles whose words nobody needs any more. They
+/// fill the header's second line of 128 bytes: they are looked at all the time, and the ticket is in the first.
+inline constexpr unsigned aligned_counters = 32, aligned_first_counter = 29;
+static_assert(offsetof(workspace_header, reserved) + aligned_first_counter * sizeof(std::uint32_t) == 128);
+static_assert(aligned_first_counter + aligned_counters <= sizeof(workspace_header::reserved) / sizeof(std::uint32_t));
+
+/// All but the tensor map. For a geometry that is not empty, one channel, less than 2^30 tiles.
+inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
+                                      int tiles_in_flight) {
+    using tile = aligned_tile<float>;
+    aligned_plan p{};
+    p.table = static_cast<std::byte*>(g.table);
+    p.row_stride = g.table_row_stride;
+    p.plane_stride = g.table_plane_stride;
+    p.rows = g.rows;
+    p.cols = g.cols;
+    p.border = static_cast<unsigned>(g.origin);
+    p.tile_rows = aligned_tiles_along(g.rows - g.origin, tile::rows);
+    p.tile_cols = aligned_tiles_along(g.cols - g.origin, aligned_tile_cols(sum_bytes));
+    p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
+
+    const unsigned group_cols = aligned_group_cols(p.tile_cols);
+    const unsigned group_rows = aligned_group_rows(columns, p.tile_rows, pixel_bytes);
+    p.groups = (p.tile_cols + group_cols - 1) / group_cols;
+    p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;
+
+    const unsigned all_rows = static_cast<unsigned>(g.planes) * p.rows_of_plane;
+    p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows);
+    if (p.ring_rows > aligned_counters) {
+        // A counter is waited for as a whole, so two more of them than the rows need.
+        const unsigned shared = std::bit_ceil((p.ring_rows + aligned_counters - 9) / (aligned_counters - 8));
+        p.counter_shift = static_cast<unsigned>(std::countr_zero(shared));
+        if (shared > 2) p.ring_rows += 2 * shared;
+        const unsigned unit = std::max(shared, group_rows);
+        p.ring_rows = (p.ring_rows + unit - 1) / unit * unit;
+    }
+    p.ring_reused = p.ring_rows < all_rows;
+    if (!p.ring_reused) {
+        p.ring_rows = all_rows;
+        p.counter_shift = 0;
+    }
+    p.by_tile_cols = divider(p.tile_cols);
+    p.by_tile_rows = divider(p.tile_rows);
+    p.by_ring_rows = divider(p.ring_rows);
+    p.by_group_cols = divider(group_cols);
+    p.by_group_rows = divider(group_rows);
+    return p;
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,400 @@
+#pragma once
+
+#include "cuda/device/bulk_copy.cuh"
+#include "cuda/device/word_gather.cuh"
+#include "cuda/production/sat_aligned_tile.cuh"
+
+#include <cuda/atomic>
+
+#include <cstdint>
+
+/// The roles of the aligned pipeline that know nothing about how a tile learns the table row above it: `sum`, `left`,
+/// `carry`, and the way `finish` stores. sat_aligned_kernel.cuh has the picture.
+namespace boxsum::cuda {
+
+template <typename Pixel, typename Sum, aligned_columns Columns>
+struct aligned_roles {
+    using tile = aligned_tile<Sum>;
+    using pixels = aligned_pixels<Pixel, Sum>;
+    using value_words = words_of_value<Sum>;
+    static constexpr int lane_cols = tile::lane_cols;
+    static constexpr bool chain = Columns == aligned_columns::chain;
+    /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
+    static constexpr int left_warps = chain ? 2 : 1;
+    static constexpr int batch = 4 / words_of<Sum>;  // pairs that a lane looks at together
+
+    const aligned_plan& p;
+    const aligned_words& words;
+    workspace_header* header;
+    aligned_shared<Sum>& shared;
+    std::byte* slots;  // pixels of the tiles
+    const tag_maker tag_of_lap;
+    const std::uint64_t keep = keep_in_l2();
+    const int lane = threadIdx.x % 32;
+
+    __device__ aligned_roles(const aligned_plan& p, const aligned_words& words, workspace_header* header,
+                             aligned_shared<Sum>& shared, std::byte* slots)
+        : p(p), words(words), header(header), shared(shared), slots(slots), tag_of_lap(header) {}
+
+    /// By one thread, before a block barrier.
+    __device__ static void initialize(aligned_shared<Sum>& shared) {
+        for (int s = 0; s < tile::slots; ++s) {
+            shared.read[s].initialize(tile::finish_warps + 4);
+            shared.left_added[s].initialize(left_warps);
+            shared.finished[s].initialize(tile::finish_warps);
+            for (phase_barrier* one :
+                 {shared.loaded, shared.rows_added, shared.cols_added, shared.carried, shared.topped})
+                one[s].initialize(1);
+        }
+        announce_barriers();
+    }
+
+    __device__ pixels pixels_of(unsigned slot) const { return {slots + slot * pixels::bytes}; }
+
+    __device__ void arrive(phase_barrier& barrier) const {
+        __syncwarp();  // the other lanes' accesses to shared memory come before lane 0's arrival
+        if (lane == 0) barrier.arrive();
+    }
+
+    // Role `sum`
+
+    /// Tiles are numbered row by row, plane by plane. `lined_up` counts rows of tiles with every plane filled up to
+    /// whole groups, so that a group lies in the ring without a gap.
+    __device__ aligned_position position_of(unsigned ticket) const {
+        aligned_position at{};
+        if (ticket >= p.tiles) return at;
+        const unsigned line = p.by_tile_cols.quotient(ticket);  // a row of tiles
+        at.plane = p.by_tile_rows.quotient(line);
+        at.row = line - at.plane * p.tile_rows;
+        at.col = ticket - line * p.tile_cols;
+        const unsigned lined_up = at.plane * p.rows_of_plane + at.row;
+        at.lap = p.by_ring_rows.quotient(lined_up);
+        at.ring_row = lined_up - at.lap * p.ring_rows;
+        at.in_group = at.row - p.by_group_rows.quotient(at.row) * p.by_group_rows.divisor();
+        at.group = p.by_group_cols.quotient(at.col);
+        at.before = at.col - at.group * p.by_group_cols.divisor();
+        at.place = at.ring_row * p.tile_cols + at.col;
+        at.group_place = at.ring_row * p.groups;
+        const unsigned group_row = at.ring_row - at.in_group;  // the first of its group of rows
+        const unsigned ring_group = p.by_group_rows.quotient(group_row);
+        const unsigned ring_groups = p.by_group_rows.quotient(p.ring_rows);
+        at.tag = tag_of_lap(at.lap);
+        at.tag_above = group_row > 0 ? at.tag : tag_of_lap(at.lap - 1);
+        at.rows_place = ring_group * p.tile_cols + at.col;
+        at.rows_place_above = ((group_row > 0 ? ring_group : ring_groups) - 1) * p.tile_cols + at.col;
+        at.last_col = at.col + 1 == p.tile_cols;
+        at.ends_group = at.before + 1 == p.by_group_cols.divisor() && !at.last_col;
+        at.ends_rows = at.in_group + 1 == p.by_group_rows.divisor() && at.row + 1 < p.tile_rows;
+        at.has_above = at.row > at.in_group;
+        const std::int64_t row = std::int64_t{at.row} * tile::rows + p.border;
+        const std::int64_t col = std::int64_t{at.col} * tile::cols;
+        const bool beside_border = p.border != 0 && (at.row == 0 || at.last_col);
+        at.whole = row + tile::rows <= p.rows && col + tile::cols <= p.cols && !beside_border;
+        at.to = p.table + at.plane * p.plane_stride + row * p.row_stride + col * static_cast<std::int64_t>(sizeof(Sum));
+        return at;
+    }
+
+    /// Words are replaced when all tiles that look at them have finished: one counter of them a lane, those of the row
+    /// of tiles a lap before and of the group below it. count_as_read() is the other side.
+    ///
+    /// Relaxed on both sides, because a release at device scope waits for all stores that the multiprocessor has under
+    /// way (10 us a tile). It is safe because no value passes through the counter. A tile counts only after its roles
+    /// have accepted their words, by their tags: they arrive at `carried` and `topped` (with a chain, at the second
+    /// barrier of `finish`) after that, and the counting thread waits for both. Words are replaced only after all have
+    /// counted. Neither an addition nor a store is carried out before the branches that it depends on are decided, so a
+    /// look cannot return the word that replaces the one it was for; and one that did would find another lap's tag,
+    /// never another value.
+    ///
+    /// It is enough that `sum` waits: `left`, `carry`, `above` and `finish` publish for a tile after barriers that
+    /// `sum` arrives at behind this wait. And it ends: the tiles waited for are in rows of tiles above this one (the
+    /// ring is longer than a group and a counter's rows), so their tickets are lower.
+    struct earlier_readers {
+        std::uint32_t* counter = nullptr;
+        std::uint32_t target = 0, seen = 0;
+
+        __device__ static std::uint32_t look(std::uint32_t* counter) {
+            return ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device>(*counter).load(
+                ::cuda::memory_order_relaxed);
+        }
+        __device__ void wait() const {
+            std::uint32_t now = seen;
+            while (static_cast<std::int32_t>(now - target) < 0) now = look(counter);
+            __syncwarp();
+        }
+    };
+
+    __device__ earlier_readers look_at_readers(const aligned_position& at) const {
+        earlier_readers readers;
+        // The rows whose words this tile's replace, a ring before, and those that read them: as many as a group below.
+        const unsigned first = at.ring_row >> p.counter_shift;
+        const unsigned last = (at.ring_row + p.by_group_rows.divisor()) >> p.counter_shift;
+        if (at.lap == 0 || first + lane > last) return readers;
+        const unsigned counters = p.ring_rows >> p.counter_shift;
+        const bool next_lap = first + lane >= counters;
+        readers.counter = header->reserved + aligned_first_counter + (first + lane - (next_lap ? counters : 0));
+        readers.target = (at.lap - 1 + (next_lap ? 1 : 0) + 1) * (p.tile_cols << p.counter_shift);
+        readers.seen = earlier_readers::look(readers.counter);
+        return readers;
+    }
+
+    /// By one thread of `finish`, behind all looks at the ring for this tile.
+    __device__ void count_as_read(const aligned_position& at) const {
+        if (!p.ring_reused) return;
+        // The last row of tiles of a plane counts for the rows that fill up its group.
+        const unsigned end = at.row + 1 < p.tile_rows ? 1 : p.rows_of_plane - at.row;
+        for (unsigned i = 0; i < end; ++i) {
+            ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> count(
+                header->reserved[aligned_first_counter + ((at.ring_row + i) >> p.counter_shift)]);
+            count.fetch_add(1, ::cuda::memory_order_relaxed);
+        }
+    }
+
+    /// The next tile, into the slot that `next` names; whether there is one.
+    __device__ bool start_next(tile_counter& next, std::uint64_t drop) const {
+        const unsigned slot = next.slot();
+        // The slot's last readers arrive at `read` behind their looks at it: the copy engine may write.
+        shared.read[slot].wait(next.parity() ^ 1);
+        unsigned ticket = 0;
+        // Only now: a ticket that is drawn is a tile that others wait for.
+        if (lane == 0) ticket = atomicAdd(&header->ticket, 1u);
+        const aligned_position at = position_of(__shfl_sync(whole_warp, ticket, 0));
+        if (lane == 0) {
+            shared.position[next.position()] = at;
+            // The arrival that releases the position; a phase without a tile ends with it.
+            if (at.valid()) {
+                arrive_expecting(shared.loaded[slot], pixels::bytes);
+                copy_box(pixels_of(slot).first, p.map, static_cast<int>(at.col) * tile::cols,
+                         static_cast<int>(at.row) * tile::rows, static_cast<int>(at.plane), shared.loaded[slot], drop);
+            } else {
+                shared.loaded[slot].arrive();
+            }
+        }
+        ++next.n;
+        return at.valid();
+    }
+
+    __device__ void run_sum() const {
+        const std::uint64_t drop = drop_from_l2();
+        tile_counter now, next;
+        bool more = true;
+        for (;; ++now.n) {
+            if (more) more = start_next(next, drop);
+            const unsigned slot = now.slot();
+            const aligned_position& at = shared.position[now.position()];
+            shared.loaded[slot].wait(now.parity());
+            if (!at.valid()) break;
+            // Looked at early, waited for late: usually all have finished long ago.
+            const earlier_readers readers = look_at_readers(at);
+            const pixels tile_pixels = pixels_of(slot);
+            Sum row[2];
+            tile_pixels.add_rows(row, lane);
+            readers.wait();
+            // For run_left() of the tiles to the right in this group.
+            publish_rows(words.row_sums + std::size_t{at.place} * tile::row_words, row, at.tag);
+            shared.own_rows[slot][lane] = row[0];
+            shared.own_rows[slot][lane + 32] = row[1];
+            arrive(shared.rows_added[slot]);
+            if constexpr (!chain) {
+                Sum col[lane_cols];
+                tile_pixels.add_cols(col, lane);
+                // For run_above() of the tiles below in this group of rows.
+                pairs_of<Sum, 2>::of(col, at.tag)
+                    .publish_at(words.col_sums + std::size_t{at.place} * tile::col_words + 2 * lane, keep);
+                store_neighbours(shared.own_cols[slot], col, lane);
+                arrive(shared.cols_added[slot]);
+            }
+            arrive(shared.read[slot]);
+        }
+    }
+
+    /// Rows lie among the words so that the lane that looks at rows 2 l and 2 l + 1 finds pairs at [64 * i + 2 * l].
+    __device__ static int word_of_row(int row) { return words_of<Sum> == 1 ? row : row % 2 * 64 + row / 2 * 2; }
+
+    __device__ void publish_rows(tagged_word* where, const Sum (&row)[2], std::uint32_t tag) const {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) value_words::of(row[i], tag).publish_at(where + word_of_row(lane + 32 * i), keep);
+    }
+
+    // Role `left`
+
+    /// `warp`: of left_warps.
+    __device__ void run_left(int warp) const {
+        constexpr int rows = 2 / left_warps;  // of a lane
+        using found_words = std::conditional_t<chain, value_words, pairs_of<Sum, words_of<Sum>>>;
+        const int first_row = chain ? 32 * warp + lane : 2 * lane;
+        const int word = word_of_row(first_row);
+        for (tile_counter now;; ++now.n) {
+            const unsigned slot = now.slot();
+            const aligned_position& at = shared.position[now.position()];
+            shared.loaded[slot].wait(now.parity());
+            if (!at.valid()) {
+                arrive(shared.left_added[slot]);
+                break;
+            }
+            // Own rows first: by then those of the neighbours are there, and little is looked at twice. And words of
+            // the group may be replaced now, see earlier_readers.
+            shared.rows_added[slot].wait(now.parity());
+            Sum left[rows]{};
+            // Published by run_sum() in tiles with lower tickets.
+            gather_in_order<chain ? 2 * batch : batch, found_words>(
+                words.row_sums + std::size_t{at.place - at.before} * tile::row_words + word, tile::row_words,
+                static_cast<int>(at.before), at.tag, keep, [&](const found_words& found) {
+                    if constexpr (chain)
+                        left[0] += found.value();
+                    else
+                        found.add_to(left);
+                });
+            if (at.ends_group) {
+                // For run_carry() of the tiles to the right of this group.
+                tagged_word* const where =
+                    words.group_sums + std::size_t{at.group_place + at.group} * tile::row_words + word;
+                if constexpr (chain) {
+                    value_words::of(left[0] + shared.own_rows[slot][first_row], at.tag).publish_at(where, keep);
+                } else {
+                    const Sum total[2] = {left[0] + shared.own_rows[slot][first_row],
+                                          left[1] + shared.own_rows[slot][first_row + 1]};
+                    found_words::of(total, at.tag).publish_at(where, keep);
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < rows; ++i) shared.left[slot][first_row + i] = left[i];
+            arrive(shared.left_added[slot]);
+            arrive(shared.read[slot]);
+        }
+    }
+
+    // Role `carry`
+
+    __device__ void run_carry() const {
+        using found_words = pairs_of<Sum, words_of<Sum>>;
+        for (tile_counter now;; ++now.n) {
+            const unsigned slot = now.slot();
+            const aligned_position& at = shared.position[now.position()];
+            shared.left_added[slot].wait(now.parity());
+            if (!at.valid()) break;
+            Sum carry[2] = {shared.left[slot][2 * lane], shared.left[slot][2 * lane + 1]};
+            arrive(shared.read[slot]);
+            // Published by run_left() in the last tiles of the groups to the left.
+            gather_in_order<batch, found_words>(
+                words.group_sums + std::size_t{at.group_place} * tile::row_words + 2 * lane, tile::row_words,
+                static_cast<int>(at.group), at.tag, keep, [&](const found_words& found) { found.add_to(carry); });
+            const Sum downwards = warp_scan(carry[0] + carry[1]);
+            if constexpr (!chain) {
+                // For run_above() of the tiles below in this group of rows.
+                if (lane == 31)
+                    value_words::of(downwards, at.tag)
+                        .publish_at(words.carry_totals + std::size_t{at.rows_place} * 16 + at.in_group * words_of<Sum>,
+                                    keep);
+            }
+            const Sum upper = exclusive_of(downwards) + carry[0];
+            shared.finished[slot].wait(now.parity() ^ 1);
+            shared.carry[slot][2 * lane] = upper;
+            shared.carry[slot][2 * lane + 1] = downwards;
+            arrive(shared.carried[slot]);
+        }
+    }
+
+    // Role `finish`
+
+    /// This warp's 16 rows of the tile, scanned along both directions.
+    __device__ void scan_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, int warp) const {
+        const pixels tile_pixels = pixels_of(slot);
+#pragma unroll
+        for (int k = 0; k < tile::warp_rows; ++k) {
+            const auto from = tile_pixels.of_lane(warp * tile::warp_rows + k, lane);
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) x[k][i] = widen<Sum>(from.x[i]);
+        }
+        arrive(shared.read[slot]);
+#pragma unroll
+        for (int k = 0; k < tile::warp_rows; ++k) {
+            warp_scan_row(x[k]);
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i)
+                if (k > 0) x[k][i] += x[k - 1][i];
+        }
+    }
+
+    /// Stores x + top + the row's carry, which lane k % 16 has for row k. `corner`: the table entry above and left of
+    /// the tile; used where the layout has a border.
+    __device__ void store(const aligned_position& at, int warp, const Sum (&x)[tile::warp_rows][lane_cols],
+                          const Sum (&top)[lane_cols], Sum corner, Sum carries) const {
+        constexpr int rows = tile::warp_rows;
+        std::byte* to = at.to + warp * rows * p.row_stride + lane * 16;
+        if (at.whole && p.border == 0) {
+#pragma unroll
+            for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                const Sum carry = __shfl_sync(whole_warp, carries, k);
+                Sum sums[lane_cols];
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i) sums[i] = x[k][i] + (top[i] + carry);
+                store_streaming(reinterpret_cast<Sum*>(to), sums);
+            }
+        } else if (at.whole) {
+#pragma unroll
+            for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                Sum sums[lane_cols], last;
+                shift_sums(sums, last, x[k], top, corner, __shfl_sync(whole_warp, carries, k));
+                store_streaming(reinterpret_cast<Sum*>(to), sums);
+            }
+        } else {
+            store_edge(at, warp, x, top, corner, carries);
+        }
+    }
+
+    /// Sums of a row as a table with a border has them: one element to the right, so that a lane stores the last sum of
+    /// its left neighbour and three of its own. `last`: its own last one.
+    __device__ void shift_sums(Sum (&sums)[lane_cols], Sum& last, const Sum (&x)[lane_cols],
+                               const Sum (&top)[lane_cols], Sum corner, Sum carry) const {
+        last = x[lane_cols - 1] + (top[lane_cols - 1] + carry);
+#pragma unroll
+        for (int i = 1; i < lane_cols; ++i) sums[i] = x[i - 1] + (top[i - 1] + carry);
+        sums[0] = __shfl_up_sync(whole_warp, last, 1);
+        if (lane == 0) sums[0] = corner + carry;
+    }
+
+    /// A tile at the right or lower edge of the table, or beside its border.
+    __device__ void store_edge(const aligned_position& at, int warp, const Sum (&x)[tile::warp_rows][lane_cols],
+                               const Sum (&top)[lane_cols], Sum corner, Sum carries) const {
+        constexpr int rows = tile::warp_rows;
+        const std::int64_t first_row = std::int64_t{at.row} * tile::rows + p.border + warp * rows;
+        const std::int64_t first_col = std::int64_t{at.col} * tile::cols + lane * lane_cols;
+        const int valid_rows = static_cast<int>(p.rows - first_row < rows ? p.rows - first_row : rows);
+        const int valid_cols = static_cast<int>(
+            p.cols - first_col < lane_cols ? (p.cols > first_col ? p.cols - first_col : 0) : lane_cols);
+        // The last column of a table with a border is that of no tile.
+        const bool has_last = p.border != 0 && at.last_col && lane == 31 && first_col + lane_cols < p.cols;
+        std::byte* to = at.to + warp * rows * p.row_stride + lane * 16;
+        if (p.border != 0 && at.row == 0 && warp == 0) {
+            const Sum zeros[lane_cols]{};
+            store_valid(to - p.row_stride, zeros, valid_cols, has_last, Sum{});
+        }
+#pragma unroll
+        for (int k = 0; k < rows; ++k, to += p.row_stride) {
+            const Sum carry = __shfl_sync(whole_warp, carries, k);
+            Sum sums[lane_cols], last{};
+            if (p.border != 0) {
+                shift_sums(sums, last, x[k], top, corner, carry);
+            } else {
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i) sums[i] = x[k][i] + (top[i] + carry);
+            }
+            if (k < valid_rows) store_valid(to, sums, valid_cols, has_last, last);
+        }
+    }
+
+    __device__ static void store_valid(std::byte* to, const Sum (&sums)[lane_cols], int valid_cols, bool has_last,
+                                       Sum last) {
+        Sum* const row = reinterpret_cast<Sum*>(to);
+        if (valid_cols == lane_cols) {
+            store_streaming(row, sums);
+        } else {
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i)
+                if (i < valid_cols) store_streaming(row + i, sums[i]);
+        }
+        if (has_last) store_streaming(row + lane_cols, last);
+    }
+};
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,209 @@
+#pragma once
+
+#include "cuda/device/layers.cuh"
+#include "cuda/device/phase_barrier.cuh"
+#include "cuda/device/streaming.cuh"
+#include "cuda/device/tagged_words.cuh"
+#include "cuda/device/warp_scan.cuh"
+#include "cuda/device/workspace_slots.hpp"
+#include "cuda/production/sat_aligned_plan.hpp"
+#include "cuda/production/sat_workspace.cuh"
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+/// What the roles of the aligned pipeline share: words in the workspace, tiles in shared memory, and their arithmetic.
+namespace boxsum::cuda {
+
+/// Words of the rows of tiles in the ring. Positions are reused lap by lap; the tag holds the lap.
+struct aligned_words {
+    aligned_words(workspace_slots& slots, const aligned_plan& p, aligned_columns columns, int row_words, int col_words)
+        : row_sums(slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.tile_cols * row_words)),
+          group_sums(slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.groups * row_words)),
+          table_rows(slots.take<tagged_word>(std::int64_t{p.ring_rows / p.by_group_rows.divisor()} * p.tile_cols *
+                                             col_words)) {
+        if (columns == aligned_columns::chain) return;
+        col_sums = slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.tile_cols * col_words);
+        carry_totals =
+            slots.take<tagged_word>(std::int64_t{p.ring_rows / p.by_group_rows.divisor()} * p.tile_cols * 16);
+    }
+
+    tagged_word* row_sums;    ///< [ring row][tile column][row], by `sum`
+    tagged_word* group_sums;  ///< [ring row][group][row], by `left`
+    /// [ring row / rows of a group][tile column][col], by `above`; with a chain, whose groups have one row, by `finish`
+    tagged_word* table_rows;
+    tagged_word* col_sums = nullptr;  ///< [ring row][tile column][col], by `sum`
+    /// [ring row / rows of a group][tile column][16 words: a line of the cache], by `carry`. Totals of 16 tiles packed
+    /// in a line, which all of them write and read, cost 4 % at 8192 and 5 % at 16384.
+    tagged_word* carry_totals = nullptr;
+};
+
+/// Where a ticket's tile and its words lie. `sum` works it out once and leaves it to the other roles in shared memory,
+/// who read what they need when they need it.
+struct aligned_position {
+    std::uint32_t tag;          // of this tile's words; 0: behind the last tile
+    std::uint32_t tag_above;    // of the table row above its group
+    unsigned plane, row, col;   // of tiles
+    unsigned lap, ring_row;     // where the words of its row of tiles are
+    unsigned in_group;          // row of tiles within its group
+    unsigned before;            // tiles to the left within their group
+    unsigned group;             // of columns
+    unsigned place;             // ring row * tile columns + tile column
+    unsigned group_place;       // the same for groups of columns: ring row * groups
+    unsigned rows_place;        // the same for groups of rows
+    unsigned rows_place_above;  // for the group of rows above, perhaps a lap before
+    bool ends_group;            // publishes the sums of its group
+    bool ends_rows;             // publishes a table row
+    bool has_above;             // there is a table row above its group
+    bool last_col;              // of its plane
+    bool whole;                 // is stored as it is: nothing outside, no border beside it
+    std::byte* to;              // where the first of its sums is stored
+
+    __device__ bool valid() const { return tag != 0; }
+};
+
+/// Which phase of which slot a tile is: the number of tiles that the block had before it.
+struct tile_counter {
+    unsigned n = 0;
+
+    __device__ unsigned slot() const { return n % 2; }
+    __device__ std::uint32_t parity() const { return n / 2 % 2; }
+    __device__ unsigned position() const { return n % 4; }
+};
+
+template <typename Sum>
+struct aligned_shared {
+    using tile = aligned_tile<Sum>;
+    static_assert(tile::slots == 2, "tile_counter");
+
+    // A tile goes through its slot's barriers once a phase.
+    phase_barrier loaded[tile::slots];      // position and pixels are there: the lane of `sum` that drew the ticket
+    phase_barrier read[tile::slots];        // nobody needs the pixels: 8 warps
+    phase_barrier rows_added[tile::slots];  // own_rows: `sum`
+    phase_barrier cols_added[tile::slots];  // own_cols: `sum`
+    phase_barrier left_added[tile::slots];  // left: `left`
+    phase_barrier carried[tile::slots];     // carry: `carry`
+    phase_barrier topped[tile::slots];      // top: `above`
+    phase_barrier finished[tile::slots];    // carry and top are in the registers of `finish`: 4 warps
+
+    /// Twice as many as slots. The position of tile n is replaced by that of tile n + 4 when all 8 warps have arrived
+    /// at `read` for tile n + 2, which is when they have left tile n altogether: so each may look at it until then.
+    aligned_position position[2 * tile::slots];
+    alignas(16) Sum bottom[2][tile::finish_warps][tile::cols];  // last rows of the warps of `finish`, by turns
+    alignas(16) Sum own_cols[tile::slots][tile::cols];          // column sums of the tile
+    alignas(16) Sum top[tile::slots][tile::cols];               // the table row above the tile
+    alignas(16) Sum own_rows[tile::slots][tile::rows];          // row sums of the tile
+    alignas(16) Sum left[tile::slots][tile::rows];              // those of the tiles to the left in the group
+    alignas(16) Sum carry[tile::slots][tile::rows];             // row carries, summed downwards
+    Sum corner[tile::slots];                                    // the table entry above and left of the tile
+};
+
+// Arithmetic
+
+/// Adds 16 bytes of pixels to four partial sums.
+template <typename Pixel, typename Partial>
+__device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
+    if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
+        sum[0] = __dp4a(chunk.x, 0x01010101u, sum[0]);
+        sum[1] = __dp4a(chunk.y, 0x01010101u, sum[1]);
+        sum[2] = __dp4a(chunk.z, 0x01010101u, sum[2]);
+        sum[3] = __dp4a(chunk.w, 0x01010101u, sum[3]);
+    } else {
+        constexpr int count = 16 / sizeof(Pixel);
+        vector_of<Pixel, count> pixels;
+        memcpy(&pixels, &chunk, 16);
+#pragma unroll
+        for (int i = 0; i < count; ++i) sum[i % 4] += widen<Partial>(pixels.x[i]);
+    }
+}
+
+/// A tile's pixels in shared memory: 64 rows without gaps, as the copy engine leaves them.
+template <typename Pixel, typename Sum>
+struct aligned_pixels {
+    using tile = aligned_tile<Sum>;
+    static constexpr int lane_cols = tile::lane_cols;
+    static constexpr int row_bytes = tile::cols * static_cast<int>(sizeof(Pixel));
+    static constexpr int bytes = tile::rows * row_bytes;
+
+    std::byte* first;
+
+    __device__ std::byte* row(int r) const { return first + r * row_bytes; }
+    __device__ vector_of<Pixel, lane_cols> of_lane(int r, int lane) const {
+        return reinterpret_cast<const vector_of<Pixel, lane_cols>*>(row(r))[lane];
+    }
+
+    /// Sums of the rows `lane` and `lane + 32`. A lane reads chunks of 16 bytes from its own rows, rotated by its
+    /// number so that no two lanes meet in a bank.
+    __device__ void add_rows(Sum (&sum)[2], int lane) const {
+        constexpr int chunks = row_bytes / 16;
+        using partial = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
+        partial a[4]{}, b[4]{};
+#pragma unroll(chunks < 8 ? chunks : 8)
+        for (int i = 0; i < chunks; ++i) {
+            const int offset = (i + lane) % chunks * 16;
+            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane) + offset), a);
+            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane + 32) + offset), b);
+        }
+        sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
+        sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
+    }
+
+    /// Sums of the lane's columns.
+    __device__ void add_cols(Sum (&sum)[lane_cols], int lane) const {
+        if constexpr (std::is_same_v<Pixel, std::uint8_t> && lane_cols == 4) {
+            std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each: 64 * 255 fits
+#pragma unroll 16
+            for (int r = 0; r < tile::rows; ++r) {
+                const std::uint32_t x = reinterpret_cast<const std::uint32_t*>(row(r))[lane];
+                even += x & 0x00ff00ffu;
+                odd += (x >> 8) & 0x00ff00ffu;
+            }
+            sum[0] = static_cast<Sum>(even & 0xffffu);
+            sum[1] = static_cast<Sum>(odd & 0xffffu);
+            sum[2] = static_cast<Sum>(even >> 16);
+            sum[3] = static_cast<Sum>(odd >> 16);
+        } else {
+            Sum other[lane_cols]{};
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) sum[i] = Sum{};
+#pragma unroll 8
+            for (int r = 0; r < tile::rows; r += 2) {
+                const auto x = of_lane(r, lane), y = of_lane(r + 1, lane);
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i) {
+                    sum[i] += widen<Sum>(x.x[i]);
+                    other[i] += widen<Sum>(y.x[i]);
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) sum[i] += other[i];
+        }
+    }
+};
+
+/// The N neighbours that a lane owns of a row in shared memory.
+template <typename Sum, int N>
+__device__ inline void load_neighbours(Sum (&x)[N], const Sum* row, int lane) {
+    const auto chunk = reinterpret_cast<const vector_of<Sum, N>*>(row)[lane];
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] = chunk.x[i];
+}
+
+template <typename Sum, int N>
+__device__ inline void add_neighbours(Sum (&x)[N], const Sum* row, int lane) {
+    Sum more[N];
+    load_neighbours(more, row, lane);
+#pragma unroll
+    for (int i = 0; i < N; ++i) x[i] += more[i];
+}
+
+template <typename Sum, int N>
+__device__ inline void store_neighbours(Sum* row, const Sum (&x)[N], int lane) {
+    vector_of<Sum, N> chunk;
+#pragma unroll
+    for (int i = 0; i < N; ++i) chunk.x[i] = x[i];
+    reinterpret_cast<vector_of<Sum, N>*>(row)[lane] = chunk;
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,51 @@
+# The record `fast-aligned`, which leaves unaligned pointers to `fast`, and its kernels by themselves.
+boxsum_emulated_objects(
+  boxsum_emulated_aligned "${cuda}/production/sat_aligned.cu" "${cuda}/production/sat_aligned_8.cu"
+  "${cuda}/production/sat_aligned_16.cu" "${cuda}/production/sat_aligned_32.cu" "${cuda}/production/sat_aligned_64.cu"
+)
+boxsum_emulated_test(
+  emulated_aligned_test SOURCES aligned_test.cpp fast_shared_memory.cpp OBJECTS boxsum_emulated_fast
+                                                                                boxsum_emulated_aligned
+)
+set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test.cu")
+boxsum_emulated_test(emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}")
+
+# The same test must fail where its kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT text)
+# compiles it with a copy of a header of production/ in which REPLACEMENT stands in place of TEXT.
+function(boxsum_emulated_mutant name)
+  cmake_parse_arguments(arg "" "HEADER;TEXT;REPLACEMENT" "" ${ARGN})
+  set(header "${cuda}/production/${arg_HEADER}")
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
+  file(READ "${header}" source)
+  string(FIND "${source}" "${arg_TEXT}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "mutant ${name}: ${arg_HEADER} has no '${arg_TEXT}'")
+  endif()
+  string(REPLACE "${arg_TEXT}" "${arg_REPLACEMENT}" mutated "${source}")
+  file(CONFIGURE OUTPUT "${folder}/cuda/production/${arg_HEADER}" CONTENT "${mutated}" @ONLY)
+  add_library(${name}_objects OBJECT "${aligned_rings_test}")
+  target_include_directories(${name}_objects BEFORE PRIVATE "${folder}")
+  target_link_libraries(${name}_objects PRIVATE boxsum_emulated_language GTest::gtest)
+  add_executable(${name} $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:boxsum_emulated_device>)
+  target_link_libraries(${name} PRIVATE boxsum::boxsum boxsum_development GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+  add_test(NAME emulated.${name}.is_rejected COMMAND ${name} --gtest_fail_fast)
+  set_tests_properties(emulated.${name}.is_rejected PROPERTIES WILL_FAIL ON LABELS emulated TIMEOUT 300)
+endfunction()
+boxsum_emulated_mutant(
+  mutant_dropped_carry HEADER sat_aligned_roles.cuh
+  TEXT "static_cast<int>(at.group), at.tag" REPLACEMENT "0, at.tag"
+)
+boxsum_emulated_mutant(
+  mutant_words_replaced_early HEADER sat_aligned_roles.cuh TEXT "readers.wait()" REPLACEMENT "(void)readers"
+)
+boxsum_emulated_mutant(
+  mutant_laps_alike HEADER sat_workspace.cuh TEXT "(lap & ((1u << tag_lap_bits) - 1))" REPLACEMENT "0 * lap"
+)
+boxsum_emulated_mutant(
+  mutant_slot_overwritten HEADER sat_aligned_roles.cuh TEXT "shared.read[slot].wait(next.parity() ^ 1)" REPLACEMENT ""
+)
+boxsum_emulated_mutant(
+  mutant_top_overwritten HEADER sat_aligned_kernel.cuh TEXT "shared.finished[slot].wait(now.parity() ^ 1)" REPLACEMENT ""
+)

@@ -1,0 +1,98 @@
+// The policy of the record `fast-aligned`: the settings that were measured, and what every plan must hold for its
+// kernel to be right. Host code only, but its header needs tensor maps.
+
+#include "cuda/production/sat_aligned_plan.hpp"
+#include "cuda/production/sat_aligned_tile.cuh"
+
+#include <gtest/gtest.h>
+
+namespace boxsum::cuda {
+namespace {
+
+sat_geometry table_of(std::int64_t rows, std::int64_t cols, std::int64_t planes = 1, int origin = 0) {
+    sat_geometry g;
+    g.rows = rows;
+    g.cols = cols;
+    g.planes = planes;
+    g.origin = origin;
+    return g;
+}
+
+aligned_plan plan_of(std::int64_t n, int pixel_bytes) {
+    return make_aligned_plan(table_of(n, n), pixel_bytes, 4, aligned_columns_of(n, pixel_bytes, 4),
+                             aligned_tiles_in_flight(132));
+}
+
+TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
+    EXPECT_EQ(aligned_columns_of(4096, 4, 4), aligned_columns::groups);
+    EXPECT_EQ(aligned_columns_of(8192, 4, 4), aligned_columns::groups);
+    EXPECT_EQ(aligned_columns_of(16384, 4, 4), aligned_columns::chain);
+    EXPECT_EQ(aligned_columns_of(8192, 1, 4), aligned_columns::groups);
+    EXPECT_EQ(aligned_columns_of(16384, 1, 4), aligned_columns::chain);
+
+    EXPECT_EQ(plan_of(4096, 4).ring_rows, 48u);
+    EXPECT_EQ(plan_of(8192, 4).ring_rows, 32u);
+    EXPECT_EQ(plan_of(16384, 4).ring_rows, 12u);
+    EXPECT_EQ(plan_of(32768, 4).ring_rows, 8u);
+    EXPECT_EQ(plan_of(8192, 4).by_group_rows.divisor(), 8u);
+    EXPECT_EQ(plan_of(8192, 1).by_group_rows.divisor(), 4u);
+    EXPECT_EQ(plan_of(16384, 4).by_group_rows.divisor(), 1u);
+    EXPECT_EQ(plan_of(16384, 4).by_group_cols.divisor(), 8u);
+    EXPECT_EQ(plan_of(32768, 4).by_group_cols.divisor(), 16u);
+}
+
+TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
+    for (const aligned_columns columns : {aligned_columns::groups, aligned_columns::chain})
+        for (const int multiprocessors : {1, 2, 16, 132, 160})
+            for (const std::int64_t rows : {1, 64, 65, 129, 200, 300, 600, 5000, 100000})
+                for (const std::int64_t cols : {1, 128, 129, 500, 3000, 100000})
+                    for (const std::int64_t planes : {1, 3, 1000})
+                        for (const int pixel_bytes : {1, 4}) {
+                            const aligned_plan p = make_aligned_plan(table_of(rows, cols, planes), pixel_bytes, 4,
+                                                                     columns, aligned_tiles_in_flight(multiprocessors));
+                            const unsigned group = p.by_group_rows.divisor();
+                            const auto where = ::testing::Message()
+                                               << planes << " x " << rows << " x " << cols << " on " << multiprocessors;
+                            ASSERT_EQ(p.rows_of_plane % group, 0u) << where;
+                            ASSERT_GE(p.rows_of_plane, p.tile_rows) << where;
+                            ASSERT_LT(p.rows_of_plane, p.tile_rows + group) << where;
+                            ASSERT_EQ(p.ring_rows % group, 0u) << where;
+                            ASSERT_EQ(p.by_ring_rows.divisor(), p.ring_rows) << where;
+                            if (!p.ring_reused) {
+                                ASSERT_EQ(p.ring_rows, p.rows_of_plane * planes) << where;
+                                continue;
+                            }
+                            const unsigned shared = 1u << p.counter_shift;
+                            ASSERT_EQ(p.ring_rows % shared, 0u) << where;
+                            ASSERT_LE(p.ring_rows / shared, aligned_counters) << where;
+                            // Readers of a group below the words, and the whole of the last counter, are further up.
+                            ASSERT_GT(p.ring_rows, group + shared - 1) << where;
+                            // The readers' counters are a lane each.
+                            ASSERT_LT(group / shared + 2, 32u) << where;
+                        }
+}
+
+TEST(aligned_plan, words_take_little_of_large_tables) {
+    for (const std::int64_t n : {4096, 6000, 8192, 16384, 32768})
+        for (const int pixel_bytes : {1, 4}) {
+            const aligned_plan p = plan_of(n, pixel_bytes);
+            workspace_slots slots;
+            (void)aligned_words(slots, p, aligned_columns_of(n, pixel_bytes, 4), aligned_tile<float>::row_words,
+                                aligned_tile<float>::col_words);
+            EXPECT_LE(static_cast<double>(slots.bytes()), 0.07 * 4.0 * static_cast<double>(n * n) + 65536) << n;
+        }
+}
+
+TEST(aligned_plan, a_table_with_a_border_has_the_tiles_of_its_sums) {
+    const auto tiles = [](std::int64_t rows, std::int64_t cols) {
+        return make_aligned_plan(table_of(rows, cols, 1, 1), 4, 4, aligned_columns::groups, 9).tiles;
+    };
+    EXPECT_EQ(tiles(65, 129), 1u);
+    EXPECT_EQ(tiles(66, 129), 2u);
+    EXPECT_EQ(tiles(65, 130), 2u);
+    EXPECT_EQ(tiles(1, 1), 1u);
+    EXPECT_EQ(tiles(1, 130), 2u);
+}
+
+}  // namespace
+}  // namespace boxsum::cuda
