@@ -2,6 +2,7 @@
 #include "core/checked_size.hpp"
 #include "core/distance_terms.hpp"
 #include "core/visit_histogram.hpp"
+#include "core/window_grids.hpp"
 #include "cpu/host.hpp"
 #include "cpu/team.hpp"
 
@@ -18,6 +19,9 @@
 namespace boxsum {
 namespace {
 
+using detail::checked_extents;
+using detail::grid_extents;
+
 constexpr std::array<std::string_view, 5> distance_names{"l1", "l2", "chi-square", "intersection", "bhattacharyya"};
 
 // ---- Distances -----------------------------------------------------------------------------------------------------
@@ -30,17 +34,13 @@ double sum_of(std::span<const double> values) {
 
 // ---- Windows -------------------------------------------------------------------------------------------------------
 
-struct grid_extents {
-    box region;
-    std::int64_t rows = 0;  ///< of windows
-    std::int64_t cols = 0;
-};
-
 std::int64_t positions(std::int64_t extent, std::int64_t window, std::int64_t step) {
     return window > extent ? 0 : (extent - window) / step + 1;
 }
 
-grid_extents checked_extents(const window_grid& g, std::int64_t image_rows, std::int64_t image_cols) {
+}  // namespace
+
+detail::grid_extents detail::checked_extents(const window_grid& g, std::int64_t image_rows, std::int64_t image_cols) {
     const auto at_least_one = [](std::string_view name, std::int64_t value) {
         if (value < 1)
             throw invalid_argument("grid: " + std::string(name) + " is " + std::to_string(value) +
@@ -58,6 +58,8 @@ grid_extents checked_extents(const window_grid& g, std::int64_t image_rows, std:
     }
     return {region, positions(region.rows, g.rows, g.row_step), positions(region.cols, g.cols, g.col_step)};
 }
+
+namespace {
 
 std::int64_t image_extent(std::int64_t table_extent, table_layout layout) {
     return table_extent - (layout == table_layout::padded ? 1 : 0);

@@ -1,5 +1,6 @@
 // Queries on a device in a build without CUDA.
 
+#include <boxsum/device_histogram_search.hpp>
 #include <boxsum/device_histograms.hpp>
 #include <boxsum/error.hpp>
 
@@ -23,6 +24,30 @@ std::vector<std::uint32_t> box_histograms(const const_any_tensor_view&, std::spa
 std::vector<histogram_match> best_windows(const const_any_tensor_view&, std::span<const window_grid>,
                                           std::span<const double>, histogram_distance, std::int64_t, table_layout,
                                           std::int64_t, stream_ref) {
+    refuse();
+}
+
+void box_histograms_async(const const_any_tensor_view&, const box*, std::int64_t, float*, table_layout, std::int64_t,
+                          stream_ref) {
+    refuse();
+}
+void window_histograms_async(const const_any_tensor_view&, const window_grid&, void*, table_layout, std::int64_t,
+                             stream_ref) {
+    refuse();
+}
+struct histogram_search::state {};
+histogram_search::histogram_search(const tensor_shape&, table_layout, std::span<const window_grid>, histogram_distance,
+                                   std::int64_t) {
+    refuse();
+}
+std::int64_t histogram_search::matches() const noexcept {
+    return 0;
+}
+std::size_t histogram_search::workspace_bytes() const noexcept {
+    return 0;
+}
+void histogram_search::run_async(const const_any_tensor_view&, std::int64_t, const double*, histogram_match*,
+                                 workspace_ref, stream_ref) const {
     refuse();
 }
 
