@@ -1,0 +1,89 @@
+// The production kernels on an emulated device: tables of one wave, and the pipeline with all its ways to load and
+// store.
+
+#include "api/registry.hpp"
+#include "cuda/production/records.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "reference/conformance.hpp"
+#include "support/emulation/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+using emulation::block_order;
+
+/// Runs the cases that are small enough; how many.
+int run_cases(const std::vector<conformance_case>& cases, emulation::settings device, std::int64_t most_elements) {
+    const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
+    int checked = 0;
+    for (const conformance_case& c : cases) {
+        if (c.rows * c.cols * c.channels * c.planes > most_elements) continue;
+        if (!check_support(sat_fast_record, problem_of(c), {})) continue;
+        constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
+        device.order = orders[++device.seed % 3];
+        const emulation::scoped_settings scope(device);
+        const auto wrong = check_record(sat_fast_record, c, {}, run);
+        EXPECT_FALSE(wrong) << *wrong << " on " << device.multiprocessors << " multiprocessors, seed " << device.seed;
+        if (wrong) return -1;
+        ++checked;
+    }
+    return checked;
+}
+
+struct types {
+    dtype input, table;
+    std::optional<dtype> squares;
+};
+constexpr types all_types[] = {{dtype::u8, dtype::u32, {}},
+                               {dtype::f32, dtype::f32, {}},
+                               {dtype::f64, dtype::f64, {}},
+                               {dtype::u8, dtype::u32, dtype::u64},
+                               {dtype::f32, dtype::f32, dtype::f32}};
+
+std::vector<conformance_case> quick_cases(const types& t) {
+    return conformance_cases(t.input, t.table, t.squares, effort::quick);
+}
+
+TEST(emulated_fast, is_built) {
+    EXPECT_TRUE(sat_fast_record.info.built);
+}
+
+TEST(emulated_fast, one_wave_of_every_tile_height_agrees_with_the_definition) {
+    for (const int multiprocessors : {2, 8, 200})  // 16, 8, 4 rows a warp
+        for (const types& t : all_types)
+            EXPECT_GT(run_cases(quick_cases(t), {.multiprocessors = multiprocessors}, 9000), 0);
+}
+
+TEST(emulated_fast, the_pipeline_agrees_with_the_definition) {
+    for (const int capability : {8, 9})
+        for (const types& t : all_types)
+            EXPECT_GT(run_cases(quick_cases(t),
+                                {.resident_blocks = 2, .multiprocessors = 1, .compute_capability = capability}, 12000),
+                      0);
+}
+
+TEST(emulated_fast, the_pipeline_crosses_groups_of_tiles_and_reuses_its_ring) {
+    std::vector<conformance_case> cases;
+    for (const types& t : all_types) {
+        conformance_case c{.input = t.input, .table = t.table, .squares = t.squares};
+        for (const auto& [rows, cols, planes] : {std::array{2000, 20, 1}, {500, 9, 5}, {3, 4099, 1}, {70, 70, 12}}) {
+            c.rows = rows;
+            c.cols = cols;
+            c.planes = planes;
+            c.layout = rows == 500 ? table_layout::padded : table_layout::inclusive;
+            c.seed = static_cast<std::uint64_t>(cols);
+            cases.push_back(c);
+        }
+    }
+    EXPECT_EQ(run_cases(cases, {.resident_blocks = 4, .preemption = 4, .multiprocessors = 1}, 1000000),
+              static_cast<int>(cases.size()));
+}
+
+}  // namespace
+}  // namespace boxsum
