@@ -11,6 +11,7 @@ namespace boxsum::bench {
 /// Kernels with the traffic of a table and none of its work: read every element once, write every element of one or two
 /// outputs once, with streaming accesses. `variant` 0 to 2 sets how many loads a thread has in flight.
 inline constexpr int streaming_variants = 3;
+bool has_streaming_convert(dtype in, dtype out);
 void streaming_convert(dtype in, dtype out, const void* from, void* to, std::int64_t elements, int variant,
                        stream_ref stream);
 /// 8u -> 32u and 64u: the traffic of sums and squares.

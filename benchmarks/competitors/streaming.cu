@@ -72,10 +72,15 @@ void run(const void* from, std::int64_t elements, int variant, stream_ref stream
 
 }  // namespace
 
+bool has_streaming_convert(dtype in, dtype out) {
+    if (in == dtype::u8) return out == dtype::u32 || out == dtype::s32 || out == dtype::u64;
+    return (in == dtype::f32 && (out == dtype::f32 || out == dtype::f64)) || (in == dtype::f64 && out == dtype::f64);
+}
+
 void streaming_convert(dtype in, dtype out, const void* from, void* to, std::int64_t elements, int variant,
                        stream_ref stream) {
     using u8 = std::uint8_t;
-    if (in == dtype::u8 && out == dtype::u32)
+    if (in == dtype::u8 && (out == dtype::u32 || out == dtype::s32))
         run<4, u8>(from, elements, variant, stream, static_cast<std::uint32_t*>(to));
     else if (in == dtype::u8 && out == dtype::u64)
         run<2, u8>(from, elements, variant, stream, static_cast<std::uint64_t*>(to));

@@ -4,13 +4,16 @@
 //     gpu_sat_bench [section...]      sections: table small layouts special algorithms peers filters; none: all
 //
 // Inputs are random and rotate through more memory than the second-level cache holds, so that every launch reads from
-// memory. A figure is the median of several repetitions; contestants take turns within a repetition, so that a drift of
+// memory. A figure is the median of several repetitions; runners take turns within a repetition, so that a drift of
 // the clock meets all of them. What was timed is compared with the sums in double or 64-bit integers.
 
 #include "api/registry.hpp"
 #include "competitors/device_kernels.hpp"
+#include "competitors/opencv_cuda.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
+#include "measure/buffer_sets.hpp"
+#include "measure/device_race.hpp"
 #include "support/device_oracle.hpp"
 
 #include <boxsum/device.hpp>
@@ -56,126 +59,19 @@ class record_line {
     std::string line_;
 };
 
-class timer {
-  public:
-    timer() {
-        BOXSUM_CUDA_TRY(cudaEventCreate(&start_));
-        BOXSUM_CUDA_TRY(cudaEventCreate(&end_));
-    }
-    timer(const timer&) = delete;
-    timer& operator=(const timer&) = delete;
-    ~timer() {
-        (void)cudaEventDestroy(start_);
-        (void)cudaEventDestroy(end_);
-    }
-
-    /// Microseconds on the stream.
-    template <typename F>
-    double measure(stream_ref stream, F f) {
-        BOXSUM_CUDA_TRY(cudaEventRecord(start_, stream.get()));
-        f();
-        BOXSUM_CUDA_TRY(cudaEventRecord(end_, stream.get()));
-        BOXSUM_CUDA_TRY(cudaEventSynchronize(end_));
-        float milliseconds = 0;
-        BOXSUM_CUDA_TRY(cudaEventElapsedTime(&milliseconds, start_, end_));
-        return 1000.0 * milliseconds;
-    }
-
-  private:
-    cudaEvent_t start_ = nullptr, end_ = nullptr;
-};
-
-double median(std::vector<double> x) {
-    std::nth_element(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x.size() / 2), x.end());
-    return x[x.size() / 2];
-}
-
 /// Something to be timed: one launch on the buffers of a set.
-struct contestant {
+struct runner {
     std::string name;
-    std::function<void(int set, stream_ref stream)> launch;
-    bool capturable = true;
+    device_launch launch;
 };
 
-/// Median microseconds a launch, for each contestant; `graph`: the launches of a repetition come from a graph.
-std::vector<double> race(const std::vector<contestant>& contestants, int sets, int launches, bool graph,
-                         stream_ref stream) {
-    timer clock;
-    std::vector<std::function<void()>> rounds;
-    std::vector<cudaGraphExec_t> graphs;
-    for (const contestant& c : contestants) {
-        const auto round = [&c, sets, launches, stream] {
-            for (int i = 0; i < launches; ++i) c.launch(i % sets, stream);
-        };
-        round();  // loads kernels, grows caches
-        stream.synchronize();
-        if (!graph || !c.capturable) {
-            rounds.emplace_back(round);
-            continue;
-        }
-        cudaGraph_t captured = nullptr;
-        cudaGraphExec_t executable = nullptr;
-        BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
-        round();
-        BOXSUM_CUDA_TRY(cudaStreamEndCapture(stream.get(), &captured));
-        BOXSUM_CUDA_TRY(cudaGraphInstantiate(&executable, captured, 0));
-        BOXSUM_CUDA_TRY(cudaGraphDestroy(captured));
-        graphs.push_back(executable);
-        rounds.emplace_back([executable, stream] { BOXSUM_CUDA_TRY(cudaGraphLaunch(executable, stream.get())); });
-    }
-    std::vector<std::vector<double>> times(contestants.size());
-    for (int repetition = -1; repetition < repetitions; ++repetition)
-        for (std::size_t i = 0; i < rounds.size(); ++i) {
-            const double us = clock.measure(stream, rounds[i]) / launches;
-            if (repetition >= 0) times[i].push_back(us);
-        }
-    stream.synchronize();
-    for (const cudaGraphExec_t g : graphs) BOXSUM_CUDA_TRY(cudaGraphExecDestroy(g));
+/// Median microseconds a launch, for each runner; `graph`: the launches of a repetition come from a graph.
+std::vector<double> times_of(const std::vector<runner>& runners, int launches, bool graph, stream_ref stream) {
+    std::vector<contestant> contestants;
+    for (const runner& r : runners) contestants.push_back(device_contestant(r.name, r.launch, launches, graph, stream));
     std::vector<double> medians;
-    for (const auto& t : times) medians.push_back(median(t));
+    for (const spread& s : race(contestants, repetitions, device_stopwatch(stream))) medians.push_back(s.median);
     return medians;
-}
-
-/// Images and tables in several sets, an image filled once.
-class buffer_sets {
-  public:
-    buffer_sets(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
-                stream_ref stream)
-        : image_(image), table_(table), squares_(squares) {
-        const std::size_t bytes =
-            cuda::span_bytes(image) + cuda::span_bytes(table) + (squares ? cuda::span_bytes(*squares) : 0);
-        constexpr std::size_t beyond_cache = std::size_t{400} << 20;
-        const std::size_t count = std::clamp<std::size_t>(beyond_cache / bytes + 1, 2, 48);
-        for (std::size_t i = 0; i < count; ++i) {
-            memory_.push_back({device_buffer(cuda::span_bytes(image), stream),
-                               device_buffer(cuda::span_bytes(table), stream),
-                               device_buffer(squares ? cuda::span_bytes(*squares) : 0, stream)});
-            test::fill_exact({memory_.back().image.data(), image}, 255, i + 1, stream);
-        }
-    }
-
-    int count() const { return static_cast<int>(memory_.size()); }
-    const_any_view image(int i) const { return {at(i).image.data(), image_}; }
-    any_view table(int i) const { return {at(i).table.data(), table_}; }
-    any_view squares(int i) const { return {at(i).squares.data(), *squares_}; }
-
-  private:
-    struct set {
-        device_buffer image, table, squares;
-    };
-    const set& at(int i) const { return memory_[static_cast<std::size_t>(i)]; }
-
-    view_shape image_, table_;
-    std::optional<view_shape> squares_;
-    std::vector<set> memory_;
-};
-
-view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels = 1,
-                  std::int64_t planes = 1) {
-    view_shape s{type, planes, rows, cols, channels, 0, 0};
-    s.row_stride = cols * channels * static_cast<std::int64_t>(size_of(type));
-    s.plane_stride = rows * s.row_stride;
-    return s;
 }
 
 /// A plan with its workspace on the buffers of several sets.
@@ -193,7 +89,7 @@ struct planned {
         cuda::initialize_workspace_async(workspace, stream);
     }
 
-    contestant as_contestant(const buffer_sets& sets, bool squares) const {
+    runner as_runner(const buffer_sets& sets, bool squares) const {
         return {std::string(plan.algorithm().name), [this, &sets, squares](int set, stream_ref s) {
                     if (squares)
                         plan.run_async(sets.image(set), sets.table(set), sets.squares(set), workspace, s);
@@ -218,14 +114,10 @@ std::string verdict_on(const buffer_sets& sets, table_layout layout, stream_ref 
     return wrong.empty() ? "equal" : "WRONG: " + wrong;
 }
 
-int launches_for(std::int64_t bytes) {
-    return static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 31) / bytes, 4, 32));
-}
-
-std::vector<contestant> references(type_pair types, const buffer_sets& sets) {
+std::vector<runner> references(type_pair types, const buffer_sets& sets) {
     const view_shape& s = sets.image(0).shape;
     const std::int64_t elements = s.planes * s.rows * s.cols * s.channels;
-    std::vector<contestant> all;
+    std::vector<runner> all;
     if (types.input == types.table)
         all.push_back({"memcpy", [&sets, elements, types](int set, stream_ref stream) {
                            BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets.table(set).data, sets.image(set).data,
@@ -247,31 +139,31 @@ struct reference_time {
 };
 
 /// 32f32f is held against the copy, everything else against the best kernel with its traffic.
-reference_time best_reference(type_pair types, const std::vector<contestant>& contestants,
-                              const std::vector<double>& us, std::size_t first) {
+reference_time best_reference(type_pair types, const std::vector<runner>& runners, const std::vector<double>& us,
+                              std::size_t first) {
     std::size_t best = first;
     if (types != type_pair{dtype::f32, dtype::f32})
         for (std::size_t i = first; i < us.size(); ++i)
             if (us[i] < us[best]) best = i;
-    return {contestants[best].name, us[best]};
+    return {runners[best].name, us[best]};
 }
 
 void compare_square(const char* section, type_pair types, std::int64_t n, bool graph, stream_ref stream,
                     std::string_view algorithm = "auto") {
     const buffer_sets sets(packed(types.input, n, n), packed(types.table, n, n), {}, stream);
     const planned ours(sets, false, table_layout::inclusive, algorithm, stream);
-    std::vector<contestant> contestants{ours.as_contestant(sets, false)};
-    for (contestant& c : references(types, sets)) contestants.push_back(std::move(c));
+    std::vector<runner> runners{ours.as_runner(sets, false)};
+    for (runner& c : references(types, sets)) runners.push_back(std::move(c));
     const std::int64_t bytes = n * n * static_cast<std::int64_t>(size_of(types.input) + size_of(types.table));
-    const std::vector<double> us = race(contestants, sets.count(), launches_for(bytes), graph, stream);
-    ours.as_contestant(sets, false).launch(0, stream);
-    const reference_time reference = best_reference(types, contestants, us, 1);
+    const std::vector<double> us = times_of(runners, launches_for(bytes), graph, stream);
+    ours.as_runner(sets, false).launch(0, stream);
+    const reference_time reference = best_reference(types, runners, us, 1);
     record_line()
         .text("section", section)
         .text("types", name_of(types))
         .number("n", static_cast<double>(n))
         .text("launched", graph ? "graph" : "stream")
-        .text("algorithm", contestants[0].name)
+        .text("algorithm", runners[0].name)
         .number("us", us[0])
         .text("reference", reference.name)
         .number("reference_us", reference.us)
@@ -303,20 +195,20 @@ void layouts_section(stream_ref stream) {
         for (const std::int64_t n : {4096, 8192}) {
             std::deque<buffer_sets> sets;
             std::deque<planned> plans;
-            std::vector<contestant> contestants;
+            std::vector<runner> runners;
             for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
                 sets.emplace_back(packed(types.input, n, n),
                                   packed(types.table, table_rows(n, layout), table_cols(n, layout)), std::nullopt,
                                   stream);
                 plans.emplace_back(sets.back(), false, layout, "auto", stream);
-                contestants.push_back(plans.back().as_contestant(sets.back(), false));
+                runners.push_back(plans.back().as_runner(sets.back(), false));
             }
             // Rows of the padded table start anywhere; with the rows of a device_image they start on 256 bytes.
             const view_shape pitched = cuda::device_shape(types.table, n + 1, n + 1);
             sets.emplace_back(packed(types.input, n, n), pitched, std::nullopt, stream);
             plans.emplace_back(sets.back(), false, table_layout::padded, "auto", stream);
-            contestants.push_back(plans.back().as_contestant(sets.back(), false));
-            const std::vector<double> us = race(contestants, sets[0].count(), 8, false, stream);
+            runners.push_back(plans.back().as_runner(sets.back(), false));
+            const std::vector<double> us = times_of(runners, 8, false, stream);
             const char* const names[] = {"inclusive", "exclusive", "padded", "padded, rows on 256 bytes"};
             for (std::size_t i = 0; i < us.size(); ++i)
                 record_line()
@@ -335,8 +227,8 @@ void layouts_section(stream_ref stream) {
             const buffer_sets even(packed(types.input, whole, whole), packed(types.table, whole, whole), {}, stream);
             const planned a(odd, false, table_layout::inclusive, "auto", stream);
             const planned b(even, false, table_layout::inclusive, "auto", stream);
-            const std::vector<double> us = race({a.as_contestant(odd, false), b.as_contestant(even, false)},
-                                                std::min(odd.count(), even.count()), 8, false, stream);
+            const std::vector<double> us =
+                times_of({a.as_runner(odd, false), b.as_runner(even, false)}, 8, false, stream);
             record_line()
                 .text("section", "prime")
                 .text("types", name_of(types))
@@ -351,24 +243,24 @@ void special_case(const char* what, const view_shape& image, const view_shape& t
                   const std::optional<view_shape>& squares, stream_ref stream) {
     const buffer_sets sets(image, table, squares, stream);
     const planned ours(sets, squares.has_value(), table_layout::inclusive, "auto", stream);
-    std::vector<contestant> contestants{ours.as_contestant(sets, squares.has_value())};
+    std::vector<runner> runners{ours.as_runner(sets, squares.has_value())};
     const std::int64_t elements = image.planes * image.rows * image.cols * image.channels;
     for (int variant = 0; variant < streaming_variants; ++variant)
-        contestants.push_back({"streaming " + std::to_string(variant), [&, variant](int set, stream_ref s) {
-                                   if (squares)
-                                       streaming_convert_twice(sets.image(set).data, sets.table(set).data,
-                                                               sets.squares(set).data, elements, variant, s);
-                                   else
-                                       streaming_convert(image.type, table.type, sets.image(set).data,
-                                                         sets.table(set).data, elements, variant, s);
-                               }});
-    const std::vector<double> us = race(contestants, sets.count(), 8, false, stream);
+        runners.push_back({"streaming " + std::to_string(variant), [&, variant](int set, stream_ref s) {
+                               if (squares)
+                                   streaming_convert_twice(sets.image(set).data, sets.table(set).data,
+                                                           sets.squares(set).data, elements, variant, s);
+                               else
+                                   streaming_convert(image.type, table.type, sets.image(set).data, sets.table(set).data,
+                                                     elements, variant, s);
+                           }});
+    const std::vector<double> us = times_of(runners, 8, false, stream);
     const double reference = *std::min_element(us.begin() + 1, us.end());
-    contestants[0].launch(0, stream);
+    runners[0].launch(0, stream);
     record_line()
         .text("section", "special")
         .text("case", what)
-        .text("algorithm", contestants[0].name)
+        .text("algorithm", runners[0].name)
         .number("us", us[0])
         .number("reference_us", reference)
         .number("x", us[0] / reference)
@@ -412,24 +304,28 @@ void peers_section(stream_ref stream) {
             const buffer_sets sets(packed(types.input, n, n), packed(types.table, n + 1, n + 1), {}, stream);
             const buffer_sets inclusive(packed(types.input, n, n), packed(types.table, n, n), {}, stream);
             const planned ours(inclusive, false, table_layout::inclusive, "auto", stream);
-            std::vector<contestant> contestants = references(types, inclusive);
-            const std::size_t first = contestants.size();
-            contestants.push_back(ours.as_contestant(inclusive, false));
-            contestants.push_back({"cub-two-pass", [&](int set, stream_ref s) {
-                                       cub_two_pass(types.input, sets.image(set).data, sets.table(set).data, n, s);
-                                   }});
+            std::vector<runner> runners = references(types, inclusive);
+            const std::size_t first = runners.size();
+            runners.push_back(ours.as_runner(inclusive, false));
+            runners.push_back({"cub-two-pass", [&](int set, stream_ref s) {
+                                   cub_two_pass(types.input, sets.image(set).data, sets.table(set).data, n, s);
+                               }});
             if (npp_available() && types.input == dtype::u8)
-                contestants.push_back({"npp nppiIntegral_8u32s", [&](int set, stream_ref s) {
-                                           npp_integral(sets.image(set).data, sets.table(set).data, n, s);
-                                       }});
-            const std::vector<double> us =
-                race(contestants, std::min(sets.count(), inclusive.count()), 4, false, stream);
+                runners.push_back({"npp nppiIntegral_8u32s", [&](int set, stream_ref s) {
+                                       npp_integral(sets.image(set).data, sets.table(set).data, n, s);
+                                   }});
+            if (opencv_cuda_available() && types.input == dtype::u8)
+                runners.push_back({"opencv cuda cv::cuda::integral", [&](int set, stream_ref s) {
+                                       opencv_cuda_integral(sets.image(set).data, sets.table(set).data, n, s);
+                                   }});
+            const std::vector<double> us = times_of(runners, 4, false, stream);
             std::vector<double> reference_us(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(first));
-            const double reference = best_reference(types, contestants, reference_us, 0).us;
-            for (std::size_t i = first; i < us.size(); ++i) peer_line(contestants[i].name, types, n, us[i], reference);
+            const double reference = best_reference(types, runners, reference_us, 0).us;
+            for (std::size_t i = first; i < us.size(); ++i) peer_line(runners[i].name, types, n, us[i], reference);
         }
     if (!npp_available()) record_line().text("section", "peers").text("peer", "npp").text("note", "not found").print();
-    record_line().text("section", "peers").text("peer", "opencv cuda").text("note", "not found").print();
+    if (!opencv_cuda_available())
+        record_line().text("section", "peers").text("peer", "opencv cuda").text("note", opencv_cuda_absent).print();
 }
 
 /// Wall-clock milliseconds, the best of a few.

@@ -103,13 +103,19 @@ std::string size_text(double size) {
     return std::to_string(whole);
 }
 
-std::string short_number(double value) {
+std::string three_digits(double value) {
     if (value == 0) return "0";
-    const int exponent = static_cast<int>(std::floor(std::log10(std::abs(value)) + 1e-12));
+    // 9.996 has its three digits as 10.0.
+    const double carried = std::abs(value) * (1 + 0.4999e-3);
+    const int exponent = static_cast<int>(std::floor(std::log10(carried) + 1e-12));
     const int decimals = std::clamp(2 - exponent, 0, 9);
     char digits[64];
     std::snprintf(digits, sizeof digits, "%.*f", decimals, value);
-    std::string text = digits;
+    return digits;
+}
+
+std::string short_number(double value) {
+    std::string text = three_digits(value);
     if (text.find('.') != std::string::npos) {
         text.erase(text.find_last_not_of('0') + 1);
         if (text.back() == '.') text.pop_back();

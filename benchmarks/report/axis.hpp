@@ -34,7 +34,11 @@ std::vector<tick> size_ticks(std::vector<double> sizes);
 /// "512", "1K", "20K": K is 1024.
 std::string size_text(double size);
 
-/// Three significant digits without an exponent: "0.00512", "14.7", "1660".
+/// At most three significant digits without an exponent: "0.005", "14.7", "1660".
 std::string short_number(double value);
+
+/// Exactly three where there are so many in front of or behind the point, as columns of a table want it: "0.00500",
+/// "14.0", "1660".
+std::string three_digits(double value);
 
 }  // namespace boxsum::bench

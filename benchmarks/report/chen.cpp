@@ -76,6 +76,11 @@ void add_speedups(section& s, const table_rows& rows, const std::string& types) 
     }
 }
 
+std::string capital(std::string text) {
+    if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+    return text;
+}
+
 std::vector<const pass_row*> passes_of(const bench_record& record, std::string_view algorithm, std::string_view types,
                                        std::int64_t size) {
     std::vector<const pass_row*> passes;
@@ -113,7 +118,7 @@ void add_breakdown(section& s, const bench_record& record) {
         {},
         "T_ScanRow and T_ScanColumn are the passes of scanrow-column; T_BRLT-ScanRow and T_ScanRow-BRLT are the "
         "means of the two calls of their kernels. " +
-            figure["lost"].get<std::string>() + ".",
+            capital(figure["lost"].get<std::string>()) + ".",
         2};
     for (const std::int64_t size : sizes) {
         for (const char* name : own_names)
@@ -127,8 +132,8 @@ void add_breakdown(section& s, const bench_record& record) {
             verdicts.rows.push_back(
                 {{figure["inequalities"][static_cast<std::size_t>(index)]["printed"].get<std::string>()},
                  {size_text(static_cast<double>(size)) + "^2"},
-                 {short_number(left / 1000)},
-                 {short_number(right / 1000)},
+                 {three_digits(left / 1000)},
+                 {three_digits(right / 1000)},
                  {holds ? "holds" : "does not hold"},
                  {explained}});
         };
@@ -226,7 +231,7 @@ section chen_speedups_section(const bench_record& record) {
     s.blocks.push_back(paragraph{"The paper (" + paper["speedups"]["source"].get<std::string>() + ", " +
                                  paper["machine"].get<std::string>() + "): \"" +
                                  paper["speedups"]["text"].get<std::string>() + "\" " +
-                                 paper["speedups"]["lost"].get<std::string>() + "."});
+                                 capital(paper["speedups"]["lost"].get<std::string>()) + "."});
     bool any = false;
     for (const char* types : paper_types) {
         const table_rows rows = squares_of(record, types);

@@ -107,11 +107,16 @@ section chen_model_section(const bench_record& record) {
                     1};
     table times{
         "Equations 10 to 13 for one matrix of 4-byte elements, clocks of a multiprocessor",
-        {"GPU", "T_trans (10)", "T_scan_col_add (11)", "T_shuffle (12)", "T_shuffle, lanes", "T_Kogge-Stone_add (13)",
-         "T_LF_add", "T_LF_and"},
-        {},
-        "Throughputs as printed (shuffle 32, addition and AND 64 operations a clock); shared memory 32 banks of 4 "
-        "bytes a clock, or as measured.",
+        {"time"},
+        {{{"T_trans (10)"}},
+         {{"T_scan_col_add (11)"}},
+         {{"T_shuffle (12), as printed"}},
+         {{"T_shuffle, lanes counted"}},
+         {{"T_Kogge-Stone_add (13)"}},
+         {{"T_LF_add"}},
+         {{"T_LF_and"}}},
+        "Throughputs as printed (shuffle 32, addition and AND 64 operations a clock); shared memory 32 banks of "
+        "4 bytes a clock, or as measured.",
         1};
     table verdicts{"Inequalities 6, 14 and 15",
                    {"GPU", "equation", "statement", "left", "right", "holds"},
@@ -123,11 +128,10 @@ section chen_model_section(const bench_record& record) {
         latencies.rows.push_back(
             {{g.name}, {short_number(l.transpose)}, {short_number(l.scan_row)}, {short_number(l.scan_col)}});
         const chen::times t = chen::times_of(n, g, 4);
-        std::vector<cell> line{{g.name}};
-        for (const double v :
-             {t.trans, t.scan_col_add, t.shuffle, t.shuffle_lanes, t.kogge_stone_add, t.lf_add, t.lf_and})
-            line.push_back({short_number(v)});
-        times.rows.push_back(std::move(line));
+        times.head.push_back(g.name);
+        const double values[] = {t.trans,           t.scan_col_add, t.shuffle, t.shuffle_lanes,
+                                 t.kogge_stone_add, t.lf_add,       t.lf_and};
+        for (std::size_t i = 0; i < times.rows.size(); ++i) times.rows[i].push_back({short_number(values[i])});
         for (const chen::verdict& v : chen::verdicts_of(n, g, 4))
             verdicts.rows.push_back({{g.name},
                                      {v.name},

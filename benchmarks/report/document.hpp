@@ -83,8 +83,9 @@ std::string text_of(const document& report);
 /// One self-contained page: no script, nothing from elsewhere; light and dark as the reader's system says; printable.
 std::string html_of(const document& report);
 
-/// Charts alone, as elements of a page (html_of has the style sheet).
-std::string svg_of(const line_chart& chart);
+/// Charts alone, as elements of a page (html_of has the style sheet). `names`: series in the order of their looks, so
+/// that a name looks the same in every chart of a page; empty: the chart's own order.
+std::string svg_of(const line_chart& chart, const std::vector<std::string>& names = {});
 std::string svg_of(const bar_chart& chart);
 
 /// &, <, > and quotes as entities; control characters as spaces.

@@ -1,6 +1,8 @@
 #include "report/document.hpp"
 #include "report/style_sheet.hpp"
 
+#include <algorithm>
+
 namespace boxsum::bench {
 namespace {
 
@@ -22,41 +24,56 @@ const char* class_of(emphasis mark) {
     return "";
 }
 
+/// Text as it stands on a page: squares are set as such.
+std::string shown(const std::string& text) {
+    std::string out = escaped(text);
+    for (std::size_t at = 0; (at = out.find("^2", at)) != std::string::npos;) out.replace(at, 2, "&sup2;");
+    return out;
+}
+
 std::string html_of(const paragraph& p) {
-    return element("p", escaped(p.text)) + "\n";
+    return element("p", shown(p.text)) + "\n";
 }
 
 std::string html_of(const table& t) {
     std::string head, body;
     for (std::size_t i = 0; i < t.head.size(); ++i)
-        head += element("th", escaped(t.head[i]),
+        head += element("th", shown(t.head[i]),
                         static_cast<int>(i) < t.name_columns ? "scope=\"col\" class=\"name\"" : "scope=\"col\"");
     for (const auto& row : t.rows) {
         std::string cells;
         for (std::size_t i = 0; i < row.size(); ++i) {
             const bool is_name = static_cast<int>(i) < t.name_columns;
-            cells += i == 0 ? "<th scope=\"row\" class=\"name\">" + escaped(row[i].text) + "</th>"
-                            : "<td" + std::string(is_name ? " class=\"name\"" : class_of(row[i].mark)) + ">" +
-                                  escaped(row[i].text) + "</td>";
+            cells +=
+                i == 0 ? "<th scope=\"row\" class=\"name\">" + shown(row[i].text) + "</th>"
+                       : "<td" +
+                             std::string(is_name ? row[i].text.size() > 32 ? " class=\"name long\"" : " class=\"name\""
+                                                 : class_of(row[i].mark)) +
+                             ">" + shown(row[i].text) + "</td>";
         }
         body += element("tr", cells) + "\n";
     }
-    return "<figure class=\"table\">" + (t.caption.empty() ? "" : element("figcaption", escaped(t.caption))) +
+    return "<figure class=\"table\">" + (t.caption.empty() ? "" : element("figcaption", shown(t.caption))) +
            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escaped(t.caption) +
            "\"><table>\n<thead>" + element("tr", head) + "</thead>\n<tbody>\n" + body + "</tbody></table></div>" +
-           (t.note.empty() ? "" : element("p", escaped(t.note), "class=\"note\"")) + "</figure>\n";
+           (t.note.empty() ? "" : element("p", shown(t.note), "class=\"note\"")) + "</figure>\n";
 }
 
-template <typename Chart>
-std::string html_of_chart(const Chart& chart) {
-    return "<figure class=\"drawing\">" + element("figcaption", escaped(chart.caption)) + svg_of(chart) + "</figure>\n";
+std::string figure(const std::string& caption, const std::string& drawing) {
+    return "<figure class=\"drawing\">" + element("figcaption", shown(caption)) + drawing + "</figure>\n";
 }
 
-std::string html_of(const line_chart& chart) {
-    return html_of_chart(chart);
-}
-std::string html_of(const bar_chart& chart) {
-    return html_of_chart(chart);
+/// Every name of a coloured line, in the order in which the page shows them.
+std::vector<std::string> names_of_lines(const document& report) {
+    std::vector<std::string> names;
+    for (const section& s : report.sections)
+        for (const block& b : s.blocks)
+            if (const auto* const chart = std::get_if<line_chart>(&b))
+                for (const series& line : chart->lines)
+                    if (!line.reference && !line.points.empty() &&
+                        std::find(names.begin(), names.end(), line.name) == names.end())
+                        names.push_back(line.name);
+    return names;
 }
 
 }  // namespace
@@ -86,13 +103,20 @@ std::string escaped(const std::string& text) {
 }
 
 std::string html_of(const document& report) {
+    const std::vector<std::string> names = names_of_lines(report);
     std::string facts, contents, sections;
     for (const auto& [name, value] : report.facts)
         facts += element("div", element("dt", escaped(name)) + element("dd", escaped(value))) + "\n";
     for (const section& s : report.sections) {
         contents += element("li", element("a", escaped(s.title), "href=\"#" + escaped(s.id) + "\"")) + "\n";
         std::string blocks;
-        for (const block& b : s.blocks) blocks += std::visit([](const auto& content) { return html_of(content); }, b);
+        for (const block& b : s.blocks) {
+            if (const auto* const words = std::get_if<paragraph>(&b)) blocks += html_of(*words);
+            if (const auto* const t = std::get_if<table>(&b)) blocks += html_of(*t);
+            if (const auto* const lines = std::get_if<line_chart>(&b))
+                blocks += figure(lines->caption, svg_of(*lines, names));
+            if (const auto* const bars = std::get_if<bar_chart>(&b)) blocks += figure(bars->caption, svg_of(*bars));
+        }
         sections += "<section id=\"" + escaped(s.id) + "\">\n" + element("h2", escaped(s.title)) + "\n" + blocks +
                     "</section>\n";
     }

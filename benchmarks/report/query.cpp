@@ -92,11 +92,11 @@ double overhead_percent(double us, double reference_us) {
 cell time_cell(const table_row* row) {
     if (row == nullptr) return {"-", emphasis::muted};
     if (row->wrong()) return {"wrong", emphasis::wrong};
-    return row->us ? cell{short_number(*row->us / 1000)} : cell{"-", emphasis::muted};
+    return row->us ? cell{three_digits(*row->us / 1000)} : cell{"-", emphasis::muted};
 }
 
 cell number_cell(std::optional<double> value, const char* behind) {
-    return value ? cell{short_number(*value) + behind} : cell{"-", emphasis::muted};
+    return value ? cell{three_digits(*value) + behind} : cell{"-", emphasis::muted};
 }
 
 series time_series(const std::string& name, const table_rows& rows) {

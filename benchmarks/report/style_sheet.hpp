@@ -45,7 +45,7 @@ thead th { background: var(--raised); color: var(--soft); font-weight: 600; bord
 tbody tr + tr > * { border-top: 1px solid var(--faint); }
 .name { text-align: left; }
 tbody th { font-weight: 500; position: sticky; left: 0; background: var(--ground); }
-td.name { white-space: normal; min-width: 9rem; }
+td.long { white-space: normal; min-width: 14rem; }
 td.best { background: var(--best); color: var(--best-text); font-weight: 600; }
 td.wrong { background: var(--wrong); color: var(--wrong-text); font-weight: 600; }
 td.muted { color: var(--soft); }

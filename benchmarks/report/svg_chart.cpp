@@ -79,13 +79,15 @@ struct placed_series {
 };
 
 /// Top to bottom as the lines end, so that the legend reads like the chart.
-std::vector<placed_series> placed(const line_chart& chart) {
+std::vector<placed_series> placed(const line_chart& chart, const std::vector<std::string>& names) {
     std::vector<placed_series> all;
-    std::size_t index = 0;
+    std::size_t index = names.size();
     for (const series& s : chart.lines) {
         if (s.points.empty()) continue;
-        all.push_back({&s, look_of(index, s.reference)});
-        if (!s.reference) ++index;
+        const auto named = std::find(names.begin(), names.end(), s.name);
+        const bool known = named != names.end();
+        all.push_back({&s, look_of(known ? static_cast<std::size_t>(named - names.begin()) : index, s.reference)});
+        if (!known && !s.reference) ++index;
     }
     std::stable_sort(all.begin(), all.end(), [](const placed_series& a, const placed_series& b) {
         const point &p = a.data->points.back(), &q = b.data->points.back();
@@ -96,8 +98,8 @@ std::vector<placed_series> placed(const line_chart& chart) {
 
 }  // namespace
 
-std::string svg_of(const line_chart& chart) {
-    const std::vector<placed_series> lines = placed(chart);
+std::string svg_of(const line_chart& chart, const std::vector<std::string>& names) {
+    const std::vector<placed_series> lines = placed(chart, names);
     const double height = std::max(380.0, top + line_height * static_cast<double>(lines.size()) + 60);
     const double right = width - legend_width, bottom = height - 50;
 

@@ -20,7 +20,6 @@ namespace boxsum::bench {
 namespace {
 
 constexpr int poison = 0xa5;
-constexpr std::int64_t blur_radius = 8;
 
 /// The reference's table of one image, padded; without its first row and column it is the inclusive one.
 struct expectation {
@@ -84,7 +83,8 @@ table_row row_for(const sat_case& c, const std::string& what, const std::string&
     return row;
 }
 
-/// The mean of every window of (2 radius + 1)^2 pixels, cut at the border, from a padded table of 32-bit sums: half up.
+}  // namespace
+
 void blur_by_definition(const any_view& padded, const any_view& result) {
     const std::int64_t rows = result.shape.rows, cols = result.shape.cols;
     const image_view<const std::uint32_t> t(static_cast<const std::uint32_t*>(padded.data), rows + 1, cols + 1,
@@ -101,8 +101,6 @@ void blur_by_definition(const any_view& padded, const any_view& result) {
             out(r, c) = static_cast<std::uint8_t>((2 * sum + n) / (2 * n));
         }
 }
-
-}  // namespace
 
 void check_and_race(std::vector<host_candidate>& candidates, const sat_bench_options& options) {
     std::vector<contestant> contestants;

@@ -26,6 +26,13 @@ struct host_candidate {
 /// no time and a check that says "wrong".
 void check_and_race(std::vector<host_candidate>& candidates, const sat_bench_options& options);
 
+/// The notes' box blur has windows of 17 x 17.
+inline constexpr std::int64_t blur_radius = 8;
+
+/// The mean of every window of (2 blur_radius + 1)^2 pixels of 8u, cut at the border, rounded half up, from the padded
+/// 32u table of the image.
+void blur_by_definition(const any_view& padded, const any_view& result);
+
 /// Measures a case on the CPU: registered variants where `variants_too`, and the competitors that run there.
 std::vector<table_row> measure_on_host(const sat_case& c, const sat_bench_options& options, bool variants_too);
 

@@ -63,5 +63,14 @@ TEST(short_number, has_three_digits) {
     EXPECT_EQ(short_number(-2.5), "-2.5");
 }
 
+TEST(three_digits, keeps_zeros_and_carries) {
+    EXPECT_EQ(three_digits(14), "14.0");
+    EXPECT_EQ(three_digits(0.005), "0.00500");
+    EXPECT_EQ(three_digits(1659.8), "1660");
+    EXPECT_EQ(three_digits(9.996), "10.0");
+    EXPECT_EQ(three_digits(9.994), "9.99");
+    EXPECT_EQ(three_digits(0), "0");
+}
+
 }  // namespace
 }  // namespace boxsum::bench

@@ -77,6 +77,13 @@ TEST(line_chart, many_series_stay_apart) {
     EXPECT_EQ(count(svg, "class=\"legend\""), 20u);
 }
 
+TEST(line_chart, a_name_keeps_its_look) {
+    const std::vector<std::string> names{"a", "b", "c"};
+    const line_chart chart{"", "x", "y", {{"c", {{1, 1}, {2, 2}}}}};
+    EXPECT_NE(svg_of(chart, names).find("<path class=\"line c2\""), std::string::npos);
+    EXPECT_NE(svg_of(chart).find("<path class=\"line c0\""), std::string::npos);
+}
+
 TEST(bar_chart, stacks_parts_to_a_total) {
     const std::string svg = svg_of(bar_chart{"passes", "ms", {"first", "second"}, {{"a", {1, 2}}, {"b", {3, 1}}}});
     EXPECT_EQ(malformed(svg), "");

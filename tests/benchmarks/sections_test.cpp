@@ -105,8 +105,8 @@ TEST(notes, passes_and_blurs_stand_below_the_printed_ones) {
     EXPECT_EQ((*row_of(t, "scanrow-brlt", "printed"))[2].text, "28");
     const auto* own = row_of(t, "scanrow-brlt", "this machine");
     ASSERT_NE(own, nullptr);
-    EXPECT_EQ((*own)[4].text, "13");  // 5 + 800 / 100
-    EXPECT_EQ((*own)[7].text, "25");  // 9 + 800 / 50
+    EXPECT_EQ((*own)[4].text, "13.0");  // 5 + 800 / 100
+    EXPECT_EQ((*own)[7].text, "25.0");  // 9 + 800 / 50
 }
 
 TEST(problems, wrong_results_and_reasons_are_listed) {

@@ -1,0 +1,151 @@
+#include "measure/device_race.hpp"
+
+#include "cuda/runtime/cuda_try.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace boxsum::bench {
+namespace {
+
+class timer {
+  public:
+    timer() {
+        BOXSUM_CUDA_TRY(cudaEventCreate(&start_));
+        BOXSUM_CUDA_TRY(cudaEventCreate(&end_));
+    }
+    timer(const timer&) = delete;
+    timer& operator=(const timer&) = delete;
+    ~timer() {
+        (void)cudaEventDestroy(start_);
+        (void)cudaEventDestroy(end_);
+    }
+
+    /// Microseconds on the stream.
+    double measure(stream_ref stream, const std::function<void()>& run) const {
+        BOXSUM_CUDA_TRY(cudaEventRecord(start_, stream.get()));
+        run();
+        BOXSUM_CUDA_TRY(cudaEventRecord(end_, stream.get()));
+        BOXSUM_CUDA_TRY(cudaEventSynchronize(end_));
+        float milliseconds = 0;
+        BOXSUM_CUDA_TRY(cudaEventElapsedTime(&milliseconds, start_, end_));
+        return 1000.0 * milliseconds;
+    }
+
+  private:
+    cudaEvent_t start_ = nullptr, end_ = nullptr;
+};
+
+std::string text_of(const dim3& d) {
+    return "(" + std::to_string(d.x) + ", " + std::to_string(d.y) + ", " + std::to_string(d.z) + ")";
+}
+
+/// "void boxsum::(anonymous namespace)::scan_rows_kernel<float>(...)" -> "scan_rows_kernel"
+std::string short_name(const char* mangled) {
+    int failed = 0;
+    const std::unique_ptr<char, void (*)(void*)> full(abi::__cxa_demangle(mangled, nullptr, nullptr, &failed),
+                                                      std::free);
+    std::string name = failed == 0 ? full.get() : mangled;
+    for (std::size_t at; (at = name.find("(anonymous namespace)::")) != std::string::npos;) name.erase(at, 23);
+    name.erase(std::min(name.find_first_of("<("), name.size()));
+    if (const std::size_t space = name.rfind(' '); space != std::string::npos) name.erase(0, space + 1);
+    if (const std::size_t scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
+    return name;
+}
+
+}  // namespace
+
+stopwatch device_stopwatch(stream_ref stream) {
+    return [stream, clock = std::make_shared<timer>()](const std::function<void()>& run) {
+        return clock->measure(stream, run);
+    };
+}
+
+int launches_for(std::int64_t bytes) {
+    return static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 31) / bytes, 4, 32));
+}
+
+captured_graph::captured_graph(const std::function<void()>& enqueue, stream_ref stream) {
+    BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
+    try {
+        enqueue();
+    } catch (...) {
+        cudaGraph_t broken = nullptr;
+        (void)cudaStreamEndCapture(stream.get(), &broken);
+        if (broken != nullptr) (void)cudaGraphDestroy(broken);
+        (void)cudaGetLastError();
+        throw;
+    }
+    BOXSUM_CUDA_TRY(cudaStreamEndCapture(stream.get(), &graph_));
+    try {
+        std::size_t count = 0;
+        BOXSUM_CUDA_TRY(cudaGraphGetNodes(graph_, nullptr, &count));
+        std::vector<cudaGraphNode_t> nodes(count);
+        if (count > 0) BOXSUM_CUDA_TRY(cudaGraphGetNodes(graph_, nodes.data(), &count));
+        for (const cudaGraphNode_t node : nodes) {
+            cudaGraphNodeType type{};
+            BOXSUM_CUDA_TRY(cudaGraphNodeGetType(node, &type));
+            if (type == cudaGraphNodeTypeKernel)
+                kernels_.push_back(node);
+            else
+                ++(type == cudaGraphNodeTypeMemset ? memsets_ : others_);
+        }
+        BOXSUM_CUDA_TRY(cudaGraphInstantiate(&executable_, graph_, 0));
+    } catch (...) {
+        (void)cudaGraphDestroy(graph_);
+        throw;
+    }
+}
+
+captured_graph::~captured_graph() {
+    (void)cudaGraphExecDestroy(executable_);
+    (void)cudaGraphDestroy(graph_);
+}
+
+void captured_graph::launch(stream_ref stream) const {
+    BOXSUM_CUDA_TRY(cudaGraphLaunch(executable_, stream.get()));
+}
+
+kernel_facts captured_graph::facts(std::int64_t i) const {
+    cudaKernelNodeParams node{};
+    BOXSUM_CUDA_TRY(cudaGraphKernelNodeGetParams(kernels_.at(static_cast<std::size_t>(i)), &node));
+    cudaFuncAttributes attributes{};
+    BOXSUM_CUDA_TRY(cudaFuncGetAttributes(&attributes, node.func));
+    kernel_facts facts;
+#if CUDART_VERSION >= 12030
+    const char* name = nullptr;
+    BOXSUM_CUDA_TRY(cudaFuncGetName(&name, node.func));
+    facts.name = short_name(name);
+#else
+    facts.name = "kernel";  // this runtime tells no names
+#endif
+    facts.grid = text_of(node.gridDim);
+    facts.block = text_of(node.blockDim);
+    facts.registers = attributes.numRegs;
+    facts.static_shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes);
+    facts.dynamic_shared_bytes = node.sharedMemBytes;
+    return facts;
+}
+
+void captured_graph::enable_kernels(std::int64_t period, std::int64_t phase) {
+    for (std::int64_t i = 0; i < kernels(); ++i)
+        BOXSUM_CUDA_TRY(
+            cudaGraphNodeSetEnabled(executable_, kernels_[static_cast<std::size_t>(i)], i % period == phase ? 1U : 0U));
+}
+
+contestant device_contestant(std::string name, const device_launch& launch, int launches, bool graph,
+                             stream_ref stream) {
+    const auto round = [launch, launches, stream] {
+        for (int i = 0; i < launches; ++i) launch(i, stream);
+    };
+    round();  // loads kernels, grows caches
+    stream.synchronize();
+    if (!graph) return {std::move(name), round, launches};
+    const auto captured = std::make_shared<captured_graph>(round, stream);
+    return {std::move(name), [captured, stream] { captured->launch(stream); }, launches};
+}
+
+}  // namespace boxsum::bench

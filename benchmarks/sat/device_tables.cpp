@@ -1,0 +1,330 @@
+#include "sat/device_tables.hpp"
+
+#include "api/registry.hpp"
+#include "api/validate.hpp"
+#include "competitors/device_kernels.hpp"
+#include "competitors/opencv_cuda.hpp"
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "measure/buffer_sets.hpp"
+#include "measure/device_race.hpp"
+#include "sat/device_blur.hpp"
+#include "sat/host_tables.hpp"
+#include "support/device_oracle.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+#include <memory>
+
+namespace boxsum::bench {
+namespace {
+
+constexpr int poison = 0xa5;
+constexpr std::int64_t replayed_up_to = 2048;  // from here on a launch costs little beside its work
+constexpr std::int64_t host_up_to = 4096;      // the CPU's rows must not take the GPU's time
+
+/// What takes turns in a case.
+struct device_candidate {
+    table_row row;
+    device_launch launch;
+    const buffer_sets* sets = nullptr;
+    table_layout layout = table_layout::inclusive;
+    bool capturable = true;
+};
+
+bool has(const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+table_row row_for(const sat_case& c, const std::string& algorithm, const std::string& parameters = {},
+                  const std::string& note = {}) {
+    table_row row;
+    row.backend = "cuda";
+    row.types = name_of(c.types);
+    row.rows = row.cols = c.size;
+    row.algorithm = algorithm;
+    row.parameters = parameters;
+    row.note = note;
+    return row;
+}
+
+/// A registered algorithm on a workspace of its own. Exhibits ("scratch") are called without the runtime's clearing of
+/// the workspace behind them, which is the library's contract with its users and no part of the papers' algorithms.
+device_launch launch_of(const algorithm_record& record, const problem& p, const parameter_values& values,
+                        const buffer_sets& sets, stream_ref stream) {
+    const std::size_t bytes = cuda::total_workspace_bytes(record, record.workspace_bytes(p, values));
+    const auto workspace = std::make_shared<device_buffer>(bytes, stream);
+    cuda::initialize_workspace_async(*workspace, stream);
+    return [&record, p, values, &sets, workspace, bytes](int i, stream_ref on) {
+        execution how;
+        how.parameters = values;
+        how.stream = on;
+        how.workspace = bytes == 0 ? nullptr : workspace->data();
+        how.workspace_bytes = bytes;
+        record.enqueue(p, {sets.image(i).data, sets.table(i).data, nullptr}, cuda::behind_header(how));
+    };
+}
+
+void add_variants(const sat_case& c, const buffer_sets& sets, stream_ref stream,
+                  std::vector<device_candidate>& candidates, std::vector<table_row>& not_run) {
+    const problem p = make_problem(sets.image(0).shape, sets.table(0).shape, {}, table_layout::inclusive);
+    for (const variant& v : c.variants) {
+        const algorithm_record& record = *find_record(operation::sat, v.algorithm);
+        const parameter_values values = parse_parameters(record, v.parameters);
+        table_row row = row_for(c, v.algorithm, v.parameters);
+        if (const support s = check_support(record, p, values); !s) {
+            row.note = s.reason;
+            not_run.push_back(std::move(row));
+            continue;
+        }
+        if (record.cost != nullptr) {
+            const algorithm_cost cost = record.cost(p, values);
+            row.reads = cost.reads_per_element;
+            row.writes = cost.writes_per_element;
+            row.launches = cost.launches;
+            row.threads = cost.threads;
+        }
+        candidates.push_back({std::move(row), launch_of(record, p, values, sets, stream), &sets});
+    }
+}
+
+void add_copies(const sat_case& c, const buffer_sets& sets, std::vector<device_candidate>& candidates) {
+    const auto add = [&](const std::string& note, device_launch launch) {
+        table_row row = row_for(c, "duplication", {}, note);
+        row.what = "copy";
+        candidates.push_back({std::move(row), std::move(launch), &sets});
+    };
+    const type_pair types = c.types;
+    const std::int64_t elements = c.size * c.size;
+    if (types.input == types.table)
+        add("cudaMemcpyAsync", [&sets, types, elements](int i, stream_ref stream) {
+            BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets.table(i).data, sets.image(i).data,
+                                            static_cast<std::size_t>(elements) * size_of(types.input),
+                                            cudaMemcpyDeviceToDevice, stream.get()));
+        });
+    else if (has_streaming_convert(types.input, types.table) && elements % 4 == 0)
+        for (int variant = 0; variant < streaming_variants; ++variant)
+            add("a kernel that reads and converts every element, the best of three",
+                [&sets, types, elements, variant](int i, stream_ref stream) {
+                    streaming_convert(types.input, types.table, sets.image(i).data, sets.table(i).data, elements,
+                                      variant, stream);
+                });
+}
+
+void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buffer_sets* padded,
+                     std::vector<device_candidate>& candidates, std::vector<table_row>& not_run) {
+    const bool bytes_to_words =
+        c.types == type_pair{dtype::u8, dtype::s32} || c.types == type_pair{dtype::u8, dtype::u32};
+    const std::int64_t n = c.size;
+    const auto refuse = [&](const std::string& name, const std::string& why) {
+        not_run.push_back(row_for(c, name, {}, why));
+    };
+    if (has(c.competitors, "npp")) {
+        if (!npp_available())
+            refuse("npp", "NPP was not found when this was built");
+        else if (!bytes_to_words)
+            refuse("npp", "NPP computes 8u32s and 8u32f alone; this calls the first");
+        else
+            candidates.push_back({row_for(c, "npp", {}, "nppiIntegral_8u32s_C1R_Ctx"),
+                                  [padded, n](int i, stream_ref stream) {
+                                      npp_integral(padded->image(i).data, padded->table(i).data, n, stream);
+                                  },
+                                  padded, table_layout::padded});
+    }
+    if (has(c.competitors, "opencv-cuda")) {
+        if (!opencv_cuda_available())
+            refuse("opencv-cuda", opencv_cuda_absent);
+        else if (!bytes_to_words)
+            refuse("opencv-cuda", "cv::cuda::integral computes 8u32s alone");
+        else
+            candidates.push_back({row_for(c, "opencv-cuda", {}, "cv::cuda::integral"),
+                                  [padded, n](int i, stream_ref stream) {
+                                      opencv_cuda_integral(padded->image(i).data, padded->table(i).data, n, stream);
+                                  },
+                                  padded, table_layout::padded, false});
+    }
+    if (has(c.competitors, "cub-two-pass")) {
+        if (!bytes_to_words && c.types != type_pair{dtype::f32, dtype::f32})
+            refuse("cub-two-pass", "the two passes are compiled for 8u32u and 32f32f");
+        else
+            candidates.push_back({row_for(c, "cub-two-pass"),
+                                  [&inclusive, n, type = c.types.input](int i, stream_ref stream) {
+                                      cub_two_pass(type, inclusive.image(i).data, inclusive.table(i).data, n, stream);
+                                  },
+                                  &inclusive});
+    }
+}
+
+/// What set 0 must hold. Copies are not compared: they do no sums.
+class expected_tables {
+  public:
+    expected_tables(const sat_case& c, stream_ref stream) : oracle_(c.size * c.size, stream) {}
+
+    std::string check(const device_candidate& c, stream_ref stream) {
+        if (summed_ != c.sets) {
+            oracle_.sum(c.sets->image(0), false, stream);
+            summed_ = c.sets;
+        }
+        oracle_.compare(c.sets->table(0), c.layout, stream);
+        const std::string wrong = oracle_.result(stream);
+        return wrong.empty() ? "equal" : "wrong: " + wrong;
+    }
+
+  private:
+    test::device_oracle oracle_;
+    const buffer_sets* summed_ = nullptr;
+};
+
+/// Kernels of one call, counted and looked at; for broken-down algorithms timed one by one.
+void look_inside(device_candidate& c, bool broken_down, int launches, int rounds, stream_ref stream,
+                 bench_record& record) {
+    if (!c.capturable || c.row.what != "table") return;
+    const auto call = [&](int i) { c.launch(i, stream); };
+    const captured_graph one([&] { call(0); }, stream);
+    c.row.measured_launches = one.kernels();
+    c.row.measured_memsets = one.memsets();
+    if (one.kernels() == 0 || one.kernels() > 16) return;  // a launch per diagonal is no list to read
+
+    std::vector<pass_row> passes;
+    for (std::int64_t k = 0; k < one.kernels(); ++k) {
+        pass_row pass;
+        pass.types = c.row.types;
+        pass.rows = c.row.rows;
+        pass.cols = c.row.cols;
+        pass.algorithm = c.row.algorithm;
+        pass.parameters = c.row.parameters;
+        pass.pass = static_cast<int>(k) + 1;
+        try {
+            const kernel_facts facts = one.facts(k);
+            pass.kernel = facts.name;
+            pass.grid = facts.grid;
+            pass.block = facts.block;
+            pass.registers = facts.registers;
+            pass.static_shared_bytes = facts.static_shared_bytes;
+            pass.dynamic_shared_bytes = facts.dynamic_shared_bytes;
+        } catch (const cuda_error& e) {
+            pass.note = e.what();
+        }
+        passes.push_back(std::move(pass));
+    }
+    // Kernels that wait for flags must not run without the memset that clears them.
+    if (broken_down && one.memsets() == 0 && one.others() == 0) {
+        captured_graph many(
+            [&] {
+                for (int i = 0; i < launches; ++i) call(i);
+            },
+            stream);
+        for (pass_row& pass : passes) {
+            many.enable_kernels(one.kernels(), pass.pass - 1);
+            const std::vector<contestant> alone{{c.row.algorithm, [&] { many.launch(stream); }, launches}};
+            const spread us = race(alone, rounds, device_stopwatch(stream))[0];
+            pass.us = us.median;
+            pass.low_us = us.low;
+            pass.high_us = us.high;
+        }
+    }
+    for (pass_row& pass : passes) record.passes.push_back(std::move(pass));
+}
+
+/// Runs and checks what is timed; the right ones then take turns.
+void check_and_race(std::vector<device_candidate>& candidates, const sat_case& c, const sat_bench_options& options,
+                    stream_ref stream) {
+    const auto element_bytes = static_cast<std::int64_t>(size_of(c.types.input) + size_of(c.types.table));
+    const int launches = launches_for(c.size * c.size * element_bytes);
+    const bool graph = c.size <= replayed_up_to;
+    expected_tables expected(c, stream);
+    std::vector<contestant> contestants;
+    std::vector<device_candidate*> right;
+    for (device_candidate& candidate : candidates) {
+        const any_view result = candidate.sets->table(0);
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(result.data, poison, cuda::span_bytes(result.shape), stream.get()));
+        try {
+            const bool captured = graph && candidate.capturable;
+            contestant timed = device_contestant(candidate.row.algorithm, candidate.launch, launches, captured, stream);
+            if (candidate.row.what == "table") {
+                BOXSUM_CUDA_TRY(cudaMemsetAsync(result.data, poison, cuda::span_bytes(result.shape), stream.get()));
+                timed.run();
+                candidate.row.check = expected.check(candidate, stream);
+            }
+            candidate.row.launched = captured ? "graph" : "stream";
+            if (candidate.row.wrong()) continue;
+            contestants.push_back(std::move(timed));
+            right.push_back(&candidate);
+        } catch (const error& e) {
+            candidate.row.check = "wrong: it failed: " + std::string(e.what());
+        }
+    }
+    const std::vector<spread> times = race(contestants, options.rounds, device_stopwatch(stream));
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        right[i]->row.us = times[i].median;
+        right[i]->row.low_us = times[i].low;
+        right[i]->row.high_us = times[i].high;
+        right[i]->row.rounds = times[i].samples;
+    }
+    stream.synchronize();
+}
+
+/// Of several copies the fastest is the reference.
+void keep_best_copy(std::vector<device_candidate>& candidates) {
+    const device_candidate* best = nullptr;
+    for (const device_candidate& c : candidates)
+        if (c.row.what == "copy" && c.row.us && (best == nullptr || *c.row.us < *best->row.us)) best = &c;
+    if (best == nullptr) return;
+    const table_row row = best->row;
+    std::erase_if(candidates, [](const device_candidate& c) { return c.row.what == "copy"; });
+    candidates.insert(candidates.begin(), device_candidate{row, {}, nullptr});
+}
+
+void measure_tables(const sat_case& c, const sat_bench_options& options, stream_ref stream, bench_record& record) {
+    std::vector<table_row> not_run;
+    std::vector<device_candidate> candidates;
+    const std::int64_t n = c.size;
+    const buffer_sets inclusive(packed(c.types.input, n, n), packed(c.types.table, n, n), {}, stream);
+    const bool wants_padded = has(c.competitors, "npp") || has(c.competitors, "opencv-cuda");
+    const std::unique_ptr<buffer_sets> padded =
+        wants_padded && c.types.input == dtype::u8
+            ? std::make_unique<buffer_sets>(packed(c.types.input, n, n), packed(c.types.table, n + 1, n + 1),
+                                            std::nullopt, stream)
+            : nullptr;
+    if (c.copy) add_copies(c, inclusive, candidates);
+    add_variants(c, inclusive, stream, candidates, not_run);
+    add_competitors(c, inclusive, padded.get(), candidates, not_run);
+    check_and_race(candidates, c, options, stream);
+
+    const auto bytes = n * n * static_cast<std::int64_t>(size_of(c.types.input) + size_of(c.types.table));
+    for (device_candidate& candidate : candidates) {
+        if (!candidate.row.us) continue;
+        try {
+            look_inside(candidate, has(c.broken_down, candidate.row.algorithm), launches_for(bytes), options.rounds,
+                        stream, record);
+        } catch (const error& e) {
+            candidate.row.note +=
+                (candidate.row.note.empty() ? "" : "; ") + std::string("its kernels were not looked at: ") + e.what();
+        }
+    }
+    if (c.blur) measure_blurs(c, options, stream, record);
+    keep_best_copy(candidates);
+    for (device_candidate& candidate : candidates) record.tables.push_back(std::move(candidate.row));
+    std::move(not_run.begin(), not_run.end(), std::back_inserter(record.tables));
+}
+
+}  // namespace
+
+void measure_on_device(const sat_case& c, const sat_bench_options& options, bench_record& record) {
+    const cuda::stream stream;
+    try {
+        measure_tables(c, options, stream, record);
+    } catch (const out_of_memory& e) {  // a smaller device: the other cases still count
+        for (const variant& v : c.variants) record.tables.push_back(row_for(c, v.algorithm, v.parameters, e.what()));
+    }
+    if (c.size <= host_up_to) {
+        for (table_row& row : measure_on_host(c, options, false)) record.tables.push_back(std::move(row));
+    } else {
+        for (const char* name : {"opencv-cpu", "serial-cpu"})
+            if (has(c.competitors, name))
+                record.tables.push_back(row_for(c, name, {}, "beside a GPU the CPU is measured up to 4K"));
+    }
+}
+
+}  // namespace boxsum::bench
