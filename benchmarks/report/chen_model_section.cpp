@@ -166,6 +166,7 @@ section chen_model_section(const bench_record& record) {
     }
     s.blocks.push_back(std::move(warps));
 
+    s.blocks.push_back(paragraph{"Where the paper's text does not agree with itself:"});
     for (const std::string& text : chen::disagreements()) s.blocks.push_back(paragraph{text});
     return s;
 }

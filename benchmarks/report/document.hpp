@@ -88,7 +88,7 @@ std::string html_of(const document& report);
 std::string svg_of(const line_chart& chart, const std::vector<std::string>& names = {});
 std::string svg_of(const bar_chart& chart);
 
-/// &, <, > and quotes as entities; control characters as spaces.
+/// &, <, > and quotes as entities, "^2" as a raised 2; control characters as spaces.
 std::string escaped(const std::string& text);
 
 }  // namespace boxsum::bench

@@ -24,43 +24,36 @@ const char* class_of(emphasis mark) {
     return "";
 }
 
-/// Text as it stands on a page: squares are set as such.
-std::string shown(const std::string& text) {
-    std::string out = escaped(text);
-    for (std::size_t at = 0; (at = out.find("^2", at)) != std::string::npos;) out.replace(at, 2, "&sup2;");
-    return out;
-}
-
 std::string html_of(const paragraph& p) {
-    return element("p", shown(p.text)) + "\n";
+    return element("p", escaped(p.text)) + "\n";
 }
 
 std::string html_of(const table& t) {
     std::string head, body;
     for (std::size_t i = 0; i < t.head.size(); ++i)
-        head += element("th", shown(t.head[i]),
+        head += element("th", escaped(t.head[i]),
                         static_cast<int>(i) < t.name_columns ? "scope=\"col\" class=\"name\"" : "scope=\"col\"");
     for (const auto& row : t.rows) {
         std::string cells;
         for (std::size_t i = 0; i < row.size(); ++i) {
             const bool is_name = static_cast<int>(i) < t.name_columns;
             cells +=
-                i == 0 ? "<th scope=\"row\" class=\"name\">" + shown(row[i].text) + "</th>"
+                i == 0 ? "<th scope=\"row\" class=\"name\">" + escaped(row[i].text) + "</th>"
                        : "<td" +
                              std::string(is_name ? row[i].text.size() > 32 ? " class=\"name long\"" : " class=\"name\""
                                                  : class_of(row[i].mark)) +
-                             ">" + shown(row[i].text) + "</td>";
+                             ">" + escaped(row[i].text) + "</td>";
         }
         body += element("tr", cells) + "\n";
     }
-    return "<figure class=\"table\">" + (t.caption.empty() ? "" : element("figcaption", shown(t.caption))) +
+    return "<figure class=\"table\">" + (t.caption.empty() ? "" : element("figcaption", escaped(t.caption))) +
            "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + escaped(t.caption) +
            "\"><table>\n<thead>" + element("tr", head) + "</thead>\n<tbody>\n" + body + "</tbody></table></div>" +
-           (t.note.empty() ? "" : element("p", shown(t.note), "class=\"note\"")) + "</figure>\n";
+           (t.note.empty() ? "" : element("p", escaped(t.note), "class=\"note\"")) + "</figure>\n";
 }
 
 std::string figure(const std::string& caption, const std::string& drawing) {
-    return "<figure class=\"drawing\">" + element("figcaption", shown(caption)) + drawing + "</figure>\n";
+    return "<figure class=\"drawing\">" + element("figcaption", escaped(caption)) + drawing + "</figure>\n";
 }
 
 /// Every name of a coloured line, in the order in which the page shows them.
@@ -99,6 +92,7 @@ std::string escaped(const std::string& text) {
             default:
                 out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
         }
+    for (std::size_t at = 0; (at = out.find("^2", at)) != std::string::npos;) out.replace(at, 2, "&#178;");
     return out;
 }
 

@@ -94,6 +94,7 @@ TEST(bar_chart, stacks_parts_to_a_total) {
 }
 
 TEST(escaped, leaves_nothing_that_a_page_would_run) {
+    EXPECT_EQ(escaped("1K^2"), "1K&#178;");
     EXPECT_EQ(escaped("<script>\"'&\n"), "&lt;script&gt;&quot;&#39;&amp; ");
 }
 
