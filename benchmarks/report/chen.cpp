@@ -239,7 +239,7 @@ section chen_speedups_section(const bench_record& record) {
         // The sizes at which the paper's algorithms or a library were measured: not every power of two of the others.
         table_rows own;
         for (const table_row* r : rows)
-            if (r->algorithm == "fast" || r->algorithm == "simd" || r->algorithm == "npp" ||
+            if (r->algorithm.starts_with("fast") || r->algorithm == "simd" || r->algorithm == "npp" ||
                 r->algorithm.starts_with("opencv") || r->algorithm == "cub-two-pass" ||
                 std::find(own_names.begin(), own_names.end(), r->algorithm) != own_names.end())
                 own.push_back(r);

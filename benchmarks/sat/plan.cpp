@@ -57,7 +57,7 @@ const std::vector<experiment>& experiments() {
          {"32f32f"},
          powers(256, 32768),
          powers(256, 4096),
-         {"fast", "2r2w", "2r2w-optimal", "2r1w", "1r1w", "1r1w-hybrid", "1r1w-skss", "1r1w-skss-lb"},
+         {"2r2w", "2r2w-optimal", "2r1w", "1r1w", "1r1w-hybrid", "1r1w-skss", "1r1w-skss-lb"},
          {{"W", {}}, {"threads", {"1024"}}},
          {},
          {},
@@ -67,7 +67,7 @@ const std::vector<experiment>& experiments() {
          {"8u32s", "32f32f", "32u32u", "64f64f"},
          thousands(20),
          thousands(4),
-         {"fast", "brlt-scanrow", "scanrow-brlt", "scanrow-column"},
+         {"brlt-scanrow", "scanrow-brlt", "scanrow-column"},
          {{"scan", {}}},
          {"npp", "cub-two-pass", "opencv-cuda", "opencv-cpu"},
          {"opencv-cpu", "serial-cpu"},
@@ -78,7 +78,7 @@ const std::vector<experiment>& experiments() {
          {"32u32u", "8u32u"},
          {128, 800},
          {128, 800},
-         {"fast", "scanrow-brlt", "brlt-scanrow"},
+         {"scanrow-brlt", "brlt-scanrow"},
          {},
          {},
          {},
@@ -88,7 +88,7 @@ const std::vector<experiment>& experiments() {
          {"32f32f"},
          powers(64, 2048),
          powers(64, 2048),
-         {"fast", "harris-transpose", "ha-han"},
+         {"harris-transpose", "ha-han"},
          {{"b", {}}},
          {"serial-cpu", "opencv-cpu"},
          {"serial-cpu", "opencv-cpu"},
@@ -240,6 +240,10 @@ std::vector<sat_case> plan_of(const sat_bench_options& options, backend where) {
         }
         const std::vector<std::int64_t>& own = where == backend::cpu ? e.cpu_sizes : e.sizes;
         names algorithms = where == backend::cpu || e.algorithms.empty() ? records_of(where) : e.algorithms;
+        if (where == backend::cuda)  // our own stand beside all of them
+            for (const algorithm_record* r : registry(operation::sat))
+                if (r->info.where == where && r->info.paper == "boxsum")
+                    add_once(algorithms, std::string(r->info.name));
         if (!every_algorithm)  // also algorithms that the experiment does not have
             for (const std::string& name : options.algorithms)
                 if (e.name == "zoo" && find_record(operation::sat, name) != nullptr) add_once(algorithms, name);

@@ -105,7 +105,8 @@ exit_code run_sat(const sat_bench_options& options) {
                 !folder.empty() && !std::filesystem::is_directory(folder))
                 throw io_error("'" + path + "' cannot be written: there is no such folder");
         if (!options.json.empty() && std::filesystem::exists(options.json)) (void)read_record(options.json);
-        record = measure(options);
+        // As it is written, rounded: a page made again from the file is the same.
+        record = record_of(json_of(measure(options)), "this run");
         merge_with_file(options, record);
     }
     if (!options.json.empty()) write_file(options.json, json_of(record));
