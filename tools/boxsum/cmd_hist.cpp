@@ -1,18 +1,23 @@
 #include "cmd_hist.hpp"
 
 #include "box_list.hpp"
+#include "device.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
 #include "progress.hpp"
 #include "text_output.hpp"
 
+#include <boxsum/device.hpp>
+#include <boxsum/device_histograms.hpp>
+#include <boxsum/histogram_plan.hpp>
 #include <boxsum/integral_histogram.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <charconv>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -106,22 +111,49 @@ std::string joined(const std::vector<std::string>& parameters) {
 /// counts[channel][box * bins + bin]
 using channel_counts = std::vector<std::vector<std::uint32_t>>;
 
+/// The counts of the boxes in one-channel images, one after the other.
+using counter = std::function<std::vector<std::uint32_t>(const const_any_view& pixels)>;
+
+histogram_options options_of(const hist_options& options) {
+    histogram_options how;
+    how.algorithm = options.algorithm;
+    how.parameters = joined(options.parameters);
+    how.threads = options.threads;
+    return how;
+}
+
+counter counter_on_cpu(const hist_options& options, const view_shape& s, const binning& bins,
+                       const std::vector<box>& boxes) {
+    const auto tensor = std::make_shared<histogram_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols);
+    return [=, &bins, &boxes, how = options_of(options)](const const_any_view& pixels) {
+        integral_histogram(pixels, bins, any_tensor_view(tensor->view()), how);
+        std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins.bins()));
+        box_histograms<std::uint32_t>(tensor->view(), boxes, counts, tensor->layout());
+        return counts;
+    };
+}
+
+/// The tensor stays on the device: boxes go there, and counts come back.
+counter counter_on_gpu(const hist_options& options, const view_shape& s, const binning& bins,
+                       const std::vector<box>& boxes) {
+    cuda::set_device(cuda::device_from_text(options.device));
+    const auto stream = std::make_shared<cuda::stream>();
+    const auto tensor = std::make_shared<cuda::device_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols, *stream);
+    return [=, &bins, &boxes, how = options_of(options)](const const_any_view& pixels) {
+        cuda::integral_histogram(pixels, bins, any_tensor_view(tensor->view()), how, *stream);
+        return cuda::box_histograms(tensor->view(), boxes, tensor->layout(), 0, *stream);
+    };
+}
+
 channel_counts count(const hist_options& options, const image& source, const binning& bins,
                      const std::vector<box>& boxes) {
     const view_shape& s = source.view.shape;
     for (const box& b : boxes) check_box(b, s.rows, s.cols, table_layout::inclusive);  // before the work
-    histogram_tensor<std::uint32_t> tensor(bins.bins(), s.rows, s.cols);
+    const counter count_boxes =
+        options.device == "cpu" ? counter_on_cpu(options, s, bins, boxes) : counter_on_gpu(options, s, bins, boxes);
     channel_counts counts;
-    for (std::int64_t channel = 0; channel < s.channels; ++channel) {
-        const writable_image pixels = channel_of(source, options.input, channel);
-        histogram_options how;
-        how.algorithm = options.algorithm;
-        how.parameters = joined(options.parameters);
-        how.threads = options.threads;
-        integral_histogram(pixels.view, bins, any_tensor_view(tensor.view()), how);
-        counts.emplace_back(boxes.size() * static_cast<std::size_t>(bins.bins()));
-        box_histograms<std::uint32_t>(tensor.view(), boxes, counts.back(), tensor.layout());
-    }
+    for (std::int64_t channel = 0; channel < s.channels; ++channel)
+        counts.push_back(count_boxes(channel_of(source, options.input, channel).view));
     return counts;
 }
 
@@ -209,6 +241,9 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("--algorithm", options->algorithm, "see 'boxsum algorithms --operation histogram'");
     command->add_option("--param", options->parameters, "name=value of the algorithm; may be repeated")
         ->allow_extra_args(false);
+    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")->check([](const std::string& text) {
+        return text == "auto" ? "is not cpu, cuda or cuda:N" : check_device(text);
+    });
     command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);

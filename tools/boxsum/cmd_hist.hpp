@@ -17,6 +17,7 @@ struct hist_options {
     std::string boxes_file;          ///< CSV, one box a line
     std::string algorithm = "auto";
     std::vector<std::string> parameters;  ///< "name=value"
+    std::string device = "cpu";
     int threads = 0;
     bool json = false;
     bool csv = false;

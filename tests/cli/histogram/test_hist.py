@@ -81,6 +81,8 @@ class Hist(ToolTest):
         self.refused(BAD_INPUT, "box", "hist", grey, "--box", "0,0,24,1")
         self.refused(BAD_INPUT, "missing.png", "hist", "missing.png")
         self.refused(UNSUPPORTED, "no-such", "hist", grey, "--algorithm", "no-such")
+        self.refused(USAGE, "--device", "hist", grey, "--device", "gpu")
+        self.refused(UNSUPPORTED, "device", "hist", grey, "--device", "cuda:999")
         pfm = self.write("float.pfm", b"Pf\n2 1\n-1.0\n" + bytes(8))
         self.refused(USAGE, "--range: needed for an image of 32f", "hist", pfm)
         self.assertIn("2", self.boxsum("hist", pfm, "--bins", 1, "--range", "0,1", "--csv"))
