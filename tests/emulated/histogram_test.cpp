@@ -2,10 +2,15 @@
 // direct count.
 
 #include "api/registry.hpp"
+#include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "reference/histogram_conformance.hpp"
 #include "support/emulation/settings.hpp"
 #include "support/parameter_choices.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <cuda_runtime_api.h>
 
 #include <gtest/gtest.h>
 
@@ -111,6 +116,61 @@ TEST(emulated_histogram, fast_cuts_its_work_in_every_way) {
     for (const histogram_case& c : {many_bins, several_tiles}) {
         const auto wrong = check_histogram_record(fast, c, {}, run);
         EXPECT_FALSE(wrong) << *wrong;
+    }
+}
+
+// ---- Records that are wrong in the ways of device code must be rejected
+// ----------------------------------------------
+
+const algorithm_record& fast_record() {
+    return *find_record(operation::histogram, "fast");
+}
+
+void set_bytes(void* first, std::size_t bytes, const execution& how) {
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(first, 0, bytes, how.stream.get()));
+}
+
+/// The carries of the second tile come from a launch that never happened.
+void forgets_a_strip(const problem& p, const buffers& memory, const execution& how) {
+    fast_record().enqueue(p, memory, how);
+    if (p.table.cols <= 128) return;
+    const std::int64_t entry = static_cast<std::int64_t>(size_of(p.table.type));
+    set_bytes(static_cast<std::byte*>(memory.table) + 128 * entry, static_cast<std::size_t>(entry), how);
+}
+/// A vector store at the end of the last row.
+void writes_behind_the_tensor(const problem& p, const buffers& memory, const execution& how) {
+    fast_record().enqueue(p, memory, how);
+    const std::int64_t end = (p.histogram->bins - 1) * p.histogram->bin_stride +
+                             (p.table.rows - 1) * p.table.row_stride +
+                             p.table.cols * static_cast<std::int64_t>(size_of(p.table.type));
+    if (p.table.planes == 1) set_bytes(static_cast<std::byte*>(memory.table) + end, 8, how);
+}
+void writes_before_its_workspace(const problem& p, const buffers& memory, const execution& how) {
+    fast_record().enqueue(p, memory, how);
+    set_bytes(static_cast<std::byte*>(how.workspace) - 4, 4, how);
+}
+void changes_the_image(const problem& p, const buffers& memory, const execution& how) {
+    fast_record().enqueue(p, memory, how);
+    set_bytes(const_cast<void*>(memory.image), 1, how);
+}
+
+TEST(emulated_histogram, broken_records_are_rejected) {
+    const histogram_runner run = cuda::device_histogram_runner();
+    for (const auto broken :
+         {forgets_a_strip, writes_behind_the_tensor, writes_before_its_workspace, changes_the_image}) {
+        algorithm_record record = fast_record();
+        record.enqueue = broken;
+        int rejected = 0, cases = 0;
+        for (histogram_case c : histogram_cases(dtype::u8, dtype::u32, effort::quick)) {
+            c = reduced(c, 6000);
+            if (c.planes * c.rows * c.cols > 6000 || ++cases > 12) continue;
+            try {
+                if (check_histogram_record(record, c, {}, run)) ++rejected;
+            } catch (const error&) {
+                ++rejected;
+            }
+        }
+        EXPECT_GT(rejected, 0);
     }
 }
 
