@@ -3,9 +3,9 @@ add_library(boxsum_development INTERFACE)
 set(boxsum_warnings -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
 if(BOXSUM_WERROR)
   list(APPEND boxsum_warnings -Werror)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    list(APPEND boxsum_warnings -Wno-error=restrict) # GCC bug 105651: false reports in std::string's operator+
-  endif()
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND boxsum_warnings -Wno-restrict) # GCC bug 105651: false reports in std::string's operator+
 endif()
 target_compile_options(boxsum_development INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${boxsum_warnings}>")
 if(BOXSUM_SANITIZE)
