@@ -56,7 +56,7 @@ def printed_in_table_3(name):
 
 def printed(name):
     """What the papers print about an algorithm's speed, each with its place."""
-    if name in ("fast", "fast-aligned"):
+    if name == "fast":
         return ["none: it is boxsum's own"]
     found = []
     if printed_in_table_3(name):

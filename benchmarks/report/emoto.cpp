@@ -84,7 +84,7 @@ section emoto_times_section(const bench_record& record) {
                 "overhead = (min over W of the time - duplication) / duplication. " +
                     std::string(record.origin.backend == "cpu"
                                     ? "The paper's algorithms run on a GPU; in a record of a CPU the CPU's stand here."
-                                    : "'fast' and 'fast-aligned' are boxsum's production kernels."),
+                                    : "'fast' is boxsum's production record."),
                 2};
         std::vector<cell> copies{{"duplication"}, {"-"}};
         series copy{"duplication", {}, true};

@@ -93,8 +93,7 @@ section ha_han_section(const bench_record& record) {
             rows.push_back(r);
     std::vector<std::string> names;
     for (const std::string& name : algorithms_of(rows))
-        for (const char* wanted :
-             {"harris-transpose", "ha-han", "serial-cpu", "fast", "fast-aligned", "simd", "opencv-cpu"})
+        for (const char* wanted : {"harris-transpose", "ha-han", "serial-cpu", "fast", "simd", "opencv-cpu"})
             if (name == wanted) names.push_back(name);
     const std::vector<std::int64_t> sizes = sizes_of(rows);
     table t{

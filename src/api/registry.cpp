@@ -21,7 +21,6 @@ constexpr std::array sat_records{
     &simd_sat_record,
     &reference_sat_record,
     &sat_fast_record,
-    &sat_fast_aligned_record,
     // src/cuda/zoo: by the time they take on large images
     &sat_1r1w_skss_lb_record,
     &sat_2r1w_record,

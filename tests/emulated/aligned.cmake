@@ -1,12 +1,4 @@
-# The record `fast-aligned`, which leaves unaligned pointers to `fast`, and its kernels by themselves.
-boxsum_emulated_objects(
-  boxsum_emulated_aligned "${cuda}/production/sat_aligned.cu" "${cuda}/production/sat_aligned_8.cu"
-  "${cuda}/production/sat_aligned_16.cu" "${cuda}/production/sat_aligned_32.cu" "${cuda}/production/sat_aligned_64.cu"
-)
-boxsum_emulated_test(
-  emulated_aligned_test SOURCES aligned_test.cpp fast_shared_memory.cpp OBJECTS boxsum_emulated_fast
-                                                                                boxsum_emulated_aligned
-)
+# The kernels for one channel with aligned rows by themselves.
 set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test.cu")
 boxsum_emulated_test(emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}")
 

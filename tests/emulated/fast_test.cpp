@@ -6,6 +6,7 @@
 #include "cuda/runtime/runtime.hpp"
 #include "reference/conformance.hpp"
 #include "support/emulation/settings.hpp"
+#include "support/parameter_choices.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,19 +19,24 @@ namespace {
 
 using emulation::block_order;
 
-/// Runs the cases that are small enough; how many.
+/// Runs the cases that are small enough, with every parameter value; how many.
 int run_cases(const std::vector<conformance_case>& cases, emulation::settings device, std::int64_t most_elements) {
     const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
     int checked = 0;
     for (const conformance_case& c : cases) {
         if (c.rows * c.cols * c.channels * c.planes > most_elements) continue;
-        if (!check_support(sat_fast_record, problem_of(c), {})) continue;
-        constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
-        device.order = orders[++device.seed % 3];
-        const emulation::scoped_settings scope(device);
-        const auto wrong = check_record(sat_fast_record, c, {}, run);
-        EXPECT_FALSE(wrong) << *wrong << " on " << device.multiprocessors << " multiprocessors, seed " << device.seed;
-        if (wrong) return -1;
+        for (const parameter_values& values : test::parameter_choices(sat_fast_record)) {
+            if (!check_support(sat_fast_record, problem_of(c), values)) continue;
+            constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
+            device.order = orders[++device.seed % 3];
+            const emulation::scoped_settings scope(device);
+            execution how;
+            how.parameters = values;
+            const auto wrong = check_record(sat_fast_record, c, how, run);
+            EXPECT_FALSE(wrong) << *wrong << " (" << format_parameters(sat_fast_record, values) << ") on "
+                                << device.multiprocessors << " multiprocessors, seed " << device.seed;
+            if (wrong) return -1;
+        }
         ++checked;
     }
     return checked;

@@ -6,7 +6,6 @@
 namespace boxsum {
 
 extern constinit const algorithm_record sat_fast_record;
-extern constinit const algorithm_record sat_fast_aligned_record;
 extern constinit const algorithm_record histogram_fast_record;
 
 }  // namespace boxsum

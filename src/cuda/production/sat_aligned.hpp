@@ -7,9 +7,13 @@
 
 #include <cstddef>
 
-/// Between the record `fast-aligned` and its kernels, which are compiled in several files, one for some pixel types
-/// each.
+/// Between the record `fast` and its kernels for one channel with aligned rows, which are compiled in several files,
+/// one for some pixel types each.
 namespace boxsum::cuda {
+
+/// Whether these kernels compute the table, on a device of compute capability 9.0: one channel that is not empty, its
+/// rows and those of the table at multiples of 16 bytes. Pointers that are not known yet, null, count as aligned.
+bool aligned_kernels_fit(const sat_geometry& g, dtype sum);
 
 /// Words of the kernel that fits the table, in bytes. `multiprocessors`: of the current device.
 std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors);
@@ -17,9 +21,10 @@ std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int 
 /// Whether the kernels were compiled for the current device.
 bool aligned_kernels_available();
 
-/// Enqueues a table of sums for pixels of this type (integers as wide as the sum are unsigned). False, and nothing is
-/// enqueued, where the copy engine cannot describe the image: extents and strides out of its range.
+/// Enqueues a table of sums, or of sums of squares, for pixels of this type (integers as wide as the sum are unsigned).
+/// False, and nothing is enqueued, where the copy engine cannot describe the image: extents and strides out of its
+/// range.
 template <typename Pixel>
-bool enqueue_aligned(const problem& p, const sat_geometry& g, int multiprocessors, const execution& how);
+bool enqueue_aligned(const sat_geometry& g, dtype sum, bool square, int multiprocessors, const execution& how);
 
 }  // namespace boxsum::cuda

@@ -2,7 +2,7 @@
 
 namespace boxsum::cuda {
 
-template bool enqueue_aligned<u8>(const problem&, const sat_geometry&, int, const execution&);
+template bool enqueue_aligned<u8>(const sat_geometry&, dtype, bool, int, const execution&);
 
 // Here, for 8u32u is in every list of types.
 bool aligned_kernels_available() {

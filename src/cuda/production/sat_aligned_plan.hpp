@@ -11,7 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The policy of the record `fast-aligned`: which kernel, tile shapes, and what follows from a problem. Host-only.
+/// The policy of the kernels for one channel with aligned rows: which kernel, tile shapes, and what follows from a
+/// problem. Host-only.
 namespace boxsum::cuda {
 
 template <typename Sum>

@@ -101,6 +101,18 @@ struct aligned_shared {
 
 // Arithmetic
 
+/// A pixel of which the square is summed.
+template <typename Pixel>
+struct squared {
+    Pixel x;
+};
+
+template <typename Sum, typename Pixel>
+__device__ inline Sum widen(squared<Pixel> x) {
+    const Sum value = widen<Sum>(x.x);
+    return value * value;
+}
+
 /// Adds 16 bytes of pixels to four partial sums.
 template <typename Pixel, typename Partial>
 __device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {

@@ -1,5 +1,6 @@
-// The record `fast`: the production summed area table. Kernels: sat_pipeline.cuh for large images, sat_one_wave.cuh for
-// what fits on the chip at once; every layout is written in the same pass.
+// The record `fast`: the production summed area table. For one channel with aligned rows on compute capability 9.0 the
+// kernels of sat_aligned.hpp; for everything else sat_pipeline.cuh where the image is large and sat_one_wave.cuh where
+// everything fits on the chip at once. Every layout is written in the same pass.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/production/records.hpp"
@@ -9,6 +10,7 @@
 #ifdef __CUDACC__
 #include "core/visit_types.hpp"
 #include "cuda/device/workspace_slots.hpp"
+#include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_one_wave.cuh"
 #include "cuda/production/sat_pipeline.cuh"
 #include "cuda/runtime/cuda_try.hpp"
@@ -19,6 +21,17 @@
 #include <string>
 
 namespace boxsum {
+namespace {
+
+constexpr std::string_view path_values[] = {"auto", "general"};
+constexpr parameter parameters[] = {
+    {"path", "auto: kernels for one channel with aligned rows wherever they fit; general: never", path_values}};
+
+bool is_general(const parameter_values& values) {
+    return values.choice[0] == 1;
+}
+
+}  // namespace
 #ifdef __CUDACC__
 namespace cuda {
 
@@ -76,24 +89,37 @@ support supported(const problem& p, const parameter_values&) {
     return {};
 }
 
-std::size_t workspace_bytes(const problem& p, const parameter_values&) {
+std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
     const fast_limits limits = limits_of_device();
+    const bool aligned = !is_general(values) && limits.copy_engine && aligned_kernels_available();
     const auto bytes = [&](const sat_geometry& g, dtype sum) {
-        return g.empty() ? 0 : fast_workspace_bytes(g, sum, limits);
+        if (g.empty()) return std::size_t{0};
+        // For the general path, too, which takes over where pointers turn out to be unaligned.
+        const std::size_t general = fast_workspace_bytes(g, sum, limits);
+        if (!aligned || !aligned_kernels_fit(g, sum)) return general;
+        return std::max(general, aligned_workspace_bytes(g, static_cast<int>(size_of(p.image.type)),
+                                                         static_cast<int>(size_of(sum)), limits.multiprocessors));
     };
     return std::max(bytes(sums_of(p, {}), p.table.type), p.squares ? bytes(squares_of(p, {}), p.squares->type) : 0);
 }
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const fast_limits limits = limits_of_device();
+    const bool aligned = !is_general(how.parameters) && limits.copy_engine && aligned_kernels_available();
     const auto one = [&](const sat_geometry& g, dtype sum, bool square) {
         if (g.empty()) return;
+        const auto enqueue_pixels = [&]<typename Pixel>() {
+            if (aligned && aligned_kernels_fit(g, sum) &&
+                enqueue_aligned<Pixel>(g, sum, square, limits.multiprocessors, how))
+                return;
+            enqueue_fast<Pixel>(g, sum, square, limits, how);
+        };
         visit_dtype(p.image.type, [&]<typename Input>() {
             if constexpr (std::is_integral_v<Input> && sizeof(Input) == 4) {
-                if (size_of(sum) == 4) return enqueue_fast<u32>(g, sum, square, limits, how);
-                enqueue_fast<Input>(g, sum, square, limits, how);
+                if (size_of(sum) == 4) return enqueue_pixels.template operator()<u32>();
+                enqueue_pixels.template operator()<Input>();
             } else if constexpr (sizeof(Input) < 8 || std::is_same_v<Input, f64>) {
-                enqueue_fast<Input>(g, sum, square, limits, how);
+                enqueue_pixels.template operator()<Input>();
             }
         });
     };
@@ -107,13 +133,15 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
 namespace {
 
 /// The longest chain leads from a pixel through the row sums of its tile (at most 34 additions), those of its group of
-/// tiles and of the groups to the left, the carries of a tile (15) and the groups of rows of tiles below (3 each).
-std::int64_t addition_depth(const problem& p, const parameter_values&) {
+/// tiles and of the groups to the left, the carries of a tile (15) and the groups of rows of tiles below (3 each). With
+/// aligned rows the carries of a tile are those of 64 rows, and there may be a group per row of tiles.
+std::int64_t addition_depth(const problem& p, const parameter_values& values) {
     const std::int64_t tile_rows = (p.table.rows + 31) / 32;
     const std::int64_t tile_cols = (p.table.cols + 63) / 64;
     const auto roots = static_cast<std::int64_t>(std::ceil(2 * std::sqrt(static_cast<double>(tile_cols))));
-    return std::min(serial_addition_depth(p, {}), 96 + std::min<std::int64_t>(tile_cols, 16 + 2 * roots) +
-                                                      std::min<std::int64_t>(tile_rows, 16 + 3 * tile_rows / 16));
+    const std::int64_t downwards =
+        is_general(values) ? 96 + std::min<std::int64_t>(tile_rows, 16 + 3 * tile_rows / 16) : 128 + tile_rows;
+    return std::min(serial_addition_depth(p, {}), std::min<std::int64_t>(tile_cols, 16 + 2 * roots) + downwards);
 }
 
 algorithm_cost cost(const problem& p, const parameter_values&) {
@@ -131,7 +159,8 @@ constinit const algorithm_record sat_fast_record{
              .cost = "1 read, 1 write per element and table; 1 launch per table",
              .where = backend::cuda,
              .built = cuda_built,
-             .in_place = true},
+             .in_place = true,
+             .parameters = parameters},
     .supports = BOXSUM_DEVICE_FUNCTION(supported),
     .workspace_bytes = BOXSUM_DEVICE_FUNCTION(workspace_bytes),
     .enqueue = BOXSUM_DEVICE_FUNCTION(enqueue),

@@ -1,15 +1,15 @@
 #pragma once
 
-#include "core/visit_types.hpp"
 #include "cuda/production/sat_fast.hpp"
 #include "cuda/production/sat_fast_choice.hpp"
 #include "cuda/production/sat_one_wave.cuh"
 #include "cuda/production/sat_pipeline.cuh"
+#include "cuda/production/sat_types.hpp"
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
 
-/// The launches of the record `fast`; sat_fast_*.cu instantiate enqueue_fast().
+/// Launches of the record `fast` for anything; sat_fast_*.cu instantiate enqueue_fast().
 namespace boxsum::cuda {
 
 template <typename Pixel, typename Sum, bool Square>
@@ -62,33 +62,6 @@ void enqueue_table(const sat_geometry& g, const fast_limits& limits, const execu
         default:
             return enqueue_pipeline<Pixel, Sum, Square>(g, limits, how);
     }
-}
-
-/// Pixels as wide as the sum become sums: then 32s32s and 32u32u are the same kernel.
-template <typename Input, typename Table>
-using pixel_of =
-    std::conditional_t<std::is_integral_v<Input> && sizeof(Input) == sizeof(Table), sum_type<Table>, Input>;
-
-template <typename Pixel, typename... Pairs, typename F>
-void visit_sums_of(type_list<Pairs...>, dtype sum, F&& f) {
-    const auto visit = [&]<typename Pair>() {
-        if constexpr (std::is_same_v<pixel_of<typename Pair::input, typename Pair::table>, Pixel>)
-            if (dtype_of<typename Pair::table> == sum)
-                return f.template operator()<sum_type<typename Pair::table>>(), true;
-        return false;
-    };
-    (void)(visit.template operator()<Pairs>() || ...);
-}
-
-template <typename Pixel, typename... Triples, typename F>
-void visit_squares_of(type_list<Triples...>, dtype squares, F&& f) {
-    const auto visit = [&]<typename Triple>() {
-        if constexpr (std::is_same_v<typename Triple::input, Pixel>)
-            if (dtype_of<typename Triple::squares> == squares)
-                return f.template operator()<sum_type<typename Triple::squares>>(), true;
-        return false;
-    };
-    (void)(visit.template operator()<Triples>() || ...);
 }
 
 template <typename Pixel>

@@ -1,6 +1,6 @@
-// The kernels of the record `fast-aligned` by themselves: with rings of words so short that small images go round them
-// many times, with either way down the columns, as one wave, several planes, and calls that follow each other in one
-// workspace. On a GPU and on an emulated device (tests/emulated), where blocks start in any order.
+// The kernels for one channel with aligned rows by themselves: with rings of words so short that small images go round
+// them many times, with either way down the columns, as one wave, several planes, and calls that follow each other in
+// one workspace. On a GPU and on an emulated device (tests/emulated), where blocks start in any order.
 
 #include "cuda/production/sat_aligned_launch.cuh"
 #include "cuda/workspace.hpp"
@@ -109,7 +109,7 @@ class aligned_rings : public test::gpu_kernel_test {
         how.header = as<workspace_header>(workspace_);
         how.workspace = as<std::byte>(workspace_) + workspace_header_bytes;
         how.workspace_bytes = workspace_bytes - workspace_header_bytes;
-        if (!enqueue(p, g, how)) return "not enqueued";
+        if (!enqueue(g, how)) return "not enqueued";
 
         const std::vector<std::byte> found = download<std::byte>(table_memory);
         if (found == expected.bytes) return {};
@@ -128,16 +128,16 @@ class aligned_rings : public test::gpu_kernel_test {
 
     template <typename Pixel, typename Table, aligned_columns Columns>
     std::optional<std::string> wrong_in_pipeline(const shape& s, int tiles_in_flight, int blocks) {
-        return wrong_table<Pixel, Table>(s, [&](const problem& p, const cuda::sat_geometry& g, const execution& how) {
-            return cuda::enqueue_aligned_pipeline<Pixel, cuda::sum_type<Table>, Columns>(p, g, blocks, tiles_in_flight,
+        return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
+            return cuda::enqueue_aligned_pipeline<Pixel, cuda::sum_type<Table>, Columns>(g, blocks, tiles_in_flight,
                                                                                          how);
         });
     }
 
     template <typename Pixel, typename Table, int WarpRows>
     std::optional<std::string> wrong_in_wave(const shape& s) {
-        return wrong_table<Pixel, Table>(s, [&](const problem& p, const cuda::sat_geometry& g, const execution& how) {
-            return cuda::enqueue_aligned_wave<Pixel, cuda::sum_type<Table>, WarpRows>(p, g, how);
+        return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
+            return cuda::enqueue_aligned_wave<Pixel, cuda::sum_type<Table>, WarpRows>(g, how);
         });
     }
 

@@ -1,0 +1,134 @@
+// The kernels of the record `fast` for one channel with aligned rows, on an emulated device: the conformance cases on
+// memory that suits them, and what is left to the general ones.
+
+#include "api/registry.hpp"
+#include "cuda/production/records.hpp"
+#include "cuda/production/sat_aligned.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "reference/conformance.hpp"
+#include "support/emulation/settings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace boxsum {
+namespace {
+
+using emulation::block_order;
+
+/// Whether the aligned kernels take the table of sums, as far as is known without pointers.
+bool fits(const problem& p) {
+    return cuda::aligned_kernels_fit({p, nullptr, p.table, nullptr}, p.table.type);
+}
+
+/// Runs the cases that the aligned kernels take, on memory with rows at multiples of 64 bytes; how many, or -1.
+int run_cases(dtype input, dtype table, std::optional<dtype> squares, emulation::settings device, effort e,
+              std::int64_t most_elements) {
+    const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
+    int checked = 0;
+    for (conformance_case c : conformance_cases(input, table, squares, e)) {
+        if (c.rows * c.cols * c.planes > most_elements) continue;
+        // The memory of most cases is of no use here; their shapes, layouts and patterns are.
+        c.image_gap = c.table_gap = -1;
+        c.image_offset = c.table_offset = 0;
+        c.planes = 1;
+        const problem p = problem_of(c);
+        if (!check_support(sat_fast_record, p, {}) || !fits(p)) continue;
+        constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
+        device.order = orders[++device.seed % 3];
+        const emulation::scoped_settings scope(device);
+        const auto wrong = check_record(sat_fast_record, c, {}, run);
+        EXPECT_FALSE(wrong) << *wrong << " on " << device.multiprocessors << " multiprocessors, seed " << device.seed;
+        if (wrong) return -1;
+        ++checked;
+    }
+    return checked;
+}
+
+constexpr type_pair all_types[] = {{dtype::u8, dtype::u32}, {dtype::f32, dtype::f32}, {dtype::f64, dtype::f64}};
+
+TEST(emulated_fast_aligned, one_wave_of_every_tile_height_agrees_with_the_definition) {
+    for (const int multiprocessors : {2, 8, 200})  // 16, 8, 4 rows a warp
+        for (const auto& [input, table] : all_types)
+            EXPECT_GT(run_cases(input, table, {}, {.multiprocessors = multiprocessors}, effort::full, 20000), 0);
+}
+
+TEST(emulated_fast_aligned, the_pipeline_agrees_with_the_definition) {
+    for (const auto& [input, table] : all_types)
+        EXPECT_GT(run_cases(input, table, {}, {.resident_blocks = 2, .multiprocessors = 1}, effort::full, 60000), 0);
+}
+
+TEST(emulated_fast_aligned, squares_agree_with_the_definition) {
+    for (const int multiprocessors : {1, 8, 200}) {
+        const emulation::settings device{.resident_blocks = 2, .multiprocessors = multiprocessors};
+        EXPECT_GT(run_cases(dtype::u8, dtype::u32, dtype::u64, device, effort::quick, 60000), 0);
+        EXPECT_GT(run_cases(dtype::f32, dtype::f32, dtype::f32, device, effort::quick, 60000), 0);
+    }
+}
+
+conformance_case aligned_case() {
+    conformance_case c;
+    c.input = c.table = dtype::f32;
+    c.rows = 100;
+    c.cols = 200;
+    c.image_gap = c.table_gap = -1;
+    return c;
+}
+
+TEST(emulated_fast_aligned, what_does_not_suit_the_copy_engine_does_not_fit) {
+    const problem good = problem_of(aligned_case());
+    EXPECT_TRUE(fits(good));
+
+    problem p = good;
+    p.image.row_stride += 4;
+    EXPECT_FALSE(fits(p));
+    p = good;
+    p.table.row_stride += 8;
+    EXPECT_FALSE(fits(p));
+    p = good;
+    p.image.planes = p.table.planes = 2;
+    p.image.plane_stride += 4;
+    EXPECT_FALSE(fits(p));
+    p = good;
+    p.image.channels = p.table.channels = 3;
+    EXPECT_FALSE(fits(p));
+    p = good;
+    p.image.rows = p.table.rows = 0;
+    EXPECT_FALSE(fits(p));
+    p = good;
+    p.table.planes = p.image.planes = 300'000'000;
+    EXPECT_FALSE(fits(p));
+}
+
+TEST(emulated_fast_aligned, unaligned_pointers_are_left_to_the_general_kernels) {
+    const record_runner run = cuda::device_runner(cuda::workspace_reuse::exact);
+    for (const std::int64_t offset : {1, 2, 3}) {
+        conformance_case c = aligned_case();
+        c.image_offset = offset;
+        EXPECT_FALSE(check_record(sat_fast_record, c, {}, run));
+        c.image_offset = 0;
+        c.table_offset = offset;
+        EXPECT_FALSE(check_record(sat_fast_record, c, {}, run));
+    }
+}
+
+/// The path is seen by what the kernels leave alone: with path=general the workspace is that of the general ones.
+TEST(emulated_fast_aligned, the_general_path_takes_no_aligned_kernel) {
+    const emulation::scoped_settings device({.resident_blocks = 2, .multiprocessors = 1});
+    conformance_case c = aligned_case();
+    c.rows = 500;
+    c.cols = 700;
+    const problem p = problem_of(c);
+    const parameter_values general = parse_parameters(sat_fast_record, "path=general");
+    const cuda::sat_geometry g(p, nullptr, p.table, nullptr);
+    EXPECT_GE(sat_fast_record.workspace_bytes(p, {}), cuda::aligned_workspace_bytes(g, 4, 4, 1));
+    EXPECT_EQ(sat_fast_record.workspace_bytes(p, {}),
+              std::max(sat_fast_record.workspace_bytes(p, general), cuda::aligned_workspace_bytes(g, 4, 4, 1)));
+    const emulation::scoped_settings old({.resident_blocks = 2, .multiprocessors = 1, .compute_capability = 8});
+    EXPECT_EQ(sat_fast_record.workspace_bytes(p, {}), sat_fast_record.workspace_bytes(p, general));
+}
+
+}  // namespace
+}  // namespace boxsum
