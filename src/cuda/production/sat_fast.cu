@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view path_values[] = {"auto", "general"};
 constexpr parameter parameters[] = {
-    {"path", "auto: kernels for one channel with aligned rows wherever they fit; general: never", path_values}};
+    {"path", "the kernels for one channel with aligned rows where they fit, or never", path_values}};
 
 bool is_general(const parameter_values& values) {
     return values.choice[0] == 1;
