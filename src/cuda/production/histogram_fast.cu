@@ -15,6 +15,7 @@
 
 #ifdef __CUDACC__
 #include "cuda/device/histogram_types.hpp"
+#include "cuda/device/ptx.cuh"
 #include "cuda/production/histogram_carries.cuh"
 #include "cuda/production/histogram_count.cuh"
 #include "cuda/production/histogram_finish.cuh"
@@ -48,10 +49,11 @@ support supported(const problem& p, const parameter_values&) {
 
 std::size_t workspace_bytes(const problem& p, const parameter_values&) {
     const histogram_cut cut(p);
-    const histogram_group group(p, cut);
     workspace_slots slots;
-    visit_one_of(cuda_histogram_entries{}, p.table.type,
-                 [&]<typename Entry>() { (void)histogram_scratch<count_of<Entry>, sum_of<Entry>>(slots, cut, group); });
+    visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
+        const histogram_group group(p, cut, sizeof(count_of<Entry>));
+        (void)histogram_scratch<count_of<Entry>, sum_of<Entry>>(slots, cut, group);
+    });
     return slots.bytes();
 }
 
@@ -73,6 +75,15 @@ bool rows_are_aligned(const bin_tables<Entry>& t) {
     return starts % (4 * sizeof(Entry)) == 0;
 }
 
+/// Whether four pixels of a row of the table, from a multiple of four on, are aligned to their size.
+template <typename Pixel>
+bool pixels_are_aligned(const problem& p, const void* image) {
+    const std::uint64_t starts = reinterpret_cast<std::uintptr_t>(image) |
+                                 static_cast<std::uint64_t>(p.image.row_stride) |
+                                 static_cast<std::uint64_t>(p.image.planes > 1 ? p.image.plane_stride : 0);
+    return starts % (4 * sizeof(Pixel)) == 0 && p.image.cols == p.table.cols;
+}
+
 /// A part of the tensor: planes and bins of a group, from a first one.
 template <typename Entry>
 struct group_run {
@@ -90,8 +101,12 @@ struct group_run {
         const auto u = [](std::int64_t n) { return static_cast<unsigned>(n); };
 
         visit_one_of(cuda_histogram_inputs{}, p.image.type, [&]<typename Pixel>() {
-            const count_task<count_of<Entry>, sum_of<Entry>> task{cut, scratch, plane, p.histogram->first_bin + bin,
-                                                                  static_cast<int>(bins)};
+            const count_task<count_of<Entry>, sum_of<Entry>> task{cut,
+                                                                  scratch,
+                                                                  plane,
+                                                                  p.histogram->first_bin + bin,
+                                                                  static_cast<int>(bins),
+                                                                  pixels_are_aligned<Pixel>(p, memory.image)};
             launch(count_bins_kernel<Pixel, count_of<Entry>, sum_of<Entry>>,
                    {.grid = dim3(tiles_of(cut.bands), u(planes), u((bins + count_bins - 1) / count_bins)),
                     .block = count_threads},
@@ -99,13 +114,15 @@ struct group_run {
                    task);
         });
 
-        const unsigned row_blocks = u((cut.padded_rows() + carries_threads - 1) / carries_threads);
-        const unsigned col_blocks = u((cut.padded_cols() + carries_threads - 1) / carries_threads);
-        launch(carry_counts_kernel<count_of<Entry>, sum_of<Entry>>,
-               {.grid = dim3(row_blocks + col_blocks + 1, u(planes * bins)),
-                .block = carries_threads,
-                .overlaps_predecessor = overlap},
-               how.stream, cut, scratch, row_blocks, col_blocks);
+        if (!cut.gathers) {
+            const unsigned row_blocks = u((cut.padded_rows() + carries_threads - 1) / carries_threads);
+            const unsigned col_blocks = u((cut.padded_cols() + carries_threads - 1) / carries_threads);
+            launch(carry_counts_kernel<count_of<Entry>, sum_of<Entry>>,
+                   {.grid = dim3(row_blocks + col_blocks + 1, u(planes * bins)),
+                    .block = carries_threads,
+                    .overlaps_predecessor = overlap},
+                   how.stream, cut, scratch, row_blocks, col_blocks);
+        }
 
         bin_tables<Entry> tables = tables_of<Entry>(p, memory.table);
         auto* const first = reinterpret_cast<char*>(tables.data) +
@@ -118,6 +135,7 @@ struct group_run {
         const launch_shape shape{
             .grid = dim3(tiles_of(cut.tiles), u((bins + finish_warps - 1) / finish_warps), u(planes)),
             .block = finish_threads,
+            .shared_bytes = finish_shared_bytes(cut.tile_rows()),
             .overlaps_predecessor = overlap};
         if (rows_are_aligned(tables))
             launch(finish_tables_kernel<true, Entry, count_of<Entry>, sum_of<Entry>>, shape, how.stream, task);
@@ -128,9 +146,9 @@ struct group_run {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const histogram_cut cut(p);
-    const histogram_group group(p, cut);
     const bool overlap = may_overlap();
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
+        const histogram_group group(p, cut, sizeof(count_of<Entry>));
         workspace_slots slots(how.workspace);
         const group_run<Entry> run{p, memory, how, cut, {slots, cut, group}, overlap};
         for (std::int64_t plane = 0; plane < p.table.planes; plane += group.planes)
@@ -144,14 +162,15 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
 
 algorithm_cost cost(const problem& p, const parameter_values&) {
     const cuda::histogram_cut cut(p);
-    const cuda::histogram_group group(p, cut);
+    const std::int64_t count_bytes = p.histogram->weights ? 4 : 1;
+    const cuda::histogram_group group(p, cut, count_bytes);
     const auto bins = static_cast<double>(p.histogram->bins);
     const std::int64_t bin_groups = (p.histogram->bins + group.bins - 1) / group.bins;
     const std::int64_t plane_groups = (p.table.planes + group.planes - 1) / group.planes;
-    const double carries = static_cast<double>(cut.carry_bytes()) / 4 /
+    const double carries = static_cast<double>(cut.carry_bytes(count_bytes)) / 4 /
                            (static_cast<double>(cut.rows) * static_cast<double>(cut.cols)) * bins;
-    return {2 * static_cast<double>(bin_groups) + carries, bins + carries, 3 * bin_groups * plane_groups,
-            cut.strips * cut.tiles * group.tables() * 32};
+    return {2 * static_cast<double>(bin_groups) + carries, bins + carries,
+            (cut.gathers ? 2 : 3) * bin_groups * plane_groups, cut.strips * cut.tiles * group.tables() * 32};
 }
 
 }  // namespace
