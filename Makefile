@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 # More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
 CMAKE_FLAGS ?=
 
-.PHONY: help build demo test format bench-cpu test-gpu sanitize-gpu soak-gpu bench-gpu bench-zoo clean
+.PHONY: help build demo test format bench-cpu test-gpu sanitize-gpu soak-gpu bench-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ bench-gpu: packages-build packages-bench ## Measure the GPU kernels beside a dev
 
 bench-zoo: packages-build packages-bench ## The papers' experiments on the GPU; writes results/<gpu>/bench-zoo.json
 	scripts/bench_zoo
+
+bench-hist: packages-build packages-bench ## Integral histograms' figures on the GPU; writes results/<gpu>/bench-hist-papers.json
+	scripts/bench_histogram_papers
 
 clean: ## Remove what was built
 	rm -rf build demo-out

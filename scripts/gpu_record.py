@@ -105,6 +105,32 @@ def jobs():
     return int(os.environ.get("BOXSUM_JOBS") or os.cpu_count() or 1)
 
 
+def run_bench(subcommand, record):
+    """Builds boxsum-bench and runs a subcommand of it with this process's arguments: writes results/<gpu>/RECORD.json,
+    extending what is of this commit, and build/RECORD.html. Returns the exit status."""
+    commit = current_commit()
+    found = devices()
+    where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "bin/boxsum-bench")
+    print(f"built in {seconds:.0f} s", flush=True)
+    name = folder_name(found)
+    target = pathlib.Path(os.environ.get("BOXSUM_RESULTS") or ROOT / "results") / name / f"{record}.json"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    earlier = ROOT / "results" / name / f"{record}.json"
+    if not target.exists() and earlier.exists():  # an earlier part; it stays only if it is of this commit
+        shutil.copy(earlier, target)
+    page = ROOT / "build" / f"{record}.html"
+    limit = os.environ.get("BOXSUM_BENCH_SECONDS", "400" if subcommand == "hist" else "")
+    try:
+        status = subprocess.run([str(where / "bin" / "boxsum-bench"), subcommand, "--device", "cuda", "--commit", commit,
+                                 "--json", str(target), "--html", str(page), *sys.argv[1:]], check=False,
+                                timeout=float(limit) if limit else None).returncode
+    except subprocess.TimeoutExpired:
+        print(f"boxsum: error: stopped after {limit} s", file=sys.stderr)
+        status = 1
+    print(f"record {target}, page {page}")
+    return status
+
+
 class Run:
     """One process of one test program."""
 

@@ -7,14 +7,16 @@
 // the clock meets both. After it was timed, every table of every frame is compared with the CPU's; a wrong one has no
 // time.
 
+#include "competitors/random_reads.hpp"
 #include "core/algorithm_record.hpp"
 #include "cuda/histogram/records.hpp"
 #include "cuda/runtime/cuda_try.hpp"
+#include "measure/device_race.hpp"
+#include "measure/device_tensors.hpp"
 
 #include <boxsum/device.hpp>
 #include <boxsum/device_histograms.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/histogram_plan.hpp>
 #include <boxsum/integral_histogram.hpp>
 
 #include <cuda_runtime_api.h>
@@ -54,92 +56,46 @@ class record_line {
     std::string line_;
 };
 
-class timer {
-  public:
-    timer() {
-        BOXSUM_CUDA_TRY(cudaEventCreate(&start_));
-        BOXSUM_CUDA_TRY(cudaEventCreate(&end_));
-    }
-    timer(const timer&) = delete;
-    timer& operator=(const timer&) = delete;
-    ~timer() {
-        (void)cudaEventDestroy(start_);
-        (void)cudaEventDestroy(end_);
-    }
-
-    /// Microseconds of one of `launches` calls.
-    double operator()(int launches, stream_ref stream, const std::function<void()>& call) {
-        BOXSUM_CUDA_TRY(cudaEventRecord(start_, stream.get()));
-        for (int i = 0; i < launches; ++i) call();
-        BOXSUM_CUDA_TRY(cudaEventRecord(end_, stream.get()));
-        BOXSUM_CUDA_TRY(cudaEventSynchronize(end_));
-        float milliseconds = 0;
-        BOXSUM_CUDA_TRY(cudaEventElapsedTime(&milliseconds, start_, end_));
-        return 1000.0 * static_cast<double>(milliseconds) / launches;
-    }
-
-  private:
-    cudaEvent_t start_ = nullptr, end_ = nullptr;
-};
-
-double median(std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-    return values[values.size() / 2];
-}
-
-struct shape {
-    std::int64_t rows, cols, bins, planes;
-};
+using shape = histogram_extents;
 
 /// A batch of random frames, its tensor, and their times.
 class batch {
   public:
-    batch(const shape& s, stream_ref stream)
-        : shape_(s), stream_(stream), bins_(binning::uniform(s.bins, 0, 256)), pixels_(pixels_of(s)) {
-        const view_shape image = cuda::device_shape(dtype::u8, s.rows, s.cols, 1, s.planes);
-        image_ = device_buffer(cuda::span_bytes(image), stream);
-        tensor_shape_ = cuda::device_tensor_shape(dtype::u32, s.bins, s.rows, s.cols, s.planes);
-        tensor_ = device_buffer(static_cast<std::size_t>(s.planes * tensor_shape_.plane_stride), stream);
-        image_view_ = {image_.data(), image};
-        cuda::copy(host_image(0, s.planes), any_view{image_.data(), image}, stream);
-    }
+    batch(const shape& s, stream_ref stream) : stream_(stream), frames_(s, 1, stream) {}
 
     /// Times an algorithm and a memset in turns, checks the tensor, prints the line.
     void measure(const char* section, const char* algorithm, const std::string& parameters,
                  const std::function<void(record_line&)>& more = {}) {
+        const shape& s = frames_.extents();
         record_line line;
         line.text("section", section).text("algorithm", algorithm);
         if (!parameters.empty()) line.text("parameters", parameters);
-        line.number("rows", static_cast<double>(shape_.rows)).number("cols", static_cast<double>(shape_.cols));
-        line.number("bins", static_cast<double>(shape_.bins)).number("planes", static_cast<double>(shape_.planes));
+        line.number("rows", static_cast<double>(s.rows)).number("cols", static_cast<double>(s.cols));
+        line.number("bins", static_cast<double>(s.bins)).number("planes", static_cast<double>(s.planes));
         try {
             histogram_options options;
             options.algorithm = algorithm;
             options.parameters = parameters;
-            const cuda::histogram_plan plan({image_view_.shape, tensor_shape_}, bins_, options);
-            const device_buffer workspace(std::max<std::size_t>(plan.workspace_bytes(), 256), stream_);
-            const auto run = [&] { plan.run_async(image_view_, tensor(), workspace, stream_); };
+            const device_launch once = frames_.launch_of(options, stream_);
+            const int launches = frames_.tensor_bytes() < (std::size_t{256} << 20) ? 8 : 1;
+            const auto run = [&] {
+                for (int i = 0; i < launches; ++i) once(0, stream_);
+            };
             const auto set = [&] {
-                BOXSUM_CUDA_TRY(cudaMemsetAsync(tensor_.data(), 0xa5, tensor_.size(), stream_.get()));
+                for (int i = 0; i < launches; ++i) frames_.poison(0, stream_);
             };
             set();
             run();
-            run();
-            std::vector<double> times, limits;
-            timer clock;
-            const int launches = tensor_.size() < (std::size_t{256} << 20) ? 8 : 1;
-            for (int i = 0; i < repetitions; ++i) {
-                times.push_back(clock(launches, stream_, run));
-                limits.push_back(clock(launches, stream_, set));
-            }
-            set();
-            run();
-            const std::string wrong = mismatch();
+            const std::vector<contestant> both{{algorithm, run, launches}, {"memset", set, launches}};
+            const std::vector<spread> times = race(both, repetitions, device_stopwatch(stream_));
+            frames_.poison(0, stream_);
+            once(0, stream_);
+            const std::string wrong = frames_.mismatch(stream_);
             line.text("check", wrong.empty() ? "passed" : "WRONG: " + wrong);
             if (wrong.empty()) {
-                line.number("us", median(times)).number("memset_us", median(limits));
-                line.number("share_of_memset", median(limits) / median(times));
-                line.number("frames_per_second", 1e6 * static_cast<double>(shape_.planes) / median(times));
+                line.number("us", times[0].median).number("memset_us", times[1].median);
+                line.number("share_of_memset", times[1].median / times[0].median);
+                line.number("frames_per_second", 1e6 * static_cast<double>(s.planes) / times[0].median);
             }
             if (more) more(line);
         } catch (const error& e) {
@@ -150,50 +106,12 @@ class batch {
         line.print();
     }
 
-    any_tensor_view tensor() const { return {tensor_.data(), tensor_shape_}; }
+    any_tensor_view tensor() const { return frames_.tensor(0); }
+    const std::vector<std::uint8_t>& pixels() const { return frames_.pixels(); }
 
   private:
-    static std::vector<std::uint8_t> pixels_of(const shape& s) {
-        std::mt19937 random(7);
-        std::vector<std::uint8_t> pixels(static_cast<std::size_t>(s.planes * s.rows * s.cols));
-        for (std::uint8_t& p : pixels) p = static_cast<std::uint8_t>(random() >> 8);
-        return pixels;
-    }
-
-    const_any_view host_image(std::int64_t plane, std::int64_t planes) const {
-        const std::int64_t size = shape_.rows * shape_.cols;
-        return image_view<const std::uint8_t>(pixels_.data() + plane * size, shape_.rows, shape_.cols, 0, 1, planes);
-    }
-
-    /// The first table that differs from the CPU's, frame by frame.
-    std::string mismatch() {
-        histogram_tensor<std::uint32_t> expected(shape_.bins, shape_.rows, shape_.cols);
-        histogram_tensor<std::uint32_t> found(1, shape_.rows, shape_.cols);
-        const auto* const first = static_cast<const std::byte*>(tensor_.data());
-        for (std::int64_t plane = 0; plane < shape_.planes; ++plane) {
-            integral_histogram(host_image(plane, 1), bins_, any_tensor_view(expected.view()));
-            for (std::int64_t bin = 0; bin < shape_.bins; ++bin) {
-                const view_shape table{dtype::u32, 1, shape_.rows, shape_.cols, 1, tensor_shape_.row_stride, 0};
-                cuda::copy(
-                    const_any_view{first + plane * tensor_shape_.plane_stride + bin * tensor_shape_.bin_stride, table},
-                    any_view(found.view().bin(0)), stream_);
-                for (std::int64_t r = 0; r < shape_.rows; ++r)
-                    if (std::memcmp(found.view().bin(0).row(r), expected.view().bin(bin).row(r),
-                                    static_cast<std::size_t>(shape_.cols) * 4) != 0)
-                        return "frame " + std::to_string(plane) + ", bin " + std::to_string(bin) + ", row " +
-                               std::to_string(r);
-            }
-        }
-        return {};
-    }
-
-    shape shape_;
     stream_ref stream_;
-    binning bins_;
-    std::vector<std::uint8_t> pixels_;
-    device_buffer image_, tensor_;
-    tensor_shape tensor_shape_;
-    const_any_view image_view_;
+    device_tensors frames_;
 };
 
 /// So many frames that their tensor has 2 GB.
@@ -244,34 +162,78 @@ void tuning_section(stream_ref stream) {
         }
 }
 
-/// 10^6 random boxes of a full HD frame; bytes that four entries per bin take, a sector of 32 bytes each, per second.
+/// Device memory with a copy of a list.
+template <typename T>
+device_buffer uploaded(const std::vector<T>& list, stream_ref stream) {
+    device_buffer there(list.size() * sizeof(T), stream);
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(there.data(), list.data(), there.size(), cudaMemcpyHostToDevice, stream.get()));
+    stream.synchronize();
+    return there;
+}
+
+/// Whether the baseline read what it should: the sums of its first boxes, from the CPU's tensor.
+std::string wrong_sums(const batch& frame, const shape& s, const std::vector<random_corners>& corners,
+                       const device_buffer& sums, stream_ref stream) {
+    constexpr std::size_t looked_at = 1000;
+    std::vector<std::uint32_t> found(looked_at);
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(found.data(), sums.data(), looked_at * 4, cudaMemcpyDeviceToHost, stream.get()));
+    stream.synchronize();
+    const auto tensor = integral_histogram<std::uint32_t>(
+        image_view<const std::uint8_t>(frame.pixels().data(), s.rows, s.cols), binning::uniform(s.bins, 0, 256));
+    for (std::size_t i = 0; i < looked_at; ++i) {
+        std::uint32_t sum = 0;
+        for (std::int64_t bin = 0; bin < s.bins; ++bin)
+            for (int k = 0; k < 4; ++k) sum += tensor.view()(bin, corners[i].row[k], corners[i].col[k]);
+        if (sum != found[i]) return "box " + std::to_string(i);
+    }
+    return {};
+}
+
+/// 10^6 random boxes of a full HD frame beside a kernel that reads four entries per bin at random, in turns; bytes that
+/// the reads take, a sector of 32 bytes each, per second.
 void queries_section(stream_ref stream) {
     const shape s{1080, 1920, 32, 1};
     batch frame(s, stream);
     frame.measure("queries", "fast", {});
     constexpr std::int64_t count = 1'000'000;
     std::mt19937_64 random(11);
-    std::vector<std::int64_t> boxes;
+    const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
+    std::vector<box> boxes;
+    std::vector<random_corners> corners;
     for (std::int64_t i = 0; i < count; ++i) {
-        const auto below = [&](std::int64_t n) {
-            return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-        };
         const std::int64_t row = below(s.rows), col = below(s.cols);
-        boxes.insert(boxes.end(), {row, col, 1 + below(s.rows - row), 1 + below(s.cols - col)});
+        boxes.push_back({row, col, 1 + below(s.rows - row), 1 + below(s.cols - col)});
+        random_corners places{};
+        for (int k = 0; k < 4; ++k) {
+            places.row[k] = static_cast<std::uint32_t>(below(s.rows));
+            places.col[k] = static_cast<std::uint32_t>(below(s.cols));
+        }
+        corners.push_back(places);
     }
-    const device_buffer there(boxes.size() * 8, stream), out(static_cast<std::size_t>(count * s.bins) * 4, stream);
-    BOXSUM_CUDA_TRY(cudaMemcpyAsync(there.data(), boxes.data(), there.size(), cudaMemcpyHostToDevice, stream.get()));
-    std::vector<double> times;
-    timer clock;
-    for (int i = 0; i < repetitions; ++i)
-        times.push_back(clock(1, stream, [&] {
-            cuda::box_histograms_async(frame.tensor(), static_cast<const box*>(there.data()), count,
-                                       static_cast<std::uint32_t*>(out.data()), table_layout::inclusive, 0, stream);
-        }));
+    const device_buffer boxes_there = uploaded(boxes, stream), corners_there = uploaded(corners, stream);
+    const device_buffer out(static_cast<std::size_t>(count * s.bins) * 4, stream),
+        sums(static_cast<std::size_t>(count) * 4, stream);
+    const std::vector<contestant> both{
+        {"box_histograms",
+         [&] {
+             cuda::box_histograms_async(frame.tensor(), static_cast<const box*>(boxes_there.data()), count,
+                                        static_cast<std::uint32_t*>(out.data()), table_layout::inclusive, 0, stream);
+         }},
+        {"random reads", [&] {
+             read_random_entries(frame.tensor(), static_cast<const random_corners*>(corners_there.data()), count,
+                                 static_cast<std::uint32_t*>(sums.data()), stream);
+         }}};
+    const std::vector<spread> times = race(both, repetitions, device_stopwatch(stream));
+    const std::string wrong = wrong_sums(frame, s, corners, sums, stream);
     record_line line;
     line.text("section", "queries").text("algorithm", "box_histograms").number("boxes", static_cast<double>(count));
-    line.number("bins", static_cast<double>(s.bins)).number("us", median(times));
-    line.number("sector_gb_per_s", static_cast<double>(count * s.bins * 4 * 32) / median(times) / 1000);
+    line.number("bins", static_cast<double>(s.bins)).number("us", times[0].median);
+    line.number("sector_gb_per_s", static_cast<double>(count * s.bins * 4 * 32) / times[0].median / 1000);
+    line.text("check", wrong.empty() ? "passed" : "WRONG: sum of random reads, " + wrong);
+    if (wrong.empty())
+        line.number("random_reads_us", times[1].median).number("ratio", times[0].median / times[1].median);
     line.print();
 }
 

@@ -3,6 +3,7 @@
 // medians. Every output is compared with the plain loop's before it is timed.
 
 #include "histogram/write_limit.hpp"
+#include "measure/plain_histogram.hpp"
 #include "measure/rounds.hpp"
 
 #include <boxsum/cpu.hpp>
@@ -40,34 +41,6 @@ struct settings {
     std::string json_path;
 };
 
-/// The loop that everybody writes first: bin after bin, a running count along the row added to the row above.
-template <typename Entry>
-void naive(const image_view<const std::uint8_t>& image, std::int64_t bins, const tensor_view<Entry>& tensor) {
-    const auto scale = static_cast<unsigned>(bins);
-    for (std::int64_t b = 0; b < bins; ++b) {
-        const image_view<Entry> table = tensor.bin(b);
-        for (std::int64_t r = 0; r < image.rows(); ++r) {
-            const std::uint8_t* const pixels = image.row(r);
-            Entry* const out = table.row(r);
-            const Entry* const above = r == 0 ? nullptr : table.row(r - 1);
-            Entry count = 0;
-            for (std::int64_t c = 0; c < image.cols(); ++c) {
-                count = static_cast<Entry>(count + (pixels[c] * scale / 256 == static_cast<unsigned>(b) ? 1 : 0));
-                out[c] = static_cast<Entry>(count + (above == nullptr ? 0 : above[c]));
-            }
-        }
-    }
-}
-
-template <typename Entry>
-bool same(const tensor_view<const Entry>& a, const tensor_view<const Entry>& b) {
-    for (std::int64_t k = 0; k < a.bins(); ++k)
-        for (std::int64_t r = 0; r < a.rows(); ++r)
-            if (std::memcmp(a.bin(k).row(r), b.bin(k).row(r), static_cast<std::size_t>(a.cols()) * sizeof(Entry)) != 0)
-                return false;
-    return true;
-}
-
 template <typename Entry>
 std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, const settings& s) {
     std::vector<std::uint8_t> pixels(static_cast<std::size_t>(size * size));
@@ -104,10 +77,10 @@ std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, co
     bool correct = true;
     {
         histogram_tensor<Entry> expected(bins, size, size);
-        naive<Entry>(image, bins, expected.view());
+        plain_histogram<Entry>(image, bins, expected.view());
         for (const subject& c : subjects) {
             c.run();
-            correct = correct && same<Entry>(std::as_const(tensor).view(), std::as_const(expected).view());
+            correct = correct && same_tensor<Entry>(std::as_const(tensor).view(), std::as_const(expected).view());
         }
     }
     memory_pool::shared().trim();
@@ -117,7 +90,7 @@ std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, co
     for (const subject& c : subjects) contestants.push_back(host_contestant(c.name, c.run, s.round_ms));
     const std::size_t behind = contestants.size();
     contestants.push_back(host_contestant(
-        "naive", [&] { naive<Entry>(image, bins, tensor.view()); }, s.round_ms));
+        "naive", [&] { plain_histogram<Entry>(image, bins, tensor.view()); }, s.round_ms));
     for (const fill_kind kind : {fill_kind::cached, fill_kind::streaming, fill_kind::memset})
         contestants.push_back(host_contestant(
             "fill", [=] { run_write_limit(out, bytes, kind, threads); }, s.round_ms));

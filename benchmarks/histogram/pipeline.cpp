@@ -1,20 +1,17 @@
 // Frames through histogram_pipeline with different numbers of buffers (figures 13 to 15 of Poostchi et al.), and one
 // large image through histogram_tasks with different numbers of workers (figures 16 and 17).
 
+#include "measure/pipeline_runs.hpp"
+
 #include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/histogram_pipeline.hpp>
-#include <boxsum/histogram_tasks.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <functional>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -49,70 +46,27 @@ frame_request request_for(const std::string& product, const settings& s, std::in
     return r;
 }
 
-/// Seconds that `bytes` bytes take from the device to page-locked memory, alone; the best of five.
-double link_seconds(int device, std::int64_t bytes) {
-    cuda::set_device(device);
-    const cuda::stream stream;
-    const device_buffer from(static_cast<std::size_t>(bytes), stream);
-    const pinned_buffer to(static_cast<std::size_t>(bytes));
-    const view_shape row{dtype::u8, 1, 1, bytes, 1, bytes, 0};
-    double best = 0;
-    for (int i = 0; i < 6; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        cuda::copy(const_any_view{from.data(), row}, any_view{to.data(), row}, stream);
-        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        if (i == 1 || (i > 1 && seconds < best)) best = seconds;  // the first one touches the memory
-    }
-    return best;
-}
-
-void run_frames(const settings& s) {
+void print_frames(const settings& s) {
     const auto device = device_of(s);
-    const auto bytes = static_cast<std::size_t>(s.rows * s.cols);
-    std::vector<std::uint8_t> pixels(4 * bytes);
-    std::mt19937_64 generate(1);
-    for (std::uint8_t& p : pixels) p = static_cast<std::uint8_t>(generate() >> 56);
     std::printf(
         "| product | bins | buffers | frames a second | overlap | read | upload | compute | query | download | "
         "share of the slowest stage | share of the link |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (const std::string& product : s.products)
         for (const std::int64_t bins : s.bins)
             for (const int buffers : s.buffers) {
-                // The first frames touch fresh memory.
-                const int warm_up = 2 * buffers;
-                int given = 0;
-                const auto source = [&](const any_view& frame) {
-                    if (given == warm_up + s.frames) return false;
-                    const std::uint8_t* const from = pixels.data() + static_cast<std::size_t>(given++ % 4) * bytes;
-                    for (std::int64_t r = 0; r < s.rows; ++r)
-                        std::memcpy(static_cast<std::byte*>(frame.data) + r * frame.shape.row_stride, from + r * s.cols,
-                                    static_cast<std::size_t>(s.cols));
-                    return true;
-                };
                 pipeline_options options;
                 options.buffers = buffers;
                 options.device = device;
                 options.histogram.threads = s.threads;
-                histogram_pipeline pipeline({dtype::u8, s.rows, s.cols}, binning::uniform(bins, 0, 256),
-                                            request_for(product, s, bins), source, options);
-                pipeline_report before;
-                for (int n = 1; pipeline.next() != nullptr; ++n)
-                    if (n == warm_up) before = pipeline.report();
-                pipeline_report all = pipeline.report();
-                all.frames -= before.frames;
-                all.seconds -= before.seconds;
-                for (std::size_t i = 0; i < all.busy.size(); ++i) all.busy[i] -= before.busy[i];
-
+                const pipeline_report all =
+                    run_frames({s.rows, s.cols, bins, s.frames, request_for(product, s, bins), options});
                 const auto busy = [&](pipeline_stage stage) { return all.busy[static_cast<std::size_t>(stage)]; };
-                double slowest = *std::max_element(all.busy.begin(), all.busy.end());
-                if (device)  // kernels share a stream
-                    slowest = std::max(slowest, busy(pipeline_stage::compute) + busy(pipeline_stage::query));
                 const double ms = 1e3 / static_cast<double>(all.frames);
                 std::printf("| %s | %lld | %d | %.1f | %.2f | %.3f ms | %.3f ms | %.3f ms | %.3f ms | %.3f ms | %.2f |",
                             product.c_str(), static_cast<long long>(bins), buffers, all.frames_per_second(),
                             all.overlap(), busy(pipeline_stage::read) * ms, busy(pipeline_stage::upload) * ms,
                             busy(pipeline_stage::compute) * ms, busy(pipeline_stage::query) * ms,
-                            busy(pipeline_stage::download) * ms, slowest / all.seconds);
+                            busy(pipeline_stage::download) * ms, slowest_stage(all, device.has_value()) / all.seconds);
                 if (device && product == "tensor")
                     std::printf(" %.2f |\n",
                                 link_seconds(*device, bins * s.rows * s.cols * 4) * all.frames_per_second());
@@ -122,10 +76,8 @@ void run_frames(const settings& s) {
             }
 }
 
-void run_tasks(const settings& s) {
-    std::vector<std::uint8_t> pixels(static_cast<std::size_t>(s.rows * s.cols));
-    std::mt19937_64 generate(1);
-    for (std::uint8_t& p : pixels) p = static_cast<std::uint8_t>(generate() >> 56);
+void print_tasks(const settings& s) {
+    const std::vector<std::uint8_t> pixels = random_pixels(s.rows * s.cols);
     const image_view<const std::uint8_t> image(pixels.data(), s.rows, s.cols);
     std::printf("| result | bins | workers | seconds | pinning, apart | tasks of each |\n|---|---|---|---|---|---|\n");
     const auto row = [](const char* result, std::int64_t bins, const histogram_tasks_report& r) {
@@ -135,12 +87,10 @@ void run_tasks(const settings& s) {
                     r.seconds, r.pinning_seconds, tasks.c_str());
         std::fflush(stdout);
     };
-    const auto best_of = [&](auto&& run) {  // the first one touches the memory
-        run();
-        histogram_tasks_report best = run();
-        for (int i = 1; i < s.repetitions; ++i)
-            if (histogram_tasks_report r = run(); r.seconds < best.seconds) best = std::move(r);
-        return best;
+    const auto best_of = [&](const std::function<histogram_tasks_report()>& run) {
+        const std::vector<histogram_tasks_report> reports = repeat_tasks(s.repetitions, run);
+        return *std::min_element(reports.begin(), reports.end(),
+                                 [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
     };
     for (const std::int64_t bins : s.bins)
         for (const int workers : s.workers) {
@@ -178,9 +128,9 @@ int main(int argc, char** argv) {
     CLI11_PARSE(app, argc, argv);
     try {
         if (s.workers.empty())
-            boxsum::bench::run_frames(s);
+            boxsum::bench::print_frames(s);
         else
-            boxsum::bench::run_tasks(s);
+            boxsum::bench::print_tasks(s);
         return 0;
     } catch (const std::exception& e) {
         std::fprintf(stderr, "bench_pipeline: error: %s\n", e.what());

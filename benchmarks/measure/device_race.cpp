@@ -130,10 +130,14 @@ kernel_facts captured_graph::facts(std::int64_t i) const {
     return facts;
 }
 
-void captured_graph::enable_kernels(std::int64_t period, std::int64_t phase) {
+void captured_graph::enable_chosen(const std::function<bool(std::int64_t)>& chosen) {
     for (std::int64_t i = 0; i < kernels(); ++i)
         BOXSUM_CUDA_TRY(
-            cudaGraphNodeSetEnabled(executable_, kernels_[static_cast<std::size_t>(i)], i % period == phase ? 1U : 0U));
+            cudaGraphNodeSetEnabled(executable_, kernels_[static_cast<std::size_t>(i)], chosen(i) ? 1U : 0U));
+}
+
+void captured_graph::enable_kernels(std::int64_t period, std::int64_t phase) {
+    enable_chosen([=](std::int64_t i) { return i % period == phase; });
 }
 
 contestant device_contestant(std::string name, const device_launch& launch, int launches, bool graph,

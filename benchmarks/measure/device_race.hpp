@@ -49,6 +49,9 @@ class captured_graph {
     /// Later launches run the kernels i with i % period == phase, and nothing else; period 1 is everything.
     void enable_kernels(std::int64_t period, std::int64_t phase);
 
+    /// Later launches run the kernels whose number is chosen, and nothing else.
+    void enable_chosen(const std::function<bool(std::int64_t)>& chosen);
+
   private:
     cudaGraph_t graph_ = nullptr;
     cudaGraphExec_t executable_ = nullptr;

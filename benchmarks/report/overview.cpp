@@ -106,17 +106,11 @@ section problems_section(const bench_record& record) {
     return s;
 }
 
-document report_of(const bench_record& record) {
+std::vector<std::pair<std::string, std::string>> facts_of(const bench_record& record) {
     const run_origin& o = record.origin;
-    document d{
-        "boxsum: summed area tables on " + o.device,
-        "The experiments of the papers that boxsum implements, repeated on this machine. Times are medians of "
-        "interleaved rounds on random images, every result is compared with the reference in the same run. Figures "
-        "that a paper prints are shown as such, with their place.",
-        {},
-        {}};
+    std::vector<std::pair<std::string, std::string>> facts;
     const auto fact = [&](const char* name, const std::string& value) {
-        if (!value.empty()) d.facts.emplace_back(name, value);
+        if (!value.empty()) facts.emplace_back(name, value);
     };
     fact("device", o.device);
     fact("driver", o.driver);
@@ -126,6 +120,18 @@ document report_of(const bench_record& record) {
     fact("commit", o.commit.substr(0, 12) + (o.changed ? " with changes" : ""));
     fact("date", record.date);
     fact("settings", record.settings);
+    return facts;
+}
+
+document report_of(const bench_record& record) {
+    const run_origin& o = record.origin;
+    document d{
+        "boxsum: summed area tables on " + o.device,
+        "The experiments of the papers that boxsum implements, repeated on this machine. Times are medians of "
+        "interleaved rounds on random images, every result is compared with the reference in the same run. Figures "
+        "that a paper prints are shown as such, with their place.",
+        facts_of(record),
+        {}};
     for (const auto& make : {overview_section, emoto_times_section, emoto_costs_section, chen_speedups_section,
                              chen_passes_section, chen_model_section, notes_section, ha_han_section, problems_section})
         d.sections.push_back(make(record));

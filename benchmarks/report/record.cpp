@@ -15,7 +15,6 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-constexpr const char* kind = "boxsum bench sat";
 constexpr int format = 1;
 
 /// Visits every member of a row with its name; reading and writing share the list.
@@ -74,6 +73,40 @@ void members(Row& r, F&& f) {
     f("high", r.high);
     f("unit", r.unit);
     f("note", r.note);
+}
+
+template <typename Row, typename F>
+requires std::is_same_v<std::remove_const_t<Row>, histogram_row>
+void members(Row& r, F&& f) {
+    f("what", r.what);
+    f("backend", r.backend);
+    f("rows", r.rows);
+    f("cols", r.cols);
+    f("bins", r.bins);
+    f("algorithm", r.algorithm);
+    f("parameters", r.parameters);
+    f("part", r.part);
+    f("threads", r.threads);
+    f("buffers", r.buffers);
+    f("workers", r.workers);
+    f("image", r.image);
+    f("us", r.us);
+    f("low_us", r.low_us);
+    f("high_us", r.high_us);
+    f("samples", r.samples);
+    f("launched", r.launched);
+    f("check", r.check);
+    f("note", r.note);
+    f("launches", r.launches);
+    f("measured_bins", r.measured_bins);
+    f("tasks", r.tasks);
+    f("occupancy", r.occupancy);
+    f("overlap", r.overlap);
+    f("read_us", r.read_us);
+    f("upload_us", r.upload_us);
+    f("compute_us", r.compute_us);
+    f("download_us", r.download_us);
+    f("pinning_us", r.pinning_us);
 }
 
 template <typename Row, typename F>
@@ -169,44 +202,57 @@ bench_record merged(const bench_record& old, bench_record fresh) {
     fresh.tables = merged_rows(old.tables, std::move(fresh.tables));
     fresh.passes = merged_rows(old.passes, std::move(fresh.passes));
     fresh.micro = merged_rows(old.micro, std::move(fresh.micro));
+    fresh.histograms = merged_rows(old.histograms, std::move(fresh.histograms));
     return fresh;
 }
 
 bool has_wrong(const bench_record& record) {
-    return std::any_of(record.tables.begin(), record.tables.end(), [](const table_row& r) { return r.wrong(); });
+    const auto wrong = [](const auto& row) { return row.wrong(); };
+    return std::any_of(record.tables.begin(), record.tables.end(), wrong) ||
+           std::any_of(record.histograms.begin(), record.histograms.end(), wrong);
 }
 
 std::string json_of(const bench_record& record) {
-    json head{{"format", format}, {"kind", kind}};
+    json head{{"format", format}, {"kind", record.kind}};
     head.update(object_of(record.origin));
     head["date"] = record.date;
     head["settings"] = record.settings;
     std::string text = head.dump(-1, ' ', true, json::error_handler_t::replace);
     text.back() = ',';  // the closing brace
     text.append("\n");
-    append_rows(text, "tables", record.tables, false);
-    append_rows(text, "passes", record.passes, false);
-    append_rows(text, "micro", record.micro, true);
+    if (record.kind == histogram_kind) {
+        append_rows(text, "histograms", record.histograms, true);
+    } else {
+        append_rows(text, "tables", record.tables, false);
+        append_rows(text, "passes", record.passes, false);
+        append_rows(text, "micro", record.micro, true);
+    }
     return text.append("}\n");
 }
 
 bench_record record_of(const std::string& text, const std::string& source) {
     try {
         const json parsed = json::parse(text);
-        if (parsed.value("kind", "") != kind) throw io_error("'" + source + "' is no record of boxsum bench sat");
+        bench_record record;
+        record.kind = parsed.value("kind", "");
+        if (record.kind != sat_kind && record.kind != histogram_kind)
+            throw io_error("'" + source + "' is no record of boxsum bench");
         if (parsed.value("format", 0) != format)
             throw io_error("'" + source + "' has format " + parsed.value("format", json()).dump() + ", this reads " +
                            std::to_string(format));
-        bench_record record;
         record.origin = row_of<run_origin>(parsed);
         record.date = parsed.at("date");
         record.settings = parsed.value("settings", "");
-        record.tables = rows_of<table_row>(parsed, "tables");
-        record.passes = rows_of<pass_row>(parsed, "passes");
-        record.micro = rows_of<micro_row>(parsed, "micro");
+        if (record.kind == histogram_kind) {
+            record.histograms = rows_of<histogram_row>(parsed, "histograms");
+        } else {
+            record.tables = rows_of<table_row>(parsed, "tables");
+            record.passes = rows_of<pass_row>(parsed, "passes");
+            record.micro = rows_of<micro_row>(parsed, "micro");
+        }
         return record;
     } catch (const json::exception& e) {
-        throw io_error("'" + source + "' is no record of boxsum bench sat: " + e.what());
+        throw io_error("'" + source + "' is no record of boxsum bench: " + e.what());
     }
 }
 

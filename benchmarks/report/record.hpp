@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// What `boxsum bench` measured, as the JSON that is kept (results/<gpu>/bench-zoo.json). Everything that is shown is
+/// What `boxsum bench` measured, as the JSON that is kept (results/<gpu>/bench-*.json). Everything that is shown is
 /// made from a record, so that a page can be made again from the file alone.
 namespace boxsum::bench {
 
@@ -65,6 +65,43 @@ struct micro_row {
     bool same_case(const micro_row& other) const { return name == other.name; }
 };
 
+/// Integral histograms: a tensor, a part of its computation, its way to the host, or many of them.
+struct histogram_row {
+    /// "tensor" (one, again and again), "memset" (as many bytes), "part" (the kernels of one name), "upload" (the
+    /// image), "download" (the tensor), "frames" (tensors of a stream of images, to the host), "tasks-kept" and
+    /// "tasks-host" (one image, bins as tasks).
+    std::string what;
+    std::string backend;  ///< "cpu", "cuda"
+    std::int64_t rows = 0, cols = 0, bins = 0;
+    std::string algorithm, parameters;
+    std::string part;   ///< name of the kernels
+    int threads = 0;    ///< of the CPU; 0: does not matter
+    int buffers = 0;    ///< frames in flight
+    int workers = 0;    ///< devices, or CPU workers
+    std::string image;  ///< the paper's name for the size of a large image, "HXGA"
+
+    std::optional<double> us, low_us, high_us;  ///< a tensor: median and quartiles; "frames": elapsed over frames
+    int samples = 0;                            ///< rounds, frames or runs
+    std::string launched;                       ///< "host", "stream", "graph"
+    std::string check;  ///< "equal"; "wrong: ..." where the result was not the histogram; empty where it was not run
+    std::string note;   ///< why it was not run, or what the reader should know
+
+    std::optional<std::int64_t> launches;       ///< kernels of a call, or of the part
+    std::optional<std::int64_t> measured_bins;  ///< where the time is that of so many bins, scaled
+    std::optional<std::int64_t> tasks;
+    std::optional<double> occupancy;                                    ///< of a multiprocessor's threads, 0 to 1
+    std::optional<double> overlap;                                      ///< busy time of all stages over elapsed time
+    std::optional<double> read_us, upload_us, compute_us, download_us;  ///< busy, a frame
+    std::optional<double> pinning_us;                                   ///< page-locking, apart from the time
+
+    bool wrong() const { return check.starts_with("wrong"); }
+    bool same_case(const histogram_row& other) const {
+        return what == other.what && backend == other.backend && rows == other.rows && cols == other.cols &&
+               bins == other.bins && algorithm == other.algorithm && parameters == other.parameters &&
+               part == other.part && threads == other.threads && buffers == other.buffers && workers == other.workers;
+    }
+};
+
 /// Where and from what it was measured. Parts belong together only if all of this agrees.
 struct run_origin {
     std::string commit;    ///< full hash; "unknown" where there is none
@@ -79,13 +116,18 @@ struct run_origin {
     friend bool operator==(const run_origin&, const run_origin&) = default;
 };
 
+inline constexpr const char* sat_kind = "boxsum bench sat";
+inline constexpr const char* histogram_kind = "boxsum bench hist";
+
 struct bench_record {
+    std::string kind = sat_kind;  ///< the command that makes it
     run_origin origin;
     std::string date;      ///< of the last part, "2026-11-21T09:27:52Z"
     std::string settings;  ///< rounds and threads of the last part, for the reader
     std::vector<table_row> tables;
     std::vector<pass_row> passes;
     std::vector<micro_row> micro;
+    std::vector<histogram_row> histograms;
 };
 
 /// Rows of `fresh` replace the same cases of `old`; the others stay. Where the two are not of one commit without

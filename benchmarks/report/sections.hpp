@@ -3,11 +3,18 @@
 #include "report/document.hpp"
 #include "report/record.hpp"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 /// The report of a record: what each paper shows, on this machine. Nothing here measures.
 namespace boxsum::bench {
 
 /// The whole report, sections in the order of the papers, behind an overview.
 document report_of(const bench_record& record);
+
+/// What the head of a page says of a record: device, versions, commit, date, settings.
+std::vector<std::pair<std::string, std::string>> facts_of(const bench_record& record);
 
 /// The production kernels and everything else over a copy of the same bytes.
 section overview_section(const bench_record& record);

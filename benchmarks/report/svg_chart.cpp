@@ -161,7 +161,18 @@ std::string svg_of(const line_chart& chart, const std::vector<std::string>& name
 std::string svg_of(const bar_chart& chart) {
     constexpr double names = 250, bar_height = 17, gap = 9, right_air = 70;
     const double right = width - right_air;
-    const double bars_top = top + line_height + 6;
+    std::vector<point> legend;  // where the names of the parts stand, in as many lines as they need
+    double at = names, line_of_legend = top;
+    for (const std::string& part : chart.parts) {
+        const double needed = 40 + 7.2 * static_cast<double>(part.size());
+        if (at > names && at + needed > width) {
+            at = names;
+            line_of_legend += line_height;
+        }
+        legend.push_back({at, line_of_legend});
+        at += needed;
+    }
+    const double bars_top = line_of_legend + line_height + 6;
     const double bottom = bars_top + static_cast<double>(chart.bars.size()) * (bar_height + gap);
     double longest = 0;
     for (const bar_chart::bar& b : chart.bars) {
@@ -172,12 +183,10 @@ std::string svg_of(const bar_chart& chart) {
     const axis x = axis_for({0, longest}, false, names, right);
 
     std::string svg = open(bottom + 46, chart.caption);
-    double at = names;
-    for (std::size_t i = 0; i < chart.parts.size(); ++i) {
-        svg += "<rect class=\"bar c" + std::to_string(i % colours) + "\"" + attribute("x", at) + attribute("y", top) +
-               " width=\"12\" height=\"12\"/>" + text(at + 18, top + 10, "legend", chart.parts[i]);
-        at += 40 + 7.2 * static_cast<double>(chart.parts[i].size());
-    }
+    for (std::size_t i = 0; i < chart.parts.size(); ++i)
+        svg += "<rect class=\"bar c" + std::to_string(i % colours) + "\"" + attribute("x", legend[i].x) +
+               attribute("y", legend[i].y) + " width=\"12\" height=\"12\"/>" +
+               text(legend[i].x + 18, legend[i].y + 10, "legend", chart.parts[i]);
     for (const tick& t : ticks_of(x)) {
         const double mark = x.at(t.value);
         svg += line(mark, bars_top, mark, bottom, "grid") + text(mark, bottom + 18, "tick middle", t.text);

@@ -2,6 +2,7 @@
 
 #include "api/registry.hpp"
 #include "errors.hpp"
+#include "program/target.hpp"
 
 #include <algorithm>
 #include <array>

@@ -16,7 +16,7 @@ namespace boxsum::bench {
 namespace {
 
 TEST(printed, every_paper_names_its_source) {
-    for (const char* key : {"emoto-2018", "chen-2018", "notes-2025", "ha-2012"}) {
+    for (const char* key : {"emoto-2018", "chen-2018", "notes-2025", "ha-2012", "poostchi-2017"}) {
         EXPECT_FALSE(printed(key)["citation"].get<std::string>().empty());
         EXPECT_NE(printed(key).dump().find("\"source\""), std::string::npos);
     }
@@ -28,6 +28,21 @@ TEST(printed, algorithms_are_those_of_the_registry) {
         EXPECT_NE(find_record(operation::sat, row["algorithm"].get<std::string>()), nullptr) << row["algorithm"];
     for (const auto& row : printed("notes-2025")["time"]["rows"])
         EXPECT_NE(find_record(operation::sat, row["algorithm"].get<std::string>()), nullptr) << row["algorithm"];
+}
+
+/// Every figure names its place, and algorithms are ours by name.
+TEST(printed, figures_of_poostchi_name_their_places) {
+    const auto& paper = printed("poostchi-2017");
+    for (auto figure = paper.begin(); figure != paper.end(); ++figure) {
+        if (!figure.key().starts_with("figure_")) continue;
+        EXPECT_NE(figure->at("source").get<std::string>().find("figure " + figure.key().substr(7)), std::string::npos)
+            << figure.key();
+    }
+    for (const auto& row : paper["figure_15"]["rates"])
+        EXPECT_NE(find_record(operation::histogram, row["algorithm"].get<std::string>()), nullptr);
+    for (const auto& row : paper["figure_7"]["ratios"])
+        EXPECT_NE(find_record(operation::histogram, row["slower"].get<std::string>()), nullptr);
+    EXPECT_NE(find_record(operation::histogram, paper["figure_20"]["algorithm"].get<std::string>()), nullptr);
 }
 
 /// The overheads that the paper prints follow from the times that it prints: a slip in copying one shows in the other.

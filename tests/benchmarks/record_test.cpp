@@ -1,5 +1,6 @@
 #include "report/record.hpp"
 
+#include "example_histograms.hpp"
 #include "example_record.hpp"
 
 #include <boxsum/error.hpp>
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 namespace boxsum::bench {
@@ -93,10 +95,59 @@ TEST(record, json_keeps_every_member) {
     EXPECT_EQ(read.passes[3].kernel, written.passes[3].kernel);
 }
 
+TEST(record, histograms_keep_every_member) {
+    bench_record written = example_histograms();
+    histogram_row& full = written.histograms.front();
+    full.part = "kernel";
+    full.parameters = "tile=64";
+    full.threads = 3;
+    full.note = "a \"note\"";
+    full.measured_bins = 4;
+    full.read_us = 1.5;
+    full.upload_us = 2.5;
+    full.compute_us = 3.5;
+    full.pinning_us = 4.5;
+    const std::string json = json_of(written);
+    const bench_record read = record_of(json, "memory");
+    EXPECT_EQ(read.kind, histogram_kind);
+    EXPECT_EQ(json_of(read), json);
+    ASSERT_EQ(read.histograms.size(), written.histograms.size());
+    for (std::size_t i = 0; i < read.histograms.size(); ++i) {
+        EXPECT_TRUE(read.histograms[i].same_case(written.histograms[i]));
+        EXPECT_EQ(read.histograms[i].us.has_value(), written.histograms[i].us.has_value());
+        EXPECT_EQ(read.histograms[i].note, written.histograms[i].note);
+        EXPECT_EQ(read.histograms[i].image, written.histograms[i].image);
+        EXPECT_EQ(read.histograms[i].tasks, written.histograms[i].tasks);
+        EXPECT_EQ(read.histograms[i].occupancy, written.histograms[i].occupancy);
+    }
+    const histogram_row& r = read.histograms.front();
+    EXPECT_EQ(r.measured_bins, 4);
+    EXPECT_EQ(r.read_us, 1.5);
+    EXPECT_EQ(r.upload_us, 2.5);
+    EXPECT_EQ(r.compute_us, 3.5);
+    EXPECT_EQ(r.pinning_us, 4.5);
+}
+
+TEST(record, histograms_merge_by_what_was_measured) {
+    bench_record old = example_histograms();
+    bench_record fresh = old;
+    const std::size_t all = old.histograms.size();
+    fresh.histograms.resize(2);
+    fresh.histograms[1].us = 7;
+    fresh.histograms.push_back(fresh.histograms[1]);
+    fresh.histograms.back().threads = 5;
+    const bench_record both = merged(old, fresh);
+    EXPECT_EQ(both.histograms.size(), all + 1);
+    EXPECT_EQ(std::count_if(both.histograms.begin(), both.histograms.end(),
+                            [](const histogram_row& r) { return r.us == 7.0; }),
+              2);
+}
+
 TEST(record, text_that_is_no_record_is_refused_with_its_name) {
-    for (const char* text : {"", "{", "[]", "{}", R"({"kind": "boxsum bench sat", "format": 2})",
-                             R"({"kind": "boxsum bench sat", "format": 1})",
-                             R"({"kind": "boxsum bench sat", "format": 1, "date": "", "tables": [{"us": "fast"}]})"})
+    for (const char* text :
+         {"", "{", "[]", "{}", R"({"kind": "boxsum bench sat", "format": 2})",
+          R"({"kind": "boxsum bench sat", "format": 1})", R"({"kind": "boxsum bench hist", "format": 1, "date": ""})",
+          R"({"kind": "boxsum bench sat", "format": 1, "date": "", "tables": [{"us": "fast"}]})"})
         try {
             (void)record_of(text, "some.json");
             ADD_FAILURE() << text;

@@ -17,7 +17,7 @@ COMMIT = "0123456789" * 4
 QUICK = ("--device", "cpu", "--rounds", "3", "--round-ms", "0.1")
 
 
-class Bench(unittest.TestCase):
+class Tool(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -35,6 +35,8 @@ class Bench(unittest.TestCase):
         self.assertIn(words, last)
         self.assertEqual(done.stdout, "")
 
+
+class Sat(Tool):
     def test_without_the_program(self):
         alone = self.dir / "boxsum"
         shutil.copy(BINARY, alone)
@@ -123,6 +125,85 @@ class Bench(unittest.TestCase):
         row["check"] = "wrong: made so by a test"
         (self.dir / "r.json").write_text(json.dumps(record))
         done = self.run_tool("sat", "--from", "r.json")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("wrong: made so by a test", done.stdout)
+
+
+HIST = ("hist", "--device", "cpu", "--quick", "--rounds", "2", "--round-ms", "0.1", "--frames", "2")
+
+
+class Histograms(Tool):
+    def test_help(self):
+        text = self.run_tool("hist", "--help").stdout
+        for word in ("--experiments", "--sizes", "--bins", "--device", "--frames", "--quick", "--json", "--html", "Examples:"):
+            self.assertIn(word, text)
+
+    def test_argument_errors(self):
+        for words, args in (("'0'", ("--sizes", "0")), ("--bins: 0", ("--bins", "0")), ("--bins: 1025", ("--bins", "8,1025")),
+                            ("rounds", ("--rounds", "0")), ("'figure7'", ("--experiments", "figure7")),
+                            ("no full commit hash", ("--commit", "abc"))):
+            self.refused(2, words, *HIST[:3], *args)
+        self.refused(2, "'tpu'", "hist", "--device", "tpu")
+        self.refused(4, "", "hist", "--device", "cuda:99")
+        self.refused(3, "no-such.json", "hist", "--from", "no-such.json")
+        self.refused(1, "no-such-folder", *HIST, "--json", "no-such-folder/a.json")
+
+    def test_a_file_that_is_no_record_is_left_alone(self):
+        (self.dir / "precious.json").write_text("[1, 2]")
+        self.refused(1, "precious.json", *HIST, "--json", "precious.json")
+        done = self.run_tool("sat", *QUICK, "--sizes", "8", "--json", "sat.json", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before = (self.dir / "sat.json").read_text()
+        self.refused(1, "a record of boxsum bench sat", *HIST, "--json", "sat.json")
+        self.refused(3, "a record of boxsum bench sat", "hist", "--from", "sat.json")
+        self.assertEqual((self.dir / "sat.json").read_text(), before)
+
+    def test_parts_merge_at_one_commit(self):
+        def measure(*args, commit=COMMIT):
+            done = self.run_tool(*HIST, "--json", "r.json", *args, commit=commit)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads((self.dir / "r.json").read_text())["histograms"], done.stderr
+
+        first, _ = measure("--experiments", "sizes", "--sizes", "33")
+        self.assertEqual({(r["what"], r["rows"], r["bins"]) for r in first}, {("tensor", 33, 32)})
+        for row in first:
+            self.assertEqual(row["check"], "equal")
+            self.assertLessEqual(row["low_us"], row["us"])
+            self.assertLessEqual(row["us"], row["high_us"])
+        both, _ = measure("--experiments", "sizes", "--sizes", "33,40")
+        self.assertEqual(len(both), 2 * len(first), "no case twice")
+        other, note = measure("--experiments", "sizes", "--sizes", "9", commit="f" * 40)
+        self.assertEqual({r["rows"] for r in other}, {9})
+        self.assertIn("another commit", note)
+
+    def test_page_and_text(self):
+        done = self.run_tool(*HIST, "--bins", "4,8", "--json", "r.json", "--html", "r.html")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("Figure 7", "Figure 8", "Figures 9 and 10", "Figure 11", "Figure 13", "Figure 15", "Figures 16 and 17",
+                      "Figure 19", "Figure 20", "300.4", "not measured", COMMIT[:12]):
+            self.assertIn(words, done.stdout)
+        record = json.loads((self.dir / "r.json").read_text())
+        self.assertEqual((record["kind"], record["commit"], record["backend"]), ("boxsum bench hist", COMMIT, "cpu"))
+        self.assertEqual({r["what"] for r in record["histograms"]}, {"tensor", "frames", "tasks-kept", "tasks-host"})
+        for row in record["histograms"]:
+            self.assertEqual(row["check"], "equal", row)
+        page = (self.dir / "r.html").read_text()
+        for chart in re.findall(r"<svg.*?</svg>", page, re.S):
+            self.assertTrue(xml.etree.ElementTree.fromstring(chart).get("aria-label"))
+        done = self.run_tool("hist", "--from", "r.json", "--html", "again.html", "--quiet")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual((self.dir / "again.html").read_text(), page)
+
+    def test_a_wrong_result_is_exit_code_1(self):
+        done = self.run_tool(*HIST, "--experiments", "sizes", "--sizes", "16", "--json", "r.json", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        record = json.loads((self.dir / "r.json").read_text())
+        row = record["histograms"][0]
+        for key in ("us", "low_us", "high_us"):
+            del row[key]
+        row["check"] = "wrong: made so by a test"
+        (self.dir / "r.json").write_text(json.dumps(record))
+        done = self.run_tool("hist", "--from", "r.json")
         self.assertEqual(done.returncode, 1)
         self.assertIn("wrong: made so by a test", done.stdout)
 

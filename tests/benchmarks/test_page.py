@@ -46,7 +46,9 @@ class Page(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.dir = pathlib.Path(cls.folder.name)
         cls.page = cls.dir / "page.html"
-        subprocess.run([os.environ["BOXSUM_EXAMPLE_PAGE"], cls.page, cls.dir / "record.json"], check=True)
+        cls.histograms = cls.dir / "histograms.html"
+        for kind, page in (("sat", cls.page), ("hist", cls.histograms)):
+            subprocess.run([os.environ["BOXSUM_EXAMPLE_PAGE"], kind, page, cls.dir / "record.json"], check=True)
         cls.browser = browser.Browser(PROGRAM)
 
     @classmethod
@@ -92,6 +94,16 @@ class Page(unittest.TestCase):
             self.check_quiet()
         self.assertEqual(grounds["light"], "rgb(255, 255, 255)")
         self.assertNotEqual(grounds["light"], grounds["dark"])
+
+    def test_histograms(self):
+        for scheme in ("light", "dark"):
+            self.browser.open(self.histograms, scheme)
+            self.check_charts()
+            self.shot(f"histograms-{scheme}")
+            self.check_quiet()
+        text = self.browser.evaluate("document.body.innerText")
+        for words in ("Figure 7", "300.4", "prescan_rows_kernel", "2 GPUs were present", "more than 65536 launches"):
+            self.assertIn(words, text)
 
     def test_text(self):
         self.browser.open(self.page)

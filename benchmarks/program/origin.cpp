@@ -1,4 +1,4 @@
-#include "sat/origin.hpp"
+#include "program/origin.hpp"
 
 #include "errors.hpp"
 #include "machine_info.hpp"

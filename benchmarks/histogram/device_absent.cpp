@@ -1,0 +1,11 @@
+#include "histogram/device_half.hpp"
+
+#include <boxsum/error.hpp>
+
+namespace boxsum::bench {
+
+std::vector<histogram_row> measure_on_device(const tensor_case&, const histogram_bench_options&) {
+    throw unsupported("--device: this was built without CUDA");
+}
+
+}  // namespace boxsum::bench

@@ -1,0 +1,249 @@
+#include "histogram/device_half.hpp"
+
+#include "api/registry.hpp"
+#include "api/validate_histogram.hpp"
+#include "cuda/histogram/records.hpp"
+#include "cuda/runtime/cuda_try.hpp"
+#include "histogram/rows.hpp"
+#include "measure/device_tensors.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace boxsum::bench {
+namespace {
+
+constexpr int most_tensors = 16;
+constexpr double slow_us = 20'000;  // a call is not replayed from here on, and has fewer rounds
+constexpr int rounds_of_slow = 3;
+constexpr double most_us = 300'000;  // of all rounds of a candidate, about
+constexpr std::int64_t most_nodes = 8192;
+constexpr std::int64_t most_nodes_apart = 1024;
+
+/// What takes turns.
+struct candidate {
+    histogram_row row;
+    device_launch launch = {};
+    std::optional<contestant> timed = {};
+    bool slow = false;
+};
+
+class device_case {
+  public:
+    device_case(const tensor_case& c, const histogram_bench_options& options)
+        : c_(c), options_(options), frames_({c.rows, c.cols, c.bins, 1}, most_tensors, stream_) {}
+
+    void add_memset() {
+        candidate set{row("memset")};
+        const int launches = most_launches();
+        set.timed = contestant{"memset",
+                               [this, launches] {
+                                   for (int i = 0; i < launches; ++i) frames_.poison(i, stream_);
+                               },
+                               launches};
+        set.row.launched = "stream";
+        all_.push_back(std::move(set));
+    }
+
+    void add(const histogram_variant& v) {
+        candidate added{row("tensor", v.algorithm, v.parameters)};
+        try {
+            prepare(added);
+        } catch (...) {
+            failed(added.row);
+            added.timed.reset();
+        }
+        all_.push_back(std::move(added));
+    }
+
+    void add_transfers() {
+        const auto bytes_up = static_cast<std::size_t>(c_.rows * c_.cols);
+        const int images = static_cast<int>(std::clamp<std::size_t>((std::size_t{1} << 22) / bytes_up, 1, 16));
+        for (const bool up : {true, false}) {
+            candidate copy{row(up ? "upload" : "download")};
+            copy.row.launched = "stream";
+            try {
+                const std::size_t bytes = up ? bytes_up : frames_.tensor_bytes();
+                const auto host = std::make_shared<pinned_buffer>(bytes);
+                const auto device =
+                    up ? std::make_shared<device_buffer>(bytes, stream_) : std::shared_ptr<device_buffer>();
+                const int copies = up ? images : 1;
+                copy.timed = contestant{
+                    up ? "upload" : "download",
+                    [this, host, device, bytes, copies, up] {
+                        for (int i = 0; i < copies; ++i)
+                            BOXSUM_CUDA_TRY(cudaMemcpyAsync(
+                                up ? device->data() : host->data(), up ? host->data() : frames_.tensor(0).data, bytes,
+                                up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream_.get()));
+                    },
+                    copies};
+                copy.timed->run();  // touches the memory
+                stream_ref(stream_).synchronize();
+            } catch (...) {
+                failed(copy.row);
+                copy.timed.reset();
+            }
+            all_.push_back(std::move(copy));
+        }
+    }
+
+    /// All that can be timed, in turn.
+    void race_all() {
+        for (const bool slow : {false, true}) {
+            std::vector<contestant> contestants;
+            std::vector<candidate*> running;
+            for (candidate& c : all_)
+                if (c.timed && c.slow == slow) {
+                    contestants.push_back(*c.timed);
+                    running.push_back(&c);
+                }
+            if (running.empty()) continue;
+            const int rounds = slow ? std::min(options_.rounds, rounds_of_slow) : options_.rounds;
+            try {
+                const std::vector<spread> times = race(contestants, rounds, device_stopwatch(stream_));
+                for (std::size_t i = 0; i < times.size(); ++i) {
+                    running[i]->row.us = times[i].median;
+                    running[i]->row.low_us = times[i].low;
+                    running[i]->row.high_us = times[i].high;
+                    running[i]->row.samples = times[i].samples;
+                }
+            } catch (...) {
+                for (candidate* const c : running) failed(c->row);
+            }
+        }
+    }
+
+    /// Rows of the kernels of each name, timed without the others. Their sums are not the time of the whole: a graph's
+    /// launch and the gaps between kernels count differently.
+    std::vector<histogram_row> parts() {
+        std::vector<histogram_row> found;
+        for (const candidate& whole : all_) {
+            if (whole.row.what != "tensor" || !whole.row.us || whole.slow || !whole.row.parameters.empty()) continue;
+            histogram_row part = row("part", whole.row.algorithm);
+            try {
+                add_parts(whole, part, found);
+            } catch (...) {
+                part.part = "all";
+                failed(part);
+                found.push_back(part);
+            }
+        }
+        return found;
+    }
+
+    std::vector<histogram_row> rows() const {
+        std::vector<histogram_row> rows;
+        for (const candidate& c : all_) rows.push_back(c.row);
+        return rows;
+    }
+
+  private:
+    histogram_row row(const std::string& what, const std::string& algorithm = {},
+                      const std::string& parameters = {}) const {
+        return row_for(what, backend::cuda, c_.rows, c_.cols, c_.bins, algorithm, parameters);
+    }
+
+    int most_launches() const { return launches_for(static_cast<std::int64_t>(frames_.tensor_bytes())); }
+
+    /// Runs it once on poisoned memory, compares, and makes a contestant of what is right.
+    void prepare(candidate& c) {
+        const algorithm_record& record = *find_record(operation::histogram, c.row.algorithm);
+        const parameter_values values = parse_parameters(record, c.row.parameters);
+        histogram_options how;
+        how.algorithm = c.row.algorithm;
+        how.parameters = c.row.parameters;
+        c.launch = frames_.launch_of(how, stream_);
+        if (record.cost != nullptr)
+            c.row.launches = record
+                                 .cost(make_histogram_problem(frames_.image().shape, std::nullopt, frames_.bins(),
+                                                              frames_.tensor(0).shape, table_layout::inclusive),
+                                       values)
+                                 .launches;
+        if (c.row.algorithm == "wf-tis") c.row.occupancy = wf_tis_occupancy(dtype::u32, values);
+
+        frames_.poison(0, stream_);
+        c.launch(0, stream_);
+        const std::string wrong = frames_.mismatch(stream_);
+        c.row.check = wrong.empty() ? "equal" : "wrong: " + wrong;
+        if (c.row.wrong()) return;
+
+        const double once_us = device_stopwatch(stream_)([&] { c.launch(0, stream_); });
+        c.slow = once_us > slow_us;
+        const std::int64_t kernels = std::max<std::int64_t>(c.row.launches.value_or(1), 1);
+        const double affordable = most_us / (once_us * options_.rounds);
+        const int launches = c.slow ? 1 : std::clamp(static_cast<int>(affordable), 1, most_launches());
+        const bool graph = !c.slow && kernels * launches <= most_nodes;
+        c.timed = device_contestant(c.row.algorithm, c.launch, launches, graph, stream_);
+        c.row.launched = graph ? "graph" : "stream";
+    }
+
+    void add_parts(const candidate& whole, const histogram_row& empty, std::vector<histogram_row>& found) {
+        const captured_graph one([&] { whole.launch(0, stream_); }, stream_);
+        const std::int64_t kernels = one.kernels();
+        if (kernels == 0 || kernels > most_nodes_apart)
+            throw unsupported(std::to_string(kernels) + " launches are not taken apart");
+        if (one.memsets() + one.others() > 0) throw unsupported("what is not a kernel cannot be taken apart");
+        std::vector<std::string> name_of_kernel, names;
+        for (std::int64_t k = 0; k < kernels; ++k) {
+            name_of_kernel.push_back(one.facts(k).name);
+            if (std::find(names.begin(), names.end(), name_of_kernel.back()) == names.end())
+                names.push_back(name_of_kernel.back());
+        }
+        const int calls = static_cast<int>(std::clamp<std::int64_t>(most_nodes_apart / kernels, 1, 16));
+        captured_graph many(
+            [&] {
+                for (int i = 0; i < calls; ++i) whole.launch(i, stream_);
+            },
+            stream_);
+        for (const std::string& name : names) {
+            many.enable_chosen(
+                [&](std::int64_t k) { return name_of_kernel[static_cast<std::size_t>(k % kernels)] == name; });
+            const std::vector<contestant> alone{{name, [&] { many.launch(stream_); }, calls}};
+            const spread us = race(alone, options_.rounds, device_stopwatch(stream_))[0];
+            histogram_row part = empty;
+            part.part = name;
+            part.launched = "graph";
+            part.launches = std::count(name_of_kernel.begin(), name_of_kernel.end(), name);
+            part.us = us.median;
+            part.low_us = us.low;
+            part.high_us = us.high;
+            part.samples = us.samples;
+            found.push_back(std::move(part));
+        }
+    }
+
+    const tensor_case& c_;
+    const histogram_bench_options& options_;
+    cuda::stream stream_;
+    device_tensors frames_;
+    std::vector<candidate> all_;
+};
+
+}  // namespace
+
+std::vector<histogram_row> measure_on_device(const tensor_case& c, const histogram_bench_options& options) {
+    std::vector<histogram_row> rows;
+    if (c.variants.empty() && !c.transfers) return rows;
+    try {
+        device_case measured(c, options);
+        measured.add_memset();
+        for (const histogram_variant& v : c.variants) measured.add(v);
+        if (c.transfers) measured.add_transfers();
+        measured.race_all();
+        rows = measured.rows();
+        if (c.parts)
+            for (histogram_row& part : measured.parts()) rows.push_back(std::move(part));
+    } catch (...) {  // the device has no room, or is gone
+        if (!rows.empty()) return rows;
+        for (const histogram_variant& v : c.variants) {
+            rows.push_back(row_for("tensor", backend::cuda, c.rows, c.cols, c.bins, v.algorithm, v.parameters));
+            failed(rows.back());
+        }
+    }
+    return rows;
+}
+
+}  // namespace boxsum::bench

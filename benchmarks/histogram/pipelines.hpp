@@ -1,0 +1,25 @@
+#pragma once
+
+#include "histogram/plan.hpp"
+#include "program/target.hpp"
+#include "report/record.hpp"
+
+#include <vector>
+
+/// What goes through src/pipeline, on the CPU or on devices.
+namespace boxsum::bench {
+
+/// Tensors of a stream of images into host memory, by every algorithm and number of buffers of the case. The first
+/// tensor of each is compared with a plain loop's.
+std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_bench_options& options,
+                                          const target& where);
+
+/// One image, bins as tasks: kept where they were computed, and into host memory; by 1, 2, 4 ... and all devices of the
+/// machine, or on the CPU by 1 worker and one for each thread. Histograms of boxes are compared with a direct count.
+std::vector<histogram_row> measure_large(const large_case& c, const histogram_bench_options& options,
+                                         const target& where);
+
+/// Host memory that this process may still use: the machine's, and its control group's if that has a limit.
+std::int64_t available_host_bytes();
+
+}  // namespace boxsum::bench

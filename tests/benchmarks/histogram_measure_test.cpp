@@ -1,0 +1,125 @@
+#include "histogram/host_tensors.hpp"
+#include "histogram/pipelines.hpp"
+#include "histogram/rows.hpp"
+#include "measure/pipeline_runs.hpp"
+#include "measure/plain_histogram.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace boxsum::bench {
+namespace {
+
+histogram_bench_options short_run() {
+    histogram_bench_options options;
+    options.rounds = 2;
+    options.round_ms = 0.1;
+    options.frames = 3;
+    options.threads = 2;
+    return options;
+}
+
+TEST(plain_histogram, counts_pixels_above_and_to_the_left) {
+    const std::vector<std::uint8_t> pixels{0, 64, 255, 128, 0, 63};
+    histogram_tensor<std::uint32_t> tensor(4, 2, 3);
+    const image_view<const std::uint8_t> image(pixels.data(), 2, 3);
+    plain_histogram<std::uint32_t>(image, 4, tensor.view());
+    for (std::int64_t b = 0; b < 4; ++b)
+        for (std::int64_t r = 0; r < 2; ++r)
+            for (std::int64_t c = 0; c < 3; ++c) {
+                std::uint32_t count = 0;
+                for (std::int64_t y = 0; y <= r; ++y)
+                    for (std::int64_t x = 0; x <= c; ++x) count += image(y, x) / 64 == b ? 1 : 0;
+                EXPECT_EQ(tensor.view()(b, r, c), count) << b << " " << r << " " << c;
+            }
+    histogram_tensor<std::uint32_t> other(4, 2, 3);
+    plain_histogram<std::uint32_t>(image, 4, other.view());
+    EXPECT_TRUE(same_tensor<std::uint32_t>(std::as_const(tensor).view(), std::as_const(other).view()));
+    ++other.view()(3, 1, 2);
+    EXPECT_FALSE(same_tensor<std::uint32_t>(std::as_const(tensor).view(), std::as_const(other).view()));
+}
+
+TEST(measure_on_host, every_algorithm_is_right_and_timed) {
+    const std::vector<histogram_row> rows = measure_on_host({33, 40, 8}, short_run());
+    ASSERT_EQ(rows.size(), 3u);
+    for (const histogram_row& r : rows) {
+        EXPECT_EQ(r.check, "equal") << r.algorithm;
+        ASSERT_TRUE(r.us) << r.algorithm;
+        EXPECT_LE(*r.low_us, *r.us);
+        EXPECT_LE(*r.us, *r.high_us);
+        EXPECT_FALSE(r.measured_bins);
+    }
+    EXPECT_EQ(rows[0].algorithm, "sequential");
+    EXPECT_EQ(rows[2].threads, 2);
+}
+
+TEST(measure_stream, tensors_of_streams_are_right) {
+    for (const histogram_row& r : measure_stream({30, 50, 16, {1, 2}, {"cpu"}}, short_run(), {})) {
+        EXPECT_EQ(r.check, "equal") << r.buffers << r.note;
+        EXPECT_EQ(r.samples, 3);
+        EXPECT_TRUE(r.us && r.overlap && r.compute_us);
+        EXPECT_FALSE(r.download_us) << "there is no link on the CPU";
+    }
+}
+
+TEST(measure_stream, what_cannot_run_says_so_and_the_others_go_on) {
+    const std::vector<histogram_row> rows = measure_stream({30, 50, 16, {2}, {"no-such", "cpu"}}, short_run(), {});
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_FALSE(rows[0].us);
+    EXPECT_NE((rows[0].check + rows[0].note).find("no-such"), std::string::npos) << rows[0].check << rows[0].note;
+    EXPECT_TRUE(rows[1].us);
+}
+
+TEST(measure_large, bins_as_tasks_are_right_wherever_they_end) {
+    const std::vector<histogram_row> rows = measure_large({"small", 60, 70, 12}, short_run(), {});
+    ASSERT_EQ(rows.size(), 4u);
+    for (const histogram_row& r : rows) {
+        EXPECT_EQ(r.check, "equal") << r.what << r.note;
+        EXPECT_TRUE(r.us && r.pinning_us);
+        EXPECT_EQ(r.image, "small");
+        EXPECT_EQ(r.what, &r - rows.data() < 2 ? "tasks-kept" : "tasks-host");
+        EXPECT_GE(*r.tasks, 4);
+    }
+}
+
+TEST(measure_large, what_is_too_large_for_a_cpu_is_not_tried) {
+    for (const histogram_row& r : measure_large({"64MB", 8192, 8192, 128}, short_run(), {})) {
+        EXPECT_FALSE(r.us || r.wrong());
+        EXPECT_NE(r.note.find("34.3 GB"), std::string::npos) << r.note;
+    }
+}
+
+TEST(available_host_bytes, is_that_of_a_machine) {
+    EXPECT_GT(available_host_bytes(), std::int64_t{1} << 20);
+    EXPECT_LT(available_host_bytes(), std::int64_t{1} << 50);
+}
+
+template <typename Exception>
+histogram_row failed_with(const Exception& e) {
+    histogram_row row;
+    row.us = 1;
+    try {
+        throw e;
+    } catch (...) {
+        failed(row);
+    }
+    return row;
+}
+
+TEST(failed, missing_memory_is_a_note_and_anything_else_is_wrong) {
+    EXPECT_EQ(failed_with(out_of_memory("no room")).note, "no room");
+    EXPECT_EQ(failed_with(unsupported("no such device")).note, "no such device");
+    EXPECT_FALSE(failed_with(std::bad_alloc()).wrong());
+    EXPECT_TRUE(failed_with(std::runtime_error("broken")).wrong());
+    EXPECT_TRUE(failed_with(7).wrong());
+    EXPECT_FALSE(failed_with(7).us);
+}
+
+}  // namespace
+}  // namespace boxsum::bench
