@@ -20,7 +20,7 @@ sat_geometry table_of(std::int64_t rows, std::int64_t cols, std::int64_t planes 
 
 aligned_plan plan_of(std::int64_t n, int pixel_bytes) {
     return make_aligned_plan(table_of(n, n), pixel_bytes, 4, aligned_columns_of(n, pixel_bytes, 4),
-                             aligned_tiles_in_flight(132));
+                             aligned_tiles_in_flight(132, pixel_bytes));
 }
 
 TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
@@ -31,9 +31,11 @@ TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
     EXPECT_EQ(aligned_columns_of(16384, 1, 4), aligned_columns::chain);
 
     EXPECT_EQ(plan_of(4096, 4).ring_rows, 48u);
-    EXPECT_EQ(plan_of(8192, 4).ring_rows, 32u);
-    EXPECT_EQ(plan_of(16384, 4).ring_rows, 12u);
-    EXPECT_EQ(plan_of(32768, 4).ring_rows, 8u);
+    EXPECT_EQ(plan_of(8192, 4).ring_rows, 40u);
+    EXPECT_EQ(plan_of(16384, 4).ring_rows, 16u);
+    EXPECT_EQ(plan_of(32768, 4).ring_rows, 12u);
+    EXPECT_EQ(plan_of(16384, 1).ring_rows, 20u);
+    EXPECT_EQ(plan_of(4096, 4).by_group_rows.divisor(), 4u);
     EXPECT_EQ(plan_of(8192, 4).by_group_rows.divisor(), 8u);
     EXPECT_EQ(plan_of(8192, 1).by_group_rows.divisor(), 4u);
     EXPECT_EQ(plan_of(16384, 4).by_group_rows.divisor(), 1u);
@@ -48,8 +50,9 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
                 for (const std::int64_t cols : {1, 128, 129, 500, 3000, 100000})
                     for (const std::int64_t planes : {1, 3, 1000})
                         for (const int pixel_bytes : {1, 4}) {
-                            const aligned_plan p = make_aligned_plan(table_of(rows, cols, planes), pixel_bytes, 4,
-                                                                     columns, aligned_tiles_in_flight(multiprocessors));
+                            const aligned_plan p =
+                                make_aligned_plan(table_of(rows, cols, planes), pixel_bytes, 4, columns,
+                                                  aligned_tiles_in_flight(multiprocessors, pixel_bytes));
                             const unsigned group = p.by_group_rows.divisor();
                             const auto where = ::testing::Message()
                                                << planes << " x " << rows << " x " << cols << " on " << multiprocessors;

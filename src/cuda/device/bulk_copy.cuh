@@ -18,6 +18,14 @@ __device__ inline void announce_barriers() {
 #endif
 }
 
+/// `bytes` that the barrier's phase waits for besides its arrivals, of which one must still be to come.
+__device__ inline void expect(phase_barrier& barrier, int bytes) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(barrier.address()), "r"(bytes)
+                 : "memory");
+#endif
+}
+
 /// One arrival, and `bytes` more that the barrier's phase waits for.
 __device__ inline void arrive_expecting(phase_barrier& barrier, int bytes) {
 #if __CUDA_ARCH__ >= 900

@@ -26,15 +26,13 @@ __device__ inline std::uint64_t drop_from_l2() {
 }
 
 /// Starts a copy of Bytes (4, 8 or 16) to shared memory, both sides aligned to Bytes. Only the first `valid` bytes are
-/// read; the rest becomes zero. The policy is that of copies of 16 bytes, which pass the first-level cache: with it,
-/// copies of 4 and 8 bytes (`.ca`) were seen to end in an illegal instruction on an H200.
+/// read; the rest becomes zero. Without a policy for the second-level cache: where the policy and the base of the
+/// shared address are both uniform registers, ptxas 13.0 makes an instruction of it that an H200 refuses as illegal.
 template <int Bytes>
-__device__ inline void copy_async(void* to_shared, const void* from, int valid, std::uint64_t policy) {
+__device__ inline void copy_async(void* to_shared, const void* from, int valid) {
     const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
     if constexpr (Bytes == 16)
-        asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(to), "l"(from),
-                     "r"(valid), "l"(policy)
-                     : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(valid), "n"(Bytes)
                      : "memory");

@@ -35,8 +35,8 @@ std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int 
     } else {
         constexpr int rows = aligned_tile<float>::rows;
         const aligned_columns columns = aligned_columns_of(g.cols, pixel_bytes, sum_bytes);
-        const aligned_plan plan =
-            make_aligned_plan(g, pixel_bytes, sum_bytes, columns, aligned_tiles_in_flight(multiprocessors));
+        const aligned_plan plan = make_aligned_plan(g, pixel_bytes, sum_bytes, columns,
+                                                    aligned_tiles_in_flight(multiprocessors, pixel_bytes));
         (void)aligned_words(slots, plan, columns, rows * words, cols * words);
     }
     return slots.bytes();

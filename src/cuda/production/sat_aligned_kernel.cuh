@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/device/dependent_launch.cuh"
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/role_registers.cuh"
 #include "cuda/production/sat_aligned_roles.cuh"
@@ -38,6 +39,7 @@ template <typename Pixel, typename Sum, aligned_columns Columns>
 struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
     using roles = aligned_roles<Pixel, Sum, Columns>;
     using tile = typename roles::tile;
+    using tile_counter = typename roles::tile_counter;
     using value_words = typename roles::value_words;
     using roles::aligned_roles;
     using roles::keep;
@@ -245,8 +247,10 @@ __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                        workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
     using tile = aligned_tile<Sum>;
     using block_roles = aligned_block<Pixel, Sum, Columns>;
-    __shared__ aligned_shared<Sum> shared;
+    __shared__ typename block_roles::shared_memory shared;
+    let_successor_start();
     if (threadIdx.x == 0) block_roles::initialize(shared);
+    wait_for_predecessor();  // which may have used the same workspace
     __syncthreads();
     // The copy engine writes to multiples of 128 bytes; the launch asks for 112 bytes more.
     std::byte* const memory = dynamic_shared<std::byte>();
@@ -269,8 +273,7 @@ __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
         else
             block.run_above();
     }
-    // The counters were added to without waiting for the result.
-    leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_acq_rel);
+    leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed, [&] { block.settle_counters(); });
 }
 
 }  // namespace boxsum::cuda

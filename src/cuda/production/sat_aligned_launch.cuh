@@ -27,12 +27,16 @@ bool enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int ti
 
     const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns>;
     // 128 more, for the kernel aligns the slots itself.
-    constexpr int shared_bytes = tile::slots * aligned_pixels<Pixel, Sum>::bytes + 128;
+    constexpr int shared_bytes = aligned_slots(sizeof(Pixel)) * aligned_pixels<Pixel, Sum>::bytes + 128;
     BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     int resident = 0;
     BOXSUM_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile::threads, shared_bytes));
     const auto blocks = static_cast<unsigned>(std::max(1, resident) * multiprocessors);
-    launch(kernel, {.grid = std::min(blocks, plan.tiles), .block = tile::threads, .shared_bytes = shared_bytes},
+    launch(kernel,
+           {.grid = std::min(blocks, plan.tiles),
+            .block = tile::threads,
+            .shared_bytes = shared_bytes,
+            .overlaps_predecessor = true},
            how.stream, plan, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
     return true;
 }
@@ -59,8 +63,9 @@ bool enqueue_aligned_wave(const sat_geometry& g, const execution& how) {
     const unsigned tiles = static_cast<unsigned>(g.planes) * tile_rows * tile_cols;
     workspace_slots slots(how.workspace);
     const aligned_wave_words words(slots, tiles, tile::row_words, tile::col_words, words_of<Sum>);
-    launch(sat_aligned_wave_kernel<Pixel, Sum, WarpRows>, {.grid = tiles, .block = tile::threads}, how.stream, plan,
-           words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+    launch(sat_aligned_wave_kernel<Pixel, Sum, WarpRows>,
+           {.grid = tiles, .block = tile::threads, .overlaps_predecessor = true}, how.stream, plan, words, how.header,
+           static_cast<std::byte*>(how.workspace), how.workspace_bytes);
     return true;
 }
 
@@ -76,7 +81,7 @@ bool enqueue_aligned_table(const sat_geometry& g, int multiprocessors, const exe
         default:
             break;
     }
-    const int in_flight = aligned_tiles_in_flight(multiprocessors);
+    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel));
     if (aligned_columns_of(g.cols, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
         return enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::chain>(g, multiprocessors, in_flight, how);
     return enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups>(g, multiprocessors, in_flight, how);

@@ -23,11 +23,17 @@ struct aligned_tile {
     static constexpr int finish_warps = 4;
     static constexpr int warp_rows = rows / finish_warps;
     static constexpr int threads = 32 * (finish_warps + 4);
-    static constexpr int slots = 2;  // tiles in shared memory; a third is in the registers of `finish`
     static constexpr int blocks_per_multiprocessor = 3;
     static constexpr int row_words = rows * static_cast<int>(sizeof(Sum)) / 4;  // see device/tagged_words.cuh
     static constexpr int col_words = cols * static_cast<int>(sizeof(Sum)) / 4;
 };
+
+/// Tiles of a block in shared memory; one more is in the registers of `finish`. With pixels of 4 bytes there is room
+/// for
+/// 2. Time of 8u32u with 3 instead of 2 and with 4 instead of 3, measured at 16384: 0.98 and 1.00.
+constexpr int aligned_slots(int pixel_bytes) {
+    return pixel_bytes < 4 ? 3 : 2;
+}
 
 inline int aligned_tile_cols(int sum_bytes) {
     return 32 * 16 / sum_bytes;
@@ -74,30 +80,31 @@ inline unsigned aligned_group_cols(unsigned tile_cols) {
     return tile_cols <= 128 ? 8 : static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
 }
 
-/// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 1, 2, 4, 8 rows: 1.515, 1.261, 1.215,
-/// 1.211 at 4096 and 1.184, 1.125, 1.122, 1.118 at 8192; 8u32u 1.535, 1.182, 1.149, 1.161 at 8192. 8 fill a line of
-/// carry totals.
-constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_rows, int pixel_bytes) {
+/// Rows of tiles of a group, a hop of the chain between groups each. Probes of 32f32f with 1, 2, 4, 8 rows: 1.515,
+/// 1.261, 1.215, 1.211 at 4096 and 1.184, 1.125, 1.122, 1.118 at 8192; 8u32u 1.535, 1.182, 1.149, 1.161 at 8192. These
+/// kernels take 0.97 of the time with 4 instead of 8 at 4096. 8 fill a line of carry totals.
+constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_rows, unsigned tile_cols,
+                                      int pixel_bytes) {
     if (columns == aligned_columns::chain) return 1;
-    if (tile_rows >= 5 && pixel_bytes > 1) return 8;
+    if (tile_rows >= 5 && tile_cols > 48 && pixel_bytes > 1) return 8;
     return tile_rows >= 3 ? 4 : std::max(1u, tile_rows);
 }
 
 /// Tiles under way at once, on this many multiprocessors.
-constexpr int aligned_tiles_in_flight(int multiprocessors) {
-    using tile = aligned_tile<float>;
-    return multiprocessors * tile::blocks_per_multiprocessor * (tile::slots + 1);
+constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes) {
+    return multiprocessors * aligned_tile<float>::blocks_per_multiprocessor * (aligned_slots(pixel_bytes) + 1);
 }
 
-/// Rows of tiles whose words exist at a time: those in flight and the group above them. On 132 multiprocessors 48 at
-/// 4096 columns of 4 bytes, 32 at 8192, and for the chain 12 at 16384 and 8 at 32768, the best of each: with 24 at 4096
-/// 1.36 instead of 1.21, with 64 at 16384 1.166 instead of 1.105, for more words leave the second-level cache.
+/// Rows of tiles whose words exist at a time: those in flight and the group above them, and 6 more, so that readers
+/// have long finished where their words are replaced. Shorter rings wait (probes with 24 at 4096: 1.36 instead of 1.21,
+/// 8u32u at 16384 with 3 slots and 12 instead of 20: 1.04 of the time), much longer ones leave the second-level cache
+/// (probes with 64 at 16384: 1.166 instead of 1.105); between 12 and 24 at 16384 nothing changes.
 constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, aligned_columns columns,
                                      unsigned group_rows) {
     const unsigned unit = columns == aligned_columns::chain ? 4 : group_rows;
     const unsigned in_flight = (static_cast<unsigned>(tiles_in_flight) + tile_cols - 1) / tile_cols;
     const unsigned above = columns == aligned_columns::chain ? 0 : group_rows;
-    return (in_flight + above + 2 + unit - 1) / unit * unit;
+    return (in_flight + above + 6 + unit - 1) / unit * unit;
 }
 
 /// A table of sums with rows of tiles that follow each other plane by plane. The image is read in tiles that start at
@@ -140,7 +147,7 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
     const unsigned group_cols = aligned_group_cols(p.tile_cols);
-    const unsigned group_rows = aligned_group_rows(columns, p.tile_rows, pixel_bytes);
+    const unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes);
     p.groups = (p.tile_cols + group_cols - 1) / group_cols;
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;
 

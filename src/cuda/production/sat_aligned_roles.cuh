@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/device/bulk_copy.cuh"
+#include "cuda/device/ptx.cuh"
 #include "cuda/device/word_gather.cuh"
 #include "cuda/production/sat_aligned_tile.cuh"
 
@@ -17,6 +18,8 @@ struct aligned_roles {
     using tile = aligned_tile<Sum>;
     using pixels = aligned_pixels<Pixel, Sum>;
     using value_words = words_of_value<Sum>;
+    using shared_memory = aligned_shared<Sum, aligned_slots(sizeof(Pixel))>;
+    using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
@@ -26,19 +29,19 @@ struct aligned_roles {
     const aligned_plan& p;
     const aligned_words& words;
     workspace_header* header;
-    aligned_shared<Sum>& shared;
+    shared_memory& shared;
     std::byte* slots;  // pixels of the tiles
     const tag_maker tag_of_lap;
     const std::uint64_t keep = keep_in_l2();
     const int lane = threadIdx.x % 32;
 
     __device__ aligned_roles(const aligned_plan& p, const aligned_words& words, workspace_header* header,
-                             aligned_shared<Sum>& shared, std::byte* slots)
+                             shared_memory& shared, std::byte* slots)
         : p(p), words(words), header(header), shared(shared), slots(slots), tag_of_lap(header) {}
 
     /// By one thread, before a block barrier.
-    __device__ static void initialize(aligned_shared<Sum>& shared) {
-        for (int s = 0; s < tile::slots; ++s) {
+    __device__ static void initialize(shared_memory& shared) {
+        for (int s = 0; s < shared_memory::slots; ++s) {
             shared.read[s].initialize(tile::finish_warps + 4);
             shared.left_added[s].initialize(left_warps);
             shared.finished[s].initialize(tile::finish_warps);
@@ -143,48 +146,64 @@ struct aligned_roles {
         // The last row of tiles of a plane counts for the rows that fill up its group.
         const unsigned end = at.row + 1 < p.tile_rows ? 1 : p.rows_of_plane - at.row;
         for (unsigned i = 0; i < end; ++i) {
-            ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> count(
-                header->reserved[aligned_first_counter + ((at.ring_row + i) >> p.counter_shift)]);
-            count.fetch_add(1, ::cuda::memory_order_relaxed);
+            add_relaxed(&header->reserved[aligned_first_counter + ((at.ring_row + i) >> p.counter_shift)], 1);
         }
     }
 
-    /// The next tile, into the slot that `next` names; whether there is one.
-    __device__ bool start_next(tile_counter& next, std::uint64_t drop) const {
+    /// By all threads of the launch's last block: waits until every tile has been counted.
+    __device__ void settle_counters() const {
+        const unsigned counters = p.ring_reused ? p.ring_rows >> p.counter_shift : 0;
+        const unsigned rows = p.tiles / (p.tile_rows * p.tile_cols) * p.rows_of_plane;
+        const unsigned laps = p.by_ring_rows.quotient(rows), begun = rows - laps * p.ring_rows;
+        for (unsigned i = threadIdx.x; i < counters; i += tile::threads) {
+            const unsigned first = i << p.counter_shift, last = (i + 1) << p.counter_shift;
+            const unsigned in_last_lap = begun <= first ? 0 : (begun < last ? begun : last) - first;
+            const unsigned all = ((laps << p.counter_shift) + in_last_lap) * p.tile_cols;
+            std::uint32_t* const counter = header->reserved + aligned_first_counter + i;
+            while (earlier_readers::look(counter) != all) {
+            }
+        }
+        __syncthreads();
+    }
+
+    /// The next tile, into the slot that `next` names; whether there is one, and the readers that its words wait for.
+    __device__ bool start_next(tile_counter& next, std::uint64_t drop, earlier_readers& readers) const {
         const unsigned slot = next.slot();
         // The slot's last readers arrive at `read` behind their looks at it: the copy engine may write.
         shared.read[slot].wait(next.parity() ^ 1);
         unsigned ticket = 0;
         // Only now: a ticket that is drawn is a tile that others wait for.
         if (lane == 0) ticket = atomicAdd(&header->ticket, 1u);
-        const aligned_position at = position_of(__shfl_sync(whole_warp, ticket, 0));
+        ticket = __shfl_sync(whole_warp, ticket, 0);
+        if (lane == 0 && ticket < p.tiles) {  // first the copy, then all else about the tile
+            const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
+            expect(shared.loaded[slot], pixels::bytes);
+            copy_box(pixels_of(slot).first, p.map, static_cast<int>(ticket - line * p.tile_cols) * tile::cols,
+                     static_cast<int>(line - plane * p.tile_rows) * tile::rows, static_cast<int>(plane),
+                     shared.loaded[slot], drop);
+        }
+        const aligned_position at = position_of(ticket);
         if (lane == 0) {
             shared.position[next.position()] = at;
-            // The arrival that releases the position; a phase without a tile ends with it.
-            if (at.valid()) {
-                arrive_expecting(shared.loaded[slot], pixels::bytes);
-                copy_box(pixels_of(slot).first, p.map, static_cast<int>(at.col) * tile::cols,
-                         static_cast<int>(at.row) * tile::rows, static_cast<int>(at.plane), shared.loaded[slot], drop);
-            } else {
-                shared.loaded[slot].arrive();
-            }
+            shared.loaded[slot].arrive();  // releases the position; a phase without a tile ends with it
         }
         ++next.n;
+        // Looked at while the copy is under way, waited for when it has landed: usually all have finished long ago.
+        if (at.valid()) readers = look_at_readers(at);
         return at.valid();
     }
 
     __device__ void run_sum() const {
         const std::uint64_t drop = drop_from_l2();
         tile_counter now, next;
+        earlier_readers readers;
         bool more = true;
         for (;; ++now.n) {
-            if (more) more = start_next(next, drop);
+            if (more) more = start_next(next, drop, readers);
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
-            // Looked at early, waited for late: usually all have finished long ago.
-            const earlier_readers readers = look_at_readers(at);
             const pixels tile_pixels = pixels_of(slot);
             Sum row[2];
             tile_pixels.add_rows(row, lane);

@@ -64,39 +64,41 @@ struct aligned_position {
 };
 
 /// Which phase of which slot a tile is: the number of tiles that the block had before it.
+template <int Slots>
 struct tile_counter {
     unsigned n = 0;
 
-    __device__ unsigned slot() const { return n % 2; }
-    __device__ std::uint32_t parity() const { return n / 2 % 2; }
-    __device__ unsigned position() const { return n % 4; }
+    __device__ unsigned slot() const { return n % Slots; }
+    __device__ std::uint32_t parity() const { return n / Slots % 2; }
+    __device__ unsigned position() const { return n % (2 * Slots); }
 };
 
-template <typename Sum>
+template <typename Sum, int Slots>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
-    static_assert(tile::slots == 2, "tile_counter");
+    static constexpr int slots = Slots;
 
     // A tile goes through its slot's barriers once a phase.
-    phase_barrier loaded[tile::slots];      // position and pixels are there: the lane of `sum` that drew the ticket
-    phase_barrier read[tile::slots];        // nobody needs the pixels: 8 warps
-    phase_barrier rows_added[tile::slots];  // own_rows: `sum`
-    phase_barrier cols_added[tile::slots];  // own_cols: `sum`
-    phase_barrier left_added[tile::slots];  // left: `left`
-    phase_barrier carried[tile::slots];     // carry: `carry`
-    phase_barrier topped[tile::slots];      // top: `above`
-    phase_barrier finished[tile::slots];    // carry and top are in the registers of `finish`: 4 warps
+    phase_barrier loaded[slots];      // position and pixels are there: the lane of `sum` that drew the ticket
+    phase_barrier read[slots];        // nobody needs the pixels: 8 warps
+    phase_barrier rows_added[slots];  // own_rows: `sum`
+    phase_barrier cols_added[slots];  // own_cols: `sum`
+    phase_barrier left_added[slots];  // left: `left`
+    phase_barrier carried[slots];     // carry: `carry`
+    phase_barrier topped[slots];      // top: `above`
+    phase_barrier finished[slots];    // carry and top are in the registers of `finish`: 4 warps
 
-    /// Twice as many as slots. The position of tile n is replaced by that of tile n + 4 when all 8 warps have arrived
-    /// at `read` for tile n + 2, which is when they have left tile n altogether: so each may look at it until then.
-    aligned_position position[2 * tile::slots];
+    /// Twice as many as slots. The position of tile n is replaced by that of tile n + 2 * slots when all 8 warps have
+    /// arrived at `read` for tile n + slots, which is when they have left tile n altogether: so each may look at it
+    /// until then.
+    aligned_position position[2 * slots];
     alignas(16) Sum bottom[2][tile::finish_warps][tile::cols];  // last rows of the warps of `finish`, by turns
-    alignas(16) Sum own_cols[tile::slots][tile::cols];          // column sums of the tile
-    alignas(16) Sum top[tile::slots][tile::cols];               // the table row above the tile
-    alignas(16) Sum own_rows[tile::slots][tile::rows];          // row sums of the tile
-    alignas(16) Sum left[tile::slots][tile::rows];              // those of the tiles to the left in the group
-    alignas(16) Sum carry[tile::slots][tile::rows];             // row carries, summed downwards
-    Sum corner[tile::slots];                                    // the table entry above and left of the tile
+    alignas(16) Sum own_cols[slots][tile::cols];                // column sums of the tile
+    alignas(16) Sum top[slots][tile::cols];                     // the table row above the tile
+    alignas(16) Sum own_rows[slots][tile::rows];                // row sums of the tile
+    alignas(16) Sum left[slots][tile::rows];                    // those of the tiles to the left in the group
+    alignas(16) Sum carry[slots][tile::rows];                   // row carries, summed downwards
+    Sum corner[slots];                                          // the table entry above and left of the tile
 };
 
 // Arithmetic

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/device/dependent_launch.cuh"
 #include "cuda/device/divider.hpp"
 #include "cuda/device/layers.cuh"
 #include "cuda/device/streaming.cuh"
@@ -144,6 +145,8 @@ __global__ void __launch_bounds__(aligned_wave_tile<Sum, WarpRows>::threads, 2)
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, thread = threadIdx.x;
     const std::uint64_t keep = keep_in_l2();
+    let_successor_start();
+    wait_for_predecessor();  // which may have used the same workspace
     if (thread == 0) drawn = atomicAdd(&header->ticket, 1u);
     const std::uint32_t tag = tag_maker(header)(0);
     __syncthreads();

@@ -191,7 +191,7 @@ struct pipeline_block {
     // Role `sum`
 
     template <int Bytes>
-    __device__ void start_copies(const tile_position& at, int s, std::uint64_t policy) const {
+    __device__ void start_copies(const tile_position& at, int s) const {
         constexpr int pitch = row_bytes;
         constexpr int chunks = row_bytes / Bytes;  // of a row
         const std::int64_t first_row = std::int64_t{at.row} * tile::rows - p.g.origin;
@@ -209,8 +209,7 @@ struct pipeline_block {
 #pragma unroll 8
             for (int row = 0; row < tile::rows; row += together) {
 #pragma unroll
-                for (int i = 0; i < steps; ++i)
-                    copy_async<Bytes>(to + i * 32 * Bytes, from + i * 32 * Bytes, Bytes, policy);
+                for (int i = 0; i < steps; ++i) copy_async<Bytes>(to + i * 32 * Bytes, from + i * 32 * Bytes, Bytes);
                 from += together * p.g.image_row_stride;
                 to += together * pitch;
             }
@@ -222,7 +221,7 @@ struct pipeline_block {
                 const std::int64_t rest = bytes - b;
                 copy_async<Bytes>(slot_pixels(s) + row * pitch + i % chunks * Bytes,
                                   inside ? image + r * p.g.image_row_stride + b : image,
-                                  inside ? static_cast<int>(rest < Bytes ? rest : Bytes) : 0, policy);
+                                  inside ? static_cast<int>(rest < Bytes ? rest : Bytes) : 0);
             }
         }
     }
@@ -242,7 +241,7 @@ struct pipeline_block {
 
     /// tile_load::words: the aligned words that hold a row, one more than a row has. A word with a byte of the row is
     /// in the image's memory as a whole, except at the image's very end.
-    __device__ void start_word_copies(const tile_position& at, int s, std::uint64_t policy) const {
+    __device__ void start_word_copies(const tile_position& at, int s) const {
         constexpr int count = row_bytes / 4;
         const std::int64_t first_row = std::int64_t{at.row} * tile::rows - p.g.origin;
         const std::int64_t first_byte = (std::int64_t{at.col} * tile::cols - p.g.origin) * int{sizeof(Pixel)};
@@ -257,10 +256,10 @@ struct pipeline_block {
             for (int row = 0; row < tile::rows; ++row, row_start += p.g.image_row_stride, to += raw_pitch)
 #pragma unroll
                 for (int i = 0; i < count; i += 32)
-                    if (i + lane < count) copy_async<4>(to + i * 4, aligned(row_start) + (i + lane) * 4, 4, policy);
+                    if (i + lane < count) copy_async<4>(to + i * 4, aligned(row_start) + (i + lane) * 4, 4);
             for (int row = lane; row < tile::rows; row += 32)
                 copy_async<4>(slot_pixels(s) + row * raw_pitch + row_bytes,
-                              aligned(first + row * p.g.image_row_stride) + row_bytes, 4, policy);
+                              aligned(first + row * p.g.image_row_stride) + row_bytes, 4);
             return;
         }
         for (int row = 0; row < tile::rows; ++row) {
@@ -269,8 +268,9 @@ struct pipeline_block {
                 const std::byte* const from = aligned(begin + first_byte) + i * 4;
                 const bool inside = begin != nullptr && from + 4 > begin && from < begin + bytes;
                 const std::int64_t rest = begin + bytes - from;
-                copy_async<4>(slot_pixels(s) + row * raw_pitch + i * 4, inside ? from : p.g.image,
-                              inside ? static_cast<int>(rest < 4 ? rest : 4) : 0, policy);
+                copy_async<4>(slot_pixels(s) + row * raw_pitch + i * 4,
+                              inside ? from : aligned(static_cast<const std::byte*>(p.g.image)),
+                              inside ? static_cast<int>(rest < 4 ? rest : 4) : 0);
             }
         }
     }
@@ -389,13 +389,13 @@ struct pipeline_block {
                         }
                         break;
                     case tile_load::chunks_16:
-                        start_copies<16>(at, free_slot, drop);
+                        start_copies<16>(at, free_slot);
                         break;
                     case tile_load::chunks_4:
-                        start_copies<4>(at, free_slot, drop);
+                        start_copies<4>(at, free_slot);
                         break;
                     case tile_load::words:
-                        if constexpr (sizeof(Pixel) < 4) start_word_copies(at, free_slot, drop);
+                        if constexpr (sizeof(Pixel) < 4) start_word_copies(at, free_slot);
                         break;
                     case tile_load::elements:
                         load_elements(at, free_slot);

@@ -26,11 +26,13 @@ struct tag_maker {
 };
 
 /// By all threads of a block when it has nothing left to do: the last block of the launch leaves the workspace to the
-/// next call, and zeroes it where epochs start over. `order` is acq_rel where blocks added to the header's counters
-/// without waiting for the result: those additions must be there before the last block resets them. It costs a wait for
-/// the block's stores, so it is relaxed where blocks only drew tickets, which they have when they get here.
+/// next call, and zeroes it where epochs start over. Where blocks added to the header's counters without waiting for
+/// the result, those additions must be there before the last block resets them: then `order` is acq_rel, which costs
+/// every block a wait for its stores, or `settle()`, called by all threads of the last block, waits for what the
+/// counters come to. Tickets need neither: blocks that get here have them.
+template <typename Settle>
 __device__ inline void leave_workspace(workspace_header* header, std::byte* workspace, std::size_t bytes,
-                                       ::cuda::memory_order order) {
+                                       ::cuda::memory_order order, Settle settle) {
     __shared__ bool last;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -39,6 +41,7 @@ __device__ inline void leave_workspace(workspace_header* header, std::byte* work
     }
     __syncthreads();
     if (!last) return;
+    settle();
     const std::uint32_t epoch = *static_cast<const volatile std::uint32_t*>(&header->epoch);
     const bool run_out = epoch % tag_epochs + 1 == tag_epochs || epoch == ~0u;
     __syncthreads();
@@ -52,6 +55,11 @@ __device__ inline void leave_workspace(workspace_header* header, std::byte* work
     if (run_out)
         for (std::size_t i = threadIdx.x; i < bytes / sizeof(std::uint64_t); i += blockDim.x)
             reinterpret_cast<std::uint64_t*>(workspace)[i] = 0;
+}
+
+__device__ inline void leave_workspace(workspace_header* header, std::byte* workspace, std::size_t bytes,
+                                       ::cuda::memory_order order) {
+    leave_workspace(header, workspace, bytes, order, [] {});
 }
 
 }  // namespace boxsum::cuda

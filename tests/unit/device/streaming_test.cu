@@ -11,8 +11,7 @@ class device_streaming : public test::gpu_kernel_test {};
 template <int Bytes>
 __global__ void copy_kernel(const unsigned char* from, unsigned char* to) {
     __shared__ __align__(16) unsigned char shared[32 * Bytes];
-    const std::uint64_t policy = drop_from_l2();
-    copy_async<Bytes>(shared + threadIdx.x * Bytes, from + threadIdx.x * Bytes, Bytes, policy);
+    copy_async<Bytes>(shared + threadIdx.x * Bytes, from + threadIdx.x * Bytes, Bytes);
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncwarp();
     for (int i = 0; i < Bytes; ++i) to[threadIdx.x * Bytes + i] = shared[threadIdx.x * Bytes + i];

@@ -27,7 +27,7 @@ struct bytes_copy {
 };
 
 template <int Bytes>
-void copy_async(void* to_shared, const void* from, int valid, std::uint64_t) {
+void copy_async(void* to_shared, const void* from, int valid) {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
     const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
     // Where nothing is read, the kernels pass any address of the image, and an H200 takes it.

@@ -37,6 +37,13 @@ inline unsigned long long load_relaxed(const unsigned long long* word,
     return *word;
 }
 
+inline void add_relaxed(unsigned* word, unsigned value,
+                        const emulation::location& where = emulation::location::current()) {
+    *word += value;
+    emulation::progress();
+    emulation::yield(where);
+}
+
 template <typename T>
 T* dynamic_shared() {
     return reinterpret_cast<T*>(emulation::dynamic_shared_memory());
