@@ -4,6 +4,7 @@
 #include "measure/pipeline_runs.hpp"
 #include "measure/plain_histogram.hpp"
 #include "measure/rounds.hpp"
+#include "measure/statistics.hpp"
 
 #include <boxsum/cpu.hpp>
 #include <boxsum/integral_histogram.hpp>
@@ -17,11 +18,19 @@ namespace {
 
 constexpr double slow_us = 50'000;  // fewer rounds from here on
 constexpr int rounds_of_slow = 3;
+constexpr double very_slow_us = 250'000;  // from here on the run that is compared is the only one
 
 struct candidate {
     histogram_row* row;
     std::function<void()> run;
 };
+
+void fill_times(histogram_row& row, const spread& us, double scale) {
+    row.us = us.median * scale;
+    row.low_us = us.low * scale;
+    row.high_us = us.high * scale;
+    row.samples = us.samples;
+}
 
 /// Times candidates in turn; `scale` computations of what is run make the row's.
 void race_rows(const std::vector<candidate>& all, int rounds, double round_ms, double scale) {
@@ -30,12 +39,7 @@ void race_rows(const std::vector<candidate>& all, int rounds, double round_ms, d
         contestants.push_back(round_ms > 0 ? host_contestant(c.row->algorithm, c.run, round_ms)
                                            : contestant{c.row->algorithm, c.run});
     const std::vector<spread> times = race(contestants, rounds, host_us);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        all[i].row->us = times[i].median * scale;
-        all[i].row->low_us = times[i].low * scale;
-        all[i].row->high_us = times[i].high * scale;
-        all[i].row->samples = times[i].samples;
-    }
+    for (std::size_t i = 0; i < all.size(); ++i) fill_times(*all[i].row, times[i], scale);
 }
 
 }  // namespace
@@ -64,6 +68,7 @@ std::vector<histogram_row> measure_on_host(const tensor_case& c, const histogram
             binning::uniform(bins, 0, 256.0 * static_cast<double>(bins) / static_cast<double>(c.bins));
         histogram_tensor<std::uint32_t> tensor(bins, c.rows, c.cols), expected(bins, c.rows, c.cols);
         plain_histogram<std::uint32_t>(image, c.bins, expected.view());
+        const double scale = static_cast<double>(c.bins) / static_cast<double>(bins);
         std::vector<candidate> quick, slow;
         for (histogram_row& row : rows) {
             if (bins != c.bins) {
@@ -82,12 +87,15 @@ std::vector<histogram_row> measure_on_host(const tensor_case& c, const histogram
                 const bool right =
                     same_tensor<std::uint32_t>(std::as_const(tensor).view(), std::as_const(expected).view());
                 row.check = right ? "equal" : "wrong: differs from a plain loop's";
-                if (right) (once_us > slow_us ? slow : quick).push_back({&row, run});
+                if (!right) continue;
+                if (once_us > very_slow_us)
+                    fill_times(row, spread_of({once_us}), scale);
+                else
+                    (once_us > slow_us ? slow : quick).push_back({&row, run});
             } catch (...) {
                 failed(row);
             }
         }
-        const double scale = static_cast<double>(c.bins) / static_cast<double>(bins);
         race_rows(quick, options.rounds, options.round_ms, scale);
         race_rows(slow, std::min(options.rounds, rounds_of_slow), 0, scale);
     } catch (...) {

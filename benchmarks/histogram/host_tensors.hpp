@@ -9,7 +9,7 @@ namespace boxsum::bench {
 
 /// Tensors larger than this are measured on the CPU for a part of their bins, whose time is scaled: bins are computed
 /// one by one, and a machine with a GPU should not spend its time on the CPU's rows.
-inline constexpr std::int64_t most_host_bytes = std::int64_t{1} << 30;
+inline constexpr std::int64_t most_host_bytes = std::int64_t{1} << 29;
 
 /// Threads of rows with several: what the options say, or all of the machine.
 int several_threads(const histogram_bench_options& options);

@@ -68,31 +68,6 @@ struct counted_boxes {
     }
 };
 
-/// Memory for the whole result, page-locked for devices.
-class host_result {
-  public:
-    host_result(const large_case& c, bool pinned) : c_(c) {
-        const std::int64_t bytes = c.rows * c.cols * c.bins * 4;
-        if (const std::int64_t available = available_host_bytes(); bytes > available / 10 * 9)
-            throw out_of_memory("a result of " + gigabytes(bytes) + " does not fit the " + gigabytes(available) +
-                                " of host memory that are free");
-        if (pinned)
-            locked_ = pinned_buffer(static_cast<std::size_t>(bytes));
-        else
-            pageable_ = histogram_tensor<std::uint32_t>(c.bins, c.rows, c.cols);
-    }
-
-    tensor_view<std::uint32_t> view() {
-        if (locked_.data() == nullptr) return pageable_.view();
-        return {static_cast<std::uint32_t*>(locked_.data()), c_.bins, c_.rows, c_.cols};
-    }
-
-  private:
-    large_case c_;
-    pinned_buffer locked_;
-    histogram_tensor<std::uint32_t> pageable_;
-};
-
 void fill_times(histogram_row& row, const std::vector<histogram_tasks_report>& reports) {
     std::vector<double> us, pinning;
     for (const histogram_tasks_report& r : reports) {
@@ -140,6 +115,41 @@ std::int64_t available_host_bytes() {
     return least;
 }
 
+result_memory::result_memory(const std::vector<large_case>& cases, bool pinned) : pinned_(pinned) {
+    for (const large_case& c : cases) largest_ = std::max(largest_, bytes_of(c));
+}
+
+std::int64_t result_memory::bytes_of(const large_case& c) {
+    return c.rows * c.cols * c.bins * 4;
+}
+
+void result_memory::allocate(std::int64_t bytes) {
+    if (const std::int64_t available = available_host_bytes(); bytes > available / 10 * 9)
+        throw out_of_memory("a result of " + gigabytes(bytes) + " does not fit the " + gigabytes(available) +
+                            " of host memory that are free");
+    if (pinned_)
+        locked_ = pinned_buffer(static_cast<std::size_t>(bytes));
+    else
+        pageable_ = memory_pool::shared().acquire(static_cast<std::size_t>(bytes));
+    bytes_ = bytes;
+}
+
+tensor_view<std::uint32_t> result_memory::view(const large_case& c) {
+    const std::int64_t needed = bytes_of(c);
+    if (bytes_ < needed) {
+        locked_ = {};
+        pageable_ = {};
+        bytes_ = 0;
+        try {
+            allocate(std::max(needed, pinned_ ? largest_ : 0));
+        } catch (const error&) {
+            allocate(needed);
+        }
+    }
+    void* const data = pinned_ ? locked_.data() : pageable_.data();
+    return {static_cast<std::uint32_t*>(data), c.bins, c.rows, c.cols};
+}
+
 std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_bench_options& options,
                                           const target& where) {
     std::vector<histogram_row> rows;
@@ -154,6 +164,7 @@ std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_
                     throw out_of_memory(std::to_string(buffers) + " buffers of " + gigabytes(bytes) +
                                         " do not fit the host memory that is free");
                 frame_run run{c.rows, c.cols, c.bins, options.frames};
+                if (c.most_frames > 0) run.frames = std::min(run.frames, c.most_frames);
                 run.request.tensor = true;
                 run.options.buffers = buffers;
                 run.options.histogram.algorithm = algorithm;
@@ -191,7 +202,7 @@ std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_
 }
 
 std::vector<histogram_row> measure_large(const large_case& c, const histogram_bench_options& options,
-                                         const target& where) {
+                                         const target& where, result_memory& memory) {
     const bool on_device = where.where == backend::cuda;
     const std::int64_t bytes = c.rows * c.cols * c.bins * 4;
     const std::vector<int> counts = on_device                      ? worker_counts(cuda::device_count())
@@ -206,12 +217,12 @@ std::vector<histogram_row> measure_large(const large_case& c, const histogram_be
         }
     try {
         if (!on_device && bytes > most_bytes_of_tasks)
-            throw unsupported("a result of " + gigabytes(bytes) + " is not computed on a CPU here");
+            throw unsupported("results of more than " + gigabytes(most_bytes_of_tasks) +
+                              " are not computed on a CPU here");
         const std::vector<std::uint8_t> pixels = random_pixels(c.rows * c.cols);
         const image_view<const std::uint8_t> image(pixels.data(), c.rows, c.cols);
         const binning ranges = binning::uniform(c.bins, 0, 256);
         const counted_boxes expected(image, c.bins);
-        std::optional<host_result> result;  // once for all numbers of workers: page-locking takes longer than they do
         for (histogram_row& row : rows) try {
                 histogram_tasks_options how;
                 how.histogram.algorithm = row.algorithm;
@@ -227,8 +238,7 @@ std::vector<histogram_row> measure_large(const large_case& c, const histogram_be
                     if (!row.wrong())
                         fill_times(row, repeat_tasks(task_runs, [&] { return tasks.keep(image, ranges).report(); }));
                 } else {
-                    if (!result) result.emplace(c, on_device);
-                    const any_tensor_view tensor(result->view());
+                    const any_tensor_view tensor(memory.view(c));
                     (void)tasks.run(image, ranges, tensor);
                     std::vector<std::uint32_t> found(expected.counts.size());
                     box_histograms(tensor, expected.boxes, std::span<std::uint32_t>(found), table_layout::inclusive);

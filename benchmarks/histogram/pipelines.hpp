@@ -4,6 +4,11 @@
 #include "program/target.hpp"
 #include "report/record.hpp"
 
+#include <boxsum/device_buffer.hpp>
+#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/table.hpp>
+
+#include <cstdint>
 #include <vector>
 
 /// What goes through src/pipeline, on the CPU or on devices.
@@ -14,10 +19,29 @@ namespace boxsum::bench {
 std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_bench_options& options,
                                           const target& where);
 
+/// Host memory for the results of measure_large(), page-locked for devices. Page-locking takes longer than all
+/// computations, so that memory serves all cases, where it can be had: as much as the largest needs.
+class result_memory {
+  public:
+    result_memory(const std::vector<large_case>& cases, bool pinned);
+
+    /// Throws out_of_memory, before the system would end the process.
+    tensor_view<std::uint32_t> view(const large_case& c);
+
+  private:
+    static std::int64_t bytes_of(const large_case& c);
+    void allocate(std::int64_t bytes);
+
+    bool pinned_;
+    std::int64_t largest_ = 0, bytes_ = 0;
+    pinned_buffer locked_;
+    host_buffer pageable_;
+};
+
 /// One image, bins as tasks: kept where they were computed, and into host memory; by 1, 2, 4 ... and all devices of the
 /// machine, or on the CPU by 1 worker and one for each thread. Histograms of boxes are compared with a direct count.
 std::vector<histogram_row> measure_large(const large_case& c, const histogram_bench_options& options,
-                                         const target& where);
+                                         const target& where, result_memory& memory);
 
 /// Host memory that this process may still use: the machine's, and its control group's if that has a limit.
 std::int64_t available_host_bytes();

@@ -12,6 +12,7 @@ namespace {
 using names = std::vector<std::string>;
 
 constexpr std::int64_t paper_bins = 32;
+constexpr int frames_of_rates = 40;
 constexpr std::int64_t tuned_size = 512;  // of figures 9, 10, 15 (c, d) and 19 (b)
 
 bool has(const names& list, const std::string& name) {
@@ -60,7 +61,8 @@ class case_list {
             if (std::find(c.variants.begin(), c.variants.end(), v) == c.variants.end()) c.variants.push_back(v);
     }
 
-    void stream(std::int64_t rows, std::int64_t cols, std::int64_t bins, const std::vector<int>& buffers) {
+    void stream(std::int64_t rows, std::int64_t cols, std::int64_t bins, const std::vector<int>& buffers,
+                int most_frames) {
         for (stream_case& c : cases_.streams)
             if (c.rows == rows && c.cols == cols && c.bins == bins) {
                 for (const int b : buffers)
@@ -68,7 +70,7 @@ class case_list {
                 return;
             }
         cases_.streams.push_back(
-            {rows, cols, bins, buffers, where_ == backend::cpu ? names{"cpu"} : names{"wf-tis", "fast"}});
+            {rows, cols, bins, buffers, where_ == backend::cpu ? names{"cpu"} : names{"wf-tis", "fast"}, most_frames});
     }
 
     void large(const large_case& c) { cases_.large.push_back(c); }
@@ -138,7 +140,7 @@ histogram_cases cases_of(const histogram_bench_options& options, backend where) 
             list.add(c, rates ? all : best);
             c.transfers = true;
             c.on_host = true;
-            if (rates) list.stream(n, n, b, {2});
+            if (rates) list.stream(n, n, b, {2}, frames_of_rates);
         };
         for (const std::int64_t n : sizes) add(n, paper_bins);
         for (const std::int64_t b : bins) add(tuned_size, b);
@@ -147,10 +149,10 @@ histogram_cases cases_of(const histogram_bench_options& options, backend where) 
         tensor_case& c = list.tensor(480, 640, paper_bins);
         list.add(c, best);
         c.transfers = c.on_host = true;
-        list.stream(480, 640, paper_bins, {2});
+        list.stream(480, 640, paper_bins, {2}, frames_of_rates);
     }
     if (wanted("buffers"))
-        for (const std::int64_t b : bins) list.stream(720, 1280, b, {1, 2});
+        for (const std::int64_t b : bins) list.stream(720, 1280, b, {1, 2}, 0);
     if (wanted("large")) {
         const std::vector<large_case> images{
             {"HD", 720, 1280}, {"FHD", 1080, 1920}, {"HXGA", 3072, 4096}, {"WHSXGA", 4800, 6400}, {"64MB", 8192, 8192}};

@@ -32,6 +32,7 @@ struct stream_case {
     std::int64_t rows = 0, cols = 0, bins = 0;
     std::vector<int> buffers = {};
     std::vector<std::string> algorithms = {};
+    int most_frames = 0;  ///< 0: as many as the options say
 };
 
 /// One image with bins as tasks.

@@ -62,9 +62,10 @@ bench_record measure(const histogram_bench_options& options, const save_part& sa
         progress(options.output, "stream of images, " + text_of(c.rows, c.cols, c.bins));
         keep(measure_stream(c, options, where));
     }
+    result_memory memory(cases.large, where.where == backend::cuda);
     for (const large_case& c : cases.large) {
         progress(options.output, "bins as tasks, " + text_of(c.rows, c.cols, c.bins));
-        keep(measure_large(c, options, where));
+        keep(measure_large(c, options, where, memory));
     }
     record.date = now_utc();
     return record;

@@ -35,30 +35,41 @@ struct rate_axis {
 void add_rates(section& s, const bench_record& record, const rate_axis& over, const std::string& note) {
     table t{"This machine: frames a second, " + over.caption, over.head, {}, note, 1};
     line_chart chart{"Frames a second, " + over.caption, over.x_label, "frames a second", {}};
-    const auto add = [&](const std::string& name, const std::function<std::optional<double>(histogram_size)>& us_of) {
+    const auto add = [&](const std::string& name, const std::function<std::optional<double>(histogram_size)>& us_of,
+                         const std::function<bool(histogram_size)>& was_tried) {
         std::vector<cell> cells{{name}};
         series rates{name, {}};
         for (const std::int64_t value : over.values) {
             const auto rate = rate_of(us_of(over.size_of(value)));
-            cells.push_back(value_cell(rate));
+            cells.push_back(value_cell(rate, was_tried(over.size_of(value))));
             if (rate) rates.points.push_back({static_cast<double>(value), *rate});
         }
         t.rows.push_back(std::move(cells));
         if (!rates.points.empty()) chart.lines.push_back(std::move(rates));
     };
     for (const histogram_line& line : all_lines(record))
-        add(line.name, [&](const histogram_size& size) { return frame_us(record, line, size); });
+        add(
+            line.name, [&](const histogram_size& size) { return frame_us(record, line, size); },
+            [&](const histogram_size& size) { return tensor_row(record, line, size) != nullptr; });
     std::vector<std::string> algorithms;
     for (const histogram_row& r : record.histograms)
         if (r.what == "frames" && r.buffers == 2 &&
             std::find(algorithms.begin(), algorithms.end(), r.algorithm) == algorithms.end())
             algorithms.push_back(r.algorithm);
-    for (const std::string& algorithm : algorithms)
-        add(algorithm + ", 2 buffers", [&](const histogram_size& size) -> std::optional<double> {
+    for (const std::string& algorithm : algorithms) {
+        const auto stream = [&](const histogram_size& size) -> const histogram_row* {
             for (const histogram_row* r : streams_of(record, size.rows, size.cols))
-                if (r->bins == size.bins && r->buffers == 2 && r->algorithm == algorithm) return r->us;
-            return {};
-        });
+                if (r->bins == size.bins && r->buffers == 2 && r->algorithm == algorithm) return r;
+            return nullptr;
+        };
+        add(
+            algorithm + ", 2 buffers",
+            [&](const histogram_size& size) {
+                const histogram_row* const r = stream(size);
+                return r != nullptr ? r->us : std::nullopt;
+            },
+            [&](const histogram_size& size) { return stream(size) != nullptr; });
+    }
     s.blocks.push_back(std::move(t));
     if (over.values.size() > 1 && !chart.lines.empty()) s.blocks.push_back(std::move(chart));
 }

@@ -24,8 +24,8 @@ std::vector<cell> ratio_row(const bench_record& record, const std::string& slowe
                                                                                               record,
                                                                                               {"", "cuda", faster, 0},
                                                                                               size);
-        const bool both = a != nullptr && b != nullptr && a->us && b->us;
-        line.push_back(value_cell(both ? std::optional(*a->us / *b->us) : std::nullopt));
+        const bool known = a != nullptr && b != nullptr, both = known && a->us && b->us;
+        line.push_back(value_cell(both ? std::optional(*a->us / *b->us) : std::nullopt, known));
     }
     return line;
 }
@@ -139,7 +139,11 @@ section histogram_tuning_section(const bench_record& record) {
     s.blocks.push_back(paragraph{"As printed: \"" + nine["text"].get<std::string>() + "\" (" + place_of(nine) +
                                  "); \"" + ten["text"].get<std::string>() + "\" (" + place_of(ten) + ")."});
     const algorithm_info& info = *find_algorithm(operation::histogram, "wf-tis");
-    const auto tiles = info.parameters[0].values, block_sizes = info.parameters[1].values;
+    const auto tiles = info.parameters[0].values;
+    const std::string_view default_threads = info.parameters[1].values[0];
+    std::vector<std::string> block_sizes(info.parameters[1].values.begin(), info.parameters[1].values.end());
+    std::sort(block_sizes.begin(), block_sizes.end(),
+              [](const std::string& a, const std::string& b) { return std::stoi(a) < std::stoi(b); });
     table t{"This machine: 512 x 512, 32 bins", {"tile", "threads of a block"}, {}, {}, 2};
     t.head.insert(t.head.end(), {"ms", "occupancy"});
     line_chart chart{"Time over the threads of a block, 512 x 512, 32 bins", "threads", "ms", {}, false};
@@ -147,30 +151,28 @@ section histogram_tuning_section(const bench_record& record) {
     double best_us = 0;
     for (const std::string_view tile : tiles) {
         series times{"tile " + std::string(tile), {}};
-        for (const std::string_view threads : block_sizes) {
-            const bool is_default = tile == tiles[0] && threads == block_sizes[0];
-            const std::string parameters =
-                is_default ? "" : "tile=" + std::string(tile) + ",threads=" + std::string(threads);
+        for (const std::string& threads : block_sizes) {
+            const bool is_default = tile == tiles[0] && threads == default_threads;
+            const std::string parameters = is_default ? "" : "tile=" + std::string(tile) + ",threads=" + threads;
             const histogram_row* found = nullptr;
             for (const histogram_row& r : record.histograms)
                 if (r.what == "tensor" && r.algorithm == "wf-tis" && r.rows == 512 && r.cols == 512 &&
                     r.bins == paper_bins && r.parameters == parameters)
                     found = &r;
             if (found != nullptr && found->us) {
-                times.points.push_back({std::stod(std::string(threads)), *found->us / 1000});
+                times.points.push_back({std::stod(threads), *found->us / 1000});
                 if (best_us == 0 || *found->us < best_us) {
                     best_us = *found->us;
                     best = t.rows.size();
                 }
             }
             t.rows.push_back({{std::string(tile) + " x " + std::string(tile)},
-                              {std::string(threads)},
+                              {threads},
                               ms_cell(found),
                               found != nullptr && found->us && found->occupancy
                                   ? cell{three_digits(*found->occupancy * 100) + "%"}
                                   : cell{"-", emphasis::muted}});
         }
-        std::sort(times.points.begin(), times.points.end(), [](const point& a, const point& b) { return a.x < b.x; });
         if (times.points.size() > 1) chart.lines.push_back(std::move(times));
     }
     if (best_us > 0) t.rows[best][2].mark = emphasis::best;

@@ -86,8 +86,8 @@ cell ms_cell(const histogram_row* row) {
     return row->us ? cell{three_digits(*row->us / 1000)} : cell{"-", emphasis::muted};
 }
 
-cell value_cell(std::optional<double> value, const char* behind) {
-    return value ? cell{three_digits(*value) + behind} : cell{"not measured", emphasis::muted};
+cell value_cell(std::optional<double> value, bool refused) {
+    return value ? cell{three_digits(*value)} : cell{refused ? "-" : "not measured", emphasis::muted};
 }
 
 std::vector<cell> not_measured(const std::string& name, std::size_t columns) {

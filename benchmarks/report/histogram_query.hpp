@@ -62,8 +62,9 @@ std::string place_of(const nlohmann::ordered_json& figure);
 
 /// Milliseconds; "not measured", "-" for what was refused, "wrong".
 cell ms_cell(const histogram_row* row);
-/// The value of a rate or ratio with three digits; "not measured" where there is none.
-cell value_cell(std::optional<double> value, const char* behind = "");
+/// The value of a rate or ratio with three digits; "not measured" where there is none, or "-" where what it is made of
+/// was refused.
+cell value_cell(std::optional<double> value, bool refused = false);
 /// A row of a table whose values are all not measured.
 std::vector<cell> not_measured(const std::string& name, std::size_t columns);
 

@@ -17,7 +17,7 @@ std::string name_of_row(const histogram_row& r) {
     if (r.what == "frames") name += ", a stream with " + std::to_string(r.buffers) + " buffers";
     if (r.what.starts_with("tasks"))
         name += (r.what == "tasks-kept" ? ", tasks, kept, " : ", tasks, to the host, ") + std::to_string(r.workers) +
-                " workers";
+                (r.workers == 1 ? " worker" : " workers");
     if (r.threads > 0) name += ", threads: " + std::to_string(r.threads);
     return name;
 }

@@ -72,7 +72,8 @@ section histogram_large_section(const bench_record& record) {
             {"image", "result", "bins", "workers", "tasks", "seconds", "frames a second", "over 1 worker",
              "pinning, s, apart"},
             {},
-            "Kept: the result stays where it was computed. Host: it ends in host memory, page-locked for GPUs. "
+            "Kept: the result stays where it was computed. Host: it ends in host memory, for GPUs in memory that was "
+            "page-locked before, once for all rows; pinning is that of the image. "
             "Histograms of boxes were compared with a direct count.",
             2};
     for (const histogram_line& cpu : cpus) t.head.push_back("over " + cpu.name);

@@ -77,7 +77,9 @@ TEST(measure_stream, what_cannot_run_says_so_and_the_others_go_on) {
 }
 
 TEST(measure_large, bins_as_tasks_are_right_wherever_they_end) {
-    const std::vector<histogram_row> rows = measure_large({"small", 60, 70, 12}, short_run(), {});
+    const large_case c{"small", 60, 70, 12};
+    result_memory memory({c}, false);
+    const std::vector<histogram_row> rows = measure_large(c, short_run(), {}, memory);
     ASSERT_EQ(rows.size(), 4u);
     for (const histogram_row& r : rows) {
         EXPECT_EQ(r.check, "equal") << r.what << r.note;
@@ -89,10 +91,23 @@ TEST(measure_large, bins_as_tasks_are_right_wherever_they_end) {
 }
 
 TEST(measure_large, what_is_too_large_for_a_cpu_is_not_tried) {
-    for (const histogram_row& r : measure_large({"64MB", 8192, 8192, 128}, short_run(), {})) {
+    const large_case c{"64MB", 8192, 8192, 128};
+    result_memory memory({c}, false);
+    for (const histogram_row& r : measure_large(c, short_run(), {}, memory)) {
         EXPECT_FALSE(r.us || r.wrong());
-        EXPECT_NE(r.note.find("34.3 GB"), std::string::npos) << r.note;
+        EXPECT_NE(r.note.find("more than 2.1 GB"), std::string::npos) << r.note;
     }
+}
+
+TEST(result_memory, grows_to_what_is_needed_and_refuses_what_there_is_not) {
+    const large_case small{"small", 10, 20, 3}, larger{"larger", 20, 20, 3}, absurd{"absurd", 1 << 20, 1 << 20, 8};
+    result_memory memory({small, larger, absurd}, false);
+    memory.view(small)(2, 9, 19) = 7;
+    EXPECT_EQ(memory.view(small)(2, 9, 19), 7u) << "the same memory again";
+    memory.view(larger)(2, 19, 19) = 8;
+    EXPECT_THROW((void)memory.view(absurd), out_of_memory);
+    memory.view(small)(2, 9, 19) = 9;
+    EXPECT_EQ(memory.view(small)(2, 9, 19), 9u);
 }
 
 TEST(available_host_bytes, is_that_of_a_machine) {
