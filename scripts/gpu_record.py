@@ -233,7 +233,7 @@ def part_test():
     where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_tests")
     tests = where / "tests"
     groups = [
-        shards(tests / "gpu_conformance_test", min(12, jobs()), 300),
+        shards(tests / "gpu_conformance_test", min(12, jobs()), 300) +
         shards(tests / "gpu_histogram_conformance_test", min(12, jobs()), 300),
         *[alone(where, program.name, 120) for program in sorted(tests.glob("gpu_*_test"))
           if program.name not in ("gpu_conformance_test", "gpu_histogram_conformance_test", "gpu_small_test",
