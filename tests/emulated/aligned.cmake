@@ -3,10 +3,10 @@ set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test
 boxsum_emulated_test(emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}")
 
 # The same test must fail where its kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT text)
-# compiles it with a copy of a header of production/ in which REPLACEMENT stands in place of TEXT.
+# compiles it with a copy of a header of src/cuda in which REPLACEMENT stands in place of TEXT.
 function(boxsum_emulated_mutant name)
   cmake_parse_arguments(arg "" "HEADER;TEXT;REPLACEMENT" "" ${ARGN})
-  set(header "${cuda}/production/${arg_HEADER}")
+  set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
   file(READ "${header}" source)
@@ -15,7 +15,7 @@ function(boxsum_emulated_mutant name)
     message(FATAL_ERROR "mutant ${name}: ${arg_HEADER} has no '${arg_TEXT}'")
   endif()
   string(REPLACE "${arg_TEXT}" "${arg_REPLACEMENT}" mutated "${source}")
-  file(CONFIGURE OUTPUT "${folder}/cuda/production/${arg_HEADER}" CONTENT "${mutated}" @ONLY)
+  file(CONFIGURE OUTPUT "${folder}/cuda/${arg_HEADER}" CONTENT "${mutated}" @ONLY)
   add_library(${name}_objects OBJECT "${aligned_rings_test}")
   target_include_directories(${name}_objects BEFORE PRIVATE "${folder}")
   target_link_libraries(${name}_objects PRIVATE boxsum_emulated_language GTest::gtest)
@@ -26,18 +26,28 @@ function(boxsum_emulated_mutant name)
   set_tests_properties(emulated.${name}.is_rejected PROPERTIES WILL_FAIL ON LABELS emulated TIMEOUT 300)
 endfunction()
 boxsum_emulated_mutant(
-  mutant_dropped_carry HEADER sat_aligned_roles.cuh
+  mutant_dropped_carry HEADER production/sat_aligned_roles.cuh
   TEXT "static_cast<int>(at.group), at.tag" REPLACEMENT "0, at.tag"
 )
 boxsum_emulated_mutant(
-  mutant_words_replaced_early HEADER sat_aligned_roles.cuh TEXT "readers.wait()" REPLACEMENT "(void)readers"
+  mutant_words_replaced_early HEADER production/sat_aligned_roles.cuh TEXT "readers.wait()" REPLACEMENT "(void)readers"
 )
 boxsum_emulated_mutant(
-  mutant_laps_alike HEADER sat_workspace.cuh TEXT "(lap & ((1u << tag_lap_bits) - 1))" REPLACEMENT "0 * lap"
+  mutant_laps_alike HEADER production/sat_workspace.cuh TEXT "(lap & ((1u << tag_lap_bits) - 1))" REPLACEMENT "0 * lap"
 )
 boxsum_emulated_mutant(
-  mutant_slot_overwritten HEADER sat_aligned_roles.cuh TEXT "shared.read[slot].wait(next.parity() ^ 1)" REPLACEMENT ""
+  mutant_slot_overwritten HEADER production/sat_aligned_roles.cuh TEXT "shared.read[slot].wait(next.parity() ^ 1)" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_top_overwritten HEADER sat_aligned_kernel.cuh TEXT "shared.finished[slot].wait(now.parity() ^ 1)" REPLACEMENT ""
+  mutant_top_overwritten HEADER production/sat_aligned_kernel.cuh TEXT "shared.finished[slot].wait(now.parity() ^ 1)" REPLACEMENT ""
+)
+boxsum_emulated_mutant(
+  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true"
+)
+boxsum_emulated_mutant(
+  mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane"
+)
+boxsum_emulated_mutant(
+  mutant_border_forgotten HEADER production/sat_aligned_roles.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
+  REPLACEMENT "if (p.border && at.row == 0)"
 )

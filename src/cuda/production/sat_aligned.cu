@@ -1,21 +1,20 @@
-// When the record `fast` takes the kernels for one channel with aligned rows, and what they need:
-// sat_aligned_kernel.cuh for large images, sat_aligned_wave.cuh for what fits on the chip at once.
+// Which tables the kernels of sat_aligned_kernel.cuh take, and what they need.
 
 #include "cuda/device/workspace_slots.hpp"
 #include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_aligned_tile.cuh"
-#include "cuda/production/sat_aligned_wave.cuh"
 #include "cuda/production/sat_fast_choice.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace boxsum::cuda {
 
 bool aligned_kernels_fit(const sat_geometry& g, dtype sum) {
     if (g.channels != 1 || g.rows <= g.origin || g.cols <= g.origin || g.planes == 0) return false;
-    const auto address = [](const void* p) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p)); };
-    if (common_alignment({address(g.image), g.image_row_stride, g.image_plane_stride, address(g.table),
-                          g.table_row_stride, g.table_plane_stride}) != 16)
+    if (common_alignment({address_of(g.image), g.image_row_stride, g.image_plane_stride}) != 16 ||
+        common_alignment({address_of(g.table), g.table_row_stride, g.table_plane_stride}) <
+            static_cast<int>(size_of(sum)))
         return false;
     // Tiles are counted in 32 bits, with those that fill up groups.
     return static_cast<double>(g.planes) * std::ceil(static_cast<double>(g.rows) / 64) *
@@ -27,18 +26,11 @@ std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int 
     const int cols = aligned_tile_cols(sum_bytes);
     const int words = sum_bytes / 4;
     workspace_slots slots;
-    if (const int warp_rows = one_wave_rows(g, cols, multiprocessors); warp_rows > 0) {
-        const int rows = 8 * warp_rows;
-        const std::int64_t tiles =
-            g.planes * aligned_tiles_along(g.rows - g.origin, rows) * aligned_tiles_along(g.cols - g.origin, cols);
-        (void)aligned_wave_words(slots, tiles, rows * words, cols * words, words);
-    } else {
-        constexpr int rows = aligned_tile<float>::rows;
-        const aligned_columns columns = aligned_columns_of(g.cols, pixel_bytes, sum_bytes);
-        const aligned_plan plan = make_aligned_plan(g, pixel_bytes, sum_bytes, columns,
-                                                    aligned_tiles_in_flight(multiprocessors, pixel_bytes));
-        (void)aligned_words(slots, plan, columns, rows * words, cols * words);
-    }
+    constexpr int rows = aligned_tile<float>::rows;
+    const aligned_columns columns = aligned_columns_of(g.cols, pixel_bytes, sum_bytes);
+    const aligned_plan plan =
+        make_aligned_plan(g, pixel_bytes, sum_bytes, columns, aligned_tiles_in_flight(multiprocessors, pixel_bytes));
+    (void)aligned_words(slots, plan, columns, rows * words, cols * words);
     return slots.bytes();
 }
 

@@ -12,10 +12,10 @@
 namespace boxsum::cuda {
 
 /// Whether these kernels compute the table, on a device of compute capability 9.0: one channel that is not empty, its
-/// rows and those of the table at multiples of 16 bytes. Pointers that are not known yet, null, count as aligned.
+/// rows at multiples of 16 bytes. A pointer that is not known yet, null, counts as aligned.
 bool aligned_kernels_fit(const sat_geometry& g, dtype sum);
 
-/// Words of the kernel that fits the table, in bytes. `multiprocessors`: of the current device.
+/// Words in bytes. `multiprocessors`: of the current device.
 std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors);
 
 /// Whether the kernels were compiled for the current device.

@@ -49,9 +49,6 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
     using roles::shared;
     using roles::words;
 
-    /// The last word of a row of col_words, where pairs_of<Sum, 2> and single words have the sum of the last column.
-    static constexpr int last_pair = 126;
-
     // Role `above`
 
     __device__ void run_above() const {
@@ -98,7 +95,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
             }
             __syncwarp();
             const Sum carry = has_total ? total.value() : Sum{};
-            Sum corner = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
+            const Sum corner = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
             const Sum own_carry = __shfl_sync(whole_warp, carry, before);
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) cols[i] += corner;
@@ -107,7 +104,6 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
                 }
                 __syncwarp();
                 top.add_to(cols);
-                if (p.border != 0 && at.col > 0) corner += left_of_top(at);
             }
             if (at.ends_rows) {
                 Sum below[lane_cols];
@@ -119,23 +115,8 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
             }
             shared.finished[slot].wait(now.parity() ^ 1);
             store_neighbours(shared.top[slot], cols, lane);
-            if (lane == 0) shared.corner[slot] = corner;
             this->arrive(shared.topped[slot]);
         }
-    }
-
-    /// The table row above the group, left of the tile.
-    __device__ Sum left_of_top(const aligned_position& at) const {
-        using last_words = pairs_of<Sum, 1>;
-        last_words words_found{};
-        const tagged_word* const where =
-            words.table_rows + (std::size_t{at.rows_place_above} - 1) * tile::col_words + last_pair;
-        while (look_at_missing(true, words_found, where, at.tag_above, keep)) {
-        }
-        __syncwarp();
-        Sum values[last_words::values]{};
-        words_found.add_to(values);
-        return values[last_words::values - 1];
     }
 
     // Role `finish`
@@ -169,10 +150,9 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
             const Sum carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
             shared.topped[slot].wait(now.parity());
             add_neighbours(top, shared.top[slot], lane);
-            const Sum corner = shared.corner[slot];
             this->arrive(shared.finished[slot]);
             if (threadIdx.x == 0) this->count_as_read(at);
-            this->store(at, warp, x, top, corner, carries);
+            this->store(at, warp, x, top, carries);
         }
     }
 
@@ -201,40 +181,35 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
 #pragma unroll
             for (int w = 0; w < tile::finish_warps - 1; ++w)
                 if (w < warp) add_neighbours(top, bottom[w], lane);
-            this->store(at, warp, x, top, shared.corner[turn], carries);
+            this->store(at, warp, x, top, carries);
         }
     }
 
     /// One column: takes the table row above the tile, leaves it in shared memory, and publishes that below the tile.
     __device__ void pass_column_on(const aligned_position& at, int col, unsigned turn, Sum carry) const {
         const std::uint64_t keep = keep_in_l2();  // again, for registers are short here
-        const auto look_above = [&](bool wanted, value_words& found, int column) {
-            // Published below, in the tile above, perhaps a lap before; column -1 is the last one of that tile's left
-            // neighbour.
-            const tagged_word* const row = words.table_rows + std::size_t{at.rows_place_above} * tile::col_words;
-            return look_at_missing(wanted, found, row + column * words_of<Sum>, at.tag_above, keep);
+        const bool has_above = at.has_above;
+        const auto look_above = [&](value_words& found) {
+            // Published below, in the tile above, perhaps a lap before.
+            return look_at_missing(
+                has_above, found,
+                words.table_rows + std::size_t{at.rows_place_above} * tile::col_words + col * words_of<Sum>,
+                at.tag_above, keep);
         };
         value_words above{};
-        look_above(at.has_above, above, col);
+        look_above(above);
         Sum sum = shared.bottom[turn][0][col];
 #pragma unroll
         for (int w = 1; w < tile::finish_warps; ++w) sum += shared.bottom[turn][w][col];
         sum += carry;
-        while (look_above(at.has_above, above, col)) {
+        while (look_above(above)) {
         }
-        const Sum top = at.has_above ? above.value() : Sum{};
+        const Sum top = has_above ? above.value() : Sum{};
         if (at.ends_rows)
             value_words::of(sum + top, at.tag)
                 .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + col * words_of<Sum>,
                             keep);
         shared.top[turn][col] = top;
-        if (p.border != 0 && col == 0) {
-            value_words left{};
-            const bool has_left = at.has_above && at.col > 0;
-            while (look_above(has_left, left, -1)) {
-            }
-            shared.corner[turn] = has_left ? left.value() : Sum{};
-        }
     }
 };
 

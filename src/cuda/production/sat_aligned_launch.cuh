@@ -2,8 +2,6 @@
 
 #include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_aligned_kernel.cuh"
-#include "cuda/production/sat_aligned_wave.cuh"
-#include "cuda/production/sat_fast_choice.hpp"
 #include "cuda/production/sat_types.hpp"
 #include "cuda/runtime/launch.cuh"
 
@@ -41,46 +39,8 @@ bool enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int ti
     return true;
 }
 
-template <typename Pixel, typename Sum, int WarpRows>
-bool enqueue_aligned_wave(const sat_geometry& g, const execution& how) {
-    using tile = aligned_wave_tile<Sum, WarpRows>;
-    const unsigned tile_rows = aligned_tiles_along(g.rows - g.origin, tile::rows);
-    const unsigned tile_cols = aligned_tiles_along(g.cols - g.origin, tile::cols);
-    const aligned_wave_plan plan{.image = static_cast<const std::byte*>(g.image),
-                                 .table = static_cast<std::byte*>(g.table),
-                                 .image_row_stride = g.image_row_stride,
-                                 .image_plane_stride = g.image_plane_stride,
-                                 .table_row_stride = g.table_row_stride,
-                                 .table_plane_stride = g.table_plane_stride,
-                                 .image_rows = static_cast<int>(g.rows - g.origin),
-                                 .image_cols = static_cast<int>(g.cols - g.origin),
-                                 .rows = static_cast<int>(g.rows),
-                                 .cols = static_cast<int>(g.cols),
-                                 .border = g.origin,
-                                 .tile_cols = tile_cols,
-                                 .by_tiles = divider(tile_rows * tile_cols),
-                                 .by_tile_cols = divider(tile_cols)};
-    const unsigned tiles = static_cast<unsigned>(g.planes) * tile_rows * tile_cols;
-    workspace_slots slots(how.workspace);
-    const aligned_wave_words words(slots, tiles, tile::row_words, tile::col_words, words_of<Sum>);
-    launch(sat_aligned_wave_kernel<Pixel, Sum, WarpRows>,
-           {.grid = tiles, .block = tile::threads, .overlaps_predecessor = true}, how.stream, plan, words, how.header,
-           static_cast<std::byte*>(how.workspace), how.workspace_bytes);
-    return true;
-}
-
 template <typename Pixel, typename Sum>
 bool enqueue_aligned_table(const sat_geometry& g, int multiprocessors, const execution& how) {
-    switch (one_wave_rows(g, aligned_tile<Sum>::cols, multiprocessors)) {
-        case 4:
-            return enqueue_aligned_wave<Pixel, Sum, 4>(g, how);
-        case 8:
-            return enqueue_aligned_wave<Pixel, Sum, 8>(g, how);
-        case 16:
-            return enqueue_aligned_wave<Pixel, Sum, 16>(g, how);
-        default:
-            break;
-    }
     const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel));
     if (aligned_columns_of(g.cols, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
         return enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::chain>(g, multiprocessors, in_flight, how);

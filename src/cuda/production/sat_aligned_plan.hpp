@@ -39,11 +39,6 @@ inline int aligned_tile_cols(int sum_bytes) {
     return 32 * 16 / sum_bytes;
 }
 
-/// Tiles over `extent` pixels. A table that is nothing but its border has one, whose pixels do not count.
-constexpr unsigned aligned_tiles_along(std::int64_t extent, int of_tile) {
-    return static_cast<unsigned>(std::max<std::int64_t>(1, (extent + of_tile - 1) / of_tile));
-}
-
 /// How a tile learns the table row above it.
 enum class aligned_columns : std::uint8_t {
     groups,  ///< column sums of the tiles above in its group of rows, and the table row above the group
@@ -108,13 +103,15 @@ constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, al
 }
 
 /// A table of sums with rows of tiles that follow each other plane by plane. The image is read in tiles that start at
-/// multiples of 16 bytes; a table whose layout has a border gets its sums one element further down and right.
+/// multiples of 16 bytes; rows of sums start at any element, which is one further down and right where the layout has a
+/// border.
 struct aligned_plan {
-    CUtensorMap map;  ///< of the image
-    std::byte* table;
+    CUtensorMap map;                        ///< of the image
+    std::byte* sums;                        ///< the first sum, right of and below a border
     std::int64_t row_stride, plane_stride;  ///< bytes, of the table
-    std::int64_t rows, cols;                ///< of the table
-    unsigned border;                        ///< 1 where row 0 and column 0 of the table are zeros
+    std::int64_t rows, cols;                ///< of sums, without a border
+    bool border;                            ///< whether zeros are above and left of the sums
+    bool rows_aligned;                      ///< whether all rows of sums start at multiples of 16 bytes
     unsigned tile_rows, tile_cols;          ///< of a plane
     unsigned tiles;                         ///< of all planes
     unsigned rows_of_plane;                 ///< tile_rows, rounded up to whole groups
@@ -136,14 +133,15 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
                                       int tiles_in_flight) {
     using tile = aligned_tile<float>;
     aligned_plan p{};
-    p.table = static_cast<std::byte*>(g.table);
+    p.sums = static_cast<std::byte*>(g.first_sum(sum_bytes));
     p.row_stride = g.table_row_stride;
     p.plane_stride = g.table_plane_stride;
-    p.rows = g.rows;
-    p.cols = g.cols;
-    p.border = static_cast<unsigned>(g.origin);
-    p.tile_rows = aligned_tiles_along(g.rows - g.origin, tile::rows);
-    p.tile_cols = aligned_tiles_along(g.cols - g.origin, aligned_tile_cols(sum_bytes));
+    p.rows = g.rows - g.origin;
+    p.cols = g.cols - g.origin;
+    p.border = g.origin != 0;
+    p.rows_aligned = common_alignment({address_of(p.sums), p.row_stride, p.plane_stride}) == 16;
+    p.tile_rows = tiles_along(p.rows, tile::rows);
+    p.tile_cols = tiles_along(p.cols, aligned_tile_cols(sum_bytes));
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
     const unsigned group_cols = aligned_group_cols(p.tile_cols);

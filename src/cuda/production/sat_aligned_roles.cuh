@@ -2,6 +2,7 @@
 
 #include "cuda/device/bulk_copy.cuh"
 #include "cuda/device/ptx.cuh"
+#include "cuda/device/row_store.cuh"
 #include "cuda/device/word_gather.cuh"
 #include "cuda/production/sat_aligned_tile.cuh"
 
@@ -89,11 +90,11 @@ struct aligned_roles {
         at.ends_group = at.before + 1 == p.by_group_cols.divisor() && !at.last_col;
         at.ends_rows = at.in_group + 1 == p.by_group_rows.divisor() && at.row + 1 < p.tile_rows;
         at.has_above = at.row > at.in_group;
-        const std::int64_t row = std::int64_t{at.row} * tile::rows + p.border;
+        const std::int64_t row = std::int64_t{at.row} * tile::rows;
         const std::int64_t col = std::int64_t{at.col} * tile::cols;
-        const bool beside_border = p.border != 0 && (at.row == 0 || at.last_col);
-        at.whole = row + tile::rows <= p.rows && col + tile::cols <= p.cols && !beside_border;
-        at.to = p.table + at.plane * p.plane_stride + row * p.row_stride + col * static_cast<std::int64_t>(sizeof(Sum));
+        const bool beside_border = p.border && (at.row == 0 || at.col == 0);
+        at.straight = p.rows_aligned && !beside_border && row + tile::rows <= p.rows && col + tile::cols <= p.cols;
+        at.to = p.sums + at.plane * p.plane_stride + row * p.row_stride + col * static_cast<std::int64_t>(sizeof(Sum));
         return at;
     }
 
@@ -334,85 +335,75 @@ struct aligned_roles {
         }
     }
 
-    /// Stores x + top + the row's carry, which lane k % 16 has for row k. `corner`: the table entry above and left of
-    /// the tile; used where the layout has a border.
+    /// Stores x + top + the row's carry, which lane k % 16 has for row k.
     __device__ void store(const aligned_position& at, int warp, const Sum (&x)[tile::warp_rows][lane_cols],
-                          const Sum (&top)[lane_cols], Sum corner, Sum carries) const {
+                          const Sum (&top)[lane_cols], Sum carries) const {
         constexpr int rows = tile::warp_rows;
-        std::byte* to = at.to + warp * rows * p.row_stride + lane * 16;
-        if (at.whole && p.border == 0) {
-#pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                const Sum carry = __shfl_sync(whole_warp, carries, k);
-                Sum sums[lane_cols];
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i) sums[i] = x[k][i] + (top[i] + carry);
-                store_streaming(reinterpret_cast<Sum*>(to), sums);
-            }
-        } else if (at.whole) {
-#pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                Sum sums[lane_cols], last;
-                shift_sums(sums, last, x[k], top, corner, __shfl_sync(whole_warp, carries, k));
-                store_streaming(reinterpret_cast<Sum*>(to), sums);
-            }
-        } else {
-            store_edge(at, warp, x, top, corner, carries);
-        }
-    }
-
-    /// Sums of a row as a table with a border has them: one element to the right, so that a lane stores the last sum of
-    /// its left neighbour and three of its own. `last`: its own last one.
-    __device__ void shift_sums(Sum (&sums)[lane_cols], Sum& last, const Sum (&x)[lane_cols],
-                               const Sum (&top)[lane_cols], Sum corner, Sum carry) const {
-        last = x[lane_cols - 1] + (top[lane_cols - 1] + carry);
-#pragma unroll
-        for (int i = 1; i < lane_cols; ++i) sums[i] = x[i - 1] + (top[i - 1] + carry);
-        sums[0] = __shfl_up_sync(whole_warp, last, 1);
-        if (lane == 0) sums[0] = corner + carry;
-    }
-
-    /// A tile at the right or lower edge of the table, or beside its border.
-    __device__ void store_edge(const aligned_position& at, int warp, const Sum (&x)[tile::warp_rows][lane_cols],
-                               const Sum (&top)[lane_cols], Sum corner, Sum carries) const {
-        constexpr int rows = tile::warp_rows;
-        const std::int64_t first_row = std::int64_t{at.row} * tile::rows + p.border + warp * rows;
-        const std::int64_t first_col = std::int64_t{at.col} * tile::cols + lane * lane_cols;
-        const int valid_rows = static_cast<int>(p.rows - first_row < rows ? p.rows - first_row : rows);
-        const int valid_cols = static_cast<int>(
-            p.cols - first_col < lane_cols ? (p.cols > first_col ? p.cols - first_col : 0) : lane_cols);
-        // The last column of a table with a border is that of no tile.
-        const bool has_last = p.border != 0 && at.last_col && lane == 31 && first_col + lane_cols < p.cols;
-        std::byte* to = at.to + warp * rows * p.row_stride + lane * 16;
-        if (p.border != 0 && at.row == 0 && warp == 0) {
-            const Sum zeros[lane_cols]{};
-            store_valid(to - p.row_stride, zeros, valid_cols, has_last, Sum{});
-        }
-#pragma unroll
-        for (int k = 0; k < rows; ++k, to += p.row_stride) {
+        std::byte* to = at.to + warp * rows * p.row_stride;
+        const auto sums_of = [&](Sum(&sums)[lane_cols], int k) {
             const Sum carry = __shfl_sync(whole_warp, carries, k);
-            Sum sums[lane_cols], last{};
-            if (p.border != 0) {
-                shift_sums(sums, last, x[k], top, corner, carry);
-            } else {
 #pragma unroll
-                for (int i = 0; i < lane_cols; ++i) sums[i] = x[k][i] + (top[i] + carry);
+            for (int i = 0; i < lane_cols; ++i) sums[i] = x[k][i] + (top[i] + carry);
+        };
+        if (at.straight) {
+            to += lane * 16;
+#pragma unroll
+            for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                Sum sums[lane_cols];
+                sums_of(sums, k);
+                store_streaming(reinterpret_cast<Sum*>(to), sums);
             }
-            if (k < valid_rows) store_valid(to, sums, valid_cols, has_last, last);
+            return;
         }
+        if (valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols) {
+#pragma unroll
+            for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                Sum sums[lane_cols];
+                sums_of(sums, k);
+                store_whole_row(reinterpret_cast<Sum*>(to), sums, lane);
+            }
+        } else {
+            const int valid_rows = valid_rows_of(at) - warp * rows, valid_cols = valid_cols_of(at) - lane * lane_cols;
+            to += lane * 16;
+#pragma unroll
+            for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                Sum sums[lane_cols];
+                sums_of(sums, k);
+                Sum* const chunk = reinterpret_cast<Sum*>(to);
+                if (p.rows_aligned && k < valid_rows && valid_cols >= lane_cols) {
+                    store_streaming(chunk, sums);
+                } else {
+#pragma unroll
+                    for (int i = 0; i < lane_cols; ++i)
+                        if (k < valid_rows && i < valid_cols) store_streaming(chunk + i, sums[i]);
+                }
+            }
+        }
+        if (p.border && (at.row == 0 || at.col == 0)) store_border(at, warp);
     }
 
-    __device__ static void store_valid(std::byte* to, const Sum (&sums)[lane_cols], int valid_cols, bool has_last,
-                                       Sum last) {
-        Sum* const row = reinterpret_cast<Sum*>(to);
-        if (valid_cols == lane_cols) {
-            store_streaming(row, sums);
-        } else {
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i)
-                if (i < valid_cols) store_streaming(row + i, sums[i]);
-        }
-        if (has_last) store_streaming(row + lane_cols, last);
+    /// Rows and columns of the tile that are in the table; perhaps more than it has.
+    __device__ static int at_most_int(std::int64_t x) {
+        return static_cast<int>(x < 1 << 30 ? x : 1 << 30);
+    }
+    __device__ int valid_rows_of(const aligned_position& at) const {
+        return at_most_int(p.rows - std::int64_t{at.row} * tile::rows);
+    }
+    __device__ int valid_cols_of(const aligned_position& at) const {
+        return at_most_int(p.cols - std::int64_t{at.col} * tile::cols);
+    }
+
+    /// The zeros beside a tile of the first row or column of tiles.
+    __device__ void store_border(const aligned_position& at, int warp) const {
+        if (at.row == 0 && warp == 0)
+            store_zeros<lane_cols>(reinterpret_cast<Sum*>(at.to - p.row_stride), valid_cols_of(at), lane);
+        if (at.col > 0) return;
+        const int row = warp * tile::warp_rows + lane;
+        Sum* const to = reinterpret_cast<Sum*>(at.to + row * p.row_stride) - 1;
+        if (lane < tile::warp_rows && row < valid_rows_of(at)) store_streaming(to, Sum{});
+        // The corner, where the first row of tiles meets the first column.
+        if (at.row == 0 && warp == 0 && lane == 0)
+            store_streaming(reinterpret_cast<Sum*>(at.to - p.row_stride) - 1, Sum{});
     }
 };
 

@@ -7,6 +7,7 @@
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/device/workspace_slots.hpp"
 #include "cuda/production/sat_aligned_plan.hpp"
+#include "cuda/production/sat_squares.cuh"
 #include "cuda/production/sat_workspace.cuh"
 
 #include <cstdint>
@@ -57,7 +58,7 @@ struct aligned_position {
     bool ends_rows;             // publishes a table row
     bool has_above;             // there is a table row above its group
     bool last_col;              // of its plane
-    bool whole;                 // is stored as it is: nothing outside, no border beside it
+    bool straight;              // nothing outside, no border beside it, rows at multiples of 16 bytes
     std::byte* to;              // where the first of its sums is stored
 
     __device__ bool valid() const { return tag != 0; }
@@ -98,22 +99,9 @@ struct aligned_shared {
     alignas(16) Sum own_rows[slots][tile::rows];                // row sums of the tile
     alignas(16) Sum left[slots][tile::rows];                    // those of the tiles to the left in the group
     alignas(16) Sum carry[slots][tile::rows];                   // row carries, summed downwards
-    Sum corner[slots];                                          // the table entry above and left of the tile
 };
 
 // Arithmetic
-
-/// A pixel of which the square is summed.
-template <typename Pixel>
-struct squared {
-    Pixel x;
-};
-
-template <typename Sum, typename Pixel>
-__device__ inline Sum widen(squared<Pixel> x) {
-    const Sum value = widen<Sum>(x.x);
-    return value * value;
-}
 
 /// Adds 16 bytes of pixels to four partial sums.
 template <typename Pixel, typename Partial>

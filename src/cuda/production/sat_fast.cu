@@ -1,6 +1,6 @@
-// The record `fast`: the production summed area table. For one channel with aligned rows on compute capability 9.0 the
-// kernels of sat_aligned.hpp; for everything else sat_pipeline.cuh where the image is large and sat_one_wave.cuh where
-// everything fits on the chip at once. Every layout is written in the same pass.
+// The record `fast`: the production summed area table. Where everything fits on the chip at once sat_wave.cuh; else for
+// one channel with aligned rows, on compute capability 9.0, sat_aligned_kernel.cuh, and sat_pipeline.cuh for the rest.
+// Every layout is written in the same pass.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/production/records.hpp"
@@ -11,8 +11,8 @@
 #include "core/visit_types.hpp"
 #include "cuda/device/workspace_slots.hpp"
 #include "cuda/production/sat_aligned.hpp"
-#include "cuda/production/sat_one_wave.cuh"
 #include "cuda/production/sat_pipeline.cuh"
+#include "cuda/production/sat_wave.cuh"
 #include "cuda/runtime/cuda_try.hpp"
 #endif
 
@@ -49,8 +49,9 @@ std::size_t fast_workspace_bytes(const sat_geometry& g, dtype sum, const fast_li
     workspace_slots slots;
     if (const int warp_rows = one_wave_rows(g, cols, limits.multiprocessors); warp_rows > 0) {
         const int rows = 8 * warp_rows;
-        const std::int64_t tiles = g.planes * g.channels * ((g.rows + rows - 1) / rows) * ((g.cols + cols - 1) / cols);
-        (void)one_wave_words(slots, tiles, rows * words, cols * words, words);
+        const std::int64_t tiles =
+            g.planes * g.channels * tiles_along(g.rows - g.origin, rows) * tiles_along(g.cols - g.origin, cols);
+        (void)wave_words(slots, tiles, rows * words, cols * words, words);
     } else {
         // The alignment, which decides how tiles are loaded, does not matter here.
         const pipeline_plan plan = make_pipeline_plan(g, 1, pipeline_tile<float>::rows, cols,
@@ -74,6 +75,13 @@ sat_geometry squares_of(const problem& p, const buffers& memory) {
     return {p, memory.image, *p.squares, memory.squares};
 }
 
+/// `g`: with pointers or, where they are not known yet, without.
+bool takes_aligned(const sat_geometry& g, dtype sum, const fast_limits& limits, const parameter_values& values) {
+    return !is_general(values) && limits.copy_engine &&
+           one_wave_rows(g, tile_cols_of(sum), limits.multiprocessors) == 0 && aligned_kernels_fit(g, sum) &&
+           aligned_kernels_available();
+}
+
 support supported(const problem& p, const parameter_values&) {
     if (p.squares ? !contains(cuda_squares_triples{}, p.triple()) : !contains(cuda_type_pairs{}, p.types()))
         return {false, "types " + (p.squares ? name_of(p.triple()) : name_of(p.types())) +
@@ -91,12 +99,11 @@ support supported(const problem& p, const parameter_values&) {
 
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
     const fast_limits limits = limits_of_device();
-    const bool aligned = !is_general(values) && limits.copy_engine && aligned_kernels_available();
     const auto bytes = [&](const sat_geometry& g, dtype sum) {
         if (g.empty()) return std::size_t{0};
         // For the general path, too, which takes over where pointers turn out to be unaligned.
         const std::size_t general = fast_workspace_bytes(g, sum, limits);
-        if (!aligned || !aligned_kernels_fit(g, sum)) return general;
+        if (!takes_aligned(g, sum, limits, values)) return general;
         return std::max(general, aligned_workspace_bytes(g, static_cast<int>(size_of(p.image.type)),
                                                          static_cast<int>(size_of(sum)), limits.multiprocessors));
     };
@@ -105,11 +112,10 @@ std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const fast_limits limits = limits_of_device();
-    const bool aligned = !is_general(how.parameters) && limits.copy_engine && aligned_kernels_available();
     const auto one = [&](const sat_geometry& g, dtype sum, bool square) {
         if (g.empty()) return;
         const auto enqueue_pixels = [&]<typename Pixel>() {
-            if (aligned && aligned_kernels_fit(g, sum) &&
+            if (takes_aligned(g, sum, limits, how.parameters) &&
                 enqueue_aligned<Pixel>(g, sum, square, limits.multiprocessors, how))
                 return;
             enqueue_fast<Pixel>(g, sum, square, limits, how);

@@ -2,9 +2,10 @@
 
 #include "cuda/production/sat_fast.hpp"
 #include "cuda/production/sat_fast_choice.hpp"
-#include "cuda/production/sat_one_wave.cuh"
 #include "cuda/production/sat_pipeline.cuh"
+#include "cuda/production/sat_squares.cuh"
 #include "cuda/production/sat_types.hpp"
+#include "cuda/production/sat_wave_launch.cuh"
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
@@ -30,35 +31,16 @@ void enqueue_pipeline(const sat_geometry& g, const fast_limits& limits, const ex
            how.stream, plan, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
 }
 
-template <typename Pixel, typename Sum, bool Square, int WarpRows>
-void enqueue_one_wave(const sat_geometry& g, const execution& how) {
-    using tile = one_wave_tile<Sum, WarpRows>;
-    one_wave_plan plan{.g = g,
-                       .tile_rows = static_cast<unsigned>((g.rows + tile::rows - 1) / tile::rows),
-                       .tile_cols = static_cast<unsigned>((g.cols + tile::cols - 1) / tile::cols)};
-    plan.tiles = plan.tile_rows * plan.tile_cols;
-    const auto address = [](const void* p) { return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(p)); };
-    plan.load_vectors = g.channels == 1 && g.origin == 0 &&
-                        common_alignment({address(g.image), g.image_row_stride, g.image_plane_stride}) >=
-                            tile::lane_cols * static_cast<int>(sizeof(Pixel));
-    plan.store_vectors =
-        g.channels == 1 && common_alignment({address(g.table), g.table_row_stride, g.table_plane_stride}) == 16;
-    const auto tiles = static_cast<unsigned>(g.planes * g.channels) * plan.tiles;
-    workspace_slots slots(how.workspace);
-    const one_wave_words words(slots, tiles, tile::row_words, tile::col_words, words_of<Sum>);
-    launch(sat_one_wave_kernel<Pixel, Sum, Square, WarpRows>, {.grid = tiles, .block = tile::threads}, how.stream, plan,
-           words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
-}
-
 template <typename Pixel, typename Sum, bool Square>
 void enqueue_table(const sat_geometry& g, const fast_limits& limits, const execution& how) {
+    using wave_pixel = std::conditional_t<Square, squared<Pixel>, Pixel>;
     switch (one_wave_rows(g, pipeline_tile<Sum>::cols, limits.multiprocessors)) {
         case 4:
-            return enqueue_one_wave<Pixel, Sum, Square, 4>(g, how);
+            return enqueue_wave<wave_pixel, Sum, 4>(g, how);
         case 8:
-            return enqueue_one_wave<Pixel, Sum, Square, 8>(g, how);
+            return enqueue_wave<wave_pixel, Sum, 8>(g, how);
         case 16:
-            return enqueue_one_wave<Pixel, Sum, Square, 16>(g, how);
+            return enqueue_wave<wave_pixel, Sum, 16>(g, how);
         default:
             return enqueue_pipeline<Pixel, Sum, Square>(g, limits, how);
     }

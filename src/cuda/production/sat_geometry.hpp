@@ -2,6 +2,7 @@
 
 #include "core/problem.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 
@@ -35,6 +36,12 @@ struct sat_geometry {
           channels(static_cast<int>(shape.channels)),
           origin(p.layout == table_layout::inclusive ? 0 : 1) {}
 
+    /// The first entry that is not of the border; `sum_bytes`: of an entry. Null for an unknown table.
+    void* first_sum(int sum_bytes) const {
+        if (table == nullptr) return nullptr;
+        return static_cast<std::byte*>(table) + origin * (table_row_stride + std::int64_t{channels} * sum_bytes);
+    }
+
     bool empty() const { return rows == 0 || cols == 0 || planes == 0; }
 };
 
@@ -43,6 +50,15 @@ constexpr int common_alignment(std::initializer_list<std::int64_t> offsets) {
     std::int64_t all = 16;
     for (const std::int64_t offset : offsets) all |= offset;
     return static_cast<int>(all & -all);
+}
+
+/// Tiles over `extent` sums. A table that is nothing but its border has one, for the border.
+constexpr unsigned tiles_along(std::int64_t extent, int of_tile) {
+    return static_cast<unsigned>(extent < 1 ? 1 : (extent + of_tile - 1) / of_tile);
+}
+
+inline std::int64_t address_of(const void* pointer) {
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(pointer));
 }
 
 }  // namespace boxsum::cuda

@@ -3,6 +3,7 @@
 // one workspace. On a GPU and on an emulated device (tests/emulated), where blocks start in any order.
 
 #include "cuda/production/sat_aligned_launch.cuh"
+#include "cuda/production/sat_wave_launch.cuh"
 #include "cuda/workspace.hpp"
 #include "support/device_check.cuh"
 #ifdef BOXSUM_EMULATED
@@ -25,30 +26,37 @@ using cuda::aligned_columns;
 struct shape {
     std::int64_t rows, cols, planes;
     table_layout layout;
+    std::int64_t table_gap = -1;    // elements between rows of the table; -1: rows start at multiples of 16 bytes
+    std::int64_t table_offset = 0;  // elements from such a multiple to the table
 };
 
 std::int64_t aligned_to_16(std::int64_t bytes) {
     return (bytes + 15) / 16 * 16;
 }
 
-/// Planes of small whole numbers, so that every sum is exact, with poison between rows and planes.
+/// Planes of small whole numbers, so that every sum is exact, with poison before and behind them and between rows and
+/// planes.
 template <typename T>
 struct host_planes {
     view_shape view;
+    std::int64_t first;  // byte
     std::vector<std::byte> bytes;
 
-    host_planes(std::int64_t planes, std::int64_t rows, std::int64_t cols) {
+    host_planes(std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t gap = -1,
+                std::int64_t offset = 0)
+        : first(64 + offset * std::int64_t{sizeof(T)}) {
         view.type = dtype_of<T>;
         view.planes = planes;
         view.rows = rows;
         view.cols = cols;
         view.channels = 1;
-        view.row_stride = aligned_to_16(cols * std::int64_t{sizeof(T)}) + 16;
-        view.plane_stride = rows * view.row_stride + 32;
-        bytes.assign(static_cast<std::size_t>(planes * view.plane_stride), std::byte{0xee});
+        constexpr std::int64_t size = sizeof(T);
+        view.row_stride = gap < 0 ? aligned_to_16(cols * size) + 16 : (cols + gap) * size;
+        view.plane_stride = rows * view.row_stride + (gap < 0 ? 32 : 9 * size);
+        bytes.assign(static_cast<std::size_t>(first + planes * view.plane_stride + 64), std::byte{0xee});
     }
     T* row(std::int64_t plane, std::int64_t r) {
-        return reinterpret_cast<T*>(bytes.data() + plane * view.plane_stride + r * view.row_stride);
+        return reinterpret_cast<T*>(bytes.data() + first + plane * view.plane_stride + r * view.row_stride);
     }
 };
 
@@ -83,7 +91,7 @@ class aligned_rings : public test::gpu_kernel_test {
         const std::int64_t padding = s.layout == table_layout::padded ? 1 : 0;
         const std::int64_t border = s.layout == table_layout::inclusive ? 0 : 1;
         host_planes<Pixel> image(s.planes, s.rows, s.cols);
-        host_planes<Table> expected(s.planes, s.rows + padding, s.cols + padding);
+        host_planes<Table> expected(s.planes, s.rows + padding, s.cols + padding, s.table_gap, s.table_offset);
         const std::vector<std::byte> poisoned = expected.bytes;
         for (std::int64_t plane = 0; plane < s.planes; ++plane) {
             for (std::int64_t r = 0; r < s.rows; ++r)
@@ -103,7 +111,8 @@ class aligned_rings : public test::gpu_kernel_test {
         p.image = image.view;
         p.table = expected.view;
         p.layout = s.layout;
-        const cuda::sat_geometry g(p, image_memory.data(), p.table, table_memory.data());
+        const cuda::sat_geometry g(p, as<std::byte>(image_memory) + image.first, p.table,
+                                   as<std::byte>(table_memory) + expected.first);
         execution how;
         how.stream = stream();
         how.header = as<workspace_header>(workspace_);
@@ -115,13 +124,14 @@ class aligned_rings : public test::gpu_kernel_test {
         if (found == expected.bytes) return {};
         for (std::size_t i = 0; i < found.size(); ++i)
             if (found[i] != expected.bytes[i]) {
-                const auto at = static_cast<std::int64_t>(i);
+                const auto at = static_cast<std::int64_t>(i) - expected.first;
                 const std::int64_t plane = at / p.table.plane_stride,
                                    r = at % p.table.plane_stride / p.table.row_stride;
                 const std::int64_t byte = at % p.table.plane_stride % p.table.row_stride;
                 return "wrong in plane " + std::to_string(plane) + ", row " + std::to_string(r) + ", column " +
                        std::to_string(byte / std::int64_t{sizeof(Table)}) + " of " + std::to_string(s.planes) + " x " +
-                       std::to_string(s.rows) + " x " + std::to_string(s.cols);
+                       std::to_string(s.rows) + " x " + std::to_string(s.cols) + ", table gap " +
+                       std::to_string(s.table_gap) + ", offset " + std::to_string(s.table_offset);
             }
         return "wrong";
     }
@@ -137,7 +147,8 @@ class aligned_rings : public test::gpu_kernel_test {
     template <typename Pixel, typename Table, int WarpRows>
     std::optional<std::string> wrong_in_wave(const shape& s) {
         return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-            return cuda::enqueue_aligned_wave<Pixel, cuda::sum_type<Table>, WarpRows>(g, how);
+            cuda::enqueue_wave<Pixel, cuda::sum_type<Table>, WarpRows>(g, how);
+            return true;
         });
     }
 
@@ -210,6 +221,28 @@ TEST_F(aligned_rings, edges_of_every_kind_of_tile) {
                 expect_tables<f32, f32>({rows, cols, 1, layout}, 9);
                 expect_tables<u8, u32>({rows, cols, 2, layout}, 9);
                 expect_tables<f64, f64>({rows, cols, 1, layout}, 9);
+            }
+}
+
+TEST_F(aligned_rings, rows_of_the_table_start_at_any_element) {
+    for (const table_layout layout : layouts)
+        for (const std::int64_t gap : {0, 1, 2, 3})
+            for (const std::int64_t offset : {0, 1, 2, 3})
+                for (const std::int64_t cols : {1, 126, 127, 128, 257, 258}) {
+                    expect_tables<f32, f32>({66, cols, 1, layout, gap, offset}, 9);
+                    if (gap < 2 && offset < 2) {
+                        expect_tables<u8, u32>({129, cols, 2, layout, gap, offset}, 9);
+                        expect_tables<f64, f64>({66, cols / 2 + 1, 2, layout, gap, offset}, 9);
+                    }
+                }
+}
+
+TEST_F(aligned_rings, waves_store_rows_that_start_at_any_element) {
+    for (const table_layout layout : layouts)
+        for (const std::int64_t gap : {0, 1, 2, 3})
+            for (const std::int64_t cols : {1, 127, 128, 257}) {
+                expect_waves<f32, f32>({66, cols, 1, layout, gap, (gap + cols) % 4});
+                expect_waves<f64, f64>({66, cols, 2, layout, gap, cols % 2});
             }
 }
 

@@ -3,6 +3,7 @@
 #include "cuda/device/dependent_launch.cuh"
 #include "cuda/device/divider.hpp"
 #include "cuda/device/layers.cuh"
+#include "cuda/device/row_store.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/device/word_gather.cuh"
@@ -12,8 +13,8 @@
 
 #include <cstdint>
 
-/// The summed area table of one aligned channel whose tiles are all on the chip at once: one exchange between blocks,
-/// because small tables are a chain of latencies and nothing else.
+/// The summed area table of images whose tiles are all on the chip at once: one exchange between blocks, whatever the
+/// shape, because small tables are a chain of latencies and nothing else.
 ///
 /// A block keeps its tile in registers and publishes the sums of its rows, of its columns and of the whole tile as soon
 /// as it has them. Then it adds up those of all tiles to the left, above, and above to the left:
@@ -22,15 +23,14 @@
 ///     total  total | cols          who waits
 ///     rows   rows  | tile
 ///
-/// Beside the general kernel of the record `fast`: all loads of a tile leave together, and so do the first looks at the
-/// three kinds of words. A tile waits for lower tickets only, so blocks need not be resident together; they are just
-/// faster if they are.
+/// All loads of a tile leave together, and so do the first looks at the three kinds of words. A tile waits for lower
+/// tickets only, so blocks need not be resident together; they are just faster if they are.
 namespace boxsum::cuda {
 
 // Policy
 
 template <typename Sum, int WarpRows>
-struct aligned_wave_tile {
+struct wave_tile {
     static constexpr int warps = 8;
     static constexpr int threads = 32 * warps;
     static constexpr int warp_rows = WarpRows;  // 4, 8 or 16
@@ -45,19 +45,23 @@ struct aligned_wave_tile {
     static constexpr int batch = words_of<Sum> == 1 ? (WarpRows == 16 ? 6 : 8) : (WarpRows == 16 ? 2 : 4);
 };
 
-struct aligned_wave_plan {
+/// All layers (planes x channels) are independent tables.
+struct wave_plan {
     const std::byte* image;
-    std::byte* table;
+    std::byte* sums;                                    ///< the first sum, right of and below a border
     std::int64_t image_row_stride, image_plane_stride;  ///< bytes
     std::int64_t table_row_stride, table_plane_stride;  ///< bytes
-    int image_rows, image_cols, rows, cols;             ///< of the image and of the table
-    int border;                                         ///< 1 where row 0 and column 0 of the table are zeros
-    unsigned tile_cols;                                 ///< of a plane
-    divider by_tiles, by_tile_cols;                     ///< tiles of a plane
+    int rows, cols;                                     ///< of sums, without a border
+    int channels;
+    bool border;                                  ///< whether zeros are above and left of the sums
+    bool load_vectors;                            ///< whether a lane's pixels of a row are aligned to their size
+    bool rows_aligned;                            ///< whether rows of sums start at multiples of 16 bytes, one channel
+    unsigned tile_cols;                           ///< of a layer
+    divider by_tiles, by_tile_cols, by_channels;  ///< tiles of a layer
 };
 
-struct aligned_wave_words {
-    aligned_wave_words(workspace_slots& slots, std::int64_t tiles, int row_words, int col_words, int total_words)
+struct wave_words {
+    wave_words(workspace_slots& slots, std::int64_t tiles, int row_words, int col_words, int total_words)
         : rows(slots.take<tagged_word>(tiles * row_words)),
           cols(slots.take<tagged_word>(tiles * col_words)),
           totals(slots.take<tagged_word>(tiles * total_words)) {}
@@ -128,11 +132,10 @@ struct awaited_column {
 /// A block computes one tile. The header's ticket and finished count are zero before; tags of this call's epoch are
 /// nowhere in the workspace.
 template <typename Pixel, typename Sum, int WarpRows>
-__global__ void __launch_bounds__(aligned_wave_tile<Sum, WarpRows>::threads, 2)
-    sat_aligned_wave_kernel(const __grid_constant__ aligned_wave_plan p,
-                            const __grid_constant__ aligned_wave_words words, workspace_header* header,
-                            std::byte* workspace, std::size_t workspace_bytes) {
-    using tile = aligned_wave_tile<Sum, WarpRows>;
+__global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
+    sat_wave_kernel(const __grid_constant__ wave_plan p, const __grid_constant__ wave_words words,
+                    workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+    using tile = wave_tile<Sum, WarpRows>;
     using value_words = words_of_value<Sum>;
     constexpr int rows = tile::warp_rows, lane_cols = tile::lane_cols;
 
@@ -151,22 +154,24 @@ __global__ void __launch_bounds__(aligned_wave_tile<Sum, WarpRows>::threads, 2)
     const std::uint32_t tag = tag_maker(header)(0);
     __syncthreads();
     const unsigned ticket = drawn;
-    const unsigned plane = p.by_tiles.quotient(ticket);
-    const unsigned first_tile = plane * p.by_tiles.divisor();  // of the plane
+    const unsigned number = p.by_tiles.quotient(ticket), plane = p.by_channels.quotient(number);
+    const int channel = static_cast<int>(number - plane * p.by_channels.divisor());
+    const unsigned first_tile = number * p.by_tiles.divisor();  // of the layer
     const unsigned tile_row = p.by_tile_cols.quotient(ticket - first_tile);
     const unsigned tile_col = ticket - first_tile - tile_row * p.tile_cols;
 
     // The tile's pixels; zeros outside the image.
     const int first_row = static_cast<int>(tile_row) * tile::rows + warp * rows;
-    const int first_col = static_cast<int>(tile_col) * tile::cols + lane * lane_cols;
+    const int valid_rows = p.rows - first_row;  // of the warp, and columns of the tile; both may be more than there are
+    const int valid_cols = p.cols - static_cast<int>(tile_col) * tile::cols;
+    const std::int64_t first_element =
+        (std::int64_t{tile_col} * tile::cols + lane * lane_cols) * p.channels + channel;  // of a row
     Sum x[rows][lane_cols];
     {
         vector_of<Pixel, lane_cols> pixels[rows];
         const std::byte* from = p.image + plane * p.image_plane_stride + first_row * p.image_row_stride +
-                                first_col * std::int64_t{sizeof(Pixel)};
-        const bool whole = static_cast<int>(tile_row + 1) * tile::rows <= p.image_rows &&
-                           static_cast<int>(tile_col + 1) * tile::cols <= p.image_cols;
-        if (whole) {
+                                first_element * std::int64_t{sizeof(Pixel)};
+        if (p.load_vectors && static_cast<int>(tile_row + 1) * tile::rows <= p.rows && tile::cols <= valid_cols) {
 #pragma unroll
             for (int k = 0; k < rows; ++k)
                 pixels[k] = *reinterpret_cast<const vector_of<Pixel, lane_cols>*>(from + k * p.image_row_stride);
@@ -175,8 +180,8 @@ __global__ void __launch_bounds__(aligned_wave_tile<Sum, WarpRows>::threads, 2)
             for (int k = 0; k < rows; ++k, from += p.image_row_stride)
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i)
-                    pixels[k].x[i] = first_row + k < p.image_rows && first_col + i < p.image_cols
-                                         ? reinterpret_cast<const Pixel*>(from)[i]
+                    pixels[k].x[i] = k < valid_rows && lane * lane_cols + i < valid_cols
+                                         ? reinterpret_cast<const Pixel*>(from)[i * p.channels]
                                          : Pixel{};
         }
 #pragma unroll
@@ -291,52 +296,51 @@ __global__ void __launch_bounds__(aligned_wave_tile<Sum, WarpRows>::threads, 2)
         for (int h = 1; h < tile::row_helpers; ++h) sum += left[h][row];
         return sum;
     };
-    Sum beside{};  // the table column left of the tile, above the row that is next
-    for (int row = lane; row < warp * rows; row += 32) beside += carry_of(row);
-    beside = warp_sum(beside);
+    Sum corners{};
 #pragma unroll
-    for (int w = 0; w < tile::warps; ++w) beside += corner[w];
+    for (int w = 0; w < tile::warps; ++w) corners += corner[w];
+    Sum carries_above{};
+    for (int row = lane; row < warp * rows; row += 32) carries_above += carry_of(row);
+    corners += warp_sum(carries_above);
 #pragma unroll
-    for (int i = 0; i < lane_cols; ++i) top[i] += beside;
+    for (int i = 0; i < lane_cols; ++i) top[i] += corners;
 
     const Sum carry = carry_of(warp * rows + lane % rows);
-    const int valid_cols = p.cols - first_col < lane_cols ? p.cols - first_col : lane_cols;
-    // A table with a border has every sum one element further down and right, and its last column is that of no tile.
-    const bool has_last = p.border != 0 && tile_col + 1 == p.tile_cols && lane == 31 && first_col + lane_cols < p.cols;
-    std::byte* to = p.table + plane * p.table_plane_stride + (first_row + p.border) * p.table_row_stride +
-                    first_col * std::int64_t{sizeof(Sum)};
-    const auto store = [&](std::byte* row, const Sum(&sums)[lane_cols], Sum last) {
-        Sum* const first = reinterpret_cast<Sum*>(row);
-        if (valid_cols == lane_cols) {
-            store_streaming(first, sums);
-        } else {
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i)
-                if (i < valid_cols) store_streaming(first + i, sums[i]);
+    std::byte* to = p.sums + plane * p.table_plane_stride + first_row * p.table_row_stride +
+                    (std::int64_t{tile_col} * tile::cols * p.channels + channel) * std::int64_t{sizeof(Sum)};
+    if (p.border) {
+        if (first_row == 0) {
+            Sum* const above_tile = reinterpret_cast<Sum*>(to - p.table_row_stride);
+            store_zeros<lane_cols>(above_tile, valid_cols, lane, p.channels);
+            if (tile_col == 0 && lane == 0) store_streaming(above_tile - p.channels, Sum{});
         }
-        if (has_last) store_streaming(first + lane_cols, last);
-    };
-    if (p.border != 0 && first_row == 0) {
-        const Sum zeros[lane_cols]{};
-        store(to - p.table_row_stride, zeros, Sum{});
+        if (tile_col == 0 && lane < rows && lane < valid_rows)
+            store_streaming(reinterpret_cast<Sum*>(to + lane * p.table_row_stride) - p.channels, Sum{});
     }
 #pragma unroll
     for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
         const Sum row_carry = __shfl_sync(whole_warp, carry, k);
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) top[i] += x[k][i] + row_carry;
-        beside += row_carry;
-        Sum sums[lane_cols];
-        if (p.border != 0) {
-            const Sum neighbour = __shfl_up_sync(whole_warp, top[lane_cols - 1], 1);
-            sums[0] = lane == 0 ? beside : neighbour;
+        if (k >= valid_rows) continue;
+        Sum* const row = reinterpret_cast<Sum*>(to);
+        if (p.rows_aligned && tile::cols <= valid_cols) {
+            store_streaming(row + lane * lane_cols, top);
+        } else if (p.channels == 1) {
+            if (tile::cols <= valid_cols) {
+                Sum sums[lane_cols];
 #pragma unroll
-            for (int i = 1; i < lane_cols; ++i) sums[i] = top[i - 1];
+                for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
+                store_whole_row(row, sums, lane);
+            } else {
+                store_part_of_row(row, top, valid_cols, lane);
+            }
         } else {
 #pragma unroll
-            for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
+            for (int i = 0; i < lane_cols; ++i)
+                if (lane * lane_cols + i < valid_cols)
+                    store_streaming(row + std::int64_t{lane * lane_cols + i} * p.channels, top[i]);
         }
-        if (first_row + k + p.border < p.rows) store(to, sums, top[lane_cols - 1]);
     }
     leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed);
 }

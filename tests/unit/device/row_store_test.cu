@@ -1,0 +1,90 @@
+#include "cuda/device/row_store.cuh"
+#include "support/device_check.cuh"
+
+#include <algorithm>
+
+namespace boxsum::cuda {
+namespace {
+
+class device_row_store : public test::gpu_kernel_test {
+  protected:
+    /// Runs kernel(row) on a row that starts `offset` elements into poisoned memory, which is returned.
+    template <typename Sum, typename Kernel, typename... Arguments>
+    std::vector<Sum> stored(Kernel kernel, int offset, const Arguments&... arguments) {
+        const device_buffer memory = upload(std::vector<Sum>(memory_elements, poison<Sum>));
+        launch(kernel, {.block = 32}, stream(), as<Sum>(memory) + offset, arguments...);
+        return download<Sum>(memory);
+    }
+
+    /// Whether the memory holds first, first + step, ... in `count` elements behind the offset, and poison elsewhere.
+    template <typename Sum>
+    static void expect_elements(const std::vector<Sum>& memory, int offset, int count, int first, int step) {
+        for (int i = 0; i < memory_elements; ++i) {
+            const bool inside = i >= offset && i < offset + count;
+            const Sum expected = inside ? static_cast<Sum>(first + (i - offset) * step) : poison<Sum>;
+            ASSERT_EQ(memory[static_cast<std::size_t>(i)], expected)
+                << "element " << i - offset << " of " << count << " at offset " << offset;
+        }
+    }
+
+    static constexpr int memory_elements = 256;
+    template <typename Sum>
+    static constexpr Sum poison = static_cast<Sum>(987654);
+};
+
+template <typename Sum>
+constexpr int row_elements = 32 * 16 / static_cast<int>(sizeof(Sum));
+
+/// Element i is i + 1.
+template <typename Sum, bool Whole>
+__global__ void row_kernel(Sum* row, int valid) {
+    constexpr int lane_cols = row_elements<Sum> / 32;
+    Sum x[lane_cols];
+    for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(threadIdx.x * lane_cols + i + 1);
+    if constexpr (Whole)
+        store_whole_row(row, x, threadIdx.x);
+    else
+        store_part_of_row(row, x, valid, threadIdx.x);
+}
+
+template <typename Sum>
+__global__ void zeros_kernel(Sum* row, int valid) {
+    store_zeros<row_elements<Sum> / 32>(row, valid, threadIdx.x);
+}
+
+TEST_F(device_row_store, whole_rows_start_anywhere) {
+    const auto check = [&]<typename Sum>(Sum) {
+        for (int offset = 4; offset < 12; ++offset)
+            expect_elements(stored<Sum>(row_kernel<Sum, true>, offset, 0), offset, row_elements<Sum>, 1, 1);
+    };
+    check(float{});
+    check(std::uint32_t{});
+    check(double{});
+    check(std::uint64_t{});
+}
+
+TEST_F(device_row_store, rows_end_anywhere) {
+    const auto check = [&]<typename Sum>(Sum) {
+        for (int offset = 4; offset < 8; ++offset)
+            for (const int valid :
+                 {-3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 31, 60, 61, 62, 63, 64, 65, 123, 124, 125, 126, 127, 128, 1000}) {
+                const int count = std::clamp(valid, 0, row_elements<Sum>);
+                expect_elements(stored<Sum>(row_kernel<Sum, false>, offset, valid), offset, count, 1, 1);
+            }
+    };
+    check(float{});
+    check(std::uint64_t{});
+}
+
+TEST_F(device_row_store, zeros_start_and_end_anywhere) {
+    for (int offset = 4; offset < 8; ++offset)
+        for (const int valid : {-1, 0, 1, 31, 32, 33, 64, 127, 128}) {
+            expect_elements(stored<std::uint32_t>(zeros_kernel<std::uint32_t>, offset, valid), offset,
+                            std::max(0, valid), 0, 0);
+            expect_elements(stored<double>(zeros_kernel<double>, offset, std::min(valid, 64)), offset,
+                            std::clamp(valid, 0, 64), 0, 0);
+        }
+}
+
+}  // namespace
+}  // namespace boxsum::cuda
