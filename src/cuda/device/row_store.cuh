@@ -5,8 +5,8 @@
 
 #include <cstdint>
 
-/// Streaming stores of a row of 32 N elements, N a lane and 16 bytes together, that starts at any element: 16 aligned
-/// bytes a lane, and what is left over at both ends element by element. Nothing outside the row is written.
+/// Streaming stores of rows of 32 N elements, N a lane and 16 bytes together, that start at any element: 16 aligned
+/// bytes a lane, and what is left over at a row's ends one element a lane. Nothing outside the row is written.
 namespace boxsum::cuda {
 
 /// Elements from the row's start to the next multiple of 16 bytes.
@@ -36,22 +36,38 @@ __device__ inline void turn_row(Sum (&x)[N], unsigned skip, int lane) {
     }
 }
 
-/// All of the row, which x does not hold afterwards.
+/// The N elements at the ends of up to `rows` rows, gathered so that one store of a warp writes them all: the elements
+/// of an end are neighbours in it and go to memory together, which four stores by one lane would not.
 template <typename Sum, int N>
-__device__ inline void store_whole_row(Sum* row, Sum (&x)[N], int lane) {
-    const unsigned skip = elements_to_boundary(row);
-    turn_row(x, skip, lane);
-    Sum* const to = row + lane * N + skip;
-    if (lane < 31 || skip == 0) {
-        store_streaming(to, x);
-    } else {
+struct row_ends {
+    static constexpr int rows = 32 / N;
+
+    Sum* to = nullptr;  ///< where this lane's element goes, if it has one
+    Sum element{};
+
+    __device__ void store() {
+        if (to != nullptr) store_streaming(to, element);
+        to = nullptr;
+    }
+};
+
+/// All of row number k, which x does not hold afterwards; its ends, if it is not aligned, with the next ends.store(),
+/// which must come before row k + ends.rows. By all lanes of a warp.
+template <typename Sum, int N>
+__device__ inline void store_row(Sum* row, Sum (&x)[N], row_ends<Sum, N>& ends, int k, int lane) {
+    const int skip = static_cast<int>(elements_to_boundary(row));
+    turn_row(x, static_cast<unsigned>(skip), lane);
+    if (lane < 31 || skip == 0) store_streaming(row + lane * N + skip, x);
+    const int i = lane % N;
+    Sum element = __shfl_sync(whole_warp, x[0], 31);
 #pragma unroll
-        for (int i = 0; i < N; ++i) {
-            if (i + static_cast<int>(skip) < N)
-                store_streaming(to + i, x[i]);
-            else
-                store_streaming(to + i - 32 * N, x[i]);
-        }
+    for (int j = 1; j < N; ++j) {
+        const Sum other = __shfl_sync(whole_warp, x[j], 31);
+        element = i == j ? other : element;
+    }
+    if (skip != 0 && lane / N == k % row_ends<Sum, N>::rows) {
+        ends.element = element;
+        ends.to = row + i + skip + (i + skip < N ? 31 * N : -N);  // behind the last lane's start, or the row's first
     }
 }
 

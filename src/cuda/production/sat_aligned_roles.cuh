@@ -356,11 +356,13 @@ struct aligned_roles {
             return;
         }
         if (valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols) {
+            row_ends<Sum, lane_cols> ends;
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
                 Sum sums[lane_cols];
                 sums_of(sums, k);
-                store_whole_row(reinterpret_cast<Sum*>(to), sums, lane);
+                store_row(reinterpret_cast<Sum*>(to), sums, ends, k, lane);
+                if ((k + 1) % ends.rows == 0) ends.store();
             }
         } else {
             const int valid_rows = valid_rows_of(at) - warp * rows, valid_cols = valid_cols_of(at) - lane * lane_cols;

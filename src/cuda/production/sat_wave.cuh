@@ -317,6 +317,7 @@ __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
         if (tile_col == 0 && lane < rows && lane < valid_rows)
             store_streaming(reinterpret_cast<Sum*>(to + lane * p.table_row_stride) - p.channels, Sum{});
     }
+    row_ends<Sum, lane_cols> ends;
 #pragma unroll
     for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
         const Sum row_carry = __shfl_sync(whole_warp, carry, k);
@@ -331,7 +332,8 @@ __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
                 Sum sums[lane_cols];
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
-                store_whole_row(row, sums, lane);
+                store_row(row, sums, ends, k, lane);
+                if ((k + 1) % ends.rows == 0) ends.store();
             } else {
                 store_part_of_row(row, top, valid_cols, lane);
             }
@@ -342,6 +344,7 @@ __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
                     store_streaming(row + std::int64_t{lane * lane_cols + i} * p.channels, top[i]);
         }
     }
+    ends.store();
     leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed);
 }
 

@@ -41,10 +41,28 @@ __global__ void row_kernel(Sum* row, int valid) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     Sum x[lane_cols];
     for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(threadIdx.x * lane_cols + i + 1);
-    if constexpr (Whole)
-        store_whole_row(row, x, threadIdx.x);
-    else
+    if constexpr (Whole) {
+        row_ends<Sum, lane_cols> ends;
+        store_row(row, x, ends, valid, threadIdx.x);
+        ends.store();
+    } else {
         store_part_of_row(row, x, valid, threadIdx.x);
+    }
+}
+
+/// Rows that follow each other without a gap, so that none may write beside itself; each starts 32 N + 1 behind the
+/// last.
+template <typename Sum>
+__global__ void rows_kernel(Sum* first, int rows) {
+    constexpr int lane_cols = row_elements<Sum> / 32, step = row_elements<Sum> + 1;
+    row_ends<Sum, lane_cols> ends;
+    for (int k = 0; k < rows; ++k) {
+        Sum x[lane_cols];
+        for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(k * step + threadIdx.x * lane_cols + i + 1);
+        store_row(first + k * step, x, ends, k, threadIdx.x);
+        if ((k + 1) % ends.rows == 0) ends.store();
+    }
+    ends.store();
 }
 
 template <typename Sum>
@@ -55,11 +73,31 @@ __global__ void zeros_kernel(Sum* row, int valid) {
 TEST_F(device_row_store, whole_rows_start_anywhere) {
     const auto check = [&]<typename Sum>(Sum) {
         for (int offset = 4; offset < 12; ++offset)
-            expect_elements(stored<Sum>(row_kernel<Sum, true>, offset, 0), offset, row_elements<Sum>, 1, 1);
+            for (const int number : {0, 1, 7, 15, 16})
+                expect_elements(stored<Sum>(row_kernel<Sum, true>, offset, number), offset, row_elements<Sum>, 1, 1);
     };
     check(float{});
     check(std::uint32_t{});
     check(double{});
+    check(std::uint64_t{});
+}
+
+TEST_F(device_row_store, ends_of_many_rows_go_together) {
+    const auto check = [&]<typename Sum>(Sum) {
+        constexpr int step = row_elements<Sum> + 1, rows = 19;
+        for (int offset = 0; offset < 4; ++offset) {
+            const device_buffer memory = upload(std::vector<Sum>(offset + rows * step + 4, poison<Sum>));
+            launch(rows_kernel<Sum>, {.block = 32}, stream(), as<Sum>(memory) + offset, rows);
+            const std::vector<Sum> got = download<Sum>(memory);
+            for (int i = 0; i < static_cast<int>(got.size()); ++i) {
+                const int at = i - offset;
+                const bool inside = at >= 0 && at < rows * step && at % step != step - 1;
+                ASSERT_EQ(got[static_cast<std::size_t>(i)], inside ? static_cast<Sum>(at + 1) : poison<Sum>)
+                    << "element " << at << ", offset " << offset;
+            }
+        }
+    };
+    check(float{});
     check(std::uint64_t{});
 }
 
