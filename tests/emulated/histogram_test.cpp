@@ -97,8 +97,8 @@ TEST(emulated_histogram, has_every_record) {
     EXPECT_EQ(device_records().size(), 5u);
 }
 
-/// Shapes that the rotation of the cases leaves to chance: tiles of 4 bands, more bins than one group, planes in
-/// groups.
+/// Shapes that the rotation of the cases leaves to chance: more bins than one group, several slabs of several tiles,
+/// planes in groups, several strips beside each other, with and without the kernel for carries.
 TEST(emulated_histogram, fast_cuts_its_work_in_every_way) {
     const algorithm_record& fast = *find_record(operation::histogram, "fast");
     const histogram_runner run = cuda::device_histogram_runner();
@@ -113,7 +113,27 @@ TEST(emulated_histogram, fast_cuts_its_work_in_every_way) {
     several_tiles.cols = 140;
     several_tiles.bins = 2;
     several_tiles.layout = table_layout::padded;
-    for (const histogram_case& c : {many_bins, several_tiles}) {
+    histogram_case slabs_of_counts = several_tiles;
+    slabs_of_counts.input = dtype::u8;
+    slabs_of_counts.tensor = dtype::u32;
+    slabs_of_counts.rows = 333;
+    slabs_of_counts.cols = 300;
+    slabs_of_counts.bins = 9;
+    slabs_of_counts.layout = table_layout::inclusive;
+    histogram_case padded_slabs = slabs_of_counts;
+    padded_slabs.layout = table_layout::padded;
+    padded_slabs.tensor = dtype::u16;
+    padded_slabs.rows = 200;
+    padded_slabs.bins = 3;
+    histogram_case groups_of_planes = slabs_of_counts;
+    groups_of_planes.rows = 70;
+    groups_of_planes.cols = 200;
+    groups_of_planes.planes = 5;
+    histogram_case groups_of_weights = groups_of_planes;
+    groups_of_weights.tensor = dtype::f32;
+    groups_of_weights.bins = 2;
+    for (const histogram_case& c :
+         {many_bins, several_tiles, slabs_of_counts, padded_slabs, groups_of_planes, groups_of_weights}) {
         const auto wrong = check_histogram_record(fast, c, {}, run);
         EXPECT_FALSE(wrong) << *wrong;
     }

@@ -25,10 +25,9 @@ __device__ Sum scan_line_in_place(line<Sum> x, std::int64_t count, Sum carry = S
     return scan_line<Batch>(line<const Sum>{x.first, x.step_bytes}, x, count, carry);
 }
 
-/// Exclusive prefix sums, in place.
+/// Exclusive prefix sums after `carry`, in place; returns the sum of everything.
 template <int Batch, typename Sum>
-__device__ void scan_line_exclusive(line<Sum> x, std::int64_t count) {
-    Sum carry{};
+__device__ Sum scan_line_exclusive(line<Sum> x, std::int64_t count, Sum carry = Sum{}) {
     for (std::int64_t i = 0; i < count; i += Batch) {
         Sum own[Batch];
 #pragma unroll
@@ -41,6 +40,7 @@ __device__ void scan_line_exclusive(line<Sum> x, std::int64_t count) {
                 carry += own[k];
             }
     }
+    return carry;
 }
 
 }  // namespace boxsum::cuda

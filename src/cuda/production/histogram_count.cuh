@@ -41,10 +41,10 @@ struct counter_words {
 };
 
 /// Shared memory of a block.
-template <typename Count>
+template <typename Count, int BandRows>
 struct count_shared {
     alignas(16) std::uint8_t bin_of_pixel[256];  ///< where pixels are bytes
-    alignas(16) std::uint8_t bins[most_band_rows][strip_cols + 4];
+    alignas(16) std::uint8_t bins[BandRows][strip_cols + 4];
     /// Every thread counts for itself, in counters of its own, so that nothing is atomic and sums of weights are added
     /// in one order: [bin][slot of the thread].
     alignas(16) typename counter_words<Count>::word counters[count_bins * counter_words<Count>::of_bin];
@@ -68,33 +68,32 @@ struct count_shared {
 
 /// Four neighbouring pixels from column `col` on, which may be -1; those that do not exist become 0.
 template <typename Pixel>
-__device__ vector_of<Pixel, 4> load_pixels(const layer<const Pixel>& pixels, std::int64_t row, std::int64_t col,
-                                           bool vectors) {
-    if (vectors && col + 4 <= pixels.cols) return *reinterpret_cast<const vector_of<Pixel, 4>*>(&pixels.at(row, col));
+__device__ vector_of<Pixel, 4> load_pixels(const line<const Pixel>& row, std::int64_t col, std::int64_t cols,
+                                           bool vector) {
+    if (vector) return *reinterpret_cast<const vector_of<Pixel, 4>*>(&row[col]);
     vector_of<Pixel, 4> x{};
 #pragma unroll
     for (int i = 0; i < 4; ++i)
-        if (col + i >= 0 && col + i < pixels.cols) x.x[i] = pixels.at(row, col + i);
+        if (col + i >= 0 && col + i < cols) x.x[i] = row[col + i];
     return x;
 }
 
 /// A block owns the band and strip blockIdx.x, strips along a band first, of plane blockIdx.y, for the 32 bins
 /// blockIdx.z of the group: reads the pixels, writes row_counts, col_counts, corners (here: of the band alone), and the
-/// first 32 bins' block writes `bins`.
-template <typename Pixel, typename Count, typename Sum>
-__global__ void __launch_bounds__(count_threads)
+/// first 32 bins' block writes `bins`. BandRows: cut.band_rows.
+template <int BandRows, typename Pixel, typename Count, typename Sum>
+__global__ void __launch_bounds__(count_threads, sizeof(Pixel) + sizeof(Count) == 2 ? 6 : 3)
     count_bins_kernel(layers<const Pixel> image, bin_finder bin_of, layers<const float> weights,
                       count_task<Count, Sum> task) {
     using words = counter_words<Count>;
     using word = typename words::word;
-    __shared__ count_shared<Count> s;
+    __shared__ count_shared<Count, BandRows> s;
     let_successor_start();
     const histogram_cut& cut = task.cut;
-    const int t = static_cast<int>(threadIdx.x), band_rows = cut.band_rows;
+    const int t = static_cast<int>(threadIdx.x);
     const std::int64_t band = blockIdx.x / static_cast<unsigned>(cut.strips), strip = blockIdx.x - band * cut.strips;
     const std::int64_t plane = task.first_plane + blockIdx.y;
-    const std::int64_t row0 = band * band_rows, col0 = strip * strip_cols;
-    const std::int64_t first_row = cut.rows - image.rows, first_col = cut.cols - image.cols;  // 1 for padded tables
+    const std::int64_t row0 = band * BandRows, col0 = strip * strip_cols;
     const int bin0 = static_cast<int>(blockIdx.z) * count_bins;
     const int bins = task.bins - bin0 < count_bins ? task.bins - bin0 : count_bins;
 
@@ -103,11 +102,6 @@ __global__ void __launch_bounds__(count_threads)
         const unsigned in_group = static_cast<unsigned>(bin - static_cast<int>(task.first_bin));
         return bin >= 0 && in_group < static_cast<unsigned>(task.bins) ? in_group : 255u;
     };
-    s.clear();
-    if constexpr (sizeof(Pixel) == 1) {
-        s.bin_of_pixel[t] = static_cast<std::uint8_t>(find(static_cast<Pixel>(t)));
-        __syncthreads();
-    }
     const auto bin_in_group = [&](Pixel x) -> std::uint32_t {
         if constexpr (sizeof(Pixel) == 1)
             return s.bin_of_pixel[x];
@@ -117,34 +111,49 @@ __global__ void __launch_bounds__(count_threads)
 
     // Pixels to bins, 4 a word
     {
-        constexpr int lines = count_threads / warp_size, batch = 4;  // loads on their way together
+        constexpr int lines = count_threads / warp_size, batch = 4;
         const int c = lane_id() * 4;
-        const std::int64_t col = col0 + c - first_col;
-        const layer<const Pixel> pixels = image[plane];
+        const std::int64_t col = col0 + c + cut.image_col, top = row0 + cut.image_row;
         std::uint32_t missing = 0;  // a byte of ones for a column without pixels
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             if (col + i < 0 || col + i >= image.cols) missing |= 0xffu << 8 * i;
+        // Rows of the band that the image has, if the lane's columns are any
+        const int begin = top < 0 ? 1 : 0;
+        const int end =
+            missing == ~0u ? 0 : static_cast<int>(image.rows - top < BandRows ? image.rows - top : BandRows);
+        const bool vector = task.vectors && missing == 0;
+        const line<const Pixel> column{image[plane].data, image.row_stride};
+        const auto pixels_of_row = [&](int r) {
+            return line<const Pixel>{&column[top + r], static_cast<std::int64_t>(sizeof(Pixel))};
+        };
         std::uint8_t* const to =
             task.scratch.bins + (blockIdx.y * cut.padded_rows() + row0) * cut.padded_cols() + col0 + c;
-        for (int i = warp_id(); i < band_rows; i += lines * batch) {
-            vector_of<Pixel, 4> x[batch];
-            bool valid[batch];
+        vector_of<Pixel, 4> x[batch];
+        const auto load = [&](int first) {
 #pragma unroll
             for (int k = 0; k < batch; ++k) {
-                const std::int64_t row = row0 + i + k * lines - first_row;
-                valid[k] = row >= 0 && row < image.rows && missing != ~0u;
-                if (valid[k]) x[k] = load_pixels(pixels, row, col, task.vectors);
+                const int r = first + k * lines;
+                if (r >= begin && r < end) x[k] = load_pixels(pixels_of_row(r), col, image.cols, vector);
             }
+        };
+        load(warp_id());
+        s.clear();
+        if constexpr (sizeof(Pixel) == 1) {
+            s.bin_of_pixel[t] = static_cast<std::uint8_t>(find(static_cast<Pixel>(t)));
+            __syncthreads();
+        }
+        for (int i = warp_id(); i < BandRows; i += lines * batch) {
+            if (i != warp_id()) load(i);
 #pragma unroll
             for (int k = 0; k < batch; ++k) {
+                const int r = i + k * lines;
                 std::uint32_t four = ~0u;
-                if (valid[k]) {
+                if (r >= begin && r < end) {
                     four = missing;
 #pragma unroll
                     for (int e = 0; e < 4; ++e) four |= bin_in_group(x[k].x[e]) << 8 * e;
                 }
-                const int r = i + k * lines;
                 *reinterpret_cast<std::uint32_t*>(&s.bins[r][c]) = four;
                 if (blockIdx.z == 0) *reinterpret_cast<std::uint32_t*>(to + r * cut.padded_cols()) = four;
             }
@@ -159,7 +168,7 @@ __global__ void __launch_bounds__(count_threads)
         if (k >= count_bins) return;
         Count& counter = own[k * count_threads];
         if constexpr (std::is_floating_point_v<Count>)
-            counter += weights[plane].at(row0 + r - first_row, col0 + c - first_col);
+            counter += weights[plane].at(row0 + r + cut.image_row, col0 + c + cut.image_col);
         else
             counter = static_cast<Count>(counter + 1);
     };
@@ -167,26 +176,27 @@ __global__ void __launch_bounds__(count_threads)
 
     // Columns: a thread counts half of column `slot` % 128
     {
-        constexpr int in_row = strip_cols / words::counts;
-        const int c = slot % strip_cols, first = slot / strip_cols * (band_rows / 2);
-#pragma unroll 4
-        for (int r = first; r < first + band_rows / 2; ++r) count(s.bins[r][c], r, c);
+        constexpr int width = strip_cols / words::counts;
+        const int c = slot % strip_cols, first = slot / strip_cols * (BandRows / 2);
+#pragma unroll 8
+        for (int r = first; r < first + BandRows / 2; ++r) count(s.bins[r][c], r, c);
         __syncthreads();
-        for (int i = t; i < bins * in_row; i += count_threads) {
-            const int k = i / in_row, x = i % in_row;
-            const word sum = s.counters[k * words::of_bin + x] + s.counters[k * words::of_bin + in_row + x];
-            reinterpret_cast<word*>(task.scratch.col_counts + ((table0 + k) * cut.bands + band) * cut.padded_cols() +
-                                    col0)[x] = sum;
-        }
+        const int x = t % width;
+        Count* const to = task.scratch.col_counts + (table0 * cut.bands + band) * cut.padded_cols() + col0;
+        const std::int64_t step = cut.bands * cut.padded_cols();
+#pragma unroll 4
+        for (int k = t / width; k < bins; k += count_threads / width)
+            reinterpret_cast<word*>(to + k * step)[x] =
+                s.counters[k * words::of_bin + x] + s.counters[k * words::of_bin + width + x];
         __syncthreads();
     }
 
-    // Rows: a thread counts a part of row `slot` % band_rows
+    // Rows: a thread counts a part of row `slot` % BandRows
     {
         s.clear();
         __syncthreads();
-        const int parts = count_threads / band_rows, cols = strip_cols / parts;
-        const int r = slot % band_rows, first = slot / band_rows * cols;
+        constexpr int parts = count_threads / BandRows, cols = strip_cols / parts;
+        const int r = slot % BandRows, first = slot / BandRows * cols;
 #pragma unroll 4
         for (int c = first; c < first + cols; c += 4) {
             const std::uint32_t four = *reinterpret_cast<const std::uint32_t*>(&s.bins[r][c]);
@@ -194,20 +204,31 @@ __global__ void __launch_bounds__(count_threads)
             for (int e = 0; e < 4; ++e) count(four >> 8 * e & 0xffu, r, c + e);
         }
         __syncthreads();
-        const int in_col = band_rows / words::counts;
-        for (int k = warp_id(); k < bins; k += count_threads / warp_size) {
+        // `width` lanes share a bin
+        constexpr int height = BandRows / words::counts, width = height < warp_size ? height : warp_size;
+        const int x = t % width;
+        Count* const to = task.scratch.row_counts + (table0 * cut.strips + strip) * cut.padded_rows() + row0;
+        Sum* const corners = task.scratch.corners + (table0 * cut.bands + band) * cut.strips + strip;
+        const std::int64_t step = cut.strips * cut.padded_rows(), corners_step = cut.bands * cut.strips;
+        for (int k0 = 0; k0 < bins; k0 += count_threads / width) {
+            const int k = k0 + t / width;
             Sum total{};
-            for (int x = lane_id(); x < in_col; x += warp_size) {
-                word sum{};
-                for (int p = 0; p < parts; ++p) sum += s.counters[k * words::of_bin + p * in_col + x];
-                reinterpret_cast<word*>(task.scratch.row_counts +
-                                        ((table0 + k) * cut.strips + strip) * cut.padded_rows() + row0)[x] = sum;
-                total += words::template total<Sum>(sum);
-            }
-            total = warp_sum(total);
-            if (lane_id() == 0) task.scratch.corners[((table0 + k) * cut.bands + band) * cut.strips + strip] = total;
+            if (k < bins)
+#pragma unroll
+                for (int y = 0; y < height; y += width) {
+                    word sum{};
+#pragma unroll
+                    for (int p = 0; p < parts; ++p) sum += s.counters[k * words::of_bin + p * height + y + x];
+                    reinterpret_cast<word*>(to + k * step)[y + x] = sum;
+                    total += words::template total<Sum>(sum);
+                }
+#pragma unroll
+            for (int i = 1; i < width; i *= 2) total += __shfl_xor_sync(whole_warp, total, i);
+            if (k < bins && x == 0) corners[k * corners_step] = total;
         }
     }
+    // Whoever waits for this kernel has the group before this one behind it, whose scratch memory it may write to
+    wait_for_predecessor();
 }
 
 }  // namespace boxsum::cuda

@@ -1,12 +1,13 @@
 // The record `fast` of integral histograms: the production kernels. Unlike a summed area table, the tensor is 4 b times
 // as large as the image, so the image may be read twice: no block waits for another one.
 //
-//     1. histogram_count.cuh    pixels -> bins, one byte each; counts per row, column and tile of 64 x 128, per bin
-//     2. histogram_carries.cuh  counts -> what lies to the left of, and above, every tile
-//     3. histogram_finish.cuh   bins + carries -> tables, written once in streaming stores of 16 bytes
+//     1. histogram_count.cuh    pixels -> bins, one byte each; counts per row, column and band of a strip, per bin
+//     2. histogram_carries.cuh  large images: counts -> what lies to the left of, and above, every tile
+//     3. histogram_finish.cuh   bins + counts or carries -> tables, written once in streaming stores of 16 bytes
 //
-// The planes of zeros and ones exist in registers only. Beside the tensor, memory sees a byte per pixel and group of
-// bins, and carries of 1/128 and 1/64 to 1/256 of the tensor, which stay in L2.
+// The planes of zeros and ones exist in registers only. Beside the tensor there are a byte per pixel and group of bins,
+// and counts and carries of 1/100 of the tensor. The work is cut into groups of planes, bins and bands for which these
+// stay in L2.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/production/histogram_plan.hpp"
@@ -52,7 +53,7 @@ std::size_t workspace_bytes(const problem& p, const parameter_values&) {
     workspace_slots slots;
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));
-        (void)histogram_scratch<count_of<Entry>, sum_of<Entry>>(slots, cut, group);
+        (void)histogram_workspace<count_of<Entry>, sum_of<Entry>>(slots, cut, group);
     });
     return slots.bytes();
 }
@@ -84,63 +85,77 @@ bool pixels_are_aligned(const problem& p, const void* image) {
     return starts % (4 * sizeof(Pixel)) == 0 && p.image.cols == p.table.cols;
 }
 
-/// A part of the tensor: planes and bins of a group, from a first one.
+/// A group of planes, bins and bands.
+struct group_part {
+    std::int64_t plane, planes, bin, bins, band, bands;
+};
+
+/// What all groups share.
 template <typename Entry>
-struct group_run {
+struct histogram_run {
+    using count = count_of<Entry>;
+    using sum = sum_of<Entry>;
+
     const problem& p;
     const buffers& memory;
     const execution& how;
     histogram_cut cut;
-    histogram_scratch<count_of<Entry>, sum_of<Entry>> scratch;
-    bool overlap;
+    histogram_workspace<count, sum> workspace;
+    bool may_overlap;
+    int groups = 0;  ///< enqueued so far
 
-    void enqueue(std::int64_t plane, std::int64_t planes, std::int64_t bin, std::int64_t bins) const {
-        const view_shape weights_shape = p.histogram->weights.value_or(view_shape{});
-        const auto weights = planes_of<float>(memory.weights, weights_shape);
-        const auto tiles_of = [&](std::int64_t rows) { return static_cast<unsigned>(cut.strips * rows); };
+    void enqueue(const group_part& part) {
+        const histogram_cut slab = cut.slab(part.band, part.bands);
+        const histogram_scratch<count, sum>& scratch = groups % 2 == 0 ? workspace.even : workspace.odd;
+        const auto weights = planes_of<float>(memory.weights, p.histogram->weights.value_or(view_shape{}));
         const auto u = [](std::int64_t n) { return static_cast<unsigned>(n); };
 
         visit_one_of(cuda_histogram_inputs{}, p.image.type, [&]<typename Pixel>() {
-            const count_task<count_of<Entry>, sum_of<Entry>> task{cut,
-                                                                  scratch,
-                                                                  plane,
-                                                                  p.histogram->first_bin + bin,
-                                                                  static_cast<int>(bins),
-                                                                  pixels_are_aligned<Pixel>(p, memory.image)};
-            launch(count_bins_kernel<Pixel, count_of<Entry>, sum_of<Entry>>,
-                   {.grid = dim3(tiles_of(cut.bands), u(planes), u((bins + count_bins - 1) / count_bins)),
-                    .block = count_threads},
+            const count_task<count, sum> task{slab,
+                                              scratch,
+                                              part.plane,
+                                              p.histogram->first_bin + part.bin,
+                                              static_cast<int>(part.bins),
+                                              pixels_are_aligned<Pixel>(p, memory.image)};
+            const auto kernel = slab.band_rows == 32 ? count_bins_kernel<32, Pixel, count, sum>
+                                                     : count_bins_kernel<most_band_rows, Pixel, count, sum>;
+            launch(kernel,
+                   {.grid =
+                        dim3(u(slab.strips * slab.bands), u(part.planes), u((part.bins + count_bins - 1) / count_bins)),
+                    .block = count_threads,
+                    .overlaps_predecessor = may_overlap && groups > 0},
                    how.stream, planes_of<Pixel>(memory.image, p.image), bin_finder(*p.histogram, memory), weights,
                    task);
         });
 
-        if (!cut.gathers) {
-            const unsigned row_blocks = u((cut.padded_rows() + carries_threads - 1) / carries_threads);
-            const unsigned col_blocks = u((cut.padded_cols() + carries_threads - 1) / carries_threads);
-            launch(carry_counts_kernel<count_of<Entry>, sum_of<Entry>>,
-                   {.grid = dim3(row_blocks + col_blocks + 1, u(planes * bins)),
+        if (!slab.gathers) {
+            const unsigned row_blocks = u((slab.padded_rows() + carries_threads - 1) / carries_threads);
+            const unsigned col_blocks = u((slab.padded_cols() + carries_threads - 1) / carries_threads);
+            launch(carry_counts_kernel<count, sum>,
+                   {.grid = dim3(row_blocks + col_blocks + 1, u(part.planes * part.bins)),
                     .block = carries_threads,
-                    .overlaps_predecessor = overlap},
-                   how.stream, cut, scratch, row_blocks, col_blocks);
+                    .overlaps_predecessor = may_overlap},
+                   how.stream, slab, scratch, workspace.carries, row_blocks, col_blocks);
         }
 
         bin_tables<Entry> tables = tables_of<Entry>(p, memory.table);
         auto* const first = reinterpret_cast<char*>(tables.data) +
-                            plane * (p.table.planes > 1 ? tables.plane_stride : 0) +
-                            bin * (p.histogram->bins > 1 ? tables.bin_stride : 0);
+                            part.plane * (p.table.planes > 1 ? tables.plane_stride : 0) +
+                            part.bin * (p.histogram->bins > 1 ? tables.bin_stride : 0) +
+                            part.band * slab.band_rows * (p.table.rows > 1 ? tables.row_stride : 0);
         tables.data = reinterpret_cast<Entry*>(first);
-        tables.planes = planes;
-        tables.bins = bins;
-        const finish_task<Entry, count_of<Entry>, sum_of<Entry>> task{cut, scratch, tables, weights, plane};
+        tables.planes = part.planes;
+        tables.bins = part.bins;
+        const finish_task<Entry, count, sum> task{slab, scratch, tables, weights, part.plane};
         const launch_shape shape{
-            .grid = dim3(tiles_of(cut.tiles), u((bins + finish_warps - 1) / finish_warps), u(planes)),
+            .grid = dim3(u(slab.strips * slab.tiles), u((part.bins + finish_warps - 1) / finish_warps), u(part.planes)),
             .block = finish_threads,
-            .shared_bytes = finish_shared_bytes(cut.tile_rows()),
-            .overlaps_predecessor = overlap};
-        if (rows_are_aligned(tables))
-            launch(finish_tables_kernel<true, Entry, count_of<Entry>, sum_of<Entry>>, shape, how.stream, task);
-        else
-            launch(finish_tables_kernel<false, Entry, count_of<Entry>, sum_of<Entry>>, shape, how.stream, task);
+            .shared_bytes = finish_shared_bytes(slab.tile_rows()),
+            .overlaps_predecessor = may_overlap};
+        launch(rows_are_aligned(tables) ? finish_tables_kernel<true, Entry, count, sum>
+                                        : finish_tables_kernel<false, Entry, count, sum>,
+               shape, how.stream, task);
+        ++groups;
     }
 };
 
@@ -150,11 +165,13 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));
         workspace_slots slots(how.workspace);
-        const group_run<Entry> run{p, memory, how, cut, {slots, cut, group}, overlap};
+        histogram_run<Entry> run{p, memory, how, cut, {slots, cut, group}, overlap};
+        const std::int64_t bins = p.histogram->bins;
         for (std::int64_t plane = 0; plane < p.table.planes; plane += group.planes)
-            for (std::int64_t bin = 0; bin < p.histogram->bins; bin += group.bins)
-                run.enqueue(plane, std::min(group.planes, p.table.planes - plane), bin,
-                            std::min(group.bins, p.histogram->bins - bin));
+            for (std::int64_t bin = 0; bin < bins; bin += group.bins)
+                for (std::int64_t band = 0; band < cut.bands; band += group.bands)  // top to bottom
+                    run.enqueue({plane, std::min(group.planes, p.table.planes - plane), bin,
+                                 std::min(group.bins, bins - bin), band, std::min(group.bands, cut.bands - band)});
     });
 }
 
@@ -165,12 +182,10 @@ algorithm_cost cost(const problem& p, const parameter_values&) {
     const std::int64_t count_bytes = p.histogram->weights ? 4 : 1;
     const cuda::histogram_group group(p, cut, count_bytes);
     const auto bins = static_cast<double>(p.histogram->bins);
-    const std::int64_t bin_groups = (p.histogram->bins + group.bins - 1) / group.bins;
-    const std::int64_t plane_groups = (p.table.planes + group.planes - 1) / group.planes;
     const double carries = static_cast<double>(cut.carry_bytes(count_bytes)) / 4 /
                            (static_cast<double>(cut.rows) * static_cast<double>(cut.cols)) * bins;
-    return {2 * static_cast<double>(bin_groups) + carries, bins + carries,
-            (cut.gathers ? 2 : 3) * bin_groups * plane_groups, cut.strips * cut.tiles * group.tables() * 32};
+    return {2 * static_cast<double>(group.bin_groups()) + carries, bins + carries,
+            (cut.gathers ? 2 : 3) * group.count(), cut.strips * cut.tiles * group.tables() * 32};
 }
 
 }  // namespace
@@ -180,7 +195,7 @@ constinit const algorithm_record histogram_fast_record{
              .name = "fast",
              .title = "counts of tiles, their carries, then every table written once",
              .paper = "boxsum",
-             .cost = "2 reads of the image per group of bins, 1 write per entry; 3 launches per group",
+             .cost = "2 reads of the image per group of bins, 1 write per entry; 2 or 3 launches per group",
              .where = backend::cuda,
              .built = cuda_built},
     .supports = BOXSUM_DEVICE_FUNCTION(supported),

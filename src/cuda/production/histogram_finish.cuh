@@ -32,7 +32,7 @@ template <typename Entry, typename Count, typename Sum>
 struct finish_task {
     histogram_cut cut;
     histogram_scratch<Count, Sum> scratch;
-    bin_tables<Entry> tables;  ///< of the group
+    bin_tables<Entry> tables;  ///< of the group, from the slab's first row on
     layers<const float> weights;
     std::int64_t first_plane;  ///< of the group, in `weights`
 };
@@ -63,39 +63,59 @@ __device__ void store_lane(Entry* to, const Sum (&h)[lane_cols], int valid) {
         if (i < valid) to[i] = x[i];
 }
 
-/// What a warp knows of its strip.
-template <typename Entry, typename Count, typename Sum>
-struct finish_strip {
-    const std::uint32_t* bins;  ///< shared: of the lane's columns in the tile's rows
-    const Sum* row_carries;     ///< shared: of the tile's rows
-    Entry* to;                  ///< the lane's first entry
-    std::int64_t step;          ///< bytes, from row to row
-    std::int64_t row, col;      ///< of the tile, and the lane's first
-    int rows;                   ///< of the tile
-    int valid;                  ///< columns of the lane that the table has; may be negative
+/// Counts, or sums of weights, of 4 neighbours, and sums of such.
+template <typename Count>
+struct four_counts {
+    using word = vector_of<Count, 4>;
+    float sums[4] = {};
 
-    __device__ std::uint32_t word(int r) const { return bins[r * warp_size]; }
-    template <bool Vectors>
-    __device__ void store(const Sum (&h)[lane_cols]) {
-        store_lane<Vectors>(to, h, valid);
-        to = &line<Entry>{to, step}[1];
+    __device__ void add(const word& x) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sums[i] += x.x[i];
+    }
+    __device__ vector_of<float, 4> result() const {
+        return {sums[0], sums[1], sums[2], sums[3]};
     }
 };
 
-/// Sums over `count` groups of 4 counts at a constant distance.
-template <typename Count, typename Sum>
-__device__ void add_counts(Sum (&sums)[4], const Count* first, std::int64_t step, std::int64_t count) {
-    constexpr int batch = 8;  // loads on their way together
-    for (std::int64_t i = 0; i < count; i += batch) {
-        vector_of<Count, 4> x[batch];
+/// Bytes of a word, added up in 16 bits (histogram_cut::gathers).
+template <>
+struct four_counts<std::uint8_t> {
+    using word = std::uint32_t;
+    std::uint32_t even = 0, odd = 0;
+
+    __device__ void add(word x) {
+        even += x & 0x00ff00ffu;
+        odd += x >> 8 & 0x00ff00ffu;
+    }
+    __device__ vector_of<std::uint32_t, 4> result() const {
+        return {even & 0xffffu, odd & 0xffffu, even >> 16, odd >> 16};
+    }
+};
+
+/// Sums over `na` groups of 4 counts at a distance of `step_a` counts, and over `nb` others: loads of both are on their
+/// way together.
+template <typename Count>
+__device__ void add_counts(four_counts<Count>& a, const Count* from_a, std::int64_t step_a, int na,
+                           four_counts<Count>& b, const Count* from_b, std::int64_t step_b, int nb) {
+    using word = typename four_counts<Count>::word;
+    constexpr int batch = 8;  // loads of each on their way together
+    for (int i = 0; i < na || i < nb; i += batch) {
+        word x[batch] = {}, y[batch] = {};
 #pragma unroll
-        for (int k = 0; k < batch; ++k)
-            if (i + k < count) x[k] = *reinterpret_cast<const vector_of<Count, 4>*>(first + (i + k) * step);
+        for (int k = 0; k < batch; ++k) {
+            if (i + k < na) x[k] = *reinterpret_cast<const word*>(from_a);
+            from_a += step_a;
+        }
 #pragma unroll
-        for (int k = 0; k < batch; ++k)
-            if (i + k < count)
+        for (int k = 0; k < batch; ++k) {
+            if (i + k < nb) y[k] = *reinterpret_cast<const word*>(from_b);
+            from_b += step_b;
+        }
 #pragma unroll
-                for (int e = 0; e < 4; ++e) sums[e] += static_cast<Sum>(x[k].x[e]);
+        for (int k = 0; k < batch; ++k) a.add(x[k]);
+#pragma unroll
+        for (int k = 0; k < batch; ++k) b.add(y[k]);
     }
 }
 
@@ -110,84 +130,153 @@ __device__ void carries_of_tile(const histogram_cut& cut, const histogram_scratc
     const Sum* const corners = scratch.corners + table * cut.bands * cut.strips;
     const std::int64_t first_row = table * cut.strips * cut.padded_rows() + row;
     Sum corner{};
+    four above;
     if (cut.gathers) {
-        add_counts(h, scratch.col_counts + table * cut.bands * cut.padded_cols() + col, cut.padded_cols(), band);
-        for (int r = lane_id() * 4; r < rows; r += 4 * warp_size) {
-            Sum left[4] = {};
-            add_counts(left, scratch.row_counts + first_row + r, cut.padded_rows(), strip);
-            *reinterpret_cast<four*>(row_carries + r) = {left[0], left[1], left[2], left[3]};
+        const auto strips = static_cast<unsigned>(strip), all = static_cast<unsigned>(band) * strips;
+        const auto corner_at = [&](unsigned i) {
+            return corners[i / strips * static_cast<unsigned>(cut.strips) + i % strips];
+        };
+        unsigned i = static_cast<unsigned>(lane_id());
+        if (i < all) corner = corner_at(i);
+        int r = lane_id() * 4;
+        four_counts<Count> sums, left, none;
+        add_counts(sums, scratch.col_counts + table * cut.bands * cut.padded_cols() + col, cut.padded_cols(),
+                   static_cast<int>(band), left, scratch.row_counts + first_row + r, cut.padded_rows(),
+                   r < rows ? static_cast<int>(strip) : 0);
+        above = sums.result();
+        if (r < rows) *reinterpret_cast<four*>(row_carries + r) = left.result();
+        for (r += 4 * warp_size; r < rows; r += 4 * warp_size) {
+            four_counts<Count> more;
+            add_counts(more, scratch.row_counts + first_row + r, cut.padded_rows(), static_cast<int>(strip), none,
+                       static_cast<const Count*>(nullptr), 0, 0);
+            *reinterpret_cast<four*>(row_carries + r) = more.result();
         }
-        const auto all = static_cast<int>(band * strip), strips = static_cast<int>(strip);
-        for (int i = lane_id(); i < all; i += warp_size) corner += corners[i / strips * cut.strips + i % strips];
+        for (i += warp_size; i < all; i += warp_size) corner += corner_at(i);
         corner = warp_sum(corner);
     } else {
-        const four above =
+        above =
             *reinterpret_cast<const four*>(scratch.col_carries + (table * cut.tiles + tile) * cut.padded_cols() + col);
-#pragma unroll
-        for (int i = 0; i < lane_cols; ++i) h[i] = above.x[i];
+        corner = corners[band * cut.strips + strip];
         for (int r = lane_id() * 4; r < rows; r += 4 * warp_size)
             *reinterpret_cast<four*>(row_carries + r) =
                 *reinterpret_cast<const four*>(scratch.row_carries + first_row + strip * cut.padded_rows() + r);
-        corner = corners[band * cut.strips + strip];
     }
+#pragma unroll
+    for (int e = 0; e < lane_cols; ++e) h[e] = above.x[e];
     warp_scan_row(h);
 #pragma unroll
-    for (int i = 0; i < lane_cols; ++i) h[i] = corner + h[i];
+    for (int e = 0; e < lane_cols; ++e) h[e] = corner + h[e];
 }
 
-/// Rows of the tile, 8 at a time: counts.
+/// What a warp knows of its strip.
+template <typename Entry, typename Count, typename Sum>
+struct finish_strip {
+    const std::uint32_t* bins;          ///< shared: of the lane's columns in the tile's rows
+    const Sum* row_carries;             ///< shared: of the tile's rows
+    Entry* to;                          ///< the lane's first entry
+    std::int64_t step;                  ///< bytes, from row to row
+    std::int64_t image_row, image_col;  ///< of the lane's first entry
+    int rows;                           ///< of the tile
+    int valid;                          ///< columns of the lane that the table has; may be negative
+
+    __device__ std::uint32_t word(int r) const { return bins[r * warp_size]; }
+};
+
+/// Where nothing is missing, there is nothing to ask.
+template <typename Entry, typename Sum>
+__device__ void store_whole_lane(Entry* to, const Sum (&h)[lane_cols]) {
+    Entry x[lane_cols];
+#pragma unroll
+    for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Entry>(h[i]);
+    store_streaming(to, x);
+}
+
+/// `Rows` rows of the tile from row r on: counts. Stores wait for memory, and whatever passes the same queue waits
+/// behind them: so all that the rows need of shared memory and of other lanes comes first, their stores last. Whole:
+/// nothing of them is missing in the table.
+template <int Rows, bool Whole, bool Vectors, typename Entry, typename Count>
+__device__ void finish_some_rows(finish_strip<Entry, Count, std::uint32_t>& s, std::uint32_t (&h)[lane_cols],
+                                 std::uint32_t wanted, int r) {
+    constexpr int words = Rows / 4;
+    std::uint32_t upto[Rows];  // byte i: ones up to column i of the lane
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) upto[j] = s.word(r + j);
+    vector_of<std::uint32_t, 4> carries[words];
+#pragma unroll
+    for (int k = 0; k < words; ++k)
+        carries[k] = *reinterpret_cast<const vector_of<std::uint32_t, 4>*>(s.row_carries + r + 4 * k);
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) upto[j] = equal_bytes(upto[j], wanted) * 0x01010101u;
+    std::uint32_t own[words], left[words];  // byte j: of row 4 k + j; no byte of left borrows
+#pragma unroll
+    for (int k = 0; k < words; ++k)
+        own[k] = left[k] = __byte_perm(__byte_perm(upto[4 * k], upto[4 * k + 1], 0x0073),
+                                       __byte_perm(upto[4 * k + 2], upto[4 * k + 3], 0x0073), 0x5410);
+#pragma unroll
+    for (int i = 1; i < warp_size; i *= 2)
+#pragma unroll
+        for (int k = 0; k < words; ++k) {
+            const std::uint32_t x = __shfl_up_sync(whole_warp, left[k], i);
+            if (lane_id() >= i) left[k] += x;
+        }
+#pragma unroll
+    for (int k = 0; k < words; ++k) left[k] -= own[k];
+    const int rows = s.rows - r;
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+        const std::uint32_t before = carries[j / 4].x[j % 4] + (left[j / 4] >> 8 * (j % 4) & 0xffu);
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) h[i] += before + (upto[j] >> 8 * i & 0xffu);
+        if constexpr (Whole)
+            store_whole_lane(s.to, h);
+        else if (j < rows)
+            store_lane<Vectors>(s.to, h, s.valid);
+        s.to = &line<Entry>{s.to, s.step}[1];
+    }
+}
+
 template <bool Vectors, typename Entry, typename Count>
 __device__ void finish_rows(finish_strip<Entry, Count, std::uint32_t>& s, std::uint32_t (&h)[lane_cols],
-                            std::uint32_t bin, const layer<const float>&, std::int64_t, std::int64_t) {
-    constexpr std::uint32_t every_byte = 0x01010101u;
-    const std::uint32_t wanted = bin * every_byte;
-    const auto four_rows = [&](int r) {
-        std::uint32_t upto[4];  // byte i: ones up to column i of the lane
-#pragma unroll
-        for (int j = 0; j < 4; ++j) upto[j] = equal_bytes(s.word(r + j), wanted) * every_byte;
-        const auto carries = *reinterpret_cast<const vector_of<std::uint32_t, 4>*>(s.row_carries + r);
-        const std::uint32_t own =
-            __byte_perm(__byte_perm(upto[0], upto[1], 0x0073), __byte_perm(upto[2], upto[3], 0x0073), 0x5410);
-        const std::uint32_t left = warp_scan(own) - own;  // byte j: of row r + j; no byte borrows
-        const int rows = s.rows - r;
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            const std::uint32_t before = carries.x[j] + (left >> 8 * j & 0xffu);
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i) h[i] += before + (upto[j] >> 8 * i & 0xffu);
-            if (j < rows) s.template store<Vectors>(h);
-        }
-    };
-#pragma unroll 2
-    for (int r = 0; r < s.rows; r += 4) four_rows(r);
+                            std::uint32_t bin, const layer<const float>&) {
+    constexpr int batch = 16;
+    const std::uint32_t wanted = bin * 0x01010101u;
+    int r = 0;
+    if constexpr (Vectors)
+        if (__all_sync(whole_warp, s.valid >= lane_cols))
+#pragma unroll 1
+            for (; r + batch <= s.rows; r += batch) finish_some_rows<batch, true, true>(s, h, wanted, r);
+#pragma unroll 1
+    for (; r < s.rows; r += 4) finish_some_rows<4, false, Vectors>(s, h, wanted, r);
 }
 
 /// Rows of the tile, one by one: sums of weights, which are read only where the pixel is in the bin.
 template <bool Vectors, typename Entry, typename Count>
 __device__ void finish_rows(finish_strip<Entry, Count, float>& s, float (&h)[lane_cols], std::uint32_t bin,
-                            const layer<const float>& weights, std::int64_t first_row, std::int64_t first_col) {
+                            const layer<const float>& weights) {
     for (int r = 0; r < s.rows; ++r) {
         const std::uint32_t word = s.word(r);
         float x[lane_cols];
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) {
             x[i] = 0;
-            if ((word >> 8 * i & 0xffu) == bin) x[i] = weights.at(s.row + r - first_row, s.col + i - first_col);
+            if ((word >> 8 * i & 0xffu) == bin) x[i] = weights.at(s.image_row + r, s.image_col + i);
         }
         warp_scan_row(x);
         const float before = s.row_carries[r];
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) h[i] += before + x[i];
-        s.template store<Vectors>(h);
+        store_lane<Vectors>(s.to, h, s.valid);
+        s.to = &line<Entry>{s.to, s.step}[1];
     }
 }
 
 /// A block owns the tile blockIdx.x, tiles strip by strip, of the 8 bins blockIdx.y of plane blockIdx.z of the group, a
 /// warp per bin. After the kernels before. Vectors: every row starts at a multiple of 4 entries.
 template <bool Vectors, typename Entry, typename Count, typename Sum>
-__global__ void __launch_bounds__(finish_threads) finish_tables_kernel(finish_task<Entry, Count, Sum> task) {
+__global__ void __launch_bounds__(finish_threads, 2) finish_tables_kernel(finish_task<Entry, Count, Sum> task) {
     using vector = vector_of<std::uint32_t, 4>;
     wait_for_predecessor();
+    let_successor_start();  // not earlier: the next group writes where the one before this has read
     const histogram_cut& cut = task.cut;
     const int bin = static_cast<int>(blockIdx.y) * finish_warps + warp_id(), tile_rows = cut.tile_rows();
     const std::int64_t plane = blockIdx.z;
@@ -200,31 +289,41 @@ __global__ void __launch_bounds__(finish_threads) finish_tables_kernel(finish_ta
     constexpr int vectors_of_row = strip_cols / static_cast<int>(sizeof(vector));
     auto* const row_carries = reinterpret_cast<Sum*>(bins + tile_rows * vectors_of_row) + warp_id() * tile_rows;
     const std::uint8_t* const from = task.scratch.bins + (plane * cut.padded_rows() + row) * cut.padded_cols() + col;
-#pragma unroll 2
-    for (int i = static_cast<int>(threadIdx.x); i < rows * vectors_of_row; i += finish_threads)
-        bins[i] = reinterpret_cast<const vector*>(from + i / vectors_of_row * cut.padded_cols())[i % vectors_of_row];
+    const auto bins_at = [&](int i) {
+        return reinterpret_cast<const vector*>(from + i / vectors_of_row * cut.padded_cols())[i % vectors_of_row];
+    };
+    const int all = rows * vectors_of_row, t = static_cast<int>(threadIdx.x);
+    vector first[2];  // on their way while the carries come
+#pragma unroll
+    for (int k = 0; k < 2; ++k)
+        if (t + k * finish_threads < all) first[k] = bins_at(t + k * finish_threads);
 
     Sum h[lane_cols] = {};
     const bool exists = bin < task.tables.bins;
     if (exists) carries_of_tile(cut, task.scratch, plane * task.tables.bins + bin, tile, strip, h, row_carries, rows);
+#pragma unroll
+    for (int k = 0; k < 2; ++k)
+        if (t + k * finish_threads < all) bins[t + k * finish_threads] = first[k];
+#pragma unroll 2
+    for (int i = t + 2 * finish_threads; i < all; i += finish_threads) bins[i] = bins_at(i);
     __syncthreads();
     if (!exists) return;
 
     finish_strip<Entry, Count, Sum> s;
     s.bins = reinterpret_cast<const std::uint32_t*>(bins) + lane_id();
     s.row_carries = row_carries;
-    s.row = row;
-    s.col = col + lane_id() * lane_cols;
-    s.rows = static_cast<int>(cut.rows - s.row < tile_rows ? cut.rows - s.row : tile_rows);
-    s.valid = static_cast<int>(cut.cols - s.col < lane_cols ? cut.cols - s.col : lane_cols);
+    const std::int64_t lane_col = col + lane_id() * lane_cols;
+    s.image_row = row + cut.image_row;
+    s.image_col = lane_col + cut.image_col;
+    s.rows = static_cast<int>(cut.rows - row < tile_rows ? cut.rows - row : tile_rows);
+    s.valid = static_cast<int>(cut.cols - lane_col < lane_cols ? cut.cols - lane_col : lane_cols);
     const layer<Entry> table = task.tables.table(plane, bin);
-    s.to = &table.at(s.row, s.col);
+    s.to = &table.at(row, lane_col);
     s.step = table.row_stride;
 
     layer<const float> weights{};
     if constexpr (std::is_floating_point_v<Sum>) weights = task.weights[task.first_plane + plane];
-    finish_rows<Vectors>(s, h, static_cast<std::uint32_t>(bin), weights, cut.rows - task.weights.rows,
-                         cut.cols - task.weights.cols);
+    finish_rows<Vectors>(s, h, static_cast<std::uint32_t>(bin), weights);
 }
 
 }  // namespace boxsum::cuda

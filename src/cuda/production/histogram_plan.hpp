@@ -10,15 +10,27 @@
 ///
 /// Everything is in coordinates of the table: a padded table is the inclusive table of an image with a row and a column
 /// of pixels in no bin before it. The table is cut into strips of 128 columns, which a warp covers with 4 columns a
-/// lane, and bands of 32 or 64 rows.
+/// lane, and bands of 32 or 64 rows. A large one goes through the kernels in slabs of some bands, from top to bottom.
 namespace boxsum::cuda {
 
 inline constexpr int strip_cols = 128;
 inline constexpr int most_band_rows = 64;
 inline constexpr int count_bins = 32;  ///< that a block of the counting kernel has counters for
 
+/// What is worth its while on a device; an emulated one is small, so that small tensors are cut in every way.
+struct histogram_limits {
+#ifdef BOXSUM_EMULATED
+    static constexpr std::int64_t gathered = 6, bytes_of_planes = 24 << 10, bytes_of_slab = 40 << 10;
+#else
+    static constexpr std::int64_t gathered = 1000;            ///< bands of strips whose counts a tile adds up by itself
+    static constexpr std::int64_t bytes_of_planes = 8 << 20;  ///< that go through the kernels together
+    static constexpr std::int64_t bytes_of_slab = 16 << 20;
+#endif
+};
+
 struct histogram_cut {
-    std::int64_t rows, cols;  ///< of a table
+    std::int64_t rows, cols;            ///< of a table; of a slab, see below
+    std::int64_t image_row, image_col;  ///< of the first entry: -1 where it lies before the image
     int band_rows;
     std::int64_t strips, bands;
     int tile_shift;      ///< a tile of the finishing kernel has 1 << tile_shift bands
@@ -26,23 +38,36 @@ struct histogram_cut {
     /// The finishing kernel adds up the counts to the left of a tile and above it by itself. Where these are many, a
     /// kernel in between does it once for all tiles.
     bool gathers;
+    bool continues;  ///< a slab below another one
 
     /// Low bands keep all multiprocessors busy with one small image, tall tiles have few counts above them. By the
     /// image alone where weights are summed, so that their sums have the same bits in whatever groups planes and bins
     /// are computed.
-    explicit histogram_cut(const problem& p) : rows(p.table.rows), cols(p.table.cols) {
+    explicit histogram_cut(const problem& p)
+        : rows(p.table.rows),
+          cols(p.table.cols),
+          image_row(p.image.rows - p.table.rows),
+          image_col(p.image.cols - p.table.cols),
+          continues(false) {
         const double entries = static_cast<double>(rows) * static_cast<double>(cols);
         const double together = p.histogram->weights ? entries : entries * static_cast<double>(p.table.planes);
-        cut(together <= 1 << 19 ? 32 : 64, entries <= 1 << 22 ? 0 : entries <= 1 << 23 ? 1 : 2);
+        band_rows = together <= 1 << 19 ? 32 : 64;
+        tile_shift = entries <= 1 << 22 ? 0 : 1;
+        strips = (cols + strip_cols - 1) / strip_cols;
+        count_bands();
+        static_assert(histogram_limits::gathered * most_band_rows < 1 << 16 && strip_cols == 128);
+        gathers = strips * bands <= histogram_limits::gathered && strips < 512;  // sums of counts fit 16 bits
     }
 
-    void cut(int rows_of_band, int shift) {
-        band_rows = rows_of_band;
-        strips = (cols + strip_cols - 1) / strip_cols;
-        bands = (rows + band_rows - 1) / band_rows;
-        tile_shift = shift;
-        tiles = (bands + (1 << tile_shift) - 1) >> tile_shift;
-        gathers = strips * bands <= 1024;
+    /// Some bands of the table, as a table of its own.
+    histogram_cut slab(std::int64_t first_band, std::int64_t most_bands) const {
+        histogram_cut part = *this;
+        const std::int64_t row = first_band * band_rows;
+        part.rows = std::min(most_bands * band_rows, rows - row);
+        part.image_row += row;
+        part.continues = first_band > 0;
+        part.count_bands();
+        return part;
     }
 
     constexpr std::int64_t padded_rows() const { return bands * band_rows; }
@@ -54,30 +79,59 @@ struct histogram_cut {
         return count_bytes * (strips * padded_rows() + bands * padded_cols()) + 4 * bands * strips +
                (gathers ? 0 : 4 * (strips * padded_rows() + tiles * padded_cols()));
     }
+
+  private:
+    void count_bands() {
+        bands = (rows + band_rows - 1) / band_rows;
+        tiles = (bands + (1 << tile_shift) - 1) >> tile_shift;
+    }
 };
 
-/// Planes and bins that go through the kernels together: few enough that what one kernel writes for the next one stays
-/// in L2; bin numbers fit a byte, with 255 for "in no bin of this group".
+/// Planes, bins and bands that go through the kernels together: so few that what one kernel writes for the next one is
+/// still in L2 when that reads it. A read of memory amidst the stores costs six to ten times its bytes. Bin numbers fit
+/// a byte, with 255 for "in no bin of this group".
 struct histogram_group {
-    std::int64_t planes, bins;
+    std::int64_t planes, bins, bands;
 
     histogram_group(const problem& p, const histogram_cut& cut, std::int64_t count_bytes) {
-        constexpr std::int64_t most_bins = 224, carries_in_l2 = std::int64_t{24} << 20,
-                               most_carries = 4 * carries_in_l2;
-        const std::int64_t all_bins = p.histogram->bins, table_bytes = cut.carry_bytes(count_bytes);
-        const std::int64_t affordable = most_carries / table_bytes / count_bins * count_bins;
-        const std::int64_t limit = std::clamp<std::int64_t>(affordable, count_bins, most_bins);
-        const std::int64_t groups = (all_bins + limit - 1) / limit;
-        const std::int64_t even = (all_bins + groups - 1) / groups;
+        constexpr std::int64_t most_bins = 224, most_bytes = std::int64_t{96} << 20;
+        const auto evenly = [](std::int64_t all, std::int64_t most) {  // a last group of few would be a slow one
+            const std::int64_t groups = (all + most - 1) / most;
+            return (all + groups - 1) / groups;
+        };
+        const auto at_most = [](std::int64_t n, std::int64_t most) { return std::clamp<std::int64_t>(n, 1, most); };
+
+        // Bands: down to a tile
+        bands = cut.bands;
+        const std::int64_t all_bins = p.histogram->bins, few_bins = std::min<std::int64_t>(all_bins, count_bins);
+        const auto plane_bytes = [&](const histogram_cut& c) {
+            return few_bins * c.carry_bytes(count_bytes) + c.padded_rows() * c.padded_cols();
+        };
+        if (!cut.gathers) {
+            const std::int64_t tile_bytes = plane_bytes(cut.slab(0, 1 << cut.tile_shift));
+            bands = evenly(cut.tiles, at_most(histogram_limits::bytes_of_slab / tile_bytes, cut.tiles))
+                    << cut.tile_shift;
+        }
+        const histogram_cut slab = cut.slab(0, bands);
+
+        const std::int64_t affordable = most_bytes / slab.carry_bytes(count_bytes) / count_bins * count_bins;
+        const std::int64_t even = evenly(all_bins, std::clamp<std::int64_t>(affordable, count_bins, most_bins));
         bins = std::min(all_bins, (even + count_bins - 1) / count_bins * count_bins);
-        const std::int64_t plane_bytes = bins * table_bytes + cut.padded_rows() * cut.padded_cols();
-        planes = std::clamp<std::int64_t>(carries_in_l2 / plane_bytes, 1,
-                                          std::min<std::int64_t>(p.table.planes, 65535 / bins));
-        const std::int64_t plane_groups = (p.table.planes + planes - 1) / planes;
-        planes = (p.table.planes + plane_groups - 1) / plane_groups;  // of even size: a last one of few is a slow one
+        const std::int64_t together = bins * slab.carry_bytes(count_bytes) + slab.padded_rows() * slab.padded_cols();
+        planes = evenly(p.table.planes, at_most(histogram_limits::bytes_of_planes / together,
+                                                std::min<std::int64_t>(p.table.planes, 65535 / bins)));
+        slabs_ = (cut.bands + bands - 1) / bands;
+        plane_groups_ = (p.table.planes + planes - 1) / planes;
+        bin_groups_ = (all_bins + bins - 1) / bins;
     }
 
     std::int64_t tables() const { return planes * bins; }
+    std::int64_t slabs() const { return slabs_; }
+    std::int64_t bin_groups() const { return bin_groups_; }
+    std::int64_t count() const { return plane_groups_ * bin_groups_ * slabs_; }  ///< of groups
+
+  private:
+    std::int64_t slabs_, plane_groups_, bin_groups_;
 };
 
 /// Scratch memory of a group. Tables are numbered plane by plane, bin by bin. Count is std::uint8_t or float.
@@ -92,6 +146,7 @@ struct histogram_scratch {
     Sum* row_carries;  ///< [table][strip][padded_rows]: of the row, left of the strip
     Sum* col_carries;  ///< [table][tile][padded_cols]: of the column, above the tile
 
+    /// c: of a slab.
     histogram_scratch(workspace_slots& slots, const histogram_cut& c, const histogram_group& g)
         : bins(slots.take<std::uint8_t>(g.planes * c.padded_rows() * c.padded_cols())),
           row_counts(slots.take<Count>(g.tables() * c.strips * c.padded_rows())),
@@ -99,6 +154,30 @@ struct histogram_scratch {
           corners(slots.take<Sum>(g.tables() * c.bands * c.strips)),
           row_carries(c.gathers ? nullptr : slots.take<Sum>(g.tables() * c.strips * c.padded_rows())),
           col_carries(c.gathers ? nullptr : slots.take<Sum>(g.tables() * c.tiles * c.padded_cols())) {}
+};
+
+/// What a slab hands to the one below.
+template <typename Sum>
+struct slab_carries {
+    Sum* cols;    ///< [table][padded_cols]: of the column, above the slab
+    Sum* strips;  ///< [table][strip]: of the strip, above the slab
+
+    slab_carries(workspace_slots& slots, const histogram_cut& c, const histogram_group& g)
+        : cols(c.gathers ? nullptr : slots.take<Sum>(g.tables() * c.padded_cols())),
+          strips(c.gathers ? nullptr : slots.take<Sum>(g.tables() * c.strips)) {}
+};
+
+/// All of a workspace. Groups take turns in two sets of scratch memory, so that one may begin while the kernel of the
+/// one before still reads its own.
+template <typename Count, typename Sum>
+struct histogram_workspace {
+    histogram_scratch<Count, Sum> even, odd;
+    slab_carries<Sum> carries;
+
+    histogram_workspace(workspace_slots& slots, const histogram_cut& c, const histogram_group& g)
+        : even(slots, c.slab(0, g.bands), g),
+          odd(g.count() > 1 ? histogram_scratch<Count, Sum>(slots, c.slab(0, g.bands), g) : even),
+          carries(slots, c, g) {}
 };
 
 }  // namespace boxsum::cuda
