@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""--help of every subcommand with examples that parse, and the reports of algorithms, info and verify."""
+"""--help of every subcommand with examples that parse, and the reports of algorithms, info and verify (its text)."""
 
 import json
 import os
@@ -72,9 +72,7 @@ class Reports(CliTest):
             self.assertIn(word, text)
 
     def test_verify(self):
-        listed = json.loads(self.boxsum("verify", "--algorithm", "reference", "--json"))
-        self.assertEqual([(v["name"], v["result"], v["failed"]) for v in listed], [("reference", "pass", 0)])
-        self.assertGreater(listed[0]["passed"], 100)
+        """Of integral histograms; test_verify.py has a table's."""
         text = self.boxsum("verify", "--algorithm", "histogram:sequential").decode()
         self.assertRegex(text, r"^pass  histogram:sequential \(cpu\): \d+ passed, 0 failed")
 

@@ -12,7 +12,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* algorithms_footer =
     R"(Lists every registered algorithm: name, backend, paper, cost (launches, reads and writes per element), and the type
 pairs (image -> table) that it computes on this machine. Algorithms whose kernels were not compiled say "not built".
 
@@ -35,7 +35,7 @@ std::vector<std::string> supported_pairs(const algorithm_info& a) {
     return names;
 }
 
-nlohmann::ordered_json json_of(const algorithm_info& a, bool with_parameters) {
+nlohmann::ordered_json json_of_record(const algorithm_info& a, bool with_parameters) {
     nlohmann::ordered_json entry{
         {"operation", name_of(a.what)}, {"name", a.name}, {"title", a.title}, {"paper", a.paper},
         {"backend", name_of(a.where)},  {"cost", a.cost}, {"built", a.built}, {"in_place", a.in_place},
@@ -47,18 +47,12 @@ nlohmann::ordered_json json_of(const algorithm_info& a, bool with_parameters) {
     return entry;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
-    return text;
-}
-
 std::string describe(const algorithm_info& a, bool with_parameters) {
     std::string text = std::string(name_of(a.what)) + ":" + std::string(a.name) + " (" + std::string(name_of(a.where)) +
                        (a.built ? "" : ", not built") + ")\n  " + std::string(a.title) +
                        "\n  paper: " + std::string(a.paper) + "\n  cost:  " + std::string(a.cost) + "\n";
     const auto pairs = supported_pairs(a);
-    if (!pairs.empty()) text.append("  pairs: ").append(joined(pairs)).append("\n");
+    if (!pairs.empty()) text.append("  pairs: ").append(joined(pairs, " ")).append("\n");
     if (!with_parameters) return text;
     for (const parameter& p : a.parameters) {
         text.append("  --param ").append(p.name).append("=");
@@ -77,7 +71,7 @@ void setup_algorithms(CLI::App& app, action& chosen) {
         ->check(CLI::IsMember({"sat", "histogram"}));
     command->add_flag("--params", options->parameters, "also their parameters; the first value is the default");
     command->add_flag("--json", options->json, "as JSON");
-    command->footer(footer);
+    command->footer(algorithms_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_algorithms(*options); }; });
 }
 
@@ -88,7 +82,7 @@ exit_code run_algorithms(const algorithms_options& options) {
         if (!options.operation.empty() && options.operation != name_of(what)) continue;
         for (const algorithm_info* a : algorithms(what)) {
             if (options.json)
-                list.push_back(json_of(*a, options.parameters));
+                list.push_back(json_of_record(*a, options.parameters));
             else
                 text.append(text.empty() ? "" : "\n").append(describe(*a, options.parameters));
         }

@@ -15,7 +15,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* blur_footer =
     R"(The mean of the window of 2R+1 rows and 2C+1 columns around every pixel; its cost does not depend on the radius.
 Integer results are rounded half up. Colour channels are blurred each by itself. With --radius-map every pixel has its
 own radius: the value of that pixel in a grey integer image of the same size.
@@ -40,7 +40,7 @@ void setup_blur(CLI::App& app, action& chosen) {
     command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy");
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
-    command->footer(footer);
+    command->footer(blur_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_blur(*options); }; });
 }
 

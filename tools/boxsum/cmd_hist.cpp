@@ -25,7 +25,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* hist_footer =
     R"(A box is row,col,rows,cols: its first row and column and its extents, in pixels of the image; without one, the whole
 image. A CSV file has one box a line. Every channel is counted by itself.
 Bins are ranges of equal width over [lo, hi); values outside are counted nowhere, or with --clamp in the first and last
@@ -102,12 +102,6 @@ binning binning_for(const hist_options& options, dtype type) {
     }
 }
 
-std::string joined(const std::vector<std::string>& parameters) {
-    std::string text;
-    for (const std::string& p : parameters) text.append(text.empty() ? "" : ",").append(p);
-    return text;
-}
-
 /// counts[channel][box * bins + bin]
 using channel_counts = std::vector<std::vector<std::uint32_t>>;
 
@@ -117,7 +111,7 @@ using counter = std::function<std::vector<std::uint32_t>(const const_any_view& p
 histogram_options options_of(const hist_options& options) {
     histogram_options how;
     how.algorithm = options.algorithm;
-    how.parameters = joined(options.parameters);
+    how.parameters = joined(options.parameters, ",");
     how.threads = options.threads;
     return how;
 }
@@ -247,7 +241,7 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
-    command->footer(footer);
+    command->footer(hist_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_hist(*options); }; });
 }
 

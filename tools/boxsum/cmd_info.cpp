@@ -15,13 +15,12 @@
 #include <array>
 #include <cstdio>
 #include <memory>
-#include <span>
 #include <string_view>
 
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* info_footer =
     R"(Version, build, processor, caches, memory, algorithms and file libraries of this machine: what a bug report needs.
 
 Examples:
@@ -98,12 +97,6 @@ nlohmann::ordered_json full_report() {
     return report;
 }
 
-std::string joined(std::span<const std::string_view> words) {
-    std::string text;
-    for (const std::string_view word : words) text.append(text.empty() ? "" : " ").append(word);
-    return text;
-}
-
 std::string microseconds(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%.1f us", value);
@@ -115,7 +108,7 @@ std::string text_report() {
     std::string text =
         std::string("boxsum        ") + version() + "\nbuild         " + build_description() + "\nprocessor     " +
         processor_name() + "\ninstructions  " + std::string(cpu.instruction_set) +
-        " (can be forced: " + joined(cpu.instruction_sets) + ")\nthreads       " + std::to_string(cpu.threads) +
+        " (can be forced: " + joined(cpu.instruction_sets, " ") + ")\nthreads       " + std::to_string(cpu.threads) +
         ", waking them takes " + microseconds(cpu.wake_up_us) + " at best, two from " +
         binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " + binary_size(cpu.l1_bytes) + ", L2 " +
         binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) + " (of " + std::to_string(cpu.l3_cpus) +
@@ -148,7 +141,7 @@ void setup_info(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<info_options>();
     CLI::App* command = app.add_subcommand("info", "Describe this machine and this build");
     command->add_flag("--json", options->json, "as JSON");
-    command->footer(footer);
+    command->footer(info_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_info(*options); }; });
 }
 

@@ -13,7 +13,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* normalize_footer =
     R"((x - m) / max(s, epsilon), with mean m and standard deviation s of the window around the pixel x. The result is 32f in
 NPY, TIFF and PFM files. In PNG, JPEG, PGM and PPM files it is 8u: -range is black, +range is white.
 
@@ -38,7 +38,7 @@ void setup_normalize(CLI::App& app, action& chosen) {
     command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy");
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
-    command->footer(footer);
+    command->footer(normalize_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_normalize(*options); }; });
 }
 

@@ -15,7 +15,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* query_footer =
     R"(A box is row,col,rows,cols: its first row and column and its extents, in pixels of the image. A CSV file has one box a
 line; a first line of names, empty lines and lines that start with # are skipped. Every channel is reported.
 With --table the input is a table file, whose layout must be told: a bare table does not say it. Variances then need
@@ -164,7 +164,7 @@ void setup_query(CLI::App& app, action& chosen) {
     add_compute_options(*command, options->compute);
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
-    command->footer(footer);
+    command->footer(query_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_query(*options); }; });
 }
 

@@ -16,7 +16,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* stats_footer =
     R"(Results are 32f (64f for 64f images) in NPY, TIFF and PFM files. In PNG, JPEG, PGM and PPM files the mean and the
 standard deviation of integer images are rounded half up; variances need a format with floats. Variances are the
 population's.
@@ -59,7 +59,7 @@ void setup_stats(CLI::App& app, action& chosen) {
     command->add_option("--format", options->format, "format of the outputs: png, jpeg, tiff, pnm, pfm, npy");
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
-    command->footer(footer);
+    command->footer(stats_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_stats(*options); }; });
 }
 

@@ -12,7 +12,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* table_footer =
     R"(The table is padded by default: (rows + 1) x (cols + 1), first row and column zero. Colour channels are summed each
 by itself and become the last axis of an NPY file. By default the table's type is the one that loses nothing: 64u for
 unsigned images, 64s for signed ones, 64f for floats. Integer tables of fewer bits wrap around; boxes whose own sum fits
@@ -61,7 +61,7 @@ void setup_table(CLI::App& app, action& chosen) {
     command->add_option("--format", options->format, "format of the outputs: npy, tiff, ...");
     add_compute_options(*command, options->compute);
     add_summary_options(*command, options->report);
-    command->footer(footer);
+    command->footer(table_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_table(*options); }; });
 }
 

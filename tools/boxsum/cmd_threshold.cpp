@@ -15,7 +15,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* threshold_footer =
     R"(A pixel becomes 255 where it exceeds the threshold T of its window, else 0. With mean m and standard deviation s:
   bradley  T = m (1 - k)                            k =  0.15
   niblack  T = m + k s                              k = -0.2
@@ -42,7 +42,7 @@ void setup_threshold(CLI::App& app, action& chosen) {
     command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, npy");
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
-    command->footer(footer);
+    command->footer(threshold_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_threshold(*options); }; });
 }
 

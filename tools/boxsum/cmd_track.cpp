@@ -22,7 +22,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* track_footer =
     R"(IN is a YUV4MPEG2 stream, - for standard input, or numbered images with % and the number of digits: frames/%04d.png.
 The histogram of the box in the first frame is looked for in every following one, in all windows of the box's size that
 are at most --reach pixels away, and the nearest is taken. Brightness is what is compared.
@@ -153,7 +153,7 @@ void setup_track(CLI::App& app, action& chosen) {
     });
     command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
     command->add_flag("--json", options->json, "lines as JSON, and a report as the last one");
-    command->footer(footer);
+    command->footer(track_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_track(*options); }; });
 }
 

@@ -14,7 +14,7 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer =
+constexpr const char* verify_footer =
     R"(Runs every registered algorithm on this machine against the definition in wide types, over type pairs, layouts, shapes
 and patterns, and compares whole tables. Exit code 1 when one is wrong.
 
@@ -69,7 +69,7 @@ std::vector<const algorithm_info*> selected(const verify_options& options) {
     return found;
 }
 
-nlohmann::ordered_json json_of(const verdict& v) {
+nlohmann::ordered_json json_of_verdict(const verdict& v) {
     nlohmann::ordered_json entry{{"operation", name_of(v.algorithm->what)},
                                  {"name", v.algorithm->name},
                                  {"backend", name_of(v.algorithm->where)},
@@ -102,7 +102,7 @@ void setup_verify(CLI::App& app, action& chosen) {
         ->allow_extra_args(false);
     command->add_flag("--thorough", options->thorough, "the test suite's list of cases (minutes)");
     command->add_flag("--json", options->json, "as JSON");
-    command->footer(footer);
+    command->footer(verify_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_verify(*options); }; });
 }
 
@@ -117,7 +117,7 @@ exit_code run_verify(const verify_options& options) {
         }();
         failed = failed || v.summary.failed != 0;
         if (options.json)
-            report.push_back(json_of(v));
+            report.push_back(json_of_verdict(v));
         else
             print_output(line_of(v));
     }

@@ -23,7 +23,8 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr const char* footer = R"(Files: PNG, JPEG, TIFF, BigTIFF, PGM, PPM, PFM, NPY; '-' is standard input or output.
+constexpr const char* tool_footer =
+    R"(Files: PNG, JPEG, TIFF, BigTIFF, PGM, PPM, PFM, NPY; '-' is standard input or output.
 Exit codes: 0 done; 1 failure (missing output folder, full disk, failed verification); 2 wrong usage; 3 bad input file
 or a value that does not fit it; 4 no such device, type or algorithm; 5 out of memory.
 
@@ -35,7 +36,7 @@ Examples:
 void setup(CLI::App& app, action& chosen) {
     app.require_subcommand(1);
     app.set_version_flag("--version", std::string("boxsum ") + version());
-    app.footer(footer);
+    app.footer(tool_footer);
     setup_table(app, chosen);
     setup_query(app, chosen);
     setup_hist(app, chosen);

@@ -21,6 +21,14 @@ exit_code print_json(const nlohmann::ordered_json& value);
 /// Rows of equally many cells, right-aligned in columns; the first row is the heading.
 std::string aligned(const std::vector<std::vector<std::string>>& rows);
 
+/// The words with `between` between them.
+template <class Words>
+std::string joined(const Words& words, std::string_view between) {
+    std::string text;
+    for (const auto& word : words) text.append(text.empty() ? "" : between).append(word);
+    return text;
+}
+
 /// Shortest text that reads back as the same number; "nan", "inf", "-inf".
 std::string text_of(double value);
 

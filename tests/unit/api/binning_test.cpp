@@ -15,7 +15,7 @@ constexpr double inf = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 template <typename F>
-std::string message_of(F&& f) {
+std::string message_of_invalid(F&& f) {
     try {
         f();
     } catch (const invalid_argument& e) {
@@ -67,18 +67,18 @@ TEST(binning, indices) {
 }
 
 TEST(binning, mistakes_are_named) {
-    EXPECT_EQ(message_of([] { binning::uniform(0, 0, 1); }), "bins: is 0, must be 1 to 1024");
-    EXPECT_EQ(message_of([] { binning::indices(1025); }), "bins: is 1025, must be 1 to 1024");
-    EXPECT_NE(message_of([] { binning::uniform(4, 3, 3); }).find("range: is [3.0"), std::string::npos);
-    EXPECT_NE(message_of([] { binning::uniform(4, 0, inf); }).find("must be finite"), std::string::npos);
-    EXPECT_NE(message_of([] { binning::uniform(4, nan, 1); }).find("must be finite"), std::string::npos);
-    EXPECT_NE(message_of([] { binning::uniform(4, -1e308, 1e308); }).find("width"), std::string::npos);
-    EXPECT_NE(message_of([] { binning::uniform(4, 0, 5e-324); }).find("too narrow"), std::string::npos);
-    EXPECT_NE(message_of([] { binning::lookup(4, std::vector<std::uint16_t>(255)); }).find("255 entries"),
+    EXPECT_EQ(message_of_invalid([] { binning::uniform(0, 0, 1); }), "bins: is 0, must be 1 to 1024");
+    EXPECT_EQ(message_of_invalid([] { binning::indices(1025); }), "bins: is 1025, must be 1 to 1024");
+    EXPECT_NE(message_of_invalid([] { binning::uniform(4, 3, 3); }).find("range: is [3.0"), std::string::npos);
+    EXPECT_NE(message_of_invalid([] { binning::uniform(4, 0, inf); }).find("must be finite"), std::string::npos);
+    EXPECT_NE(message_of_invalid([] { binning::uniform(4, nan, 1); }).find("must be finite"), std::string::npos);
+    EXPECT_NE(message_of_invalid([] { binning::uniform(4, -1e308, 1e308); }).find("width"), std::string::npos);
+    EXPECT_NE(message_of_invalid([] { binning::uniform(4, 0, 5e-324); }).find("too narrow"), std::string::npos);
+    EXPECT_NE(message_of_invalid([] { binning::lookup(4, std::vector<std::uint16_t>(255)); }).find("255 entries"),
               std::string::npos);
     std::vector<std::uint16_t> table(256);
     table[9] = 4;
-    EXPECT_EQ(message_of([&] { binning::lookup(4, table); }), "table: entry 9 is 4, must be below 4 or no_bin");
+    EXPECT_EQ(message_of_invalid([&] { binning::lookup(4, table); }), "table: entry 9 is 4, must be below 4 or no_bin");
 }
 
 }  // namespace

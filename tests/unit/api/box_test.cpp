@@ -13,32 +13,32 @@
 namespace boxsum {
 namespace {
 
-constexpr std::int64_t rows = 9, cols = 11;
+constexpr std::int64_t image_rows = 9, image_cols = 11;
 
 std::vector<std::int16_t> pixels() {
     std::vector<std::int16_t> p;
-    for (int i = 0; i < rows * cols; ++i) p.push_back(static_cast<std::int16_t>(i * 397 % 2001 - 1000));
+    for (int i = 0; i < image_rows * image_cols; ++i) p.push_back(static_cast<std::int16_t>(i * 397 % 2001 - 1000));
     return p;
 }
 
 std::int64_t direct_sum(const std::vector<std::int16_t>& p, const box& b) {
     std::int64_t sum = 0;
     for (std::int64_t r = b.row; r < b.row + b.rows; ++r)
-        for (std::int64_t c = b.col; c < b.col + b.cols; ++c) sum += p[static_cast<std::size_t>(r * cols + c)];
+        for (std::int64_t c = b.col; c < b.col + b.cols; ++c) sum += p[static_cast<std::size_t>(r * image_cols + c)];
     return sum;
 }
 
 TEST(box, every_box_of_every_layout) {
     const auto p = pixels();
-    const image_view<const std::int16_t> image(p.data(), rows, cols);
+    const image_view<const std::int16_t> image(p.data(), image_rows, image_cols);
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
         const auto t = sat<std::int32_t>(image, {.layout = layout});
-        for (std::int64_t r = 0; r < rows; ++r)
-            for (std::int64_t c = 0; c < cols; ++c)
-                for (std::int64_t h = 1; r + h <= rows; ++h)
-                    for (std::int64_t w = 1; c + w <= cols; ++w) {
+        for (std::int64_t r = 0; r < image_rows; ++r)
+            for (std::int64_t c = 0; c < image_cols; ++c)
+                for (std::int64_t h = 1; r + h <= image_rows; ++h)
+                    for (std::int64_t w = 1; c + w <= image_cols; ++w) {
                         const box b{r, c, h, w};
-                        if (layout == table_layout::exclusive && (r + h == rows || c + w == cols))
+                        if (layout == table_layout::exclusive && (r + h == image_rows || c + w == image_cols))
                             EXPECT_THROW(box_sum(t, b), invalid_argument);
                         else
                             ASSERT_EQ(box_sum(t, b), direct_sum(p, b)) << r << ' ' << c << ' ' << h << ' ' << w;
@@ -58,7 +58,7 @@ TEST(box, sums_survive_wrapping_of_the_table) {
 
 TEST(box, wrong_boxes_are_named) {
     const auto p = pixels();
-    const auto t = sat<std::int32_t>(image_view<const std::int16_t>(p.data(), rows, cols));
+    const auto t = sat<std::int32_t>(image_view<const std::int16_t>(p.data(), image_rows, image_cols));
     for (const box& b : {box{0, 0, 0, 1}, box{0, 0, 1, 0}, box{-1, 0, 1, 1}, box{0, 8, 1, 4}, box{8, 0, 2, 1},
                          box{INT64_MAX, 0, 1, 1}, box{1, 1, INT64_MAX, 1}})
         EXPECT_THROW(box_sum(t, b), invalid_argument);
@@ -73,7 +73,7 @@ TEST(box, wrong_boxes_are_named) {
 
 TEST(box, arrays_of_boxes) {
     const auto p = pixels();
-    const auto t = sat<std::int64_t>(image_view<const std::int16_t>(p.data(), rows, cols));
+    const auto t = sat<std::int64_t>(image_view<const std::int16_t>(p.data(), image_rows, image_cols));
     const std::array<box, 2> boxes{{{0, 0, 3, 3}, {4, 5, 2, 6}}};
     std::array<scalar, 2> sums;
     std::array<double, 2> means{};
