@@ -1,4 +1,4 @@
-# The kernels for one channel with aligned rows by themselves.
+# The kernels for one channel by themselves.
 set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test.cu")
 boxsum_emulated_test(emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}")
 
@@ -50,4 +50,11 @@ boxsum_emulated_mutant(
 boxsum_emulated_mutant(
   mutant_border_forgotten HEADER production/sat_aligned_roles.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
   REPLACEMENT "if (p.border && at.row == 0)"
+)
+boxsum_emulated_mutant(
+  mutant_pixels_of_others HEADER production/sat_aligned_pixels.cuh TEXT "(of_head & own) | (of_tail & ~own)" REPLACEMENT
+                                                                                                       "of_head"
+)
+boxsum_emulated_mutant(
+  mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "i < needed" REPLACEMENT "i < whole[k]"
 )

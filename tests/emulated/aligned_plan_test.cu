@@ -1,4 +1,4 @@
-// The policy of the kernels for one channel with aligned rows: the settings that were measured, and what every plan
+// The policy of the kernels for one channel: the settings that were measured, and what every plan
 // must hold for its kernel to be right. Host code only, but its header needs tensor maps.
 
 #include "cuda/production/sat_aligned_plan.hpp"

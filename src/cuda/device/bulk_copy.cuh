@@ -10,8 +10,8 @@
 /// counts their bytes. Empty on older devices, where no plan asks for them.
 namespace boxsum::cuda {
 
-/// Makes barriers that this thread has initialized known to the copy engine; before the block barrier behind which they
-/// are used.
+/// Makes barriers that this thread has initialized known to the copy engine, and orders its accesses to shared memory
+/// before copies to the same place; before the barrier behind which they are used, or started.
 __device__ inline void announce_barriers() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
@@ -43,6 +43,18 @@ __device__ inline void copy_box(void* to_shared, const CUtensorMap& map, int col
         "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.L2::cache_hint"
         " [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared))),
         "l"(&map), "r"(barrier.address()), "r"(col), "r"(row), "r"(plane), "l"(policy)
+        : "memory");
+#endif
+}
+
+/// `bytes` in a row; these and both addresses are multiples of 16.
+__device__ inline void copy_bytes(void* to_shared, const void* from, int bytes, phase_barrier& barrier,
+                                  std::uint64_t policy) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
+            "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared))),
+        "l"(from), "r"(bytes), "r"(barrier.address()), "l"(policy)
         : "memory");
 #endif
 }

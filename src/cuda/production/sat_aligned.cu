@@ -5,17 +5,12 @@
 #include "cuda/production/sat_aligned_tile.cuh"
 #include "cuda/production/sat_fast_choice.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace boxsum::cuda {
 
 bool aligned_kernels_fit(const sat_geometry& g, dtype sum) {
     if (g.channels != 1 || g.rows <= g.origin || g.cols <= g.origin || g.planes == 0) return false;
-    if (common_alignment({address_of(g.image), g.image_row_stride, g.image_plane_stride}) != 16 ||
-        common_alignment({address_of(g.table), g.table_row_stride, g.table_plane_stride}) <
-            static_cast<int>(size_of(sum)))
-        return false;
     // Tiles are counted in 32 bits, with those that fill up groups.
     return static_cast<double>(g.planes) * std::ceil(static_cast<double>(g.rows) / 64) *
                std::ceil(static_cast<double>(g.cols) / tile_cols_of(sum)) <=

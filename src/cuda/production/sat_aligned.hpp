@@ -7,12 +7,12 @@
 
 #include <cstddef>
 
-/// Between the record `fast` and its kernels for one channel with aligned rows, which are compiled in several files,
-/// one for some pixel types each.
+/// Between the record `fast` and its kernels for one channel, which are compiled in several files, one for some pixel
+/// types each.
 namespace boxsum::cuda {
 
-/// Whether these kernels compute the table, on a device of compute capability 9.0: one channel that is not empty, its
-/// rows at multiples of 16 bytes. A pointer that is not known yet, null, counts as aligned.
+/// Whether these kernels compute the table, on a device of compute capability 9.0: one channel that is not empty. They
+/// are fastest where rows of image and table are at multiples of 16 bytes. Pointers that are not known yet are null.
 bool aligned_kernels_fit(const sat_geometry& g, dtype sum);
 
 /// Words in bytes. `multiprocessors`: of the current device.
@@ -22,9 +22,7 @@ std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int 
 bool aligned_kernels_available();
 
 /// Enqueues a table of sums, or of sums of squares, for pixels of this type (integers as wide as the sum are unsigned).
-/// False, and nothing is enqueued, where the copy engine cannot describe the image: extents and strides out of its
-/// range.
 template <typename Pixel>
-bool enqueue_aligned(const sat_geometry& g, dtype sum, bool square, int multiprocessors, const execution& how);
+void enqueue_aligned(const sat_geometry& g, dtype sum, bool square, int multiprocessors, const execution& how);
 
 }  // namespace boxsum::cuda

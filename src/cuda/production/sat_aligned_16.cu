@@ -2,8 +2,8 @@
 
 namespace boxsum::cuda {
 
-template bool enqueue_aligned<u16>(const sat_geometry&, dtype, bool, int, const execution&);
-template bool enqueue_aligned<s16>(const sat_geometry&, dtype, bool, int, const execution&);
-template bool enqueue_aligned<f16>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<u16>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<s16>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<f16>(const sat_geometry&, dtype, bool, int, const execution&);
 
 }  // namespace boxsum::cuda

@@ -2,8 +2,8 @@
 
 namespace boxsum::cuda {
 
-template bool enqueue_aligned<u32>(const sat_geometry&, dtype, bool, int, const execution&);
-template bool enqueue_aligned<s32>(const sat_geometry&, dtype, bool, int, const execution&);
-template bool enqueue_aligned<f32>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<u32>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<s32>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<f32>(const sat_geometry&, dtype, bool, int, const execution&);
 
 }  // namespace boxsum::cuda

@@ -2,6 +2,6 @@
 
 namespace boxsum::cuda {
 
-template bool enqueue_aligned<f64>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<f64>(const sat_geometry&, dtype, bool, int, const execution&);
 
 }  // namespace boxsum::cuda

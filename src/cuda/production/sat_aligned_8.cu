@@ -2,12 +2,13 @@
 
 namespace boxsum::cuda {
 
-template bool enqueue_aligned<u8>(const sat_geometry&, dtype, bool, int, const execution&);
+template void enqueue_aligned<u8>(const sat_geometry&, dtype, bool, int, const execution&);
 
 // Here, for 8u32u is in every list of types.
 bool aligned_kernels_available() {
     cudaFuncAttributes attributes{};
-    if (cudaFuncGetAttributes(&attributes, sat_aligned_kernel<u8, u32, aligned_columns::groups>) == cudaSuccess)
+    if (cudaFuncGetAttributes(&attributes, sat_aligned_kernel<u8, u32, aligned_columns::groups, aligned_load::box>) ==
+        cudaSuccess)
         return true;
     (void)cudaGetLastError();  // no image for this device: not an error of the next call
     return false;

@@ -7,8 +7,9 @@
 
 #include <cstdint>
 
-/// The single-pass summed area table of one channel whose rows are aligned to 16 bytes: one read, one write per
-/// element.
+/// The single-pass summed area table of one channel: one read, one write per element. Rows of the image and of the
+/// table start at any element; "aligned" are the tiles, whose pixels and sums move 16 aligned bytes at a time all the
+/// same.
 ///
 /// The table is cut into tiles of 64 rows. Persistent blocks draw tiles by ticket, row by row of tiles. Roles, each a
 /// warp, work on a block's tiles one after another, so that a tile is loaded while others wait for their neighbours and
@@ -35,9 +36,9 @@
 /// run, or for an earlier role on the same tile.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns>
-struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
-    using roles = aligned_roles<Pixel, Sum, Columns>;
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load>
+struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load> {
+    using roles = aligned_roles<Pixel, Sum, Columns, Load>;
     using tile = typename roles::tile;
     using tile_counter = typename roles::tile_counter;
     using value_words = typename roles::value_words;
@@ -136,7 +137,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
             Sum x[tile::warp_rows][lane_cols];
-            this->scan_rows(x, slot, warp);
+            this->scan_rows(x, slot, at.plane, warp);
             // Two copies by turns and one barrier a tile: whoever writes a copy again has passed the barrier of the
             // tile between, which the others reach behind their reads.
             auto& bottom = shared.bottom[now.n % 2];
@@ -164,7 +165,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
             Sum x[tile::warp_rows][lane_cols];
-            this->scan_rows(x, slot, warp);
+            this->scan_rows(x, slot, at.plane, warp);
             // Copies by turns, as above: they are read behind the second barrier, too.
             const unsigned turn = now.n % 2;
             auto& bottom = shared.bottom[turn];
@@ -215,13 +216,13 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns> {
 
 /// Computes all tiles of the plan. The header's ticket, finished count and counters are zero before, as every call on
 /// the workspace leaves them; tags of this call's epoch are nowhere in the workspace.
-template <typename Pixel, typename Sum, aligned_columns Columns>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load>
 __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                                   registers_move ? aligned_tile<Sum>::blocks_per_multiprocessor : 2)
     sat_aligned_kernel(const __grid_constant__ aligned_plan plan, const __grid_constant__ aligned_words words,
                        workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
     using tile = aligned_tile<Sum>;
-    using block_roles = aligned_block<Pixel, Sum, Columns>;
+    using block_roles = aligned_block<Pixel, Sum, Columns, Load>;
     __shared__ typename block_roles::shared_memory shared;
     let_successor_start();
     if (threadIdx.x == 0) block_roles::initialize(shared);

@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The policy of the kernels for one channel with aligned rows: which kernel, tile shapes, and what follows from a
+/// The policy of the kernels for one channel: which kernel, tile shapes, and what follows from a
 /// problem. Host-only.
 namespace boxsum::cuda {
 
@@ -38,6 +38,12 @@ constexpr int aligned_slots(int pixel_bytes) {
 inline int aligned_tile_cols(int sum_bytes) {
     return 32 * 16 / sum_bytes;
 }
+
+/// How a tile reaches shared memory.
+enum class aligned_load : std::uint8_t {
+    box,   ///< a box of a tensor map: rows of the image are at multiples of 16 bytes
+    rows,  ///< a copy for each row, from the multiple of 16 bytes below its start on
+};
 
 /// How a tile learns the table row above it.
 enum class aligned_columns : std::uint8_t {
@@ -102,23 +108,25 @@ constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, al
     return (in_flight + above + 6 + unit - 1) / unit * unit;
 }
 
-/// A table of sums with rows of tiles that follow each other plane by plane. The image is read in tiles that start at
-/// multiples of 16 bytes; rows of sums start at any element, which is one further down and right where the layout has a
-/// border.
+/// A table of sums with rows of tiles that follow each other plane by plane. Rows of sums start at any element, which
+/// is one further down and right where the layout has a border.
 struct aligned_plan {
-    CUtensorMap map;                        ///< of the image
-    std::byte* sums;                        ///< the first sum, right of and below a border
-    std::int64_t row_stride, plane_stride;  ///< bytes, of the table
-    std::int64_t rows, cols;                ///< of sums, without a border
-    bool border;                            ///< whether zeros are above and left of the sums
-    bool rows_aligned;                      ///< whether all rows of sums start at multiples of 16 bytes
-    unsigned tile_rows, tile_cols;          ///< of a plane
-    unsigned tiles;                         ///< of all planes
-    unsigned rows_of_plane;                 ///< tile_rows, rounded up to whole groups
-    unsigned groups;                        ///< of tiles along a row
-    unsigned ring_rows;                     ///< rows of tiles whose words exist, a multiple of the rows of a group
-    unsigned counter_shift;                 ///< 2^this rows of tiles share a counter of finished readers
-    bool ring_reused;                       ///< whether there are more rows of tiles than the ring has
+    CUtensorMap map;  ///< of the image, for aligned_load::box
+    const std::byte* image;
+    std::int64_t image_row_stride, image_plane_stride;  ///< bytes
+    const std::byte* image_end;                         ///< behind the last pixel
+    std::byte* sums;                                    ///< the first sum, right of and below a border
+    std::int64_t row_stride, plane_stride;              ///< bytes, of the table
+    std::int64_t rows, cols;                            ///< of sums, without a border
+    bool border;                                        ///< whether zeros are above and left of the sums
+    bool rows_aligned;                                  ///< whether all rows of sums start at multiples of 16 bytes
+    unsigned tile_rows, tile_cols;                      ///< of a plane
+    unsigned tiles;                                     ///< of all planes
+    unsigned rows_of_plane;                             ///< tile_rows, rounded up to whole groups
+    unsigned groups;                                    ///< of tiles along a row
+    unsigned ring_rows;      ///< rows of tiles whose words exist, a multiple of the rows of a group
+    unsigned counter_shift;  ///< 2^this rows of tiles share a counter of finished readers
+    bool ring_reused;        ///< whether there are more rows of tiles than the ring has
     divider by_tile_cols, by_tile_rows, by_ring_rows, by_group_cols, by_group_rows;
 };
 
@@ -133,12 +141,18 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
                                       int tiles_in_flight) {
     using tile = aligned_tile<float>;
     aligned_plan p{};
+    p.image = static_cast<const std::byte*>(g.image);
+    p.image_row_stride = g.image_row_stride;
+    p.image_plane_stride = g.image_plane_stride;
     p.sums = static_cast<std::byte*>(g.first_sum(sum_bytes));
     p.row_stride = g.table_row_stride;
     p.plane_stride = g.table_plane_stride;
     p.rows = g.rows - g.origin;
     p.cols = g.cols - g.origin;
     p.border = g.origin != 0;
+    if (p.rows > 0 && p.cols > 0)
+        p.image_end =
+            p.image + (g.planes - 1) * p.image_plane_stride + (p.rows - 1) * p.image_row_stride + p.cols * pixel_bytes;
     p.rows_aligned = common_alignment({address_of(p.sums), p.row_stride, p.plane_stride}) == 16;
     p.tile_rows = tiles_along(p.rows, tile::rows);
     p.tile_cols = tiles_along(p.cols, aligned_tile_cols(sum_bytes));

@@ -4,6 +4,7 @@
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/row_store.cuh"
 #include "cuda/device/word_gather.cuh"
+#include "cuda/production/sat_aligned_pixels.cuh"
 #include "cuda/production/sat_aligned_tile.cuh"
 
 #include <cuda/atomic>
@@ -14,10 +15,10 @@
 /// `carry`, and the way `finish` stores. sat_aligned_kernel.cuh has the picture.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load>
 struct aligned_roles {
     using tile = aligned_tile<Sum>;
-    using pixels = aligned_pixels<Pixel, Sum>;
+    using pixels = aligned_pixels<Pixel, Sum, Load>;
     using value_words = words_of_value<Sum>;
     using shared_memory = aligned_shared<Sum, aligned_slots(sizeof(Pixel))>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
@@ -53,7 +54,14 @@ struct aligned_roles {
         announce_barriers();
     }
 
-    __device__ pixels pixels_of(unsigned slot) const { return {slots + slot * pixels::bytes}; }
+    __device__ pixels pixels_of(unsigned slot, unsigned plane) const {
+        if constexpr (!pixels::shifted) return {slots + slot * pixels::bytes};
+        // Modulo 16 it does not matter which tile of the plane it is: they are 64 rows and multiples of 64 bytes apart.
+        return {slots + slot * pixels::bytes,
+                static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p.image)) +
+                    plane * static_cast<std::uint32_t>(p.image_plane_stride),
+                static_cast<std::uint32_t>(p.image_row_stride)};
+    }
 
     __device__ void arrive(phase_barrier& barrier) const {
         __syncwarp();  // the other lanes' accesses to shared memory come before lane 0's arrival
@@ -167,6 +175,43 @@ struct aligned_roles {
         __syncthreads();
     }
 
+    /// Starts copies of the tile's rows, two a lane.
+    __device__ void copy_rows(unsigned plane, unsigned row, unsigned col, unsigned slot, std::uint64_t drop) const {
+        const std::int64_t first_row = std::int64_t{row} * tile::rows;
+        const std::int64_t bytes_left = (p.cols - std::int64_t{col} * tile::cols) * int{sizeof(Pixel)};
+        const int bytes = bytes_left < pixels::row_bytes ? static_cast<int>(bytes_left) : pixels::row_bytes;
+        const std::byte* const first = p.image + plane * p.image_plane_stride + first_row * p.image_row_stride +
+                                       std::int64_t{col} * pixels::row_bytes;
+        std::byte* const to = slots + slot * pixels::bytes;
+        const std::byte* from[2];
+        int whole[2];  // bytes that the copy engine brings; nothing behind the image
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            const int r = lane + 32 * k;
+            const std::byte* const start = first + r * p.image_row_stride;
+            const int skip = static_cast<int>(reinterpret_cast<std::uintptr_t>(start) % 16);
+            from[k] = start - skip;
+            whole[k] = 0;
+            if (first_row + r >= p.rows || bytes <= 0) continue;
+            const std::int64_t there = (p.image_end - from[k]) / 16 * 16;
+            const int needed = skip + bytes;
+            whole[k] = (needed + 15) / 16 * 16;
+            if (whole[k] <= there) continue;
+            // The end of the image, perhaps of its memory: at most 15 bytes of the last row go one by one.
+            whole[k] = static_cast<int>(there);
+            for (int i = whole[k]; i < needed; ++i) to[r * pixels::pitch + i] = from[k][i];
+            announce_barriers();  // the slot's next copy comes behind these stores
+        }
+        const int all = __reduce_add_sync(whole_warp, whole[0] + whole[1]);
+        if (lane == 0) expect(shared.loaded[slot], all);
+        __syncwarp();
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+            if (whole[k] > 0)
+                copy_bytes(to + (lane + 32 * k) * pixels::pitch, from[k], whole[k], shared.loaded[slot], drop);
+        __syncwarp();
+    }
+
     /// The next tile, into the slot that `next` names; whether there is one, and the readers that its words wait for.
     __device__ bool start_next(tile_counter& next, std::uint64_t drop, earlier_readers& readers) const {
         const unsigned slot = next.slot();
@@ -176,12 +221,16 @@ struct aligned_roles {
         // Only now: a ticket that is drawn is a tile that others wait for.
         if (lane == 0) ticket = atomicAdd(&header->ticket, 1u);
         ticket = __shfl_sync(whole_warp, ticket, 0);
-        if (lane == 0 && ticket < p.tiles) {  // first the copy, then all else about the tile
+        if (ticket < p.tiles) {  // first the copy, then all else about the tile
             const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
-            expect(shared.loaded[slot], pixels::bytes);
-            copy_box(pixels_of(slot).first, p.map, static_cast<int>(ticket - line * p.tile_cols) * tile::cols,
-                     static_cast<int>(line - plane * p.tile_rows) * tile::rows, static_cast<int>(plane),
-                     shared.loaded[slot], drop);
+            const unsigned col = ticket - line * p.tile_cols, row = line - plane * p.tile_rows;
+            if constexpr (pixels::shifted) {
+                copy_rows(plane, row, col, slot, drop);
+            } else if (lane == 0) {
+                expect(shared.loaded[slot], pixels::bytes);
+                copy_box(slots + slot * pixels::bytes, p.map, static_cast<int>(col) * tile::cols,
+                         static_cast<int>(row) * tile::rows, static_cast<int>(plane), shared.loaded[slot], drop);
+            }
         }
         const aligned_position at = position_of(ticket);
         if (lane == 0) {
@@ -205,7 +254,7 @@ struct aligned_roles {
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
-            const pixels tile_pixels = pixels_of(slot);
+            const pixels tile_pixels = pixels_of(slot, at.plane);
             Sum row[2];
             tile_pixels.add_rows(row, lane);
             readers.wait();
@@ -228,7 +277,9 @@ struct aligned_roles {
     }
 
     /// Rows lie among the words so that the lane that looks at rows 2 l and 2 l + 1 finds pairs at [64 * i + 2 * l].
-    __device__ static int word_of_row(int row) { return words_of<Sum> == 1 ? row : row % 2 * 64 + row / 2 * 2; }
+    __device__ static int word_of_row(int row) {
+        return words_of<Sum> == 1 ? row : row % 2 * 64 + row / 2 * 2;
+    }
 
     __device__ void publish_rows(tagged_word* where, const Sum (&row)[2], std::uint32_t tag) const {
 #pragma unroll
@@ -317,8 +368,8 @@ struct aligned_roles {
     // Role `finish`
 
     /// This warp's 16 rows of the tile, scanned along both directions.
-    __device__ void scan_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, int warp) const {
-        const pixels tile_pixels = pixels_of(slot);
+    __device__ void scan_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, unsigned plane, int warp) const {
+        const pixels tile_pixels = pixels_of(slot, plane);
 #pragma unroll
         for (int k = 0; k < tile::warp_rows; ++k) {
             const auto from = tile_pixels.of_lane(warp * tile::warp_rows + k, lane);

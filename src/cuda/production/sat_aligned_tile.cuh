@@ -7,7 +7,6 @@
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/device/workspace_slots.hpp"
 #include "cuda/production/sat_aligned_plan.hpp"
-#include "cuda/production/sat_squares.cuh"
 #include "cuda/production/sat_workspace.cuh"
 
 #include <cstdint>
@@ -102,87 +101,6 @@ struct aligned_shared {
 };
 
 // Arithmetic
-
-/// Adds 16 bytes of pixels to four partial sums.
-template <typename Pixel, typename Partial>
-__device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
-    if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
-        sum[0] = __dp4a(chunk.x, 0x01010101u, sum[0]);
-        sum[1] = __dp4a(chunk.y, 0x01010101u, sum[1]);
-        sum[2] = __dp4a(chunk.z, 0x01010101u, sum[2]);
-        sum[3] = __dp4a(chunk.w, 0x01010101u, sum[3]);
-    } else {
-        constexpr int count = 16 / sizeof(Pixel);
-        vector_of<Pixel, count> pixels;
-        memcpy(&pixels, &chunk, 16);
-#pragma unroll
-        for (int i = 0; i < count; ++i) sum[i % 4] += widen<Partial>(pixels.x[i]);
-    }
-}
-
-/// A tile's pixels in shared memory: 64 rows without gaps, as the copy engine leaves them.
-template <typename Pixel, typename Sum>
-struct aligned_pixels {
-    using tile = aligned_tile<Sum>;
-    static constexpr int lane_cols = tile::lane_cols;
-    static constexpr int row_bytes = tile::cols * static_cast<int>(sizeof(Pixel));
-    static constexpr int bytes = tile::rows * row_bytes;
-
-    std::byte* first;
-
-    __device__ std::byte* row(int r) const { return first + r * row_bytes; }
-    __device__ vector_of<Pixel, lane_cols> of_lane(int r, int lane) const {
-        return reinterpret_cast<const vector_of<Pixel, lane_cols>*>(row(r))[lane];
-    }
-
-    /// Sums of the rows `lane` and `lane + 32`. A lane reads chunks of 16 bytes from its own rows, rotated by its
-    /// number so that no two lanes meet in a bank.
-    __device__ void add_rows(Sum (&sum)[2], int lane) const {
-        constexpr int chunks = row_bytes / 16;
-        using partial = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
-        partial a[4]{}, b[4]{};
-#pragma unroll(chunks < 8 ? chunks : 8)
-        for (int i = 0; i < chunks; ++i) {
-            const int offset = (i + lane) % chunks * 16;
-            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane) + offset), a);
-            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane + 32) + offset), b);
-        }
-        sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
-        sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
-    }
-
-    /// Sums of the lane's columns.
-    __device__ void add_cols(Sum (&sum)[lane_cols], int lane) const {
-        if constexpr (std::is_same_v<Pixel, std::uint8_t> && lane_cols == 4) {
-            std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each: 64 * 255 fits
-#pragma unroll 16
-            for (int r = 0; r < tile::rows; ++r) {
-                const std::uint32_t x = reinterpret_cast<const std::uint32_t*>(row(r))[lane];
-                even += x & 0x00ff00ffu;
-                odd += (x >> 8) & 0x00ff00ffu;
-            }
-            sum[0] = static_cast<Sum>(even & 0xffffu);
-            sum[1] = static_cast<Sum>(odd & 0xffffu);
-            sum[2] = static_cast<Sum>(even >> 16);
-            sum[3] = static_cast<Sum>(odd >> 16);
-        } else {
-            Sum other[lane_cols]{};
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i) sum[i] = Sum{};
-#pragma unroll 8
-            for (int r = 0; r < tile::rows; r += 2) {
-                const auto x = of_lane(r, lane), y = of_lane(r + 1, lane);
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i) {
-                    sum[i] += widen<Sum>(x.x[i]);
-                    other[i] += widen<Sum>(y.x[i]);
-                }
-            }
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i) sum[i] += other[i];
-        }
-    }
-};
 
 /// The N neighbours that a lane owns of a row in shared memory.
 template <typename Sum, int N>

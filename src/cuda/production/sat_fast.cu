@@ -1,6 +1,6 @@
 // The record `fast`: the production summed area table. Where everything fits on the chip at once sat_wave.cuh; else for
-// one channel with aligned rows, on compute capability 9.0, sat_aligned_kernel.cuh, and sat_pipeline.cuh for the rest.
-// Every layout is written in the same pass.
+// one channel, on compute capability 9.0, sat_aligned_kernel.cuh, and sat_pipeline.cuh for the rest. Every layout is
+// written in the same pass.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/production/records.hpp"
@@ -24,8 +24,7 @@ namespace boxsum {
 namespace {
 
 constexpr std::string_view path_values[] = {"auto", "general"};
-constexpr parameter parameters[] = {
-    {"path", "the kernels for one channel with aligned rows where they fit, or never", path_values}};
+constexpr parameter parameters[] = {{"path", "the kernels for one channel where they fit, or never", path_values}};
 
 bool is_general(const parameter_values& values) {
     return values.choice[0] == 1;
@@ -101,11 +100,10 @@ std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
     const fast_limits limits = limits_of_device();
     const auto bytes = [&](const sat_geometry& g, dtype sum) {
         if (g.empty()) return std::size_t{0};
-        // For the general path, too, which takes over where pointers turn out to be unaligned.
-        const std::size_t general = fast_workspace_bytes(g, sum, limits);
-        if (!takes_aligned(g, sum, limits, values)) return general;
-        return std::max(general, aligned_workspace_bytes(g, static_cast<int>(size_of(p.image.type)),
-                                                         static_cast<int>(size_of(sum)), limits.multiprocessors));
+        return takes_aligned(g, sum, limits, values)
+                   ? aligned_workspace_bytes(g, static_cast<int>(size_of(p.image.type)), static_cast<int>(size_of(sum)),
+                                             limits.multiprocessors)
+                   : fast_workspace_bytes(g, sum, limits);
     };
     return std::max(bytes(sums_of(p, {}), p.table.type), p.squares ? bytes(squares_of(p, {}), p.squares->type) : 0);
 }
@@ -115,10 +113,10 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const auto one = [&](const sat_geometry& g, dtype sum, bool square) {
         if (g.empty()) return;
         const auto enqueue_pixels = [&]<typename Pixel>() {
-            if (takes_aligned(g, sum, limits, how.parameters) &&
-                enqueue_aligned<Pixel>(g, sum, square, limits.multiprocessors, how))
-                return;
-            enqueue_fast<Pixel>(g, sum, square, limits, how);
+            if (takes_aligned(g, sum, limits, how.parameters))
+                enqueue_aligned<Pixel>(g, sum, square, limits.multiprocessors, how);
+            else
+                enqueue_fast<Pixel>(g, sum, square, limits, how);
         };
         visit_dtype(p.image.type, [&]<typename Input>() {
             if constexpr (std::is_integral_v<Input> && sizeof(Input) == 4) {
@@ -140,7 +138,7 @@ namespace {
 
 /// The longest chain leads from a pixel through the row sums of its tile (at most 34 additions), those of its group of
 /// tiles and of the groups to the left, the carries of a tile (15) and the groups of rows of tiles below (3 each). With
-/// aligned rows the carries of a tile are those of 64 rows, and there may be a group per row of tiles.
+/// one channel the carries of a tile are those of 64 rows, and there may be a group per row of tiles.
 std::int64_t addition_depth(const problem& p, const parameter_values& values) {
     const std::int64_t tile_rows = (p.table.rows + 31) / 32;
     const std::int64_t tile_cols = (p.table.cols + 63) / 64;

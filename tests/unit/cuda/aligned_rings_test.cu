@@ -1,4 +1,4 @@
-// The kernels for one channel with aligned rows by themselves: with rings of words so short that small images go round
+// The kernels for one channel by themselves: with rings of words so short that small images go round
 // them many times, with either way down the columns, as one wave, several planes, and calls that follow each other in
 // one workspace. On a GPU and on an emulated device (tests/emulated), where blocks start in any order.
 
@@ -28,6 +28,7 @@ struct shape {
     table_layout layout;
     std::int64_t table_gap = -1;    // elements between rows of the table; -1: rows start at multiples of 16 bytes
     std::int64_t table_offset = 0;  // elements from such a multiple to the table
+    std::int64_t image_gap = -1, image_offset = 0;
 };
 
 std::int64_t aligned_to_16(std::int64_t bytes) {
@@ -90,7 +91,7 @@ class aligned_rings : public test::gpu_kernel_test {
         using sum = cuda::sum_type<Table>;
         const std::int64_t padding = s.layout == table_layout::padded ? 1 : 0;
         const std::int64_t border = s.layout == table_layout::inclusive ? 0 : 1;
-        host_planes<Pixel> image(s.planes, s.rows, s.cols);
+        host_planes<Pixel> image(s.planes, s.rows, s.cols, s.image_gap, s.image_offset);
         host_planes<Table> expected(s.planes, s.rows + padding, s.cols + padding, s.table_gap, s.table_offset);
         const std::vector<std::byte> poisoned = expected.bytes;
         for (std::int64_t plane = 0; plane < s.planes; ++plane) {
@@ -118,7 +119,7 @@ class aligned_rings : public test::gpu_kernel_test {
         how.header = as<workspace_header>(workspace_);
         how.workspace = as<std::byte>(workspace_) + workspace_header_bytes;
         how.workspace_bytes = workspace_bytes - workspace_header_bytes;
-        if (!enqueue(g, how)) return "not enqueued";
+        enqueue(g, how);
 
         const std::vector<std::byte> found = download<std::byte>(table_memory);
         if (found == expected.bytes) return {};
@@ -131,7 +132,8 @@ class aligned_rings : public test::gpu_kernel_test {
                 return "wrong in plane " + std::to_string(plane) + ", row " + std::to_string(r) + ", column " +
                        std::to_string(byte / std::int64_t{sizeof(Table)}) + " of " + std::to_string(s.planes) + " x " +
                        std::to_string(s.rows) + " x " + std::to_string(s.cols) + ", table gap " +
-                       std::to_string(s.table_gap) + ", offset " + std::to_string(s.table_offset);
+                       std::to_string(s.table_gap) + ", offset " + std::to_string(s.table_offset) + ", image gap " +
+                       std::to_string(s.image_gap) + ", offset " + std::to_string(s.image_offset);
             }
         return "wrong";
     }
@@ -139,8 +141,7 @@ class aligned_rings : public test::gpu_kernel_test {
     template <typename Pixel, typename Table, aligned_columns Columns>
     std::optional<std::string> wrong_in_pipeline(const shape& s, int tiles_in_flight, int blocks) {
         return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-            return cuda::enqueue_aligned_pipeline<Pixel, cuda::sum_type<Table>, Columns>(g, blocks, tiles_in_flight,
-                                                                                         how);
+            cuda::enqueue_aligned_pipeline<Pixel, cuda::sum_type<Table>, Columns>(g, blocks, tiles_in_flight, how);
         });
     }
 
@@ -148,7 +149,6 @@ class aligned_rings : public test::gpu_kernel_test {
     std::optional<std::string> wrong_in_wave(const shape& s) {
         return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
             cuda::enqueue_wave<Pixel, cuda::sum_type<Table>, WarpRows>(g, how);
-            return true;
         });
     }
 
@@ -235,6 +235,24 @@ TEST_F(aligned_rings, rows_of_the_table_start_at_any_element) {
                         expect_tables<f64, f64>({66, cols / 2 + 1, 2, layout, gap, offset}, 9);
                     }
                 }
+}
+
+TEST_F(aligned_rings, rows_of_the_image_start_at_any_element) {
+    for (const table_layout layout : layouts)
+        for (const std::int64_t cols : {1, 5, 127, 128, 130, 255, 257}) {
+            for (std::int64_t offset = 0; offset < 16; ++offset) {
+                expect_tables<u8, u32>({66, cols, 1, layout, -1, 0, offset % 5, offset}, 9);
+                if (offset % 3 == 0) expect_tables<u8, u32>({130, cols, 2, layout, 1, offset, 16, offset + 1}, 1);
+            }
+            for (std::int64_t offset = 0; offset < 4; ++offset) {
+                expect_tables<f32, f32>({66, cols, 2, layout, offset, offset, offset % 3, offset}, 9);
+                expect_tables<f32, f32>({66, cols, 1, layout, -1, 0, 0, offset}, 9);
+            }
+            for (std::int64_t offset = 0; offset < 2; ++offset)
+                expect_tables<f64, f64>({66, cols / 2 + 1, 2, layout, 0, 0, 1 - offset, offset}, 9);
+        }
+    expect_tables<f32, f32>({64 * 45 + 7, 129, 1, table_layout::padded, 0, 1, 0, 1}, 1);
+    expect_tables<u8, u32>({70, 128 * 18 + 3, 3, table_layout::inclusive, 0, 0, 0, 0}, 1);
 }
 
 TEST_F(aligned_rings, waves_store_rows_that_start_at_any_element) {

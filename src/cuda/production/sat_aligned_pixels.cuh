@@ -1,0 +1,171 @@
+#pragma once
+
+#include "cuda/device/layers.cuh"
+#include "cuda/device/streaming.cuh"
+#include "cuda/production/sat_aligned_plan.hpp"
+#include "cuda/production/sat_squares.cuh"
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+/// Pixels of the aligned pipeline's tiles, and their sums.
+namespace boxsum::cuda {
+
+/// Adds 16 bytes of pixels to four partial sums.
+template <typename Pixel, typename Partial>
+__device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
+    if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
+        sum[0] = __dp4a(chunk.x, 0x01010101u, sum[0]);
+        sum[1] = __dp4a(chunk.y, 0x01010101u, sum[1]);
+        sum[2] = __dp4a(chunk.z, 0x01010101u, sum[2]);
+        sum[3] = __dp4a(chunk.w, 0x01010101u, sum[3]);
+    } else {
+        constexpr int count = 16 / sizeof(Pixel);
+        vector_of<Pixel, count> pixels;
+        memcpy(&pixels, &chunk, 16);
+#pragma unroll
+        for (int i = 0; i < count; ++i) sum[i % 4] += widen<Partial>(pixels.x[i]);
+    }
+}
+
+/// A tile's pixels in shared memory, as the copy engine leaves them: 64 rows without gaps, or with aligned_load::rows
+/// each with 16 bytes more, of which the first `shift_of(row)` are none of its own. There, what is outside the image is
+/// not zero but anything: no sum that is stored has it among its pixels.
+template <typename Pixel, typename Sum, aligned_load Load>
+struct aligned_pixels {
+    using tile = aligned_tile<Sum>;
+    static constexpr bool shifted = Load == aligned_load::rows;
+    static constexpr int lane_cols = tile::lane_cols;
+    static constexpr int row_bytes = tile::cols * static_cast<int>(sizeof(Pixel));
+    static constexpr int pitch = row_bytes + (shifted ? 16 : 0);
+    static constexpr int bytes = tile::rows * pitch;
+
+    std::byte* first;
+    std::uint32_t shift = 0, shift_step = 0;  // of the first row, and from row to row; modulo 16
+
+    __device__ std::byte* row(int r) const { return first + r * pitch; }
+    __device__ unsigned shift_of(int r) const { return (shift + r * shift_step) % 16; }
+    __device__ vector_of<Pixel, lane_cols> of_lane(int r, int lane) const {
+        if constexpr (shifted)
+            return shifted_of_lane(r, lane);
+        else
+            return reinterpret_cast<const vector_of<Pixel, lane_cols>*>(row(r))[lane];
+    }
+
+    /// From aligned words, because pixels start anywhere.
+    __device__ vector_of<Pixel, lane_cols> shifted_of_lane(int r, int lane) const {
+        constexpr int size = lane_cols * static_cast<int>(sizeof(Pixel)), words = (size + 3) / 4;
+        const unsigned skip = shift_of(r);
+        std::uint32_t x[words];
+        if constexpr (size == 16) {  // two accesses of 16 bytes: single words of lanes 16 bytes apart meet in banks
+            std::uint32_t both[8];
+            const uint4 chunks[2] = {chunk(r, lane), chunk(r, lane + 1)};
+            memcpy(both, chunks, 32);
+#pragma unroll
+            for (int step = 1; step < 4; step *= 2)
+#pragma unroll
+                for (int i = 0; i + step < 8; ++i) both[i] = (skip / 4 & step) != 0 ? both[i + step] : both[i];
+#pragma unroll
+            for (int i = 0; i < 4; ++i) x[i] = both[i];
+        } else {
+            const unsigned at = lane * size + skip;
+            const std::uint32_t* const from = reinterpret_cast<const std::uint32_t*>(row(r)) + at / 4;
+            if constexpr (sizeof(Pixel) >= 4) {
+#pragma unroll
+                for (int i = 0; i < words; ++i) x[i] = from[i];
+            } else {
+                std::uint32_t low = from[0];
+#pragma unroll
+                for (int i = 0; i < words; ++i) {
+                    // Never read where it is not needed: behind the last word of the tile is another's memory.
+                    const std::uint32_t high = at % 4 + size > 4u * (i + 1) ? from[i + 1] : 0;
+                    x[i] = __funnelshift_r(low, high, at % 4 * 8);
+                    low = high;
+                }
+            }
+        }
+        vector_of<Pixel, lane_cols> pixels;
+        memcpy(&pixels, x, size);
+        return pixels;
+    }
+
+    __device__ uint4 chunk(int r, int i) const { return reinterpret_cast<const uint4*>(row(r))[i]; }
+
+    /// The row's last chunk of 16 bytes and, instead of what the first one has of other tiles, the bytes behind it.
+    __device__ uint4 first_and_last_chunk(int r) const {
+        const int skip = static_cast<int>(shift_of(r));
+        const uint4 head = chunk(r, 0), tail = chunk(r, row_bytes / 16);
+        const auto mixed = [&](std::uint32_t of_head, std::uint32_t of_tail, int at) {
+            const int foreign = skip - at;  // bytes of this word
+            const std::uint32_t own = foreign >= 4 ? 0 : foreign <= 0 ? ~0u : ~0u << 8 * foreign;
+            return (of_head & own) | (of_tail & ~own);
+        };
+        return {mixed(head.x, tail.x, 0), mixed(head.y, tail.y, 4), mixed(head.z, tail.z, 8),
+                mixed(head.w, tail.w, 12)};
+    }
+
+    /// Sums of the rows `lane` and `lane + 32`. A lane reads chunks of 16 bytes from its own rows, rotated by its
+    /// number so that no two lanes meet in a bank; with 16 bytes between rows they do not.
+    __device__ void add_rows(Sum (&sum)[2], int lane) const {
+        constexpr int chunks = row_bytes / 16;
+        using partial = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
+        partial a[4]{}, b[4]{};
+        if constexpr (shifted) {
+            add_pixels<Pixel>(first_and_last_chunk(lane), a);
+            add_pixels<Pixel>(first_and_last_chunk(lane + 32), b);
+#pragma unroll(chunks < 8 ? chunks : 8)
+            for (int i = 1; i < chunks; ++i) {
+                add_pixels<Pixel>(chunk(lane, i), a);
+                add_pixels<Pixel>(chunk(lane + 32, i), b);
+            }
+            sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
+            sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
+            return;
+        }
+#pragma unroll(chunks < 8 ? chunks : 8)
+        for (int i = 0; i < chunks; ++i) {
+            const int offset = (i + lane) % chunks * 16;
+            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane) + offset), a);
+            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane + 32) + offset), b);
+        }
+        sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
+        sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
+    }
+
+    /// Sums of the lane's columns.
+    __device__ void add_cols(Sum (&sum)[lane_cols], int lane) const {
+        if constexpr (std::is_same_v<Pixel, std::uint8_t> && lane_cols == 4) {
+            std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each: 64 * 255 fits
+#pragma unroll 16
+            for (int r = 0; r < tile::rows; ++r) {
+                const auto pixels = of_lane(r, lane);
+                std::uint32_t x;
+                memcpy(&x, &pixels, 4);
+                even += x & 0x00ff00ffu;
+                odd += (x >> 8) & 0x00ff00ffu;
+            }
+            sum[0] = static_cast<Sum>(even & 0xffffu);
+            sum[1] = static_cast<Sum>(odd & 0xffffu);
+            sum[2] = static_cast<Sum>(even >> 16);
+            sum[3] = static_cast<Sum>(odd >> 16);
+        } else {
+            Sum other[lane_cols]{};
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) sum[i] = Sum{};
+#pragma unroll 8
+            for (int r = 0; r < tile::rows; r += 2) {
+                const auto x = of_lane(r, lane), y = of_lane(r + 1, lane);
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i) {
+                    sum[i] += widen<Sum>(x.x[i]);
+                    other[i] += widen<Sum>(y.x[i]);
+                }
+            }
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) sum[i] += other[i];
+        }
+    }
+};
+
+}  // namespace boxsum::cuda
