@@ -2,10 +2,10 @@
 set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test.cu")
 boxsum_emulated_test(emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}")
 
-# The same test must fail where its kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT text)
-# compiles it with a copy of a header of src/cuda in which REPLACEMENT stands in place of TEXT.
+# The same test must fail where its kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT text
+# [FILTER tests]) compiles it with a copy of a header of src/cuda in which REPLACEMENT stands in place of TEXT.
 function(boxsum_emulated_mutant name)
-  cmake_parse_arguments(arg "" "HEADER;TEXT;REPLACEMENT" "" ${ARGN})
+  cmake_parse_arguments(arg "" "HEADER;TEXT;REPLACEMENT;FILTER" "" ${ARGN})
   set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
@@ -22,7 +22,7 @@ function(boxsum_emulated_mutant name)
   add_executable(${name} $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:boxsum_emulated_device>)
   target_link_libraries(${name} PRIVATE boxsum::boxsum boxsum_development GTest::gtest_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  add_test(NAME emulated.${name}.is_rejected COMMAND ${name} --gtest_fail_fast)
+  add_test(NAME emulated.${name}.is_rejected COMMAND ${name} --gtest_fail_fast --gtest_filter=*${arg_FILTER}*)
   set_tests_properties(emulated.${name}.is_rejected PROPERTIES WILL_FAIL ON LABELS emulated TIMEOUT 300)
 endfunction()
 boxsum_emulated_mutant(
@@ -52,9 +52,10 @@ boxsum_emulated_mutant(
   REPLACEMENT "if (p.border && at.row == 0)"
 )
 boxsum_emulated_mutant(
-  mutant_pixels_of_others HEADER production/sat_aligned_pixels.cuh TEXT "(of_head & own) | (of_tail & ~own)" REPLACEMENT
-                                                                                                       "of_head"
+  mutant_pixels_of_others HEADER production/sat_aligned_pixels.cuh TEXT "(of_head & own) | (of_tail & ~own)"
+  REPLACEMENT "of_head" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
   mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "i < needed" REPLACEMENT "i < whole[k]"
+  FILTER rows_of_the_image
 )

@@ -90,7 +90,9 @@ struct aligned_pixels {
         return pixels;
     }
 
-    __device__ uint4 chunk(int r, int i) const { return reinterpret_cast<const uint4*>(row(r))[i]; }
+    __device__ uint4 chunk(int r, int i) const {
+        return reinterpret_cast<const uint4*>(row(r))[i];
+    }
 
     /// The row's last chunk of 16 bytes and, instead of what the first one has of other tiles, the bytes behind it.
     __device__ uint4 first_and_last_chunk(int r) const {
@@ -114,20 +116,13 @@ struct aligned_pixels {
         if constexpr (shifted) {
             add_pixels<Pixel>(first_and_last_chunk(lane), a);
             add_pixels<Pixel>(first_and_last_chunk(lane + 32), b);
-#pragma unroll(chunks < 8 ? chunks : 8)
-            for (int i = 1; i < chunks; ++i) {
-                add_pixels<Pixel>(chunk(lane, i), a);
-                add_pixels<Pixel>(chunk(lane + 32, i), b);
-            }
-            sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
-            sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
-            return;
         }
+        constexpr int first_chunk = shifted ? 1 : 0;
 #pragma unroll(chunks < 8 ? chunks : 8)
-        for (int i = 0; i < chunks; ++i) {
-            const int offset = (i + lane) % chunks * 16;
-            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane) + offset), a);
-            add_pixels<Pixel>(*reinterpret_cast<const uint4*>(row(lane + 32) + offset), b);
+        for (int i = first_chunk; i < chunks; ++i) {
+            const int at = shifted ? i : (i + lane) % chunks;
+            add_pixels<Pixel>(chunk(lane, at), a);
+            add_pixels<Pixel>(chunk(lane + 32, at), b);
         }
         sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
         sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
