@@ -1,5 +1,6 @@
 """The generated parts of docs/algorithms.md, for scripts/update_docs: what the registry, the head comments of src/cuda/zoo,
-the papers' printed figures (benchmarks/papers) and the records of `boxsum bench sat` (results/*/bench-zoo.json) say.
+the papers' printed figures (benchmarks/papers) and the records of `boxsum bench sat` (results/*/bench-zoo.json) say, or
+where a machine has none those of `make bench-gpu` (bench-sat.json: every algorithm with its default parameters).
 Nothing is invented: where there is no record, or no figure in our extract of a paper, that is what stands there.
 """
 
@@ -21,8 +22,11 @@ def registry(build):
 
 
 def records(root=ROOT):
-    return [(path.parent.name, json.loads(path.read_text(encoding="utf-8")))
-            for path in sorted(root.glob("results/*/bench-zoo.json"))]
+    """[("h200/bench-zoo.json", the record)], one a machine."""
+    folders = sorted(folder for folder in root.glob("results/*") if folder.is_dir())
+    paths = [next((path for path in (folder / "bench-zoo.json", folder / "bench-sat.json") if path.exists()), None)
+             for folder in folders]
+    return [(f"{path.parent.name}/{path.name}", json.loads(path.read_text(encoding="utf-8"))) for path in paths if path]
 
 
 def paper(key):
@@ -31,6 +35,10 @@ def paper(key):
 
 def measured(record, name, size, types="32f32f"):
     """The best time of an algorithm over a copy of the same bytes in the same record; nothing where either is missing."""
+    if "tables" not in record:  # of `make bench-gpu`
+        return next((row["x"] for row in record["rows"] if row["section"] == "algorithms" and "x" in row and
+                     (row["algorithm"], row["types"], row["n"]) == (name, types, size)), None)
+
     def best(what, algorithm):
         times = [row["us"] for row in record["tables"] if row["what"] == what and row["algorithm"] == algorithm and
                  row["types"] == types and row["rows"] == row["cols"] == size and "us" in row]
@@ -87,10 +95,10 @@ def table(build):
     """All GPU algorithms with their measured time over a copy."""
     known = records()
     lines = []
-    for machine, record in known:
+    for name_of_file, record in known:
         state = ", tree with changes" if record.get("changed") else ""
         lines.append(f"{record['device']}, commit {record['commit'][:12]}{state}, {record['date'][:10]} "
-                     f"(`results/{machine}/bench-zoo.json`):\n\n")
+                     f"(`results/{name_of_file}`):\n\n")
         lines.append(rows(registry(build), lambda name: [cell(measured(record, name, size)) for size in SIZES]) + "\n")
     if not known:
         lines.append(rows(registry(build), lambda name: [NOT_MEASURED] + [""] * (len(SIZES) - 1)))
@@ -144,7 +152,7 @@ def exhibit(name, build):
     text += f"| cost | {a['cost']} |\n| parameters, first the default | {parameters or 'none'} |\n"
     text += f"| the paper's figures | {'<br>'.join(printed(name))} |\n"
     ours = []
-    for machine, record in records():
+    for _, record in records():
         values = [(size, measured(record, name, size)) for size in SIZES]
         if any(value is not None for _, value in values):
             ours.append(f"{record['device']}: " + ", ".join(f"{size // 1024}K^2 {cell(value)}" for size, value in values))

@@ -98,12 +98,17 @@ class batch {
                 line.number("frames_per_second", 1e6 * static_cast<double>(s.planes) / times[0].median);
             }
             if (more) more(line);
+        } catch (const unsupported& e) {  // a limit of an exhibit is no failure
+            line.text("note", in_quotes(e.what()));
         } catch (const error& e) {
-            std::string reason = e.what();
-            std::replace(reason.begin(), reason.end(), '"', '\'');
-            line.text("error", reason);
+            line.text("error", in_quotes(e.what()));
         }
         line.print();
+    }
+
+    static std::string in_quotes(std::string reason) {
+        std::replace(reason.begin(), reason.end(), '"', '\'');
+        return reason;
     }
 
     any_tensor_view tensor() const { return frames_.tensor(0); }
