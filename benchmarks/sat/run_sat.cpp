@@ -28,7 +28,7 @@ Examples:
   boxsum bench sat --experiments emoto --param W=64 --json emoto.json
   boxsum bench sat --from results/h200/bench-zoo.json --html bench.html)";
 
-bench_record measure(const sat_bench_options& options) {
+bench_record measure(const sat_bench_options& options, const save_part& save) {
     const target where = target_of(options.device);
     const std::vector<sat_case> cases = plan_of(options, where.where);
     bench_record record;
@@ -43,6 +43,8 @@ bench_record measure(const sat_bench_options& options) {
             measure_on_device(c, options, record);
         else
             for (table_row& row : measure_on_host(c, options, true)) record.tables.push_back(std::move(row));
+        record.date = now_utc();
+        (void)save(record);
     }
     if (wants_micro(options) && where.where == backend::cuda) {
         progress(options.output, "micro-benchmarks");
@@ -95,7 +97,7 @@ const CLI::App* add_sat_command(CLI::App& app, sat_bench_options& options) {
 
 cli::exit_code run_sat(const sat_bench_options& options) {
     return report_run(
-        options.output, sat_kind, [&](const save_part&) { return measure(options); }, report_of);
+        options.output, sat_kind, [&](const save_part& save) { return measure(options, save); }, report_of);
 }
 
 }  // namespace boxsum::bench
