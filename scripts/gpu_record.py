@@ -214,14 +214,16 @@ def summary_of_programs(outcomes):
 
 def execute_all(groups, folder):
     """Groups follow one another; the runs of a group share the GPU at the same time."""
+    def execute(run):
+        outcome = run.execute(folder)
+        print(f"{run.label:45} passed {outcome['passed']:5} failed {outcome['failed']:3} "
+              f"skipped {outcome['skipped']:4} {outcome['seconds']:7.1f} s", flush=True)  # at once: a call may be cut off
+        return run.label, outcome
+
     outcomes = []
     for group in groups:
         with concurrent.futures.ThreadPoolExecutor(max_workers=max(1, min(len(group), jobs()))) as pool:
-            done = list(pool.map(lambda run: (run.label, run.execute(folder)), group))
-        outcomes += done
-        for label, o in done:
-            print(f"{label:45} passed {o['passed']:5} failed {o['failed']:3} skipped {o['skipped']:4} {o['seconds']:7.1f} s",
-                  flush=True)
+            outcomes += list(pool.map(execute, group))
     return outcomes
 
 
