@@ -393,19 +393,37 @@ void filters_section(stream_ref stream) {
         .number("of_link", link / pageable)
         .print();
 
-    const device_buffer image(bytes, stream), result(bytes, stream);
+    // The same image on the device, where nothing travels.
+    const device_buffer image(bytes, stream), result(4 * bytes, stream);
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(image.data(), from.data(), bytes, cudaMemcpyHostToDevice, stream.get()));
-    const double resident = best_milliseconds([&] {
-        cuda::box_filter({image.data(), shape}, {result.data(), shape}, options, stream);
+    const auto resident = [&](const char* filter, double radius, auto run) {
+        const double ms = best_milliseconds(run);
+        record_line()
+            .text("section", "filters")
+            .text("filter", filter)
+            .number("n", static_cast<double>(rows))
+            .number("radius", radius)
+            .number("ms", ms)
+            .number("gigapixels_per_second", static_cast<double>(rows * cols) / ms / 1e6)
+            .print();
+    };
+    const const_any_view pixels{image.data(), shape};
+    const any_view bytes_out{result.data(), shape}, floats_out{result.data(), packed(dtype::f32, rows, cols)};
+    for (const std::int64_t radius : {1, 15, 250}) {
+        options.radius = {radius, radius};
+        resident("box 8u, on the device", static_cast<double>(radius),
+                 [&] { cuda::box_filter(pixels, bytes_out, options, stream); });
+    }
+    const window_size window{31, 31};
+    resident("Sauvola 8u, on the device", 15,
+             [&] { cuda::adaptive_threshold(pixels, bytes_out, {.window = window}, stream); });
+    resident("local contrast 8u to 32f, on the device", 15,
+             [&] { cuda::local_contrast(pixels, floats_out, {.window = window}, stream); });
+    const device_buffer radii(bytes, stream);
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(radii.data(), 15, bytes, stream.get()));
+    resident("box 8u, a radius map of 15, on the device", 15, [&] {
+        cuda::variable_box_filter(pixels, {radii.data(), shape}, bytes_out, {}, stream);
     });
-    record_line()
-        .text("section", "filters")
-        .text("filter", "box 8u, on the device")
-        .number("n", static_cast<double>(rows))
-        .number("radius", 15)
-        .number("ms", resident)
-        .number("gigapixels_per_second", static_cast<double>(rows * cols) / resident / 1e6)
-        .print();
 }
 
 struct section {

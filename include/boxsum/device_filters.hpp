@@ -13,13 +13,12 @@
 ///   overlaps only for page-locked memory (pinned_buffer), and only for windows up to a strip's height; larger ones,
 ///   windows that repeat the image, and Wolf's threshold take each plane as one strip.
 /// - Integer images: the same results, bit for bit, as on the CPU.
-/// - Floating images go through a 64f table: every mean carries an absolute error of up to gamma_(rows+cols) * (4 / n)
-/// *
-///   (sum of |x| over the image), variances the square's, clipped at zero; and a pixel that is not finite spoils every
-///   window that reaches below or to the right of it. Where that matters, filter on the CPU.
+/// - Floating images go through a 64f table: every mean carries an absolute error of up to
+///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; and a pixel
+///   that is not finite spoils every window that reaches below or to the right of it. Where that matters, filter on the
+///   CPU.
 /// - Device memory, allocated in the stream's order: the table(s) of 4 or 8 bytes per pixel and channel each (of a
-/// strip,
-///   for host images); for host images also image and results; for 16s images a copy.
+///   strip, for host images); for host images also image, radii and results; for 16s images a copy.
 /// - `threads` is not read. Every function waits for its results.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
@@ -33,5 +32,14 @@ void local_statistics(const const_any_view& image, const local_statistics_result
 
 void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options,
                         stream_ref stream);
+
+/// Floating images: the error of mean and deviation is divided by the deviation, or by epsilon where that is larger, so
+/// nearly constant windows want an epsilon above the noise.
+void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options,
+                    stream_ref stream);
+
+/// `radius` lies where the image does. Reading a map's largest radius makes the call wait once more.
+void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
+                         const variable_box_filter_options& options, stream_ref stream);
 
 }  // namespace boxsum::cuda

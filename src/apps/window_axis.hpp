@@ -19,7 +19,7 @@ struct window_axis {
 
     window_axis() = default;
 
-    window_axis(std::int64_t samples, std::int64_t original_radius, border_mode mode)
+    constexpr window_axis(std::int64_t samples, std::int64_t original_radius, border_mode mode)
         : extent(samples), radius(original_radius), border(mode), full(2 * original_radius + 1) {
         switch (border) {
             case border_mode::shrink:
@@ -39,7 +39,7 @@ struct window_axis {
     }
 
     /// Samples of an uncut window of the reduced radius.
-    std::int64_t width() const noexcept { return 2 * radius + 1; }
+    constexpr std::int64_t width() const noexcept { return 2 * radius + 1; }
 
     /// Samples of the image, extended by the reduced radius on both sides.
     std::int64_t extended() const noexcept { return extent + 2 * radius; }

@@ -1,54 +1,28 @@
 // The filters on the device against the CPU's: the same bits for integer images, the documented bound for floating
 // ones.
 
-#include "core/visit_types.hpp"
-#include "reference/patterns.hpp"
+#include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
 #include <boxsum/device_buffer.hpp>
 #include <boxsum/device_filters.hpp>
 #include <boxsum/error.hpp>
 
-#include <cmath>
-#include <cstring>
+#include <optional>
 #include <vector>
 
 namespace boxsum {
 namespace {
 
-struct host_image {
-    std::vector<std::byte> bytes;
-    view_shape shape;
-
-    explicit host_image(const view_shape& s) : bytes(cuda::span_bytes(s), std::byte{0x5a}), shape(s) {}
-    any_view view() { return {bytes.data(), shape}; }
-};
-
-view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes) {
-    view_shape s{type, planes, rows, cols, channels, 0, 0};
-    s.row_stride = cols * channels * static_cast<std::int64_t>(size_of(type));
-    s.plane_stride = rows * s.row_stride;
-    return s;
-}
-
-struct filter_case {
-    dtype type;
-    std::int64_t rows, cols, channels, planes;
-    window_radius radius;
-    border_mode border;
-};
-
-std::string text_of(const filter_case& c) {
-    return std::string(name_of(c.type)) + " " + std::to_string(c.planes) + " x " + std::to_string(c.rows) + " x " +
-           std::to_string(c.cols) + " x " + std::to_string(c.channels) + ", radius " + std::to_string(c.radius.rows) +
-           ", " + std::to_string(c.radius.cols) + ", " + std::string(name_of(c.border));
-}
+using test::filter_case;
+using test::host_image;
+using test::largest_difference;
+using test::packed;
 
 std::vector<filter_case> cases() {
     std::vector<filter_case> all;
     for (const dtype type : {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64})
-        for (const border_mode border :
-             {border_mode::shrink, border_mode::reflect, border_mode::replicate, border_mode::constant})
+        for (const border_mode border : test::all_borders)
             for (const window_radius radius : {window_radius{0, 0}, {1, 2}, {7, 3}, {40, 90}, {0, 400}, {333, 1000}}) {
                 all.push_back({type, 97, 131, 1, 1, radius, border});
                 all.push_back({type, 40, 61, 3, 2, radius, border});
@@ -100,24 +74,6 @@ class gpu_filters : public test::gpu_test {
 
     std::optional<cuda::stream> stream_;
 };
-
-/// The largest difference, NaN counting as infinite unless both are.
-double largest_difference(host_image& a, host_image& b) {
-    double largest = 0;
-    visit_dtype(a.shape.type, [&]<typename T>() {
-        if constexpr (!std::is_same_v<T, float16>) {
-            const auto* x = reinterpret_cast<const T*>(a.bytes.data());
-            const auto* y = reinterpret_cast<const T*>(b.bytes.data());
-            for (std::size_t i = 0; i < a.bytes.size() / sizeof(T); ++i) {
-                const double d = std::fabs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
-                if (std::isnan(d) ? std::isnan(static_cast<double>(x[i])) != std::isnan(static_cast<double>(y[i]))
-                                  : d > largest)
-                    largest = std::isnan(d) ? INFINITY : d;
-            }
-        }
-    });
-    return largest;
-}
 
 /// Images of small floats have errors far below this: sums of at most 12707 values of magnitude 1 in double.
 constexpr double floating_tolerance = 1e-9;
@@ -192,6 +148,53 @@ TEST_F(gpu_filters, thresholds_agree_with_the_cpu) {
             expect_same(expected, got[0], c.type, std::string(name_of(method)) + " " + text_of(c));
             if (HasFailure()) return;
         }
+}
+
+TEST_F(gpu_filters, local_contrast_agrees_with_the_cpu) {
+    for (const filter_case& c : cases()) {
+        host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
+        fill(image.view(), pattern::random, 10);
+        local_contrast_options options;
+        options.window = {2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
+        options.epsilon = is_floating(c.type) ? 0.5 : 1e-6;  // above the noise of a constant window
+        options.border = c.border;
+        options.border_value = c.border == border_mode::constant ? 3 : 0;
+        host_image expected(packed(dtype::f32, c.rows, c.cols, c.channels, c.planes));
+        std::vector<host_image> got{expected};
+        local_contrast(image.view(), expected.view(), options);
+        run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
+            cuda::local_contrast(from, to[0], options, stream());
+        });
+        expect_same(expected, got[0], c.type, text_of(c));
+        if (HasFailure()) return;
+    }
+}
+
+TEST_F(gpu_filters, radius_maps_agree_with_the_cpu) {
+    for (const filter_case& c : cases()) {
+        host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
+        fill(image.view(), pattern::random, 11);
+        host_image radii(packed(dtype::u16, c.rows, c.cols, 1, c.planes));
+        auto* const values = reinterpret_cast<std::uint16_t*>(radii.bytes.data());
+        for (std::int64_t i = 0; i < c.planes * c.rows * c.cols; ++i)
+            values[i] = static_cast<std::uint16_t>(i * 131 % (std::max(c.radius.rows, c.radius.cols) + 1));
+        const variable_box_filter_options options{c.border, c.border == border_mode::constant ? 3.0 : 0.0, 0};
+        for (const dtype out : {c.type, dtype::f64}) {
+            host_image expected(packed(out, c.rows, c.cols, c.channels, c.planes));
+            std::vector<host_image> got{expected};
+            variable_box_filter(image.view(), radii.view(), expected.view(), options);
+            test::device_images device(stream());
+            const any_view device_radii = device.upload(radii.view());
+            bool on_device = true;  // first
+            run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
+                const const_any_view map = on_device ? device_radii : radii.view();
+                cuda::variable_box_filter(from, map, to[0], options, stream());
+                on_device = false;
+            });
+            expect_same(expected, got[0], c.type, text_of(c) + " to " + std::string(name_of(out)));
+            if (HasFailure()) return;
+        }
+    }
 }
 
 TEST_F(gpu_filters, many_strips_give_what_one_does) {

@@ -68,15 +68,16 @@ exit_code run_blur(const blur_options& options) {
         const stopwatch watch;
         const box_filter_options how{radius, border, options.filter.border_value, options.filter.threads};
         run_filter(
-            "blur", options.filter, [&] { box_filter(source.view, result.view, how); },
+            options.filter, [&] { box_filter(source.view, result.view, how); },
             [&](stream_ref stream) { cuda::box_filter(source.view, result.view, how, stream); });
         seconds = watch.seconds();
     } else {
         const image radii = read_image(options.radius_map);
         const stopwatch watch;
         const variable_box_filter_options how{border, options.filter.border_value, options.filter.threads};
-        run_filter("blur --radius-map", options.filter,
-                   [&] { variable_box_filter(source.view, radii.view, result.view, how); }, {});
+        run_filter(
+            options.filter, [&] { variable_box_filter(source.view, radii.view, result.view, how); },
+            [&](stream_ref stream) { cuda::variable_box_filter(source.view, radii.view, result.view, how, stream); });
         seconds = watch.seconds();
     }
 

@@ -6,6 +6,8 @@
 #include "progress.hpp"
 #include "stopwatch.hpp"
 
+#include <boxsum/device_filters.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <memory>
@@ -60,7 +62,9 @@ exit_code run_normalize(const normalize_options& options) {
     const stopwatch watch;
     const local_contrast_options how{window_of(options.window), options.epsilon, border_of(options.filter),
                                      options.filter.border_value, options.filter.threads};
-    run_filter("normalize", options.filter, [&] { local_contrast(source.view, result.view, how); }, {});
+    run_filter(
+        options.filter, [&] { local_contrast(source.view, result.view, how); },
+        [&](stream_ref stream) { cuda::local_contrast(source.view, result.view, how, stream); });
     const double seconds = watch.seconds();
 
     busy.phase("writing " + output_name(options.output));

@@ -7,7 +7,6 @@
 #include "option_types.hpp"
 
 #include <boxsum/device.hpp>
-#include <boxsum/error.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -56,7 +55,7 @@ void add_filter_options(CLI::App& command, filter_options& options) {
         ->check(CLI::Validator(check_device, ""));
 }
 
-void run_filter(std::string_view what, const filter_options& options, const std::function<void()>& on_cpu,
+void run_filter(const filter_options& options, const std::function<void()>& on_cpu,
                 const std::function<void(stream_ref)>& on_gpu) {
     std::string device = options.device;
     if (device == "auto") {
@@ -65,7 +64,6 @@ void run_filter(std::string_view what, const filter_options& options, const std:
     }
     if (device == "cpu") return on_cpu();
     cuda::set_device(cuda::device_from_text(device));
-    if (!on_gpu) throw unsupported("--device: " + std::string(what) + " runs on the CPU only");
     const cuda::stream stream;
     on_gpu(stream);
 }

@@ -29,8 +29,8 @@ void add_filter_options(CLI::App& command, filter_options& options);
 
 /// Runs a filter where --device says: `on_cpu`, or `on_gpu` on a stream of that GPU. "auto" is the CPU, because an
 /// image from a file travels to a GPU and back in longer than the CPU takes, unless BOXSUM_DEVICE names a GPU. Throws
-/// `unsupported` for no such device, and for a GPU where `on_gpu` is empty (`what` has no GPU form).
-void run_filter(std::string_view what, const filter_options& options, const std::function<void()>& on_cpu,
+/// `unsupported` for no such device.
+void run_filter(const filter_options& options, const std::function<void()>& on_cpu,
                 const std::function<void(stream_ref)>& on_gpu);
 
 /// --window N[,M]

@@ -161,6 +161,13 @@ void local_statistics(const const_any_view&, const local_statistics_results&, co
 void adaptive_threshold(const const_any_view&, const any_view&, const threshold_options&, stream_ref) {
     refuse();
 }
+void local_contrast(const const_any_view&, const any_view&, const local_contrast_options&, stream_ref) {
+    refuse();
+}
+void variable_box_filter(const const_any_view&, const const_any_view&, const any_view&,
+                         const variable_box_filter_options&, stream_ref) {
+    refuse();
+}
 
 record_runner device_runner(workspace_reuse) {
     refuse();

@@ -1,0 +1,86 @@
+#include "cuda/device/divider.hpp"
+#include "cuda/filters/window_walk.cuh"
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+namespace boxsum::cuda {
+namespace {
+
+/// floor(x / n + 1/2), x / n below 2^16. Most windows of an image have the same n: then no division.
+template <typename Sum>
+struct rounded_quotient {
+    std::int64_t samples = 1;  ///< n of most windows
+    divider by;                ///< x + n / 2 < 2^31 for sums of 32 bits: types_for() sees to that
+    double inverse = 1;
+
+    explicit rounded_quotient(std::int64_t most) : samples(most), inverse(1 / static_cast<double>(most)) {
+        if constexpr (sizeof(Sum) == 4) by = divider(static_cast<std::uint32_t>(most));
+    }
+
+    __device__ Sum operator()(Sum x, std::int64_t n) const {
+        const Sum half_up = x + static_cast<Sum>(n) / 2;
+        if (n != samples) return half_up / static_cast<Sum>(n);
+        if constexpr (sizeof(Sum) == 4) {
+            return by.quotient(half_up);
+        } else {
+            // Off by at most one: three roundings of 2^-53 each, of a quotient below 2^16.
+            auto q = static_cast<Sum>(static_cast<double>(half_up) * inverse);
+            const auto rest = static_cast<std::int64_t>(half_up - q * static_cast<Sum>(n));
+            q -= static_cast<Sum>(rest < 0);
+            return q + static_cast<Sum>(rest >= n);
+        }
+    }
+};
+
+template <typename Sum, typename Out>
+__global__ __launch_bounds__(walk_threads) void mean_kernel(device_task<Sum, Sum> task, any_view result,
+                                                            rounded_quotient<Sum> rounded) {
+    for_each_window<false>(task, [&](std::int64_t row, std::int64_t element, const auto& w) {
+        Out out[w.count];
+#pragma unroll
+        for (int i = 0; i < w.count; ++i) {
+            if constexpr (std::is_integral_v<Out>)  // in the raised pixels
+                out[i] = static_cast<Out>(rounded(w.sum[i], w.samples) - static_cast<Sum>(task.offset));
+            else
+                out[i] = static_cast<Out>(mean_of(w.sum[i], w.samples, task.offset));
+        }
+        store_elements(result, row, element, out);
+    });
+}
+
+template <typename Sum>
+void launch_means(const window_task& task, const any_view& result, stream_ref stream) {
+    const auto launch_to = [&]<typename Out>(Out) {
+        const auto along = [](const apps::window_axis& a) {
+            return a.border == border_mode::shrink ? a.width() : a.full;
+        };
+        launch(mean_kernel<Sum, Out>, walk_shape<Sum>(task), stream, on_device<Sum, Sum>(task), result,
+               rounded_quotient<Sum>(along(task.rows) * along(task.cols)));
+    };
+    switch (result.shape.type) {
+        case dtype::f32:
+            return launch_to(f32{});
+        case dtype::f64:
+            return launch_to(f64{});
+        case dtype::u8:
+            if constexpr (std::is_integral_v<Sum>) launch_to(u8{});
+            return;
+        default:  // 16s, too: the bits of its mean
+            if constexpr (std::is_integral_v<Sum>) launch_to(u16{});
+    }
+}
+
+}  // namespace
+
+void enqueue_means(const window_task& task, const any_view& result, stream_ref stream) {
+    switch (task.table.shape.type) {
+        case dtype::u32:
+            return launch_means<u32>(task, result, stream);
+        case dtype::u64:
+            return launch_means<u64>(task, result, stream);
+        default:
+            return launch_means<f64>(task, result, stream);
+    }
+}
+
+}  // namespace boxsum::cuda

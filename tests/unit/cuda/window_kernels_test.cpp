@@ -1,0 +1,218 @@
+// The kernels over windows against the CPU's filters, on tables that the CPU made: every type of pixel, sum and result,
+// every way in which a window is cut or reaches beyond the image.
+
+#include "apps/window_job.hpp"
+#include "cuda/filters/window_kernels.hpp"
+#include "support/filter_images.hpp"
+#include "support/gpu.hpp"
+
+#include <boxsum/sat.hpp>
+
+#include <optional>
+
+namespace boxsum {
+namespace {
+
+using test::all_borders;
+using test::border_value_of;
+using test::device_images;
+using test::filter_case;
+using test::host_image;
+using test::packed;
+
+/// An image and its tables on the device.
+struct prepared {
+    apps::window_job job;
+    cuda::window_task task;
+    host_image image;
+};
+
+class window_kernels : public test::gpu_test {
+  protected:
+    void SetUp() override {
+        test::gpu_test::SetUp();
+        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
+    }
+    stream_ref stream() const { return *stream_; }
+
+    /// `aligned`: the rows of the tables start at multiples of 16 bytes.
+    void prepare(prepared& p, const filter_case& c, dtype sum, bool squares, bool aligned, device_images& device) {
+        const double border_value = border_value_of(c.border);
+        p.job = apps::make_window_job(p.image.view(), c.radius, c.border, border_value, 1);
+        host_image pixels = p.image;
+        cuda::window_task& task = p.task;
+        if (c.type == dtype::s16) {
+            pixels.shape.type = dtype::u16;
+            for (std::size_t i = 1; i < pixels.bytes.size(); i += 2) pixels.bytes[i] ^= std::byte{0x80};
+            task.offset = 32768;
+        }
+        const auto table = [&](dtype type, bool of_squares) {
+            host_image sums(packed(type, c.rows + 1, c.cols + 1, c.channels)), q = sums;
+            const sat_options options{.layout = table_layout::padded};
+            if (of_squares) {
+                host_image first(packed(is_floating(type) ? dtype::f64 : dtype::u64, c.rows + 1, c.cols + 1,
+                                        c.channels));
+                sat(pixels.view(), first.view(), q.view(), options);
+                return aligned ? device.upload(q.view()) : device.upload_packed(q.view());
+            }
+            sat(pixels.view(), sums.view(), options);
+            return aligned ? device.upload(sums.view()) : device.upload_packed(sums.view());
+        };
+        task.rows = p.job.rows;
+        task.cols = p.job.cols;
+        task.image = device.upload(pixels.view());
+        task.table = table(sum, false);
+        if (squares) task.squares = table(is_floating(sum) ? dtype::f64 : dtype::u64, true);
+        task.end_row = c.rows;
+        task.border_value = border_value + static_cast<double>(task.offset);
+    }
+
+    /// run(result) fills it on the device.
+    template <typename F>
+    void expect_equal(const host_image& expected, device_images& device, dtype image, double tolerance,
+                      const std::string& what, F run) {
+        host_image got(expected.shape);
+        const any_view result = device.upload(got.view());
+        run(result);
+        cuda::copy(result, got.view(), stream());
+        if (is_floating(image))
+            EXPECT_LE(test::largest_difference(expected, got), tolerance) << what;
+        else
+            EXPECT_TRUE(expected.bytes == got.bytes)
+                << what << ": largest difference " << test::largest_difference(expected, got);
+    }
+
+    std::optional<cuda::stream> stream_;
+};
+
+std::vector<dtype> sums_of(dtype image) {
+    if (is_floating(image)) return {dtype::f64};
+    return {dtype::u32, dtype::u64};
+}
+
+/// Radii from none to beyond the image, so that ends of windows have every place within 16 bytes.
+std::vector<filter_case> cases() {
+    std::vector<filter_case> all;
+    for (const dtype type : {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64})
+        for (const border_mode border : all_borders) {
+            for (const window_radius radius : {window_radius{0, 0}, {1, 1}, {2, 6}, {30, 3}, {5, 41}, {45, 130}})
+                all.push_back({type, 19, 83, 1, 1, radius, border});
+            for (const window_radius radius : {window_radius{1, 1}, {3, 4}, {50, 80}})
+                all.push_back({type, 11, 31, 3, 1, radius, border});
+            all.push_back({type, 10, 29, 2, 1, {2, 5}, border});
+            all.push_back({type, 9, 21, 4, 1, {1, 2}, border});
+            all.push_back({type, 1, 1, 1, 1, {3, 3}, border});
+        }
+    return all;
+}
+
+TEST_F(window_kernels, means_are_those_of_the_cpu) {
+    for (const filter_case& c : cases())
+        for (const dtype sum : sums_of(c.type))
+            for (const bool aligned : {true, false}) {
+                device_images device(stream());
+                prepared p{{}, {}, test::random_image(packed(c.type, c.rows, c.cols, c.channels), 7)};
+                prepare(p, c, sum, false, aligned, device);
+                for (const dtype out : {c.type, dtype::f32, dtype::f64}) {
+                    host_image expected(packed(out, c.rows, c.cols, c.channels));
+                    box_filter(p.image.view(), expected.view(), {c.radius, c.border, border_value_of(c.border), 1});
+                    expect_equal(expected, device, c.type, out == dtype::f32 ? 1e-6 : 1e-9,
+                                 text_of(c) + " to " + std::string(name_of(out)),
+                                 [&](const any_view& result) { cuda::enqueue_means(p.task, result, stream()); });
+                }
+                if (HasFailure()) return;
+            }
+}
+
+/// Quotients of large sums; and of sums whose product with the reciprocal misses the next integer: with n = 49, q * n *
+/// (1 / n) is below q for most q.
+TEST_F(window_kernels, means_are_rounded_half_up) {
+    for (const dtype type : {dtype::u8, dtype::u16})
+        for (const dtype sum : sums_of(type))
+            for (const std::int64_t radius : {1, 3, 12, 63})
+                for (const pattern values : {pattern::all_max, pattern::extreme, pattern::random}) {
+                    const filter_case c{type, 40, 150, 1, 1, {radius, radius}, border_mode::reflect};
+                    device_images device(stream());
+                    prepared p{{}, {}, host_image(packed(type, c.rows, c.cols, 1))};
+                    fill(p.image.view(), values, 1);
+                    prepare(p, c, sum, false, true, device);
+                    host_image expected(p.image.shape);
+                    box_filter(p.image.view(), expected.view(), {c.radius, c.border, 0, 1});
+                    expect_equal(expected, device, type, 0, text_of(c),
+                                 [&](const any_view& result) { cuda::enqueue_means(p.task, result, stream()); });
+                }
+}
+
+TEST_F(window_kernels, moments_are_those_of_the_cpu) {
+    for (const filter_case& c : cases())
+        for (const dtype sum : sums_of(c.type)) {
+            device_images device(stream());
+            prepared p{{}, {}, test::random_image(packed(c.type, c.rows, c.cols, c.channels), 8)};
+            prepare(p, c, sum, true, c.radius.rows != 1, device);
+            p.task.wide = sum == dtype::u64;  // right for any window
+            const double border_value = border_value_of(c.border);
+            const window_size window{2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
+            const view_shape real = packed(dtype::f64, c.rows, c.cols, c.channels);
+            host_image mean(real), variance(real), deviation(packed(dtype::f32, c.rows, c.cols, c.channels));
+            local_statistics(p.image.view(), {mean.view(), variance.view(), deviation.view()},
+                             {window, c.border, border_value, 1});
+            const std::string what = text_of(c);
+            expect_equal(mean, device, c.type, 1e-9, what + " mean", [&](const any_view& result) {
+                cuda::enqueue_statistics(p.task, {result, {}, {}}, stream());
+            });
+            expect_equal(variance, device, c.type, 1e-9, what + " variance", [&](const any_view& result) {
+                cuda::enqueue_statistics(p.task, {{}, result, {}}, stream());
+            });
+            // The root of a variance that is 0 but for 1e-12.
+            expect_equal(deviation, device, c.type, 1e-5, what + " deviation", [&](const any_view& result) {
+                cuda::enqueue_statistics(p.task, {{}, {}, result}, stream());
+            });
+            host_image contrast(packed(dtype::f32, c.rows, c.cols, c.channels));
+            const double epsilon = is_floating(c.type) ? 0.5 : 1e-6;
+            local_contrast(p.image.view(), contrast.view(), {window, epsilon, c.border, border_value, 1});
+            expect_equal(contrast, device, c.type, 1e-5, what + " contrast", [&](const any_view& result) {
+                cuda::enqueue_contrast(p.task, result, epsilon, stream());
+            });
+            if (!is_floating(c.type)) {  // a pixel at its threshold may fall on either side
+                host_image binary(packed(dtype::u8, c.rows, c.cols, c.channels));
+                const threshold_options options{threshold_method::sauvola, window, 0.1, {}, c.border, border_value, 1};
+                adaptive_threshold(p.image.view(), binary.view(), options);
+                expect_equal(binary, device, c.type, 0, what + " threshold", [&](const any_view& result) {
+                    cuda::enqueue_threshold(p.task, result, options.method, *options.k,
+                                            default_sauvola_range(c.type), nullptr, stream());
+                });
+            }
+            if (HasFailure()) return;
+        }
+}
+
+TEST_F(window_kernels, variable_means_are_those_of_the_cpu) {
+    for (const filter_case& c : cases())
+        for (const dtype map : {dtype::u8, dtype::u16, dtype::u32, dtype::s32}) {
+            if (c.radius.rows == 30 && map != dtype::s32) continue;
+            device_images device(stream());
+            prepared p{{}, {}, test::random_image(packed(c.type, c.rows, c.cols, c.channels), 9)};
+            host_image radii(packed(map, c.rows, c.cols, 1));
+            visit_dtype(map, [&]<typename T>() {
+                if constexpr (std::is_integral_v<T>)
+                    for (std::int64_t i = 0; i < c.rows * c.cols; ++i)
+                        reinterpret_cast<T*>(radii.bytes.data())[i] =
+                            static_cast<T>(i * 37 % (std::max(c.radius.rows, c.radius.cols) + 1));
+            });
+            prepare(p, c, sums_of(c.type).back(), false, true, device);
+            const any_view device_radii = device.upload(radii.view());
+            for (const dtype out : {c.type, dtype::f64}) {
+                host_image expected(packed(out, c.rows, c.cols, c.channels));
+                variable_box_filter(p.image.view(), radii.view(), expected.view(),
+                                    {c.border, border_value_of(c.border), 1});
+                expect_equal(expected, device, c.type, out == dtype::f32 ? 1e-6 : 1e-9, text_of(c) + " variable",
+                             [&](const any_view& result) {
+                                 cuda::enqueue_variable_means(p.task, device_radii, result, stream());
+                             });
+            }
+            if (HasFailure()) return;
+        }
+}
+
+}  // namespace
+}  // namespace boxsum
