@@ -239,7 +239,7 @@ void layouts_section(stream_ref stream) {
         }
 }
 
-void special_case(const char* what, const view_shape& image, const view_shape& table,
+void special_case(const std::string& what, const view_shape& image, const view_shape& table,
                   const std::optional<view_shape>& squares, stream_ref stream) {
     const buffer_sets sets(image, table, squares, stream);
     const planned ours(sets, squares.has_value(), table_layout::inclusive, "auto", stream);
@@ -273,8 +273,11 @@ void special_section(stream_ref stream) {
                  packed(dtype::u64, 8192, 8192), stream);
     special_case("1024 planes of 256 x 256 8u32u", packed(dtype::u8, 256, 256, 1, 1024),
                  packed(dtype::u32, 256, 256, 1, 1024), {}, stream);
-    special_case("4 channels 8u32u 4096", packed(dtype::u8, 4096, 4096, 4), packed(dtype::u32, 4096, 4096, 4), {},
-                 stream);
+    for (const type_pair types : {type_pair{dtype::u8, dtype::u32}, {dtype::f32, dtype::f32}})
+        for (const std::int64_t channels : {2, 3, 4})
+            special_case(std::to_string(channels) + " channels " + name_of(types) + " 4096",
+                         packed(types.input, 4096, 4096, channels), packed(types.table, 4096, 4096, channels), {},
+                         stream);
 }
 
 void algorithms_section(stream_ref stream) {

@@ -1,11 +1,15 @@
-# The kernels for one channel by themselves.
+# The aligned kernels by themselves, for one channel and for several.
 set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test.cu")
-boxsum_emulated_test(emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}")
+set(aligned_channels_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_channels_test.cu")
+boxsum_emulated_test(
+  emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}" "${aligned_channels_test}"
+)
 
-# The same test must fail where its kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT text
-# [FILTER tests]) compiles it with a copy of a header of src/cuda in which REPLACEMENT stands in place of TEXT.
+# The same tests must fail where their kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT
+# text [FILTER tests] [CHANNELS]) compiles that for one channel, or that for several, with a copy of a header of src/cuda
+# in which REPLACEMENT stands in place of TEXT.
 function(boxsum_emulated_mutant name)
-  cmake_parse_arguments(arg "" "HEADER;TEXT;REPLACEMENT;FILTER" "" ${ARGN})
+  cmake_parse_arguments(arg "CHANNELS" "HEADER;TEXT;REPLACEMENT;FILTER" "" ${ARGN})
   set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
@@ -16,7 +20,11 @@ function(boxsum_emulated_mutant name)
   endif()
   string(REPLACE "${arg_TEXT}" "${arg_REPLACEMENT}" mutated "${source}")
   file(CONFIGURE OUTPUT "${folder}/cuda/${arg_HEADER}" CONTENT "${mutated}" @ONLY)
-  add_library(${name}_objects OBJECT "${aligned_rings_test}")
+  if(arg_CHANNELS)
+    add_library(${name}_objects OBJECT "${aligned_channels_test}")
+  else()
+    add_library(${name}_objects OBJECT "${aligned_rings_test}")
+  endif()
   target_include_directories(${name}_objects BEFORE PRIVATE "${folder}")
   target_link_libraries(${name}_objects PRIVATE boxsum_emulated_language GTest::gtest)
   add_executable(${name} $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:boxsum_emulated_device>)
@@ -58,4 +66,24 @@ boxsum_emulated_mutant(
 boxsum_emulated_mutant(
   mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "i < needed" REPLACEMENT "i < whole[k]"
   FILTER rows_of_the_image
+)
+boxsum_emulated_mutant(
+  mutant_carry_of_another_channel CHANNELS HEADER production/sat_aligned_roles.cuh
+  TEXT "carry[k * Channels + (first + i) % Channels]" REPLACEMENT "carry[k * Channels + i % Channels]"
+)
+boxsum_emulated_mutant(
+  mutant_total_of_another_channel CHANNELS HEADER production/sat_aligned_tile.cuh TEXT "(in_group * channels + channel)"
+  REPLACEMENT "(in_group * channels + channel / 2)"
+)
+boxsum_emulated_mutant(
+  mutant_tiles_start_alike CHANNELS HEADER production/sat_aligned_roles.cuh TEXT "tile_col * (tile::cols % Channels)"
+  REPLACEMENT "0"
+)
+boxsum_emulated_mutant(
+  mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_roles.cuh TEXT "store_streaming(to + c, Sum{})"
+  REPLACEMENT "store_streaming(to, Sum{})"
+)
+boxsum_emulated_mutant(
+  mutant_shifted_rows_start_alike CHANNELS HEADER production/sat_aligned_pixels.cuh
+  TEXT "16 * Channels - shift_of(lane + 32 * k) / sizeof(Pixel)" REPLACEMENT "0" FILTER start_at_any_element
 )

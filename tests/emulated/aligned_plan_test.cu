@@ -1,5 +1,5 @@
-// The policy of the kernels for one channel: the settings that were measured, and what every plan
-// must hold for its kernel to be right. Host code only, but its header needs tensor maps.
+// The policy of the aligned kernels: the settings that were measured, and what every plan must hold for its kernel to
+// be right. Host code only, but its header needs tensor maps.
 
 #include "cuda/production/sat_aligned_plan.hpp"
 #include "cuda/production/sat_aligned_tile.cuh"

@@ -1,5 +1,5 @@
-// The kernels of the record `fast` for one channel, on an emulated device: the conformance cases that they take, and
-// what is left to the general ones.
+// The aligned kernels of the record `fast` on an emulated device: the conformance cases that they take, and what is
+// left to the general ones.
 
 #include "api/registry.hpp"
 #include "cuda/production/records.hpp"
@@ -17,19 +17,19 @@ namespace {
 
 using emulation::block_order;
 
-/// Whether the kernels for one channel take the table of sums.
+/// Whether the aligned kernels take the table of sums.
 bool fits(const problem& p) {
     return cuda::aligned_kernels_fit({p, nullptr, p.table, nullptr}, p.table.type);
 }
 
-/// Runs the cases that the kernels for one channel take; how many, or -1. `aligned`: on images whose rows are at
+/// Runs the cases that the aligned kernels take; how many, or -1. `aligned`: on images whose rows are at
 /// multiples of 64 bytes, whatever the case says.
 int run_cases(dtype input, dtype table, std::optional<dtype> squares, emulation::settings device, effort e,
               std::int64_t most_elements, bool aligned) {
     const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
     int checked = 0;
     for (conformance_case c : conformance_cases(input, table, squares, e)) {
-        if (c.rows * c.cols * c.planes > most_elements) continue;
+        if (c.rows * c.cols * c.channels * c.planes > most_elements) continue;
         if (aligned) {
             c.image_gap = -1;
             c.image_offset = 0;
@@ -81,7 +81,7 @@ conformance_case aligned_case() {
     return c;
 }
 
-TEST(emulated_fast_aligned, what_is_not_one_channel_does_not_fit) {
+TEST(emulated_fast_aligned, what_is_empty_or_has_too_many_tiles_does_not_fit) {
     const problem good = problem_of(aligned_case());
     EXPECT_TRUE(fits(good));
 
@@ -91,7 +91,7 @@ TEST(emulated_fast_aligned, what_is_not_one_channel_does_not_fit) {
     EXPECT_TRUE(fits(p));
     p = good;
     p.image.channels = p.table.channels = 3;
-    EXPECT_FALSE(fits(p));
+    EXPECT_TRUE(fits(p));
     p = good;
     p.image.rows = p.table.rows = 0;
     EXPECT_FALSE(fits(p));

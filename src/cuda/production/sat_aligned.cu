@@ -10,10 +10,10 @@
 namespace boxsum::cuda {
 
 bool aligned_kernels_fit(const sat_geometry& g, dtype sum) {
-    if (g.channels != 1 || g.rows <= g.origin || g.cols <= g.origin || g.planes == 0) return false;
+    if (g.rows <= g.origin || g.cols <= g.origin || g.planes == 0) return false;
     // Tiles are counted in 32 bits, with those that fill up groups.
     return static_cast<double>(g.planes) * std::ceil(static_cast<double>(g.rows) / 64) *
-               std::ceil(static_cast<double>(g.cols) / tile_cols_of(sum)) <=
+               std::ceil(static_cast<double>(g.cols) * g.channels / tile_cols_of(sum)) <=
            2e8;
 }
 
@@ -22,10 +22,10 @@ std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int 
     const int words = sum_bytes / 4;
     workspace_slots slots;
     constexpr int rows = aligned_tile<float>::rows;
-    const aligned_columns columns = aligned_columns_of(g.cols, pixel_bytes, sum_bytes);
+    const aligned_columns columns = aligned_columns_of(g, pixel_bytes, sum_bytes);
     const aligned_plan plan =
         make_aligned_plan(g, pixel_bytes, sum_bytes, columns, aligned_tiles_in_flight(multiprocessors, pixel_bytes));
-    (void)aligned_words(slots, plan, columns, rows * words, cols * words);
+    (void)aligned_words(slots, plan, columns, g.channels * rows * words, cols * words);
     return slots.bytes();
 }
 

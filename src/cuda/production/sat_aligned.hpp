@@ -7,12 +7,13 @@
 
 #include <cstddef>
 
-/// Between the record `fast` and its kernels for one channel, which are compiled in several files, one for some pixel
-/// types each.
+/// Between the record `fast` and its aligned kernels, which are compiled in several files, one for some pixel types and
+/// one channel or several each.
 namespace boxsum::cuda {
 
-/// Whether these kernels compute the table, on a device of compute capability 9.0: one channel that is not empty. They
-/// are fastest where rows of image and table are at multiples of 16 bytes. Pointers that are not known yet are null.
+/// Whether these kernels compute the table, on a device of compute capability 9.0: any that has sums and not too many
+/// tiles. They are fastest where rows of image and table are at multiples of 16 bytes. Pointers that are not known yet
+/// are null.
 bool aligned_kernels_fit(const sat_geometry& g, dtype sum);
 
 /// Words in bytes. `multiprocessors`: of the current device.
@@ -24,5 +25,9 @@ bool aligned_kernels_available();
 /// Enqueues a table of sums, or of sums of squares, for pixels of this type (integers as wide as the sum are unsigned).
 template <typename Pixel>
 void enqueue_aligned(const sat_geometry& g, dtype sum, bool square, int multiprocessors, const execution& how);
+
+/// The same for several channels; enqueue_aligned() calls it.
+template <typename Pixel>
+void enqueue_aligned_channels(const sat_geometry& g, dtype sum, bool square, int multiprocessors, const execution& how);
 
 }  // namespace boxsum::cuda

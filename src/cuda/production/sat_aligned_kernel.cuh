@@ -7,9 +7,10 @@
 
 #include <cstdint>
 
-/// The single-pass summed area table of one channel: one read, one write per element. Rows of the image and of the
-/// table start at any element; "aligned" are the tiles, whose pixels and sums move 16 aligned bytes at a time all the
-/// same.
+/// The single-pass summed area table: one read, one write per element. A row of interleaved channels is a row of
+/// elements of which every C-th are summed along the row (device/channels.cuh), so that a tile's row has C sums and C
+/// carries; everything downwards is by element anyway. Rows of the image and of the table start at any element;
+/// "aligned" are the tiles, whose pixels and sums move 16 aligned bytes at a time all the same.
 ///
 /// The table is cut into tiles of 64 rows. Persistent blocks draw tiles by ticket, row by row of tiles. Roles, each a
 /// warp, work on a block's tiles one after another, so that a tile is loaded while others wait for their neighbours and
@@ -36,9 +37,10 @@
 /// run, or for an earlier role on the same tile.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load>
-struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load> {
-    using roles = aligned_roles<Pixel, Sum, Columns, Load>;
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
+struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
+    using roles = aligned_roles<Pixel, Sum, Columns, Load, Channels>;
+    using channels = typename roles::channels;
     using tile = typename roles::tile;
     using tile_counter = typename roles::tile_counter;
     using value_words = typename roles::value_words;
@@ -64,12 +66,16 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load> {
 
             // Published by run_carry() in the tiles above; for the table row that this tile publishes, its own too.
             // Looked at first and waited for late.
-            value_words total{};
+            value_words total[Channels]{};
             const bool has_total = lane < before + (at.ends_rows ? 1 : 0);
             const auto look_at_total = [&] {
-                return look_at_missing(has_total, total,
-                                       words.carry_totals + std::size_t{at.rows_place} * 16 + lane * words_of<Sum>,
-                                       at.tag, keep);
+                bool missing = false;
+#pragma unroll
+                for (int c = 0; c < Channels; ++c)
+                    missing |=
+                        look_at_missing(has_total, total[c],
+                                        words.total_of(at.rows_place, Channels, lane, c, words_of<Sum>), at.tag, keep);
+                return missing;
             };
             look_at_total();
             Sum cols[lane_cols]{};
@@ -90,16 +96,20 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load> {
             Sum own[lane_cols];
             load_neighbours(own, shared.own_cols[slot], lane);
             this->arrive(shared.read[slot]);
-            warp_scan_row(cols);
-            if (at.ends_rows) warp_scan_row(own);
+            const unsigned first = roles::first_channel(at.col, lane);
+            warp_scan_channels<Channels>(cols, first);
+            if (at.ends_rows) warp_scan_channels<Channels>(own, first);
             while (look_at_total()) {
             }
             __syncwarp();
-            const Sum carry = has_total ? total.value() : Sum{};
-            const Sum corner = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
-            const Sum own_carry = __shfl_sync(whole_warp, carry, before);
+            Sum corner[Channels], own_carry[Channels];
 #pragma unroll
-            for (int i = 0; i < lane_cols; ++i) cols[i] += corner;
+            for (int c = 0; c < Channels; ++c) {
+                const Sum carry = has_total ? total[c].value() : Sum{};
+                corner[c] = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
+                own_carry[c] = __shfl_sync(whole_warp, carry, before);
+            }
+            channels::add(cols, corner, first);
             if (at.has_above) {
                 while (look_at_top()) {
                 }
@@ -107,9 +117,10 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load> {
                 top.add_to(cols);
             }
             if (at.ends_rows) {
+                channels::add(own, own_carry, first);
                 Sum below[lane_cols];
 #pragma unroll
-                for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + (own[i] + own_carry);
+                for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + own[i];
                 // For this role in the tiles of the group below.
                 row_words::of(below, at.tag)
                     .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + 2 * lane, keep);
@@ -148,7 +159,11 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load> {
             for (int w = 0; w < tile::finish_warps - 1; ++w)
                 if (w < warp) add_neighbours(top, bottom[w], lane);
             shared.carried[slot].wait(now.parity());
-            const Sum carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
+            Sum carries{};
+            if constexpr (Channels == 1)
+                carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
+            else
+                this->add_carries(x, at, slot, warp);
             shared.topped[slot].wait(now.parity());
             add_neighbours(top, shared.top[slot], lane);
             this->arrive(shared.finished[slot]);
@@ -216,13 +231,13 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load> {
 
 /// Computes all tiles of the plan. The header's ticket, finished count and counters are zero before, as every call on
 /// the workspace leaves them; tags of this call's epoch are nowhere in the workspace.
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
 __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                                   registers_move ? aligned_tile<Sum>::blocks_per_multiprocessor : 2)
     sat_aligned_kernel(const __grid_constant__ aligned_plan plan, const __grid_constant__ aligned_words words,
                        workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
     using tile = aligned_tile<Sum>;
-    using block_roles = aligned_block<Pixel, Sum, Columns, Load>;
+    using block_roles = aligned_block<Pixel, Sum, Columns, Load, Channels>;
     __shared__ typename block_roles::shared_memory shared;
     let_successor_start();
     if (threadIdx.x == 0) block_roles::initialize(shared);

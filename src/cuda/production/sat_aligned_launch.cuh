@@ -7,15 +7,16 @@
 
 #include <algorithm>
 
-/// Launches of the record `fast` for one channel; sat_aligned_*.cu instantiate enqueue_aligned().
+/// Launches of the aligned kernels of the record `fast`. sat_aligned_*.cu instantiate enqueue_aligned() for one
+/// channel, sat_channels_*.cu enqueue_aligned_channels() for several.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
 void enqueue_aligned_kernel(const aligned_plan& plan, int multiprocessors, const execution& how) {
     using tile = aligned_tile<Sum>;
     workspace_slots slots(how.workspace);
-    const aligned_words words(slots, plan, Columns, tile::row_words, tile::col_words);
-    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load>;
+    const aligned_words words(slots, plan, Columns, Channels * tile::row_words, tile::col_words);
+    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Channels>;
     // 128 more, for the kernel aligns the slots itself.
     constexpr int shared_bytes = aligned_slots(sizeof(Pixel)) * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
     BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
@@ -30,7 +31,8 @@ void enqueue_aligned_kernel(const aligned_plan& plan, int multiprocessors, const
            how.stream, plan, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
 }
 
-template <typename Pixel, typename Sum, aligned_columns Columns>
+/// `Channels`: those of the geometry.
+template <typename Pixel, typename Sum, aligned_columns Columns, int Channels = 1>
 void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
     using tile = aligned_tile<Sum>;
     aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
@@ -41,29 +43,63 @@ void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int ti
                      encode_tensor_map(plan.map, sizeof(Pixel), g.image, g.planes, plan.rows, plan.cols,
                                        g.image_row_stride, g.image_plane_stride, tile::rows, tile::cols);
     if (box)
-        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::box>(plan, multiprocessors, how);
+        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::box, Channels>(plan, multiprocessors, how);
     else
-        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::rows>(plan, multiprocessors, how);
+        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::rows, Channels>(plan, multiprocessors, how);
+}
+
+/// f<Channels>() for this many, which is more than one.
+template <typename F>
+void visit_channels(int channels, F&& f) {
+    if (channels == 2)
+        f.template operator()<2>();
+    else if (channels == 3)
+        f.template operator()<3>();
+    else
+        f.template operator()<4>();
 }
 
 template <typename Pixel, typename Sum>
 void enqueue_aligned_table(const sat_geometry& g, int multiprocessors, const execution& how) {
     const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel));
-    if (aligned_columns_of(g.cols, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
+    if (aligned_columns_of(g, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
         enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::chain>(g, multiprocessors, in_flight, how);
     else
         enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups>(g, multiprocessors, in_flight, how);
 }
 
+/// Several channels go by groups whatever the size, which spares the compiler half of the kernels.
+template <typename Pixel, typename Sum>
+void enqueue_channels_table(const sat_geometry& g, int multiprocessors, const execution& how) {
+    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel));
+    visit_channels(g.channels, [&]<int Channels>() {
+        enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups, Channels>(g, multiprocessors, in_flight, how);
+    });
+}
+
+/// f<Pixel, Sum>() for the kernel's types.
+template <typename Pixel, typename F>
+void visit_aligned_types(dtype sum, bool square, F&& f) {
+    if (square)
+        visit_squares_of<Pixel>(cuda_squares_triples{}, sum,
+                                [&]<typename Sum>() { f.template operator()<squared<Pixel>, Sum>(); });
+    else
+        visit_sums_of<Pixel>(cuda_type_pairs{}, sum, [&]<typename Sum>() { f.template operator()<Pixel, Sum>(); });
+}
+
 template <typename Pixel>
 void enqueue_aligned(const sat_geometry& g, dtype sum, bool square, int multiprocessors, const execution& how) {
-    if (square)
-        visit_squares_of<Pixel>(cuda_squares_triples{}, sum, [&]<typename Sum>() {
-            enqueue_aligned_table<squared<Pixel>, Sum>(g, multiprocessors, how);
-        });
-    else
-        visit_sums_of<Pixel>(cuda_type_pairs{}, sum,
-                             [&]<typename Sum>() { enqueue_aligned_table<Pixel, Sum>(g, multiprocessors, how); });
+    if (g.channels > 1) return enqueue_aligned_channels<Pixel>(g, sum, square, multiprocessors, how);
+    visit_aligned_types<Pixel>(
+        sum, square, [&]<typename Kind, typename Sum>() { enqueue_aligned_table<Kind, Sum>(g, multiprocessors, how); });
+}
+
+template <typename Pixel>
+void enqueue_aligned_channels(const sat_geometry& g, dtype sum, bool square, int multiprocessors,
+                              const execution& how) {
+    visit_aligned_types<Pixel>(sum, square, [&]<typename Kind, typename Sum>() {
+        enqueue_channels_table<Kind, Sum>(g, multiprocessors, how);
+    });
 }
 
 }  // namespace boxsum::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/device/channels.cuh"
 #include "cuda/device/layers.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/production/sat_aligned_plan.hpp"
@@ -26,6 +27,29 @@ __device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
         memcpy(&pixels, &chunk, 16);
 #pragma unroll
         for (int i = 0; i < count; ++i) sum[i % 4] += widen<Partial>(pixels.x[i]);
+    }
+}
+
+/// Adds 16 bytes of pixels, whose first one belongs to channel 0, to the sums of the channels.
+template <typename Pixel, int Channels, typename Partial>
+__device__ inline void add_pixels_by_channel(uint4 chunk, Partial (&sum)[Channels]) {
+    if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
+        const std::uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll
+        for (int w = 0; w < 4; ++w)
+#pragma unroll
+            for (int k = 0; k < Channels; ++k) {
+                std::uint32_t ones = 0;  // at the bytes of channel k
+#pragma unroll
+                for (int i = 0; i < 4; ++i) ones |= (4 * w + i) % Channels == k ? 1u << 8 * i : 0;
+                sum[k] = __dp4a(words[w], ones, sum[k]);
+            }
+    } else {
+        constexpr int count = 16 / sizeof(Pixel);
+        vector_of<Pixel, count> pixels;
+        memcpy(&pixels, &chunk, 16);
+#pragma unroll
+        for (int i = 0; i < count; ++i) sum[i % Channels] += widen<Partial>(pixels.x[i]);
     }
 }
 
@@ -96,15 +120,17 @@ struct aligned_pixels {
 
     /// The row's last chunk of 16 bytes and, instead of what the first one has of other tiles, the bytes behind it.
     __device__ uint4 first_and_last_chunk(int r) const {
-        const int skip = static_cast<int>(shift_of(r));
-        const uint4 head = chunk(r, 0), tail = chunk(r, row_bytes / 16);
-        const auto mixed = [&](std::uint32_t of_head, std::uint32_t of_tail, int at) {
+        return mixed(chunk(r, 0), chunk(r, row_bytes / 16), static_cast<int>(shift_of(r)));
+    }
+
+    /// `head` from byte `skip` on, `tail` before.
+    __device__ static uint4 mixed(uint4 head, uint4 tail, int skip) {
+        const auto word = [&](std::uint32_t of_head, std::uint32_t of_tail, int at) {
             const int foreign = skip - at;  // bytes of this word
             const std::uint32_t own = foreign >= 4 ? 0 : foreign <= 0 ? ~0u : ~0u << 8 * foreign;
             return (of_head & own) | (of_tail & ~own);
         };
-        return {mixed(head.x, tail.x, 0), mixed(head.y, tail.y, 4), mixed(head.z, tail.z, 8),
-                mixed(head.w, tail.w, 12)};
+        return {word(head.x, tail.x, 0), word(head.y, tail.y, 4), word(head.z, tail.z, 8), word(head.w, tail.w, 12)};
     }
 
     /// Sums of the rows `lane` and `lane + 32`. A lane reads chunks of 16 bytes from its own rows, rotated by its
@@ -126,6 +152,58 @@ struct aligned_pixels {
         }
         sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
         sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
+    }
+
+    /// The same by channel, [channel][row]; `first`: the channel of the tile's first element.
+    template <int Channels>
+    __device__ void add_rows_by_channel(Sum (&sum)[Channels][2], unsigned first, int lane) const {
+        constexpr int count = 16 / static_cast<int>(sizeof(Pixel)), chunks = row_bytes / 16;
+        using channels = channels_of_lane<Channels, count>;  // a chunk, for that matter, is what a lane has
+        using partial = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
+        partial all[2][Channels]{};
+        unsigned first_of_row[2] = {first, first};  // the channel of its first chunk's first element
+#pragma unroll
+        for (int k = 0; k < 2; ++k)
+            if constexpr (shifted)
+                first_of_row[k] = (first + 16 * Channels - shift_of(lane + 32 * k) / sizeof(Pixel)) % Channels;
+        const auto add = [&](int k, uint4 pixels, int at) {
+            if constexpr (channels::alike) {  // all chunks of a row start alike
+                add_pixels_by_channel<Pixel>(pixels, all[k]);
+            } else {
+                partial own[Channels]{};
+                add_pixels_by_channel<Pixel>(pixels, own);
+                // Shifted rows start with any channel.
+                turn_back<shifted ? 1 : channels::common>(own, (first_of_row[k] + at * count) % Channels);
+#pragma unroll
+                for (int c = 0; c < Channels; ++c) all[k][c] += own[c];
+            }
+        };
+        if constexpr (shifted) {
+#pragma unroll
+            for (int k = 0; k < 2; ++k) {
+                const int r = lane + 32 * k;
+                if constexpr (tile::cols % Channels == 0) {  // what is behind the row goes on where it began
+                    add(k, first_and_last_chunk(r), 0);
+                } else {
+                    const int skip = static_cast<int>(shift_of(r));
+                    add(k, mixed(chunk(r, 0), {}, skip), 0);
+                    add(k, mixed({}, chunk(r, chunks), skip), chunks);
+                }
+            }
+        }
+        constexpr int first_chunk = shifted ? 1 : 0;
+#pragma unroll(chunks < 8 ? chunks : 8)
+        for (int i = first_chunk; i < chunks; ++i) {
+            const int at = shifted ? i : (i + lane) % chunks;
+            add(0, chunk(lane, at), at);
+            add(1, chunk(lane + 32, at), at);
+        }
+#pragma unroll
+        for (int k = 0; k < 2; ++k) {
+            if constexpr (shifted && channels::alike) turn_back<1>(all[k], first_of_row[k]);
+#pragma unroll
+            for (int c = 0; c < Channels; ++c) sum[c][k] = static_cast<Sum>(all[k][c]);
+        }
     }
 
     /// Sums of the lane's columns.

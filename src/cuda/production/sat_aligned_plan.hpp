@@ -11,8 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The policy of the kernels for one channel: which kernel, tile shapes, and what follows from a
-/// problem. Host-only.
+/// The policy of the aligned kernels: which kernel, tile shapes, and what follows from a problem. Host-only.
 namespace boxsum::cuda {
 
 template <typename Sum>
@@ -75,6 +74,11 @@ constexpr aligned_columns aligned_columns_of(std::int64_t cols, int pixel_bytes,
                                                                               : aligned_columns::groups;
 }
 
+/// Several channels have fewer pixels a tile, so a chain would have more hops for the same pixels: always groups.
+inline aligned_columns aligned_columns_of(const sat_geometry& g, int pixel_bytes, int sum_bytes) {
+    return g.channels > 1 ? aligned_columns::groups : aligned_columns_of(g.cols, pixel_bytes, sum_bytes);
+}
+
 /// Tiles of a group along a row: 7 to 12 are alike at 128 tiles a row; at 256, 16 was best. As many words within the
 /// group as of whole groups.
 inline unsigned aligned_group_cols(unsigned tile_cols) {
@@ -117,7 +121,8 @@ struct aligned_plan {
     const std::byte* image_end;                         ///< behind the last pixel
     std::byte* sums;                                    ///< the first sum, right of and below a border
     std::int64_t row_stride, plane_stride;              ///< bytes, of the table
-    std::int64_t rows, cols;                            ///< of sums, without a border
+    std::int64_t rows, cols;                            ///< of sums, without a border; every channel's is a column
+    int channels;                                       ///< of sums side by side
     bool border;                                        ///< whether zeros are above and left of the sums
     bool rows_aligned;                                  ///< whether all rows of sums start at multiples of 16 bytes
     unsigned tile_rows, tile_cols;                      ///< of a plane
@@ -136,7 +141,7 @@ inline constexpr unsigned aligned_counters = 32, aligned_first_counter = 29;
 static_assert(offsetof(workspace_header, reserved) + aligned_first_counter * sizeof(std::uint32_t) == 128);
 static_assert(aligned_first_counter + aligned_counters <= sizeof(workspace_header::reserved) / sizeof(std::uint32_t));
 
-/// All but the tensor map. For a geometry that is not empty, one channel, less than 2^30 tiles.
+/// All but the tensor map. For a geometry that is not empty, less than 2^30 tiles.
 inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
                                       int tiles_in_flight) {
     using tile = aligned_tile<float>;
@@ -148,7 +153,8 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.row_stride = g.table_row_stride;
     p.plane_stride = g.table_plane_stride;
     p.rows = g.rows - g.origin;
-    p.cols = g.cols - g.origin;
+    p.cols = (g.cols - g.origin) * g.channels;
+    p.channels = g.channels;
     p.border = g.origin != 0;
     if (p.rows > 0 && p.cols > 0)
         p.image_end =

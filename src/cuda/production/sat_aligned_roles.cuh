@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/device/bulk_copy.cuh"
+#include "cuda/device/channels.cuh"
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/row_store.cuh"
 #include "cuda/device/word_gather.cuh"
@@ -15,18 +16,22 @@
 /// `carry`, and the way `finish` stores. sat_aligned_kernel.cuh has the picture.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
 struct aligned_roles {
     using tile = aligned_tile<Sum>;
     using pixels = aligned_pixels<Pixel, Sum, Load>;
     using value_words = words_of_value<Sum>;
-    using shared_memory = aligned_shared<Sum, aligned_slots(sizeof(Pixel))>;
+    using shared_memory = aligned_shared<Sum, aligned_slots(sizeof(Pixel)), Channels>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
+    static_assert(!chain || Channels == 1);
+    using channels = channels_of_lane<Channels, lane_cols>;
+    static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
     static constexpr int left_warps = chain ? 2 : 1;
-    static constexpr int batch = 4 / words_of<Sum>;  // pairs that a lane looks at together
+    /// Tiles whose pairs a lane looks at together: 4 pairs, if a tile has no more.
+    static constexpr int batch = 4 > words_of<Sum>* Channels ? 4 / (words_of<Sum> * Channels) : 1;
 
     const aligned_plan& p;
     const aligned_words& words;
@@ -255,13 +260,19 @@ struct aligned_roles {
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
             const pixels tile_pixels = pixels_of(slot, at.plane);
-            Sum row[2];
-            tile_pixels.add_rows(row, lane);
+            Sum row[Channels][2];
+            if constexpr (Channels == 1)
+                tile_pixels.add_rows(row[0], lane);
+            else
+                tile_pixels.add_rows_by_channel(row, first_channel(at.col, 0), lane);
             readers.wait();
-            // For run_left() of the tiles to the right in this group.
-            publish_rows(words.row_sums + std::size_t{at.place} * tile::row_words, row, at.tag);
-            shared.own_rows[slot][lane] = row[0];
-            shared.own_rows[slot][lane + 32] = row[1];
+#pragma unroll
+            for (int c = 0; c < Channels; ++c) {
+                // For run_left() of the tiles to the right in this group.
+                publish_rows(words.row_sums + std::size_t{at.place} * row_words + c * tile::row_words, row[c], at.tag);
+                shared.own_rows[slot][c * tile::rows + lane] = row[c][0];
+                shared.own_rows[slot][c * tile::rows + lane + 32] = row[c][1];
+            }
             arrive(shared.rows_added[slot]);
             if constexpr (!chain) {
                 Sum col[lane_cols];
@@ -274,6 +285,14 @@ struct aligned_roles {
             }
             arrive(shared.read[slot]);
         }
+    }
+
+    /// The channel of the first of the lane's elements in a tile.
+    __device__ static unsigned first_channel(unsigned tile_col, int lane) {
+        if constexpr (tile::cols % Channels == 0)
+            return channels::first(static_cast<unsigned>(lane * lane_cols));
+        else
+            return channels::first(tile_col * (tile::cols % Channels) + static_cast<unsigned>(lane * lane_cols));
     }
 
     /// Rows lie among the words so that the lane that looks at rows 2 l and 2 l + 1 finds pairs at [64 * i + 2 * l].
@@ -291,7 +310,7 @@ struct aligned_roles {
     /// `warp`: of left_warps.
     __device__ void run_left(int warp) const {
         constexpr int rows = 2 / left_warps;  // of a lane
-        using found_words = std::conditional_t<chain, value_words, pairs_of<Sum, words_of<Sum>>>;
+        using found_words = std::conditional_t<chain, value_words, pairs_of<Sum, words_of<Sum> * Channels>>;
         const int first_row = chain ? 32 * warp + lane : 2 * lane;
         const int word = word_of_row(first_row);
         for (tile_counter now;; ++now.n) {
@@ -305,10 +324,10 @@ struct aligned_roles {
             // Own rows first: by then those of the neighbours are there, and little is looked at twice. And words of
             // the group may be replaced now, see earlier_readers.
             shared.rows_added[slot].wait(now.parity());
-            Sum left[rows]{};
+            Sum left[rows * Channels]{};
             // Published by run_sum() in tiles with lower tickets.
             gather_in_order<chain ? 2 * batch : batch, found_words>(
-                words.row_sums + std::size_t{at.place - at.before} * tile::row_words + word, tile::row_words,
+                words.row_sums + std::size_t{at.place - at.before} * row_words + word, row_words,
                 static_cast<int>(at.before), at.tag, keep, [&](const found_words& found) {
                     if constexpr (chain)
                         left[0] += found.value();
@@ -317,18 +336,20 @@ struct aligned_roles {
                 });
             if (at.ends_group) {
                 // For run_carry() of the tiles to the right of this group.
-                tagged_word* const where =
-                    words.group_sums + std::size_t{at.group_place + at.group} * tile::row_words + word;
+                tagged_word* const where = words.group_sums + std::size_t{at.group_place + at.group} * row_words + word;
                 if constexpr (chain) {
                     value_words::of(left[0] + shared.own_rows[slot][first_row], at.tag).publish_at(where, keep);
                 } else {
-                    const Sum total[2] = {left[0] + shared.own_rows[slot][first_row],
-                                          left[1] + shared.own_rows[slot][first_row + 1]};
+                    Sum total[2 * Channels];
+#pragma unroll
+                    for (int i = 0; i < 2 * Channels; ++i)
+                        total[i] = left[i] + shared.own_rows[slot][i / 2 * tile::rows + first_row + i % 2];
                     found_words::of(total, at.tag).publish_at(where, keep);
                 }
             }
 #pragma unroll
-            for (int i = 0; i < rows; ++i) shared.left[slot][first_row + i] = left[i];
+            for (int i = 0; i < rows * Channels; ++i)
+                shared.own_rows[slot][i / rows * tile::rows + first_row + i % rows] = left[i];
             arrive(shared.left_added[slot]);
             arrive(shared.read[slot]);
         }
@@ -337,30 +358,39 @@ struct aligned_roles {
     // Role `carry`
 
     __device__ void run_carry() const {
-        using found_words = pairs_of<Sum, words_of<Sum>>;
+        using found_words = pairs_of<Sum, words_of<Sum> * Channels>;
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
             shared.left_added[slot].wait(now.parity());
             if (!at.valid()) break;
-            Sum carry[2] = {shared.left[slot][2 * lane], shared.left[slot][2 * lane + 1]};
+            Sum carry[2 * Channels];
+#pragma unroll
+            for (int i = 0; i < 2 * Channels; ++i)
+                carry[i] = shared.own_rows[slot][i / 2 * tile::rows + 2 * lane + i % 2];
             arrive(shared.read[slot]);
             // Published by run_left() in the last tiles of the groups to the left.
-            gather_in_order<batch, found_words>(
-                words.group_sums + std::size_t{at.group_place} * tile::row_words + 2 * lane, tile::row_words,
-                static_cast<int>(at.group), at.tag, keep, [&](const found_words& found) { found.add_to(carry); });
-            const Sum downwards = warp_scan(carry[0] + carry[1]);
-            if constexpr (!chain) {
-                // For run_above() of the tiles below in this group of rows.
-                if (lane == 31)
-                    value_words::of(downwards, at.tag)
-                        .publish_at(words.carry_totals + std::size_t{at.rows_place} * 16 + at.in_group * words_of<Sum>,
-                                    keep);
+            gather_in_order<batch, found_words>(words.group_sums + std::size_t{at.group_place} * row_words + 2 * lane,
+                                                row_words, static_cast<int>(at.group), at.tag, keep,
+                                                [&](const found_words& found) { found.add_to(carry); });
+            Sum downwards[Channels];
+#pragma unroll
+            for (int c = 0; c < Channels; ++c) {
+                downwards[c] = warp_scan(carry[2 * c] + carry[2 * c + 1]);
+                if constexpr (!chain) {
+                    // For run_above() of the tiles below in this group of rows.
+                    if (lane == 31)
+                        value_words::of(downwards[c], at.tag)
+                            .publish_at(words.total_of(at.rows_place, Channels, at.in_group, c, words_of<Sum>), keep);
+                }
+                carry[2 * c] += exclusive_of(downwards[c]);
             }
-            const Sum upper = exclusive_of(downwards) + carry[0];
             shared.finished[slot].wait(now.parity() ^ 1);
-            shared.carry[slot][2 * lane] = upper;
-            shared.carry[slot][2 * lane + 1] = downwards;
+#pragma unroll
+            for (int c = 0; c < Channels; ++c) {
+                shared.carry[slot][2 * lane * Channels + c] = carry[2 * c];
+                shared.carry[slot][(2 * lane + 1) * Channels + c] = downwards[c];
+            }
             arrive(shared.carried[slot]);
         }
     }
@@ -369,6 +399,7 @@ struct aligned_roles {
 
     /// This warp's 16 rows of the tile, scanned along both directions.
     __device__ void scan_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, unsigned plane, int warp) const {
+        const unsigned first = first_channel(0, lane);  // what the channels are called does not matter here
         const pixels tile_pixels = pixels_of(slot, plane);
 #pragma unroll
         for (int k = 0; k < tile::warp_rows; ++k) {
@@ -379,20 +410,36 @@ struct aligned_roles {
         arrive(shared.read[slot]);
 #pragma unroll
         for (int k = 0; k < tile::warp_rows; ++k) {
-            warp_scan_row(x[k]);
+            warp_scan_channels<Channels>(x[k], first);
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i)
                 if (k > 0) x[k][i] += x[k - 1][i];
         }
     }
 
-    /// Stores x + top + the row's carry, which lane k % 16 has for row k.
+    /// Adds the rows' carries to channels that share a row. A single channel's wait in a register a lane until store().
+    __device__ void add_carries(Sum (&x)[tile::warp_rows][lane_cols], const aligned_position& at, unsigned slot,
+                                int warp) const {
+        const unsigned first = first_channel(at.col, lane);
+        const Sum* const carry = shared.carry[slot] + warp * tile::warp_rows * Channels;
+#pragma unroll
+        for (int k = 0; k < tile::warp_rows; ++k) {
+            Sum of_channel[lane_cols];
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i)
+                of_channel[i] = i < Channels ? carry[k * Channels + (first + i) % Channels] : of_channel[i - Channels];
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) x[k][i] += of_channel[i];
+        }
+    }
+
+    /// Stores x + top + the row's carry, which lane k % 16 has for row k; with several channels x has them.
     __device__ void store(const aligned_position& at, int warp, const Sum (&x)[tile::warp_rows][lane_cols],
                           const Sum (&top)[lane_cols], Sum carries) const {
         constexpr int rows = tile::warp_rows;
         std::byte* to = at.to + warp * rows * p.row_stride;
         const auto sums_of = [&](Sum(&sums)[lane_cols], int k) {
-            const Sum carry = __shfl_sync(whole_warp, carries, k);
+            const Sum carry = Channels == 1 ? __shfl_sync(whole_warp, carries, k) : Sum{};
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sums[i] = x[k][i] + (top[i] + carry);
         };
@@ -452,11 +499,13 @@ struct aligned_roles {
             store_zeros<lane_cols>(reinterpret_cast<Sum*>(at.to - p.row_stride), valid_cols_of(at), lane);
         if (at.col > 0) return;
         const int row = warp * tile::warp_rows + lane;
-        Sum* const to = reinterpret_cast<Sum*>(at.to + row * p.row_stride) - 1;
-        if (lane < tile::warp_rows && row < valid_rows_of(at)) store_streaming(to, Sum{});
+        Sum* const to = reinterpret_cast<Sum*>(at.to + row * p.row_stride) - Channels;
+#pragma unroll
+        for (int c = 0; c < Channels; ++c)
+            if (lane < tile::warp_rows && row < valid_rows_of(at)) store_streaming(to + c, Sum{});
         // The corner, where the first row of tiles meets the first column.
-        if (at.row == 0 && warp == 0 && lane == 0)
-            store_streaming(reinterpret_cast<Sum*>(at.to - p.row_stride) - 1, Sum{});
+        if (at.row == 0 && warp == 0 && lane < Channels)
+            store_streaming(reinterpret_cast<Sum*>(at.to - p.row_stride) - Channels + lane, Sum{});
     }
 };
 

@@ -24,18 +24,23 @@ struct aligned_words {
           table_rows(slots.take<tagged_word>(std::int64_t{p.ring_rows / p.by_group_rows.divisor()} * p.tile_cols *
                                              col_words)) {
         if (columns == aligned_columns::chain) return;
+        const std::int64_t groups = p.ring_rows / p.by_group_rows.divisor();
         col_sums = slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.tile_cols * col_words);
-        carry_totals =
-            slots.take<tagged_word>(std::int64_t{p.ring_rows / p.by_group_rows.divisor()} * p.tile_cols * 16);
+        carry_totals = slots.take<tagged_word>(groups * p.tile_cols * 16 * p.channels);
     }
 
-    tagged_word* row_sums;    ///< [ring row][tile column][row], by `sum`
-    tagged_word* group_sums;  ///< [ring row][group][row], by `left`
+    /// The total of a tile's row carries, of one channel. `place`: aligned_position::rows_place.
+    __device__ tagged_word* total_of(unsigned place, int channels, int in_group, int channel, int words) const {
+        return carry_totals + (std::size_t{place} * 16 * channels + (in_group * channels + channel) * words);
+    }
+
+    tagged_word* row_sums;    ///< [ring row][tile column][channel][row], by `sum`
+    tagged_word* group_sums;  ///< [ring row][group][channel][row], by `left`
     /// [ring row / rows of a group][tile column][col], by `above`; with a chain, whose groups have one row, by `finish`
     tagged_word* table_rows;
     tagged_word* col_sums = nullptr;  ///< [ring row][tile column][col], by `sum`
-    /// [ring row / rows of a group][tile column][16 words: a line of the cache], by `carry`. Totals of 16 tiles packed
-    /// in a line, which all of them write and read, cost 4 % at 8192 and 5 % at 16384.
+    /// [ring row / rows of a group][tile column][16 words a channel: a line of the cache], by `carry`. Totals of 16
+    /// tiles packed in a line, which all of them write and read, cost 4 % at 8192 and 5 % at 16384.
     tagged_word* carry_totals = nullptr;
 };
 
@@ -73,7 +78,7 @@ struct tile_counter {
     __device__ unsigned position() const { return n % (2 * Slots); }
 };
 
-template <typename Sum, int Slots>
+template <typename Sum, int Slots, int Channels>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
@@ -81,9 +86,9 @@ struct aligned_shared {
     // A tile goes through its slot's barriers once a phase.
     phase_barrier loaded[slots];      // position and pixels are there: the lane of `sum` that drew the ticket
     phase_barrier read[slots];        // nobody needs the pixels: 8 warps
-    phase_barrier rows_added[slots];  // own_rows: `sum`
+    phase_barrier rows_added[slots];  // own_rows are the tile's: `sum`
     phase_barrier cols_added[slots];  // own_cols: `sum`
-    phase_barrier left_added[slots];  // left: `left`
+    phase_barrier left_added[slots];  // own_rows are those of the tiles to the left: `left`
     phase_barrier carried[slots];     // carry: `carry`
     phase_barrier topped[slots];      // top: `above`
     phase_barrier finished[slots];    // carry and top are in the registers of `finish`: 4 warps
@@ -95,9 +100,10 @@ struct aligned_shared {
     alignas(16) Sum bottom[2][tile::finish_warps][tile::cols];  // last rows of the warps of `finish`, by turns
     alignas(16) Sum own_cols[slots][tile::cols];                // column sums of the tile
     alignas(16) Sum top[slots][tile::cols];                     // the table row above the tile
-    alignas(16) Sum own_rows[slots][tile::rows];                // row sums of the tile
-    alignas(16) Sum left[slots][tile::rows];                    // those of the tiles to the left in the group
-    alignas(16) Sum carry[slots][tile::rows];                   // row carries, summed downwards
+    /// Row sums of the tile, by channel; then those of the tiles to the left in the group, which `left` leaves in their
+    /// place: with both, 4 channels of 32f32f would have two blocks a multiprocessor instead of three.
+    alignas(16) Sum own_rows[slots][Channels * tile::rows];
+    alignas(16) Sum carry[slots][tile::rows * Channels];  // row carries, summed downwards; a row's side by side
 };
 
 // Arithmetic

@@ -1,6 +1,6 @@
-// The record `fast`: the production summed area table. Where everything fits on the chip at once sat_wave.cuh; else for
-// one channel, on compute capability 9.0, sat_aligned_kernel.cuh, and sat_pipeline.cuh for the rest. Every layout is
-// written in the same pass.
+// The record `fast`: the production summed area table. Where everything fits on the chip at once sat_wave.cuh; else, on
+// compute capability 9.0, sat_aligned_kernel.cuh, and sat_pipeline.cuh on older devices. Every layout is written in the
+// same pass.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/production/records.hpp"
@@ -24,7 +24,8 @@ namespace boxsum {
 namespace {
 
 constexpr std::string_view path_values[] = {"auto", "general"};
-constexpr parameter parameters[] = {{"path", "the kernels for one channel where they fit, or never", path_values}};
+constexpr parameter parameters[] = {
+    {"path", "the kernels for compute capability 9.0 where they fit, or never", path_values}};
 
 bool is_general(const parameter_values& values) {
     return values.choice[0] == 1;
@@ -77,8 +78,8 @@ sat_geometry squares_of(const problem& p, const buffers& memory) {
 /// `g`: with pointers or, where they are not known yet, without.
 bool takes_aligned(const sat_geometry& g, dtype sum, const fast_limits& limits, const parameter_values& values) {
     return !is_general(values) && limits.copy_engine &&
-           one_wave_rows(g, tile_cols_of(sum), limits.multiprocessors) == 0 && aligned_kernels_fit(g, sum) &&
-           aligned_kernels_available();
+           aligned_rather_than_one_wave(g, one_wave_rows(g, tile_cols_of(sum), limits.multiprocessors)) &&
+           aligned_kernels_fit(g, sum) && aligned_kernels_available();
 }
 
 support supported(const problem& p, const parameter_values&) {
@@ -136,15 +137,16 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
 
 namespace {
 
-/// The longest chain leads from a pixel through the row sums of its tile (at most 34 additions), those of its group of
-/// tiles and of the groups to the left, the carries of a tile (15) and the groups of rows of tiles below (3 each). With
-/// one channel the carries of a tile are those of 64 rows, and there may be a group per row of tiles.
+/// The longest chain leads from a pixel through the row sums of its tile (at most 34 additions, 64 with two channels),
+/// those of its group of tiles and of the groups to the left, the carries of a tile (15) and the groups of rows of
+/// tiles below (3 each). In the aligned kernels the carries of a tile are those of 64 rows, there may be a group per
+/// row of tiles, and several channels share a tile, which is so much narrower.
 std::int64_t addition_depth(const problem& p, const parameter_values& values) {
     const std::int64_t tile_rows = (p.table.rows + 31) / 32;
-    const std::int64_t tile_cols = (p.table.cols + 63) / 64;
+    const std::int64_t tile_cols = (p.table.cols * p.table.channels + 63) / 64;
     const auto roots = static_cast<std::int64_t>(std::ceil(2 * std::sqrt(static_cast<double>(tile_cols))));
-    const std::int64_t downwards =
-        is_general(values) ? 96 + std::min<std::int64_t>(tile_rows, 16 + 3 * tile_rows / 16) : 128 + tile_rows;
+    const std::int64_t downwards = is_general(values) ? 96 + std::min<std::int64_t>(tile_rows, 16 + 3 * tile_rows / 16)
+                                                      : (p.table.channels == 1 ? 128 : 160) + tile_rows;
     return std::min(serial_addition_depth(p, {}), std::min<std::int64_t>(tile_cols, 16 + 2 * roots) + downwards);
 }
 

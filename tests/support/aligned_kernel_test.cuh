@@ -1,0 +1,166 @@
+#pragma once
+
+// What the tests of the aligned kernels share: any shape and layout beside the sums of a loop on the host, with poison
+// around it, in one workspace.
+
+#include "cuda/production/sat_aligned_launch.cuh"
+#include "cuda/workspace.hpp"
+#include "support/device_check.cuh"
+#ifdef BOXSUM_EMULATED
+#include "support/emulation/settings.hpp"
+#endif
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum::test {
+
+struct shape {
+    std::int64_t rows, cols, planes;
+    table_layout layout;
+    std::int64_t table_gap = -1;    // elements between rows of the table; -1: rows start at multiples of 16 bytes
+    std::int64_t table_offset = 0;  // elements from such a multiple to the table
+    std::int64_t image_gap = -1, image_offset = 0;
+    std::int64_t channels = 1;
+};
+
+inline std::int64_t aligned_to_16(std::int64_t bytes) {
+    return (bytes + 15) / 16 * 16;
+}
+
+/// Planes of small whole numbers, so that every sum is exact, with poison before and behind them and between rows and
+/// planes.
+template <typename T>
+struct host_planes {
+    view_shape view;
+    std::int64_t first;  // byte
+    std::vector<std::byte> bytes;
+
+    host_planes(std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t gap,
+                std::int64_t offset)
+        : first(64 + offset * std::int64_t{sizeof(T)}) {
+        view.type = dtype_of<T>;
+        view.planes = planes;
+        view.rows = rows;
+        view.cols = cols;
+        view.channels = channels;
+        constexpr std::int64_t size = sizeof(T);
+        view.row_stride = gap < 0 ? aligned_to_16(cols * channels * size) + 16 : (cols * channels + gap) * size;
+        view.plane_stride = rows * view.row_stride + (gap < 0 ? 32 : 9 * size);
+        bytes.assign(static_cast<std::size_t>(first + planes * view.plane_stride + 64), std::byte{0xee});
+    }
+    T* row(std::int64_t plane, std::int64_t r) {
+        return reinterpret_cast<T*>(bytes.data() + first + plane * view.plane_stride + r * view.row_stride);
+    }
+};
+
+/// One workspace, which calls of any shape use one after another.
+class aligned_kernel_test : public gpu_kernel_test {
+  protected:
+    static constexpr std::size_t workspace_bytes = 8u << 20;
+
+    void SetUp() override {
+        gpu_kernel_test::SetUp();
+        workspace_ = upload(std::vector<std::byte>(workspace_bytes));
+    }
+
+    /// Of the workspace's header, whose first word it is.
+    std::uint32_t epoch() {
+        std::uint32_t value = 0;
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(&value, workspace_.data(), sizeof value, cudaMemcpyDeviceToHost, stream().get()));
+        stream().synchronize();
+        return value;
+    }
+    void set_epoch(std::uint32_t value) {
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(workspace_.data(), &value, sizeof value, cudaMemcpyHostToDevice, stream().get()));
+        stream().synchronize();
+    }
+
+    /// Computes a table of random pixels with enqueue(problem, geometry, execution); what is wrong with it.
+    template <typename Pixel, typename Table, typename Enqueue>
+    std::optional<std::string> wrong_table(const shape& s, Enqueue enqueue) {
+        using sum = cuda::sum_type<Table>;
+        const std::int64_t padding = s.layout == table_layout::padded ? 1 : 0;
+        const std::int64_t border = s.layout == table_layout::inclusive ? 0 : 1;
+        host_planes<Pixel> image(s.planes, s.rows, s.cols, s.channels, s.image_gap, s.image_offset);
+        host_planes<Table> expected(s.planes, s.rows + padding, s.cols + padding, s.channels, s.table_gap,
+                                    s.table_offset);
+        const std::vector<std::byte> poisoned = expected.bytes;
+        for (std::int64_t plane = 0; plane < s.planes; ++plane) {
+            for (std::int64_t r = 0; r < s.rows; ++r)
+                for (std::int64_t c = 0; c < s.cols * s.channels; ++c)
+                    image.row(plane, r)[c] = static_cast<Pixel>(random_() % 8);
+            for (std::int64_t r = 0; r < expected.view.rows; ++r) {
+                sum row[4]{};
+                for (std::int64_t c = 0; c < expected.view.cols * s.channels; ++c) {
+                    sum& of_channel = row[c % s.channels];
+                    if (r >= border && c >= border * s.channels)
+                        of_channel += static_cast<sum>(image.row(plane, r - border)[c - border * s.channels]);
+                    const sum above = r > 0 ? static_cast<sum>(expected.row(plane, r - 1)[c]) : sum{};
+                    expected.row(plane, r)[c] = static_cast<Table>(of_channel + above);
+                }
+            }
+        }
+
+        const device_buffer image_memory = upload(image.bytes), table_memory = upload(poisoned);
+        problem p;
+        p.image = image.view;
+        p.table = expected.view;
+        p.layout = s.layout;
+        const cuda::sat_geometry g(p, as<std::byte>(image_memory) + image.first, p.table,
+                                   as<std::byte>(table_memory) + expected.first);
+        execution how;
+        how.stream = stream();
+        how.header = as<workspace_header>(workspace_);
+        how.workspace = as<std::byte>(workspace_) + workspace_header_bytes;
+        how.workspace_bytes = workspace_bytes - workspace_header_bytes;
+        enqueue(g, how);
+
+        const std::vector<std::byte> found = download<std::byte>(table_memory);
+        if (found == expected.bytes) return {};
+        for (std::size_t i = 0; i < found.size(); ++i)
+            if (found[i] != expected.bytes[i]) {
+                const auto at = static_cast<std::int64_t>(i) - expected.first;
+                const std::int64_t plane = at / p.table.plane_stride,
+                                   r = at % p.table.plane_stride / p.table.row_stride;
+                const std::int64_t byte = at % p.table.plane_stride % p.table.row_stride;
+                return "wrong in plane " + std::to_string(plane) + ", row " + std::to_string(r) + ", element " +
+                       std::to_string(byte / std::int64_t{sizeof(Table)}) + " of " + std::to_string(s.channels) +
+                       " channels, " + std::to_string(s.planes) + " x " + std::to_string(s.rows) + " x " +
+                       std::to_string(s.cols) + ", table gap " + std::to_string(s.table_gap) + ", offset " +
+                       std::to_string(s.table_offset) + ", image gap " + std::to_string(s.image_gap) + ", offset " +
+                       std::to_string(s.image_offset);
+            }
+        return "wrong";
+    }
+
+    /// Runs f() with blocks in another order every time; what it says is wrong.
+    template <typename F>
+    void expect_right(const shape& s, const char* kernel, F f) {
+        ++turn_;
+#ifdef BOXSUM_EMULATED
+        using emulation::block_order;
+        constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
+        const emulation::scoped_settings device(
+            {.seed = static_cast<std::uint64_t>(turn_), .order = orders[turn_ % 3], .resident_blocks = 1 + turn_ % 4});
+#endif
+        const std::optional<std::string> wrong = f();
+        EXPECT_FALSE(wrong) << *wrong << ", " << kernel << ", layout " << static_cast<int>(s.layout) << ", turn "
+                            << turn_;
+    }
+
+    std::mt19937 random_{1};
+    int turn_ = 0;
+    device_buffer workspace_;
+};
+
+inline constexpr table_layout layouts[] = {table_layout::inclusive, table_layout::exclusive, table_layout::padded};
+
+}  // namespace boxsum::test
