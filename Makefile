@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 # More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
 CMAKE_FLAGS ?=
 
-.PHONY: help build demo test format bench-cpu test-gpu sanitize-gpu soak-gpu bench-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu bench-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -30,6 +30,9 @@ bench-cpu: packages-build packages-bench ## Measure the CPU backend beside OpenC
 
 test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
 	scripts/test_gpu
+
+devices-gpu: packages-build packages-test packages-bench ## What needs two GPUs: tests, and large images on one and on all
+	scripts/devices_gpu
 
 sanitize-gpu: packages-build packages-test ## The GPU suite's small shapes under compute-sanitizer
 	scripts/sanitize_gpu

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Builds the GPU tests, runs one part of them and records the outcome in results/<gpu>/tests.json.
 
-    scripts/gpu_record.py test | sanitize | soak [options]      (make test-gpu, sanitize-gpu, soak-gpu)
+    scripts/gpu_record.py test | sanitize | soak      (make test-gpu, sanitize-gpu, soak-gpu)
+    scripts/gpu_record.py devices                     (make devices-gpu) needs two GPUs: their tests, and the papers' large
+                                                      images on one and on all of them, into bench-hist-papers.json
     scripts/gpu_record.py commit                                 prints the commit, refuses a dirty tree
 
 A record belongs to one commit: parts run at the same commit are merged, a part of another commit starts a new record.
@@ -9,7 +11,8 @@ The machine with the GPU may hold a copy without .git; then BOXSUM_COMMIT says w
 `gpu_record.py commit` where the tree is sent from).
 
 Environment: BOXSUM_COMMIT; BOXSUM_GTEST_SOURCE, the sources of GoogleTest where none is installed; BOXSUM_RESULTS, a
-folder to write to instead of results/ (the old record is still read from results/); BOXSUM_JOBS.
+folder to write to instead of results/ (the old record is still read from results/); BOXSUM_JOBS; BOXSUM_PREBUILT, a build
+folder that was made of this commit elsewhere, with tests/ and bin/ in it: then nothing is built.
 Only Python's standard library is used.
 """
 
@@ -82,9 +85,11 @@ def toolkit():
     return match.group(1) if match else "unknown"
 
 
-def build(folder, types, target):
+def build(folder, types, *targets):
     """Configures and builds for the GPU present; returns the build folder and the seconds it took."""
     start = time.monotonic()
+    if os.environ.get("BOXSUM_PREBUILT"):
+        return pathlib.Path(os.environ["BOXSUM_PREBUILT"]).resolve(), 0.0
     where = ROOT / "build" / folder
     configure = ["cmake", "-S", str(ROOT), "-B", str(where), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                  "-DBOXSUM_CUDA=ON", f"-DBOXSUM_TYPES={types}", "-DCMAKE_CUDA_ARCHITECTURES=native",
@@ -94,7 +99,7 @@ def build(folder, types, target):
     log = where.with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     with open(log, "w", encoding="utf-8") as out:
-        for command in (configure, ["cmake", "--build", str(where), f"-j{jobs()}", "--target", target]):
+        for command in (configure, ["cmake", "--build", str(where), f"-j{jobs()}", "--target", *targets]):
             if subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=False).returncode != 0:
                 print("".join(open(log, encoding="utf-8").readlines()[-60:]), file=sys.stderr)
                 fail("the build failed, see above")
@@ -105,9 +110,9 @@ def jobs():
     return int(os.environ.get("BOXSUM_JOBS") or os.cpu_count() or 1)
 
 
-def run_bench(subcommand, record):
-    """Builds boxsum-bench and runs a subcommand of it with this process's arguments: writes results/<gpu>/RECORD.json,
-    extending what is of this commit, and build/RECORD.html. Returns the exit status."""
+def run_bench(subcommand, record, arguments):
+    """Builds boxsum-bench and runs a subcommand of it: writes results/<gpu>/RECORD.json, extending what is of this
+    commit, and build/RECORD.html. Returns the exit status."""
     commit = current_commit()
     found = devices()
     where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "bin/boxsum-bench")
@@ -119,10 +124,11 @@ def run_bench(subcommand, record):
     if not target.exists() and earlier.exists():  # an earlier part; it stays only if it is of this commit
         shutil.copy(earlier, target)
     page = ROOT / "build" / f"{record}.html"
+    page.parent.mkdir(exist_ok=True)
     limit = os.environ.get("BOXSUM_BENCH_SECONDS", "400" if subcommand == "hist" else "")
     try:
         status = subprocess.run([str(where / "bin" / "boxsum-bench"), subcommand, "--device", "cuda", "--commit", commit,
-                                 "--json", str(target), "--html", str(page), *sys.argv[1:]], check=False,
+                                 "--json", str(target), "--html", str(page), *arguments], check=False,
                                 timeout=float(limit) if limit else None).returncode
     except subprocess.TimeoutExpired:
         print(f"boxsum: error: stopped after {limit} s", file=sys.stderr)
@@ -276,6 +282,20 @@ def part_sanitize():
     return [runs], seconds, {"types": "min"}
 
 
+def part_devices():
+    if len(devices()) < 2:
+        fail("this part needs two GPUs, nvidia-smi lists one")
+    topology = subprocess.run(["nvidia-smi", "topo", "-m"], capture_output=True, text=True, check=False)
+    print(topology.stdout, flush=True)
+    programs = ("gpu_histogram_plan_test", "gpu_histogram_search_test", "gpu_pipeline_test")
+    where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_devices_test", *programs, "bin/boxsum-bench")
+    groups = [alone(where, "gpu_devices_test", 60, {"BOXSUM_REQUIRE_GPU": "2"}),
+              # What they do on the first device, on the second one.
+              [Run(f"{name}-on-the-second", [str(where / "tests" / name)], 60, {"BOXSUM_DEVICE": "cuda:1"})
+               for name in programs]]
+    return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
+
+
 def write_record(part, commit, found, outcomes, build_seconds, extra):
     name = folder_name(found)
     tracked = ROOT / "results" / name / "tests.json"
@@ -304,17 +324,20 @@ def write_record(part, commit, found, outcomes, build_seconds, extra):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("test", "sanitize", "soak", "commit"))
+    parser.add_argument("part", choices=("test", "sanitize", "soak", "devices", "commit"))
     part = parser.parse_args().part
     commit = current_commit()
     if part == "commit":
         print(commit)
         return
     found = devices()
-    groups, seconds, extra = {"test": part_test, "sanitize": part_sanitize, "soak": part_soak}[part]()
+    groups, seconds, extra = {"test": part_test, "sanitize": part_sanitize, "soak": part_soak,
+                              "devices": part_devices}[part]()
     print(f"built in {seconds:.0f} s", flush=True)
     outcomes = execute_all(groups, ROOT / "build" / f"{part}-logs")
     totals = write_record(part, commit, found, outcomes, seconds, extra)
+    if part == "devices" and run_bench("hist", "bench-hist-papers", ["--experiments", "large"]) != 0:
+        sys.exit(1)
     if totals["failed"] or not totals["passed"]:
         sys.exit(1)
 

@@ -28,6 +28,8 @@ struct settings {
     std::string device = "cpu";
     std::vector<int> workers;
     int repetitions = 3;
+    std::vector<std::string> results{"kept", "host"};
+    std::int64_t bins_per_task = 0;
 };
 
 std::optional<int> device_of(const settings& s) {
@@ -79,12 +81,19 @@ void print_frames(const settings& s) {
 void print_tasks(const settings& s) {
     const std::vector<std::uint8_t> pixels = random_pixels(s.rows * s.cols);
     const image_view<const std::uint8_t> image(pixels.data(), s.rows, s.cols);
-    std::printf("| result | bins | workers | seconds | pinning, apart | tasks of each |\n|---|---|---|---|---|---|\n");
+    std::printf(
+        "| result | bins | workers | bins a task | ms | image up, ms | pinning, apart, ms | tasks of each |\n"
+        "|---|---|---|---|---|---|---|---|\n");
     const auto row = [](const char* result, std::int64_t bins, const histogram_tasks_report& r) {
         std::string tasks;
-        for (const task_worker_report& w : r.workers) tasks += " " + w.name + " " + std::to_string(w.tasks);
-        std::printf("| %s | %lld | %zu | %.4f | %.4f |%s |\n", result, static_cast<long long>(bins), r.workers.size(),
-                    r.seconds, r.pinning_seconds, tasks.c_str());
+        double upload = 0;
+        for (const task_worker_report& w : r.workers) {
+            tasks += " " + w.name + " " + std::to_string(w.tasks);
+            upload = std::max(upload, w.upload_seconds);
+        }
+        std::printf("| %s | %lld | %zu | %lld | %.2f | %.2f | %.1f |%s |\n", result, static_cast<long long>(bins),
+                    r.workers.size(), static_cast<long long>(r.bins_per_task), r.seconds * 1e3, upload * 1e3,
+                    r.pinning_seconds * 1e3, tasks.c_str());
         std::fflush(stdout);
     };
     const auto best_of = [&](const std::function<histogram_tasks_report()>& run) {
@@ -95,13 +104,18 @@ void print_tasks(const settings& s) {
     for (const std::int64_t bins : s.bins)
         for (const int workers : s.workers) {
             histogram_tasks_options options;
+            options.bins_per_task = s.bins_per_task;
             if (s.device == "cpu")
                 options.cpu_workers = workers;
             else
                 for (int d = 0; d < workers; ++d) options.devices.push_back(d);
             histogram_tasks tasks(options);
             const binning ranges = binning::uniform(bins, 0, 256);
-            row("kept", bins, best_of([&] { return tasks.keep(image, ranges).report(); }));
+            const auto wanted = [&](const char* result) {
+                return std::find(s.results.begin(), s.results.end(), result) != s.results.end();
+            };
+            if (wanted("kept")) row("kept", bins, best_of([&] { return tasks.keep(image, ranges).report(); }));
+            if (!wanted("host")) continue;
             histogram_tensor<std::uint32_t> tensor(bins, s.rows, s.cols);
             row("host", bins, best_of([&] { return tasks.run(image, ranges, any_tensor_view(tensor.view())); }));
         }
@@ -124,6 +138,11 @@ int main(int argc, char** argv) {
     app.add_option("--threads", s.threads, "of the CPU's tensors; 0: by size")->check(CLI::Range(0, 1024));
     app.add_option("--device", s.device, "cpu, cuda, cuda:N; with --workers the first N devices");
     app.add_option("--workers", s.workers, "numbers of workers")->delimiter(',')->check(CLI::Range(1, 1024));
+    app.add_option("--results", s.results, "of runs of tasks: kept, host")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"kept", "host"}));
+    app.add_option("--bins-per-task", s.bins_per_task, "0: as many as give each worker four")
+        ->check(CLI::Range(0, 1024));
     app.add_option("--repetitions", s.repetitions, "of runs of tasks; the best counts")->check(CLI::Range(1, 1000));
     CLI11_PARSE(app, argc, argv);
     try {

@@ -5,15 +5,18 @@
 #include "measure/pipeline_runs.hpp"
 #include "measure/plain_histogram.hpp"
 #include "measure/statistics.hpp"
+#include "pipeline/bin_worker.hpp"
 
 #include <boxsum/device.hpp>
 #include <boxsum/device_buffer.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <limits>
 #include <random>
+#include <thread>
 #include <utility>
 
 namespace boxsum::bench {
@@ -22,6 +25,8 @@ namespace {
 constexpr std::int64_t bytes_of_host_stream = std::int64_t{4} << 30;  // written by one row on the CPU
 constexpr std::int64_t most_bytes_of_tasks = std::int64_t{2} << 30;   // of a result on the CPU
 constexpr int task_runs = 3;
+constexpr std::int64_t most_growth = 16;  // of what a virtual machine has at first, see touch_host_memory()
+constexpr double patience = 15;           // seconds, for it
 
 std::string gigabytes(std::int64_t bytes) {
     return std::to_string(bytes / 1'000'000'000) + "." + std::to_string(bytes / 100'000'000 % 10) + " GB";
@@ -69,13 +74,16 @@ struct counted_boxes {
 };
 
 void fill_times(histogram_row& row, const std::vector<histogram_tasks_report>& reports) {
-    std::vector<double> us, pinning;
+    std::vector<double> us, pinning, upload;
     for (const histogram_tasks_report& r : reports) {
         us.push_back(r.seconds * 1e6);
         pinning.push_back(r.pinning_seconds * 1e6);
+        upload.push_back(0);
         row.tasks = r.tasks;
-        for (const task_worker_report& w : r.workers)
+        for (const task_worker_report& w : r.workers) {
             if (!w.failure.empty()) throw error(w.name + " failed: " + w.failure);
+            upload.back() = std::max(upload.back(), w.upload_seconds * 1e6);
+        }
     }
     const spread times = spread_of(us);
     row.us = times.median;
@@ -83,6 +91,7 @@ void fill_times(histogram_row& row, const std::vector<histogram_tasks_report>& r
     row.high_us = times.high;
     row.samples = times.samples;
     row.pinning_us = spread_of(pinning).median;
+    if (row.backend == name_of(backend::cuda)) row.upload_us = spread_of(upload).median;
 }
 
 /// 1, 2, 4 ... and all.
@@ -123,22 +132,47 @@ std::int64_t result_memory::bytes_of(const large_case& c) {
     return c.rows * c.cols * c.bins * 4;
 }
 
+void touch_host_memory(void* data, std::int64_t bytes, double patience) {
+    constexpr std::int64_t step = std::int64_t{256} << 20, reserve = step, page = 4096;
+    using clock = std::chrono::steady_clock;
+    for (std::int64_t done = 0; done < bytes; done += step) {
+        const clock::time_point end =
+            clock::now() + std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(patience));
+        while (available_host_bytes() < step + reserve) {
+            if (clock::now() > end)
+                throw out_of_memory("a result of " + gigabytes(bytes) +
+                                    " does not fit the host memory: none is free "
+                                    "beyond " +
+                                    gigabytes(done));
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        }
+        for (std::int64_t i = done; i < std::min(done + step, bytes); i += page)
+            static_cast<volatile char*>(data)[i] = 0;
+    }
+}
+
 void result_memory::allocate(std::int64_t bytes) {
-    if (const std::int64_t available = available_host_bytes(); bytes > available / 10 * 9)
+    const std::int64_t available = available_host_bytes();
+    if (bytes > (pinned_ ? available * most_growth : available / 10 * 9))
         throw out_of_memory("a result of " + gigabytes(bytes) + " does not fit the " + gigabytes(available) +
                             " of host memory that are free");
-    if (pinned_)
-        locked_ = pinned_buffer(static_cast<std::size_t>(bytes));
-    else
-        pageable_ = memory_pool::shared().acquire(static_cast<std::size_t>(bytes));
+    memory_ = memory_pool::shared().acquire(static_cast<std::size_t>(bytes));
+    if (pinned_) {
+        touch_host_memory(memory_.data(), bytes, patience);
+        const auto start = std::chrono::steady_clock::now();
+        locked_ = detail::pin_host_memory(memory_.data(), static_cast<std::size_t>(bytes));
+        pinning_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+        if (locked_ == nullptr) throw out_of_memory("a result of " + gigabytes(bytes) + " cannot be page-locked");
+    }
     bytes_ = bytes;
 }
 
 tensor_view<std::uint32_t> result_memory::view(const large_case& c) {
     const std::int64_t needed = bytes_of(c);
     if (bytes_ < needed) {
-        locked_ = {};
-        pageable_ = {};
+        locked_ = nullptr;
+        memory_ = {};
+        memory_pool::shared().trim();
         bytes_ = 0;
         try {
             allocate(std::max(needed, pinned_ ? largest_ : 0));
@@ -146,14 +180,18 @@ tensor_view<std::uint32_t> result_memory::view(const large_case& c) {
             allocate(needed);
         }
     }
-    void* const data = pinned_ ? locked_.data() : pageable_.data();
-    return {static_cast<std::uint32_t*>(data), c.bins, c.rows, c.cols};
+    return {static_cast<std::uint32_t*>(memory_.data()), c.bins, c.rows, c.cols};
 }
 
 std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_bench_options& options,
                                           const target& where) {
     std::vector<histogram_row> rows;
     const std::int64_t bytes = c.rows * c.cols * c.bins * 4;
+    std::optional<double> link_us;
+    if (where.where == backend::cuda) try {
+            link_us = link_seconds(where.device, bytes) * 1e6;
+        } catch (const error&) {  // the streams say what is wrong
+        }
     for (const std::string& algorithm : c.algorithms)
         for (const int buffers : c.buffers) {
             histogram_row row = row_for("frames", where.where, c.rows, c.cols, c.bins, algorithm);
@@ -191,6 +229,7 @@ std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_
                     if (where.where == backend::cuda) {
                         row.upload_us = busy(pipeline_stage::upload);
                         row.download_us = busy(pipeline_stage::download);
+                        row.link_us = link_us;
                     }
                 }
             } catch (...) {
@@ -243,8 +282,12 @@ std::vector<histogram_row> measure_large(const large_case& c, const histogram_be
                     std::vector<std::uint32_t> found(expected.counts.size());
                     box_histograms(tensor, expected.boxes, std::span<std::uint32_t>(found), table_layout::inclusive);
                     row.check = expected.check(found);
-                    if (!row.wrong())
-                        fill_times(row, repeat_tasks(task_runs, [&] { return tasks.run(image, ranges, tensor); }));
+                    if (row.wrong()) continue;
+                    fill_times(row, repeat_tasks(task_runs, [&] { return tasks.run(image, ranges, tensor); }));
+                    if (!on_device) continue;
+                    const link_rates links = rates_of_links(row.workers, tensor.data, bytes);
+                    row.link_us = static_cast<double>(bytes) / links.sum * 1e6;
+                    row.links_at_once_us = static_cast<double>(bytes) / links.at_once * 1e6;
                 }
             } catch (...) {
                 failed(row);

@@ -9,6 +9,7 @@
 #include <boxsum/table.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 /// What goes through src/pipeline, on the CPU or on devices.
@@ -28,14 +29,18 @@ class result_memory {
     /// Throws out_of_memory, before the system would end the process.
     tensor_view<std::uint32_t> view(const large_case& c);
 
+    /// What page-locking all of it took so far.
+    double pinning_seconds() const { return pinning_seconds_; }
+
   private:
     static std::int64_t bytes_of(const large_case& c);
     void allocate(std::int64_t bytes);
 
     bool pinned_;
     std::int64_t largest_ = 0, bytes_ = 0;
-    pinned_buffer locked_;
-    host_buffer pageable_;
+    double pinning_seconds_ = 0;
+    host_buffer memory_;
+    std::shared_ptr<void> locked_;  ///< before the memory goes
 };
 
 /// One image, bins as tasks: kept where they were computed, and into host memory; by 1, 2, 4 ... and all devices of the
@@ -45,5 +50,10 @@ std::vector<histogram_row> measure_large(const large_case& c, const histogram_be
 
 /// Host memory that this process may still use: the machine's, and its control group's if that has a limit.
 std::int64_t available_host_bytes();
+
+/// Makes the system back `bytes` of fresh memory, piece by piece, waiting where nothing is free: a virtual machine may
+/// be given its memory only when it is used, and reports little of it before. Throws out_of_memory when for `patience`
+/// seconds none came.
+void touch_host_memory(void* data, std::int64_t bytes, double patience);
 
 }  // namespace boxsum::bench

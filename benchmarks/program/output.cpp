@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -39,7 +40,10 @@ void add_output_options(CLI::App& command, output_options& options) {
 }
 
 void progress(const output_options& options, const std::string& what) {
-    if (!options.quiet) std::fprintf(stderr, "boxsum bench: %s\n", what.c_str());
+    static const auto start = std::chrono::steady_clock::now();
+    if (options.quiet) return;
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::fprintf(stderr, "boxsum bench: %6.1f s  %s\n", seconds, what.c_str());
 }
 
 cli::exit_code report_run(const output_options& options, const std::string& kind,

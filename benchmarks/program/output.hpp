@@ -24,7 +24,7 @@ struct output_options {
 /// --json, --html, --from, --commit, --quiet
 void add_output_options(CLI::App& command, output_options& options);
 
-/// A line on standard error.
+/// A line on standard error, with the seconds since the first one.
 void progress(const output_options& options, const std::string& what);
 
 /// Keeps what was measured so far: writes --json, merged with what the file held, and returns the whole.

@@ -36,6 +36,13 @@ const histogram_row* by_one_worker(const bench_record& record, const histogram_r
     return nullptr;
 }
 
+cell links_cell(const histogram_row& r) {
+    const auto share = over(r.link_us, r.us), share_at_once = over(r.links_at_once_us, r.us);
+    if (!share) return {"-", emphasis::muted};
+    if (!share_at_once || r.workers == 1) return {three_digits(*share)};
+    return {three_digits(*share) + " (" + three_digits(*share_at_once) + ")"};
+}
+
 void add_printed_speedups(section& s) {
     const auto& figure = printed("poostchi-2017")["figure_17"];
     table t{"As printed: 128 bins",
@@ -70,10 +77,12 @@ section histogram_large_section(const bench_record& record) {
                             : std::to_string(most_devices) + " GPUs were present; the paper had four."});
     table t{"This machine: one image, bins in tasks on a queue",
             {"image", "result", "bins", "workers", "tasks", "seconds", "frames a second", "over 1 worker",
-             "pinning, s, apart"},
+             "image up, ms", "of the links", "pinning, s, apart"},
             {},
             "Kept: the result stays where it was computed. Host: it ends in host memory, for GPUs in memory that was "
-            "page-locked before, once for all rows; pinning is that of the image. "
+            "page-locked before, once for all rows; pinning is that of the image. Of the links: the time of the "
+            "tensor's copies alone, at the sum of what the links of the GPUs bring one at a time, over that of the "
+            "whole; in brackets at what they bring at once. "
             "Histograms of boxes were compared with a direct count.",
             2};
     for (const histogram_line& cpu : cpus) t.head.push_back("over " + cpu.name);
@@ -92,6 +101,8 @@ section histogram_large_section(const bench_record& record) {
             cells.push_back(r.us ? cell{three_digits(*r.us / 1e6)} : cell{"-", emphasis::muted});
         cells.push_back(number_cell(r.us ? std::optional(1e6 / *r.us) : std::nullopt));
         cells.push_back(number_cell(over(us_of(one), r.us)));
+        cells.push_back(number_cell(r.upload_us ? std::optional(*r.upload_us / 1e3) : std::nullopt));
+        cells.push_back(links_cell(r));
         cells.push_back(number_cell(r.pinning_us ? std::optional(*r.pinning_us / 1e6) : std::nullopt));
         for (const histogram_line& cpu : cpus)
             cells.push_back(number_cell(over(us_of(tensor_row(record, cpu, {r.rows, r.cols, r.bins})), r.us)));

@@ -107,6 +107,8 @@ void members(Row& r, F&& f) {
     f("compute_us", r.compute_us);
     f("download_us", r.download_us);
     f("pinning_us", r.pinning_us);
+    f("link_us", r.link_us);
+    f("links_at_once_us", r.links_at_once_us);
 }
 
 template <typename Row, typename F>

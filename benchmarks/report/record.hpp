@@ -93,6 +93,9 @@ struct histogram_row {
     std::optional<double> overlap;                                      ///< busy time of all stages over elapsed time
     std::optional<double> read_us, upload_us, compute_us, download_us;  ///< busy, a frame
     std::optional<double> pinning_us;                                   ///< page-locking, apart from the time
+    /// The tensor's way to page-locked host memory and nothing else, at the sum of what the links of all its devices
+    /// do one at a time, and at what they do at once.
+    std::optional<double> link_us, links_at_once_us;
 
     bool wrong() const { return check.starts_with("wrong"); }
     bool same_case(const histogram_row& other) const {

@@ -11,7 +11,7 @@ namespace boxsum {
 
 /// Device memory, allocated and freed in the order of a stream (`cudaMallocAsync`): usable by work enqueued on that
 /// stream at once, by other streams once they have waited for it. Aligned to 256 bytes. Contents are undefined.
-/// The stream must outlive the buffer.
+/// The stream must outlive the buffer. May be destroyed by any thread, whichever device is current there.
 class device_buffer {
   public:
     device_buffer() = default;
@@ -37,11 +37,13 @@ class device_buffer {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(stream_, other.stream_);
+        std::swap(device_, other.device_);
     }
 
     void* data_ = nullptr;
     std::size_t size_ = 0;
     stream_ref stream_ = stream_ref::legacy_default();
+    int device_ = 0;  ///< of the memory
 };
 
 /// Page-locked host memory: what copies to and from a device need to overlap with other work and to reach the link's

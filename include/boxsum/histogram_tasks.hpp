@@ -25,10 +25,11 @@ class kept_bins;
 
 /// What one worker did in a run.
 struct task_worker_report {
-    std::string name;        ///< "cpu:0", "cuda:1"
-    std::int64_t tasks = 0;  ///< in the result
-    double seconds = 0;      ///< busy with tasks
-    std::string failure;     ///< what it failed with, empty when it did not
+    std::string name;           ///< "cpu:0", "cuda:1"
+    std::int64_t tasks = 0;     ///< in the result
+    double seconds = 0;         ///< busy with tasks
+    double upload_seconds = 0;  ///< of `histogram_tasks_report::seconds`: the image on its way to the device
+    std::string failure;        ///< what it failed with, empty when it did not
 };
 
 struct histogram_tasks_report {

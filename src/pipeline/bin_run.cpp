@@ -52,6 +52,7 @@ void work(shared_run& run, std::size_t number, bin_worker& worker, task_worker_r
             run.queue.done(number, started.front());
             started.pop_front();
         }
+        report.upload_seconds = worker.upload_seconds();
         worker.end();
         return;
     } catch (const std::exception& e) {
@@ -82,7 +83,7 @@ bin_run_result run_bins(const bin_job& job, std::int64_t bins_per_task,
     bin_run_result result;
     result.report.tasks = static_cast<std::int64_t>(run.queue.size());
     result.report.bins_per_task = bins_per_task;
-    for (const auto& worker : workers) result.report.workers.push_back({worker->name(), 0, 0, {}});
+    for (const auto& worker : workers) result.report.workers.push_back({.name = worker->name()});
 
     const auto start = clock::now();
     std::vector<std::thread> threads;

@@ -70,6 +70,9 @@ class bin_worker {
     /// Waits for the oldest started task, whose result then is in the tensor of the job, or returned.
     virtual std::unique_ptr<kept_bins> finish(const bin_task& task) = 0;
 
+    /// How long the image took to the worker's memory, 0 where it stays where it is. After the tasks of a run.
+    virtual double upload_seconds() const { return 0; }
+
     /// The last call of a run, after a failure too. Nothing of the run is written or read afterwards.
     virtual void end() noexcept = 0;
 };

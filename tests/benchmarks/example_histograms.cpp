@@ -102,6 +102,7 @@ bench_record example_histograms() {
             record.histograms.back().samples = 100;
             record.histograms.back().overlap = buffers == 1 ? 0.9 : 1.4;
             record.histograms.back().download_us = e.bytes() / bytes_per_us_of_link;
+            record.histograms.back().link_us = e.bytes() / bytes_per_us_of_link;
         }
     for (const char* algorithm : {"wf-tis", "fast"})
         for (const extents& e : {extents{256, 256, 32},
@@ -123,6 +124,9 @@ bench_record example_histograms() {
             record.histograms.back().workers = workers;
             record.histograms.back().image = "64MB";
             record.histograms.back().tasks = 4 * workers;
+            if (what[6] == 'k') continue;
+            record.histograms.back().link_us = 0.96 * e.bytes() / bytes_per_us_of_link / workers;
+            record.histograms.back().links_at_once_us = 0.98 * e.bytes() / bytes_per_us_of_link / workers;
         }
     return record;
 }

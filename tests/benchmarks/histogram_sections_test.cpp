@@ -87,6 +87,7 @@ TEST(histogram_sections, figure_13_has_the_gain) {
     const table& t = *tables_of(s)[0];
     EXPECT_EQ(cell_of(t, "fast", "32", "gain"), "1.50");
     EXPECT_EQ(cell_of(t, "fast", "32", "frames"), "100");
+    EXPECT_EQ(cell_of(t, "fast", "32", "of the link"), "1.00");
     EXPECT_NE(words_of(s).find("a factor of two with 16 bins"), std::string::npos);
 }
 
@@ -111,7 +112,10 @@ TEST(histogram_sections, figures_16_and_17_compare_workers_and_the_cpu) {
     const auto& two = t.rows[1];  // kept, by two devices
     EXPECT_EQ(two[3].text, "2 GPU");
     EXPECT_EQ(two[7].text, "2.00");
-    EXPECT_EQ(two[9].text, "4000");  // sequential: 2e3 bytes a us against twice 4e6
+    EXPECT_EQ(two[9].text, "-");
+    EXPECT_EQ(t.rows[3][9].text, "0.960 (0.980)");  // to the host, by two
+    EXPECT_EQ(t.rows[2][9].text, "0.960");          // by one there is no at once
+    EXPECT_EQ(two[11].text, "4000");                // sequential: 2e3 bytes a us against twice 4e6
     EXPECT_EQ(cell_of(*tables_of(s)[1], "64MB", "", "frames a second"), "0.73");
     EXPECT_NE(words_of(s).find("2 GPUs were present"), std::string::npos);
     std::erase_if(record.histograms, [](const histogram_row& r) { return r.workers == 2; });

@@ -107,6 +107,8 @@ TEST(record, histograms_keep_every_member) {
     full.upload_us = 2.5;
     full.compute_us = 3.5;
     full.pinning_us = 4.5;
+    full.link_us = 5.5;
+    full.links_at_once_us = 6.5;
     const std::string json = json_of(written);
     const bench_record read = record_of(json, "memory");
     EXPECT_EQ(read.kind, histogram_kind);
@@ -126,6 +128,8 @@ TEST(record, histograms_keep_every_member) {
     EXPECT_EQ(r.upload_us, 2.5);
     EXPECT_EQ(r.compute_us, 3.5);
     EXPECT_EQ(r.pinning_us, 4.5);
+    EXPECT_EQ(r.link_us, 5.5);
+    EXPECT_EQ(r.links_at_once_us, 6.5);
 }
 
 TEST(record, histograms_merge_by_what_was_measured) {

@@ -25,6 +25,7 @@ class wrapped_worker : public detail::bin_worker {
     void begin(const detail::bin_job& job) override { inner_->begin(job); }
     void start(const detail::bin_task& task) override { inner_->start(task); }
     std::unique_ptr<detail::kept_bins> finish(const detail::bin_task& task) override { return inner_->finish(task); }
+    double upload_seconds() const override { return inner_->upload_seconds(); }
     void end() noexcept override { inner_->end(); }
 
   private:

@@ -9,10 +9,14 @@
 
 namespace boxsum::test {
 
-/// BOXSUM_REQUIRE_GPU=1: a machine that must have a device and has none fails instead of skipping.
-inline bool gpu_required() {
+/// BOXSUM_REQUIRE_GPU=N: a machine that must have N devices and has fewer fails instead of skipping.
+inline int gpus_required() {
     const char* const text = std::getenv("BOXSUM_REQUIRE_GPU");
-    return text != nullptr && std::string(text) == "1";
+    return text == nullptr ? 0 : std::atoi(text);
+}
+
+inline bool gpu_required() {
+    return gpus_required() > 0;
 }
 
 inline std::string no_gpu_reason() {
@@ -29,6 +33,17 @@ class gpu_test : public testing::Test {
             GTEST_SKIP() << reason;
         }
         cuda::set_device(cuda::device_from_text("cuda"));
+    }
+};
+
+/// Base of every test that needs two devices.
+class two_gpus_test : public gpu_test {
+  protected:
+    void SetUp() override {
+        gpu_test::SetUp();
+        if (IsSkipped() || HasFatalFailure() || cuda::device_count() >= 2) return;
+        if (gpus_required() >= 2) FAIL() << "one CUDA device, but BOXSUM_REQUIRE_GPU=" << gpus_required();
+        GTEST_SKIP() << "needs two CUDA devices";
     }
 };
 

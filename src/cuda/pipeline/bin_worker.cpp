@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 namespace boxsum::detail {
 namespace {
@@ -28,6 +29,10 @@ using cuda::device_scope;
 using cuda::event;
 
 constexpr std::size_t in_flight = 2;
+
+struct timed_copy {
+    event begin, end;
+};
 
 /// A plan enqueues no more than kernels, so it must live until they have run: it holds the look-up table.
 struct started_task {
@@ -53,6 +58,15 @@ class kept_on_device final : public kept_bins {
   public:
     kept_on_device(int device, std::shared_ptr<cuda::stream> stream, device_buffer memory, const tensor_shape& shape)
         : device_(device), stream_(std::move(stream)), memory_(std::move(memory)), shape_(shape) {}
+    kept_on_device(const kept_on_device&) = delete;
+    kept_on_device& operator=(const kept_on_device&) = delete;
+
+    /// By the caller's thread, which has a device of its own.
+    ~kept_on_device() override {
+        const cuda::quiet_device_scope scope(device_);
+        memory_ = {};
+        stream_ = nullptr;
+    }
 
     std::optional<int> device() const override { return device_; }
     const_any_tensor_view tensor() const override { return {memory_.data(), shape_}; }
@@ -95,7 +109,10 @@ class cuda_bin_worker final : public bin_worker {
         const view_shape& s = job.image.shape;
         image_shape_ = cuda::device_shape(s.type, s.rows, s.cols, 1, s.planes);
         image_ = device_buffer(cuda::span_bytes(image_shape_), *compute_);
+        upload_.emplace();
+        upload_->begin.record(*compute_);
         cuda::copy_async(job.image, any_view{image_.data(), image_shape_}, *compute_);
+        upload_->end.record(*compute_);
     }
 
     void start(const bin_task& task) override {
@@ -128,6 +145,12 @@ class cuda_bin_worker final : public bin_worker {
         return kept;
     }
 
+    double upload_seconds() const override {
+        const device_scope scope(device_);
+        upload_->end.synchronize();
+        return upload_->end.seconds_since(upload_->begin);
+    }
+
     void end() noexcept override {
         try {
             const device_scope scope(device_);
@@ -138,6 +161,7 @@ class cuda_bin_worker final : public bin_worker {
             free_ = {};
             workspace_ = {};
             image_ = {};
+            upload_.reset();
             copy_ = nullptr;
             compute_ = nullptr;  // unless results are kept, whose memory is freed on it
         } catch (...) {          // the device is gone, and what was on it
@@ -158,6 +182,7 @@ class cuda_bin_worker final : public bin_worker {
     std::shared_ptr<cuda::stream> compute_, copy_;  ///< outlive what is allocated on them
     view_shape image_shape_;
     device_buffer image_, workspace_, free_;
+    std::optional<timed_copy> upload_;
     std::deque<started_task> started_;
 };
 

@@ -47,6 +47,14 @@ device_scope::~device_scope() {
     if (changed_) (void)cudaSetDevice(before_);
 }
 
+quiet_device_scope::quiet_device_scope(int device) noexcept {
+    changed_ = cudaGetDevice(&before_) == cudaSuccess && device != before_ && cudaSetDevice(device) == cudaSuccess;
+}
+
+quiet_device_scope::~quiet_device_scope() {
+    if (changed_) (void)cudaSetDevice(before_);
+}
+
 device_info describe_device(int device) {
     require_device(device);
     cudaDeviceProp properties{};

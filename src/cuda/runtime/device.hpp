@@ -20,4 +20,17 @@ class device_scope {
     bool changed_ = false;
 };
 
+/// The same where nothing may be thrown: in destructors, also after the driver has gone.
+class quiet_device_scope {
+  public:
+    explicit quiet_device_scope(int device) noexcept;
+    quiet_device_scope(const quiet_device_scope&) = delete;
+    quiet_device_scope& operator=(const quiet_device_scope&) = delete;
+    ~quiet_device_scope();
+
+  private:
+    int before_ = 0;
+    bool changed_ = false;
+};
+
 }  // namespace boxsum::cuda

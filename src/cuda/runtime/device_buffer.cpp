@@ -46,11 +46,11 @@ cudaError_t allocate(void** data, std::size_t bytes, cudaMemPool_t pool, stream_
 
 }  // namespace
 
-device_buffer::device_buffer(std::size_t bytes, stream_ref stream) : stream_(stream) {
-    const int device = stream.get() == nullptr ? cuda::current_device() : cuda::stream_device(stream);
+device_buffer::device_buffer(std::size_t bytes, stream_ref stream)
+    : stream_(stream), device_(stream.get() == nullptr ? cuda::current_device() : cuda::stream_device(stream)) {
     if (bytes == 0) return;
-    const cuda::device_scope scope(device);
-    const cudaError_t code = allocate(&data_, bytes, pool_of(device), stream);
+    const cuda::device_scope scope(device_);
+    const cudaError_t code = allocate(&data_, bytes, pool_of(device_), stream);
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         std::size_t available = 0, total = 0;
@@ -63,7 +63,10 @@ device_buffer::device_buffer(std::size_t bytes, stream_ref stream) : stream_(str
 }
 
 device_buffer::~device_buffer() {
-    if (data_ != nullptr) (void)cudaFreeAsync(data_, stream_.get());
+    if (data_ == nullptr) return;
+    // The default stream is that of the device that is current; the memory's may be another one by now.
+    const cuda::quiet_device_scope scope(device_);
+    (void)cudaFreeAsync(data_, stream_.get());
 }
 
 pinned_buffer::pinned_buffer(std::size_t bytes) {
