@@ -23,6 +23,6 @@ std::string complaint(F f) {
 
 #define EXPECT_COMPLAINT(call, part)                                            \
     do {                                                                        \
-        const std::string message = ::boxsum::test::complaint([&] { call; });                   \
+        const std::string message = ::boxsum::test::complaint([&] { call; });   \
         EXPECT_NE(message.find(part), std::string::npos) << "got: " << message; \
     } while (false)
