@@ -4,6 +4,7 @@
 #include "cuda/device/warp_scan.cuh"
 
 #include <cstdint>
+#include <cstring>
 
 /// How blocks of one launch hand sums to each other. A block may wait only for work with a lower ticket, and tickets
 /// are taken in the order in which blocks start: then whatever is waited for is running or done, and nothing deadlocks.
@@ -18,80 +19,89 @@ __device__ inline unsigned take_ticket(unsigned* counter) {
     return ticket;
 }
 
-/// Look-back (Merrill and Garland 2016): how far back the nearest predecessor is that has published its inclusive sums,
-/// when all nearer ones have published their own. `status(d)` points to the status of the predecessor at distance d = 1
-/// to `count`; a status of at least `aggregate` or `inclusive` says what is published. count + 1 stands for the nothing
-/// before the first. The 32 lanes, all of which call, look at 32 predecessors at once. Afterwards all lanes may read
-/// what these have published: each status was acquired by a lane, and the warp barrier passes that on.
-template <typename Status>
-__device__ std::int64_t look_back(std::int64_t count, unsigned aggregate, unsigned inclusive, Status status) {
-    for (std::int64_t seen = 0;; seen += warp_size) {
-        const std::int64_t d = seen + lane_id() + 1;
-        while (true) {
-            const unsigned s = d <= count ? load_acquire(status(d)) : inclusive;
-            const unsigned own = __ballot_sync(whole_warp, s >= aggregate);
-            const unsigned all = __ballot_sync(whole_warp, s >= inclusive);
-            const int nearest = all == 0 ? warp_size : __ffs(static_cast<int>(all)) - 1;
-            const unsigned needed = nearest == warp_size ? whole_warp : (1u << nearest) - 1;
-            if ((own & needed) != needed) continue;
-            __syncwarp();
-            if (nearest < warp_size) return seen + nearest + 1;
-            break;
-        }
-    }
-}
-
-/// The sum of everything before: the inclusive sum at `distance`, and the aggregates of the nearer predecessors added
-/// forwards. So the order of additions does not depend on how far the look-back went, and floats are reproducible.
-/// `inclusive_at(d)` and `aggregate_at(d)` refer to memory; it is read past the first-level cache, which is not
-/// coherent.
-template <typename T, typename Inclusive, typename Aggregate>
-__device__ T sum_forwards(std::int64_t distance, std::int64_t count, Inclusive inclusive_at, Aggregate aggregate_at) {
-    T sum = distance <= count ? T(__ldcg(&inclusive_at(distance))) : T{};
-    constexpr int batch = 8;
-    for (std::int64_t d = distance - 1; d > 0; d -= batch) {
-        T x[batch];
-#pragma unroll
-        for (int k = 0; k < batch; ++k)
-            if (d - k > 0) x[k] = __ldcg(&aggregate_at(d - k));
-#pragma unroll
-        for (int k = 0; k < batch; ++k)
-            if (d - k > 0) sum += x[k];
-    }
-    return sum;
-}
-
-/// A value of 4 or 8 bytes in words that carry their own flag: the upper half of each 64-bit word is 1 once it is
-/// written, the lower half holds 32 bits of the value. One trip to memory brings both, and no fence is needed. The
-/// words are zero before.
+/// A value of 4 or 8 bytes with its status, in words that carry both: the upper half of each 64-bit word is the status,
+/// the lower half 32 bits of the value. One trip to memory brings both, and no fence is needed. The words are zero
+/// before; a value may be replaced by one of a higher status.
 template <typename T>
-struct flagged_words {
+struct status_words {
     static constexpr int count = static_cast<int>(sizeof(T) / 4);
     unsigned long long words[count];
 };
 
 template <typename T>
-__device__ void hand_over(flagged_words<T>* slot, T value) {
-    unsigned bits[flagged_words<T>::count];
+struct published {
+    unsigned status;
+    T value;
+};
+
+template <typename T>
+__device__ void publish(status_words<T>* slot, unsigned status, T value) {
+    unsigned bits[status_words<T>::count];
     memcpy(bits, &value, sizeof value);
 #pragma unroll
-    for (int k = 0; k < flagged_words<T>::count; ++k) store_relaxed(&slot->words[k], 1ull << 32 | bits[k]);
+    for (int k = 0; k < status_words<T>::count; ++k)
+        store_relaxed(&slot->words[k], static_cast<unsigned long long>(status) << 32 | bits[k]);
 }
 
-/// Waits for hand_over.
+/// Status 0 while there is nothing, and while one half of a value is there and the other is not.
 template <typename T>
-__device__ T take_over(const flagged_words<T>* slot) {
-    unsigned bits[flagged_words<T>::count];
+__device__ published<T> look_at(const status_words<T>* slot) {
+    published<T> found{};
+    unsigned bits[status_words<T>::count];
 #pragma unroll
-    for (int k = 0; k < flagged_words<T>::count; ++k) {
-        unsigned long long word;
-        do word = load_relaxed(&slot->words[k]);
-        while (word >> 32 == 0);
+    for (int k = 0; k < status_words<T>::count; ++k) {
+        const unsigned long long word = load_relaxed(&slot->words[k]);
+        const auto status = static_cast<unsigned>(word >> 32);
+        found.status = k == 0 || status == found.status ? status : 0;
         bits[k] = static_cast<unsigned>(word);
     }
-    T value;
-    memcpy(&value, bits, sizeof value);
-    return value;
+    memcpy(&found.value, bits, sizeof found.value);
+    return found;
+}
+
+/// Waits until a value is published with at least this status.
+template <typename T>
+__device__ T wait_for(const status_words<T>* slot, unsigned status) {
+    published<T> found;
+    do found = look_at(slot);
+    while (found.status < status);
+    return found.value;
+}
+
+/// Look-back (Merrill and Garland 2016) by one thread: the sum of everything before, where the predecessor at distance
+/// d = 1 to `count` publishes its own sum at slot(d), with a status from `own` on, and in its place the sum of
+/// everything up to its end, with a status from `inclusive` on. Several predecessors are looked at together. Their own
+/// sums are added forwards to the nearest inclusive one, so that the order of additions does not depend on how far the
+/// look-back went.
+template <typename T, typename Slot>
+__device__ T sum_before(std::int64_t count, unsigned own, unsigned inclusive, Slot slot) {
+    constexpr int window = 4;
+    published<T> seen[window];
+    // Waits for all from distance d on, up to the nearest inclusive sum; whether there is one.
+    const auto look_from = [&](std::int64_t d) {
+        while (true) {
+#pragma unroll
+            for (int k = 0; k < window; ++k)
+                seen[k] = d + k <= count ? look_at(slot(d + k)) : published<T>{inclusive, {}};
+            bool all = true, ends = false;
+#pragma unroll
+            for (int k = 0; k < window; ++k) {
+                all = all && (ends || seen[k].status >= own);
+                ends = ends || seen[k].status >= inclusive;
+            }
+            if (all) return ends;
+        }
+    };
+    std::int64_t d = 1;
+    while (!look_from(d)) d += window;
+    T sum{};
+    while (true) {
+#pragma unroll
+        for (int k = window - 1; k >= 0; --k) sum = seen[k].status >= inclusive ? seen[k].value : sum + seen[k].value;
+        if (d == 1) return sum;
+        d -= window;
+        look_from(d);
+    }
 }
 
 }  // namespace boxsum::cuda

@@ -2,6 +2,7 @@
 
 #include "cuda/device/inclusive_core.hpp"
 #include "cuda/device/tile_order.hpp"
+#include "cuda/device/tile_pieces.cuh"
 #include "cuda/device/tile_sat.cuh"
 #include "cuda/device/workspace_slots.hpp"
 
@@ -56,6 +57,22 @@ __device__ void add_carries(sat_tile<T, W>& tile, const tile_sums<T>& global, st
         if (t.col > 0) corner += global.row_sum(layer, box.row, t.col - 1);
         if (t.row > 0) corner += global.col_sum(layer, t.row - 1, box.col);
         tile.at(0, 0) += corner;
+    }
+}
+
+/// The same for a tile in pieces: GRS(I, J-1) and the row above the tile, which is GS(I-1, J-1) and prefix sums of
+/// GCS(I-1, J). Before a barrier. Threads below W take the rows, the last warp the row above.
+template <typename T, int W, int Threads>
+__device__ void load_carries(tile_in_pieces<T, W, Threads>& tile, const tile_sums<T>& global, std::int64_t layer,
+                             tile_index t, const tile_box& box) {
+    const int k = static_cast<int>(threadIdx.x);
+    if (k < W) tile.left[k] = t.col > 0 && k < box.rows ? global.row_sum(layer, box.row + k, t.col - 1) : T{};
+    if (k >= Threads - warp_size) {
+        for (int j = lane_id(); j < W; j += warp_size)
+            tile.above[j] = t.row > 0 && j < box.cols ? global.col_sum(layer, t.row - 1, box.col + j) : T{};
+        if (lane_id() == 0) tile.corner = t.row > 0 && t.col > 0 ? global.sum(layer, {t.row - 1, t.col - 1}) : T{};
+        __syncwarp();
+        tile.sum_above();
     }
 }
 

@@ -11,6 +11,9 @@ namespace boxsum {
 inline constexpr std::string_view tile_width_values[] = {"64", "32", "128"};
 inline constexpr parameter tile_width_parameter{"W", "tile width and height", tile_width_values};
 
+inline constexpr std::string_view large_tile_width_values[] = {"128", "64", "32"};
+inline constexpr parameter large_tile_width_parameter{"W", "tile width and height", large_tile_width_values};
+
 inline constexpr std::string_view scan_values[] = {"kogge-stone", "lf"};
 inline constexpr parameter scan_parameter{"scan", "network of the warp scan: Kogge-Stone or Ladner-Fischer (LF)",
                                           scan_values};
@@ -33,6 +36,21 @@ decltype(auto) visit_tile_width(int width, F&& f) {
         default:
             return f.template operator()<128>();
     }
+}
+
+/// Calls f.template operator()<W, Threads>() for the width and the threads of a tile.
+template <typename F>
+decltype(auto) visit_tile(int width, int threads, F&& f) {
+    return visit_tile_width(width, [&]<int W>() {
+        switch (threads) {
+            case 256:
+                return f.template operator()<W, 256>();
+            case 512:
+                return f.template operator()<W, 512>();
+            default:
+                return f.template operator()<W, 1024>();
+        }
+    });
 }
 
 }  // namespace boxsum

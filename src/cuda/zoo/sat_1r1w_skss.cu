@@ -16,7 +16,8 @@
 // elements per element; a block waits once per tile. Limits: W x W elements of the table's type in shared memory.
 // Differs from the paper: the flags R[I][J] lie beside the values of GRS, in the same words, so that one trip to memory
 // brings both; GRS(I, J-1) is added while the columns are summed, not to the leftmost column before the rows are, so
-// that rows need not wait for it; the next tile is loaded into registers while the current one is worked on.
+// that rows need not wait for it; all threads scan, pieces of m elements each (tile_pieces.cuh); the next tile is
+// loaded into registers while the current one is worked on.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -27,7 +28,7 @@
 #ifdef __CUDACC__
 #include "cuda/device/inclusive.cuh"
 #include "cuda/device/lookback.cuh"
-#include "cuda/device/tile_sat.cuh"
+#include "cuda/device/tile_pieces.cuh"
 #include "cuda/device/workspace_slots.hpp"
 #endif
 
@@ -36,15 +37,15 @@ namespace {
 
 // Policy
 
-constexpr parameter parameters[] = {tile_width_parameter};
+constexpr parameter parameters[] = {large_tile_width_parameter};
 
 int width_of(const parameter_values& values) {
     return number_of(parameters, values, 0);
 }
 
-/// The most threads that a tile can use, up to the most that a block can have.
+/// 8 pieces a row or column.
 constexpr int threads_for(int w) {
-    return w * w < 1024 ? w * w : 1024;
+    return 8 * w;
 }
 
 #ifdef __CUDACC__
@@ -53,99 +54,72 @@ using namespace cuda;
 
 template <typename Sum>
 struct scratch {
-    unsigned* next_column;    // the counter c
-    flagged_words<Sum>* grs;  // [layer][J][row]: GRS(I, J)[i] and R[I][J]
+    unsigned* next_column;   // the counter c
+    status_words<Sum>* grs;  // [layer][J][row]: GRS(I, J)[i] and R[I][J]
     std::size_t cleared_bytes;
 
     scratch(workspace_slots& slots, const inclusive_core& core, std::int64_t w)
         : next_column(slots.take<unsigned>(1)),
-          grs(slots.take<flagged_words<Sum>>(core.layers * ceil_div(core.cols, w) * core.rows)),
+          grs(slots.take<status_words<Sum>>(core.layers * ceil_div(core.cols, w) * core.rows)),
           cleared_bytes(slots.bytes()) {}
 };
+
+constexpr unsigned grs_published = 1;  // R
 
 // Shared memory
 
 template <typename Sum, int W>
-struct column_shared {
-    sat_tile<Sum, W> tile;  // a, then its row sums, then its table
-    Sum grs_left[W];        // GRS(I, J-1)
-    Sum lrs[W];             // LRS(I, J)
-};
+using column_shared = tile_in_pieces<Sum, W, threads_for(W)>;  // with GRS(I, J-1) as left
 
 // Kernels
-
-/// Column j of the tile downwards: its row sums, what is left of each row, and GCP(I-1, J)[j] on top. Returns the last,
-/// GCP(I, J)[j].
-template <typename Sum, int W>
-__device__ Sum scan_column_with_carries(column_shared<Sum, W>& s, int j, Sum gcp) {
-    for (int i = 0; i < W; i += tile_batch) {
-        Sum x[tile_batch];
-#pragma unroll
-        for (int q = 0; q < tile_batch; ++q) x[q] = s.grs_left[i + q] + s.tile.at(i + q, j);
-#pragma unroll
-        for (int q = 0; q < tile_batch; ++q) s.tile.at(i + q, j) = gcp += x[q];
-    }
-    return gcp;
-}
 
 /// A block owns the tile column J of a layer, by ticket. For each I downwards it reads a and GRS(I, J-1), and writes
 /// GRS(I, J) and GSAT(I, J). Everything of lower tickets is running or done.
 template <int W, typename Pixel, typename Sum>
-__global__ void __launch_bounds__(threads_for(W))
-    finish_columns_kernel(layers<const Pixel> images, layers<Sum> tables, scratch<Sum> global, std::int64_t tile_rows,
-                          std::int64_t tile_cols) {
-    constexpr int threads = threads_for(W), m = W * W / threads;
+__global__ void __launch_bounds__(threads_for(W), 1)
+    finish_columns_kernel(layers<const Pixel> images, layers<Sum> tables, scratch<Sum> global, unsigned tile_rows,
+                          unsigned tile_cols) {
     auto& s = *dynamic_shared<column_shared<Sum, W>>();
-    const int thread = static_cast<int>(threadIdx.x), k = thread % W, first = thread / W * m;
+    const tile_piece<W, threads_for(W)> own;
+    const int k = own.k;
 
     // Soft synchronisation: J from the counter
-    const std::int64_t ticket = take_ticket(global.next_column);
+    const unsigned ticket = take_ticket(global.next_column);
     const std::int64_t number = ticket / tile_cols, J = ticket % tile_cols;
     const layer<const Pixel> a = images[number];
     const layer<Sum> b = tables[number];
+    const auto box_at = [&](std::int64_t I) { return box_of<W>({I, J}, a.rows, a.cols); };
 
-    const auto load = [&](std::int64_t I, Sum(&next)[m]) {
-        const tile_box box = box_of<W>({I, J}, a.rows, a.cols);
-        Pixel x[m];
-#pragma unroll
-        for (int q = 0; q < m; ++q)
-            if (first + q < box.rows && k < box.cols) x[q] = a.column(box.col + k)[box.row + first + q];
-#pragma unroll
-        for (int q = 0; q < m; ++q) next[q] = first + q < box.rows && k < box.cols ? widen<Sum>(x[q]) : Sum{};
-    };
-
-    Sum next[m];
-    load(0, next);
-    Sum gcp{};  // of threads below W: GCP(I-1, J)[k]
+    Sum next[own.m];
+    load_piece(next, own, a, box_at(0));
+    Sum gcp{};  // GCP(I-1, J)[k]
     for (std::int64_t I = 0; I < tile_rows; ++I) {
-        const tile_box box = box_of<W>({I, J}, a.rows, a.cols);
+        const tile_box box = box_at(I);
 
         // T(I, J) to shared memory, T(I+1, J) on its way
-#pragma unroll
-        for (int q = 0; q < m; ++q) s.tile.at(first + q, k) = next[q];
-        if (I + 1 < tile_rows) load(I + 1, next);
+        s.put(own, next);
+        if (I + 1 < tile_rows) load_piece(next, own, a, box_at(I + 1));
         __syncthreads();
 
-        // Row-wise prefix sums by W threads, while the next W wait for GRS(I, J-1)
-        if (thread < W)
-            s.lrs[k] = scan_cells<W, Sum>([&](int j) -> Sum& { return s.tile.at(k, j); });
-        else if (thread < 2 * W)
-            s.grs_left[k] = J > 0 && k < box.rows
-                                ? take_over(&global.grs[(number * tile_cols + J - 1) * a.rows + box.row + k])
-                                : Sum{};
+        // Row-wise prefix sums; W threads wait for GRS(I, J-1), and write GRS(I, J) for the column to the right
+        Sum x[own.m];
+        s.scan_rows(own, x);
+        __syncthreads();
+        s.put_rows(own, x);
+        if (own.piece == 0) {
+            const auto grs = [&](std::int64_t back) {
+                return &global.grs[(number * tile_cols + J - back) * a.rows + box.row + k];
+            };
+            s.left[k] = J > 0 && k < box.rows ? wait_for(grs(1), grs_published) : Sum{};
+            if (J + 1 < tile_cols && k < box.rows) publish(grs(0), grs_published, Sum(s.left[k] + s.row_sum(k)));
+        }
         __syncthreads();
 
-        // GRS(I, J) for the column to the right
-        if (thread >= W && thread < 2 * W && k < box.rows && J + 1 < tile_cols)
-            hand_over(&global.grs[(number * tile_cols + J) * a.rows + box.row + k], Sum(s.grs_left[k] + s.lrs[k]));
-
-        // Column-wise prefix sums with GCP(I-1, J) on top and GRS(I, J-1) from the left
-        if (thread < W) gcp = scan_column_with_carries(s, k, gcp);
+        // Column-wise prefix sums with GCP(I-1, J) on top and GRS(I, J-1) from the left: GSAT(I, J)
+        s.scan_columns(own, x);
         __syncthreads();
-
-        // GSAT(I, J)
-        store_tile(s.tile, b, box);
-        __syncthreads();  // before the next tile overwrites this one
+        store_piece(x, s.before_columns(own, gcp), own, b, box);
+        gcp += s.column_sum(k);  // overwritten behind three barriers
     }
 }
 
@@ -153,8 +127,13 @@ __global__ void __launch_bounds__(threads_for(W))
 
 support supported(const problem& p, const parameter_values& values) {
     if (const support s = supports_inclusive(p); !s) return s;
-    const std::size_t w = static_cast<std::size_t>(width_of(values));
-    return supports_shared_memory(w * (w + 2) * size_of(p.table.type), "tile width " + std::to_string(w));
+    support s;
+    visit_tile_width(width_of(values), [&]<int W>() {
+        visit_sum_types(p, [&]<typename, typename Sum>() {
+            s = supports_shared_memory(sizeof(column_shared<Sum, W>), "tile width " + std::to_string(W));
+        });
+    });
+    return s;
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
@@ -174,7 +153,8 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
                    {.grid = static_cast<unsigned>(tile_cols * a.count()),
                     .block = threads_for(W),
                     .shared_bytes = sizeof(column_shared<Sum, W>)},
-                   how.stream, a, b, global, ceil_div(a.rows, W), tile_cols);
+                   how.stream, a, b, global, static_cast<unsigned>(ceil_div(a.rows, W)),
+                   static_cast<unsigned>(tile_cols));
         });
     });
 }

@@ -13,11 +13,14 @@
 //     GRS  LRS  LRS  T(I, J)       9 12 14 15
 //
 // Cost: 1 read + O(1/W), 1 write + O(1/W) per element; 1 launch and a memset; rows cols / m threads; workspace
-// (4/W + 2/W^2) elements per element and 2 words per tile; a block waits in three directions.
+// (4/W + 2/W^2) elements per element; a block waits in three directions.
 // Limits: W x W elements of the table's type in shared memory.
 // Differs from the paper: the printed serial number fails past the main anti-diagonal (tile_order.hpp has the one of
-// figure 9, for any rows and columns); 32 statuses are looked at together; what was looked back at is added forwards
-// from the global sum, so that floats do not depend on timing; R and C are 32-bit words; more barriers than three.
+// figure 9, for any rows and columns); R and C lie beside the values that they speak of, in the same words, so that one
+// trip to memory brings both and no fence is needed, and a global sum takes the place of the local one; each thread
+// looks at 8 predecessors together; what was looked back at is added forwards from the global sum, so that floats do
+// not depend on timing; all threads scan, pieces of m elements each (tile_pieces.cuh), and GS(I-1, J-1) is looked for
+// while they do; more barriers than three.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -29,8 +32,9 @@
 #include "cuda/device/inclusive.cuh"
 #include "cuda/device/lookback.cuh"
 #include "cuda/device/tile_order.hpp"
-#include "cuda/device/tile_sums.cuh"
+#include "cuda/device/tile_pieces.cuh"
 #include "cuda/device/warp_scan.cuh"
+#include "cuda/device/workspace_slots.hpp"
 #endif
 
 namespace boxsum {
@@ -38,8 +42,8 @@ namespace {
 
 // Policy
 
-constexpr std::string_view threads_values[] = {"256", "512", "1024"};
-constexpr parameter parameters[] = {tile_width_parameter,
+constexpr std::string_view threads_values[] = {"512", "256", "1024"};
+constexpr parameter parameters[] = {large_tile_width_parameter,
                                     {"threads", "a tile: W x W / m with the paper's m", threads_values}};
 
 int width_of(const parameter_values& values) {
@@ -56,135 +60,129 @@ using namespace cuda;
 enum r_status : unsigned { lrs_published = 1, grs_published, gls_published, gs_published };
 enum c_status : unsigned { lcs_published = 1, gcs_published };
 
+/// What tiles publish, each value with its status R or C: first the tile's own sum, then in its place the global one.
 template <typename Sum>
 struct scratch {
-    unsigned* next_tile;  // the counter c
-    unsigned* R;          // [layer][I][J]
-    unsigned* C;
+    unsigned* next_tile;           // [layer]: the counter c
+    status_words<Sum>* row_sums;   // [layer][J][row]: LRS, GRS
+    status_words<Sum>* col_sums;   // [layer][I][column]: LCS, GCS
+    status_words<Sum>* tile_sums;  // [layer][I][J]: GLS, GS
     std::size_t cleared_bytes;
-    tile_sums<Sum> local;   // LRS, LCS and, as sums, GLS
-    tile_sums<Sum> global;  // GRS, GCS, GS
+    std::int64_t rows, cols;
+    diagonal_order tiles;
 
     scratch(workspace_slots& slots, const inclusive_core& core, std::int64_t w)
-        : next_tile(slots.take<unsigned>(1)),
-          R(slots.take<unsigned>(core.layers * ceil_div(core.rows, w) * ceil_div(core.cols, w))),
-          C(slots.take<unsigned>(core.layers * ceil_div(core.rows, w) * ceil_div(core.cols, w))),
-          cleared_bytes(slots.bytes()),
-          local(slots, core, w),
-          global(slots, core, w) {}
+        : rows(core.rows), cols(core.cols), tiles{ceil_div(core.rows, w), ceil_div(core.cols, w)} {
+        next_tile = slots.take<unsigned>(core.layers);
+        row_sums = slots.take<status_words<Sum>>(core.layers * tiles.cols * rows);
+        col_sums = slots.take<status_words<Sum>>(core.layers * tiles.rows * cols);
+        tile_sums = slots.take<status_words<Sum>>(core.layers * tiles.count());
+        cleared_bytes = slots.bytes();
+    }
+
+    __device__ status_words<Sum>* row_sum(std::int64_t layer, std::int64_t row, std::int64_t J) const {
+        return row_sums + (layer * tiles.cols + J) * rows + row;
+    }
+    __device__ status_words<Sum>* col_sum(std::int64_t layer, std::int64_t I, std::int64_t col) const {
+        return col_sums + (layer * tiles.rows + I) * cols + col;
+    }
+    __device__ status_words<Sum>* tile_sum(std::int64_t layer, std::int64_t I, std::int64_t J) const {
+        return tile_sums + (layer * tiles.rows + I) * tiles.cols + J;
+    }
 };
 
 // Shared memory
 
-template <typename Sum, int W>
+template <typename Sum, int W, int Threads>
 struct tile_shared {
-    sat_tile<Sum, W> tile;  // a, then its table
-    Sum lrs[W];             // LRS(I, J)
-    Sum grs_left[W];        // GRS(I, J-1)
-    Sum gcs_above[W];       // GCS(I-1, J)
-    Sum gs_before;          // GS(I-1, J-1)
+    tile_in_pieces<Sum, W, Threads> a;  // with GRS(I, J-1), GCS(I-1, J), GS(I-1, J-1) as left, above, corner
+    tile_index t;
 };
 
 // Kernels
 
-/// A block owns tile T(I, J) of a layer, by ticket in diagonal-major order: reads a; writes LRS, GRS, LCS, GCS, GLS, GS
-/// and GSAT of (I, J). Everything of lower tickets is running or done.
-template <int W, typename Pixel, typename Sum>
-__global__ void finish_tiles_kernel(layers<const Pixel> a, layers<Sum> b, scratch<Sum> g) {
-    auto& s = *dynamic_shared<tile_shared<Sum, W>>();
-    const diagonal_order tiles = g.global.tiles;
-    const int thread = static_cast<int>(threadIdx.x), k = thread % W;
+/// A block owns tile T(I, J) of the layer blockIdx.y, by ticket in diagonal-major order: reads a; writes LRS, GRS, LCS,
+/// GCS, GLS, GS and GSAT of (I, J). Everything of lower tickets is running or done.
+template <int W, int Threads, typename Pixel, typename Sum>
+__global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads>(1280))
+    finish_tiles_kernel(layers<const Pixel> a, layers<Sum> b, scratch<Sum> g) {
+    auto& s = *dynamic_shared<tile_shared<Sum, W, Threads>>();
+    const tile_piece<W, Threads> own;
+    const int thread = static_cast<int>(threadIdx.x), k = own.k;
     const bool does_rows = thread < W, does_columns = !does_rows && thread < 2 * W;  // whole warps: W is a multiple
+    const std::int64_t layer = blockIdx.y;
 
-    const std::int64_t ticket = take_ticket(g.next_tile);
-    const std::int64_t number = ticket / tiles.count();
-    const tile_index t = tiles.tile(ticket % tiles.count());
+    if (thread == 0) s.t = g.tiles.tile(atomicAdd(&g.next_tile[layer], 1u));
+    __syncthreads();
+    const tile_index t = s.t;
     const tile_box box = box_of<W>(t, a.rows, a.cols);
-    const auto status = [&](unsigned* flags, std::int64_t I, std::int64_t J) {
-        return flags + (number * tiles.rows + I) * tiles.cols + J;
-    };
-    const std::int64_t row = box.row + (k < box.rows ? k : 0), col = box.col + (k < box.cols ? k : 0);
 
     // Step 1: T(I, J) to shared memory
-    load_tile(s.tile, a[number], box);
+    Sum x[own.m];
+    load_piece(x, own, a[layer], box);
+    s.a.put(own, x);
+    s.a.sum_columns(own, x);
+    __syncthreads();
+    s.a.scan_rows(own, x);
     __syncthreads();
 
     // Steps 2.A.1 and 2.B.1: LRS(I, J), LCS(I, J)
-    Sum own{};
-    if (does_rows) {
-        s.lrs[k] = own = sum_cells<W, Sum>([&](int j) { return s.tile.at(k, j); });
-        if (k < box.rows) g.local.row_sum(number, row, t.col) = own;
-    } else if (does_columns) {
-        own = sum_cells<W, Sum>([&](int i) { return s.tile.at(i, k); });
-        if (k < box.cols) g.local.col_sum(number, t.row, col) = own;
-    }
-    __syncthreads();
-    if (thread == 0) store_release(status(g.R, t.row, t.col), lrs_published);
-    if (thread == W) store_release(status(g.C, t.row, t.col), lcs_published);
+    Sum sum{};
+    const bool rows = does_rows && k < box.rows, columns = does_columns && k < box.cols;
+    const auto row_sum = [&](std::int64_t back) { return g.row_sum(layer, box.row + k, t.col - back); };
+    const auto col_sum = [&](std::int64_t back) { return g.col_sum(layer, t.row - back, box.col + k); };
+    if (rows) publish(row_sum(0), lrs_published, sum = s.a.row_sum(k));
+    if (columns) publish(col_sum(0), lcs_published, sum = s.a.column_sum(k));
+    s.a.put_rows(own, x);
 
     // Steps 2.A.2 and 2.B.2: GRS(I, J-1) and GCS(I-1, J) by look-back; 2.A.3 and 2.B.3: GRS(I, J) and GCS(I, J)
     if (does_rows) {
-        const std::int64_t d = look_back(t.col, lrs_published, grs_published,
-                                         [&](std::int64_t back) { return status(g.R, t.row, t.col - back); });
-        const Sum left = sum_forwards<Sum>(
-            d, t.col, [&](std::int64_t back) -> Sum& { return g.global.row_sum(number, row, t.col - back); },
-            [&](std::int64_t back) -> Sum& { return g.local.row_sum(number, row, t.col - back); });
-        s.grs_left[k] = k < box.rows ? left : Sum{};
-        if (k < box.rows) g.global.row_sum(number, row, t.col) = left + own;
+        const Sum left = rows ? sum_before<Sum>(t.col, lrs_published, grs_published, row_sum) : Sum{};
+        if (rows) publish(row_sum(0), grs_published, Sum(left + sum));
+        s.a.left[k] = left;
     } else if (does_columns) {
-        const std::int64_t d = look_back(t.row, lcs_published, gcs_published,
-                                         [&](std::int64_t back) { return status(g.C, t.row - back, t.col); });
-        const Sum above = sum_forwards<Sum>(
-            d, t.row, [&](std::int64_t back) -> Sum& { return g.global.col_sum(number, t.row - back, col); },
-            [&](std::int64_t back) -> Sum& { return g.local.col_sum(number, t.row - back, col); });
-        s.gcs_above[k] = k < box.cols ? above : Sum{};
-        if (k < box.cols) g.global.col_sum(number, t.row, col) = above + own;
+        const Sum above = columns ? sum_before<Sum>(t.row, lcs_published, gcs_published, col_sum) : Sum{};
+        if (columns) publish(col_sum(0), gcs_published, Sum(above + sum));
+        s.a.above[k] = above;
     }
     __syncthreads();
-    if (thread == 0) store_release(status(g.R, t.row, t.col), grs_published);
-    if (thread == W) store_release(status(g.C, t.row, t.col), gcs_published);
 
-    if (thread < warp_size) {
+    // By the last warp, while the others scan columns
+    if (thread >= Threads - warp_size) {
         // Step 3.1: GLS(I, J) = GS(I, J) - GS(I-1, J-1), as the sum of what lies between
         Sum gls{};
-        for (int i = thread; i < W; i += warp_size) gls += s.grs_left[i] + s.gcs_above[i] + s.lrs[i];
+        for (int i = lane_id(); i < W; i += warp_size) gls += s.a.left[i] + s.a.above[i] + s.a.row_sum(i);
         gls = warp_sum(gls);
-        if (thread == 0) {
-            g.local.sum(number, t) = gls;
-            store_release(status(g.R, t.row, t.col), gls_published);
-        }
 
         // Step 3.2: GS(I-1, J-1) by look-back along the diagonal; 3.3: GS(I, J)
-        const std::int64_t count = t.row < t.col ? t.row : t.col;
-        const std::int64_t d = look_back(count, gls_published, gs_published,
-                                         [&](std::int64_t back) { return status(g.R, t.row - back, t.col - back); });
-        const auto before = [&](std::int64_t back) { return tile_index{t.row - back, t.col - back}; };
-        const Sum gs = sum_forwards<Sum>(
-            d, count, [&](std::int64_t back) -> Sum& { return g.global.sum(number, before(back)); },
-            [&](std::int64_t back) -> Sum& { return g.local.sum(number, before(back)); });
-        if (thread == 0) {
-            s.gs_before = gs;
-            g.global.sum(number, t) = gs + gls;
-            store_release(status(g.R, t.row, t.col), gs_published);
+        if (lane_id() == 0) {
+            const auto tile_sum = [&](std::int64_t back) { return g.tile_sum(layer, t.row - back, t.col - back); };
+            publish(tile_sum(0), gls_published, gls);
+            const Sum gs = sum_before<Sum>(t.row < t.col ? t.row : t.col, gls_published, gs_published, tile_sum);
+            publish(tile_sum(0), gs_published, Sum(gs + gls));
+            s.a.corner = gs;
         }
+        __syncwarp();  // `above` has been read by all lanes
+        s.a.sum_above();
     }
-    __syncthreads();
 
     // Step 4: GSAT(I, J) as in 1R1W
-    if (does_rows && k > 0) s.tile.at(k, 0) += s.grs_left[k];
-    if (does_columns && k > 0) s.tile.at(0, k) += s.gcs_above[k];
-    if (thread == 0) s.tile.at(0, 0) += s.gs_before + s.grs_left[0] + s.gcs_above[0];
-    scan_tile(s.tile);
-    store_tile(s.tile, b[number], box);
+    s.a.scan_columns(own, x);
+    __syncthreads();
+    store_piece(x, s.a.before_columns(own, Sum(s.a.corner + s.a.above[k])), own, b[layer], box);
 }
 
 // Host
 
 support supported(const problem& p, const parameter_values& values) {
-    if (const support s = supports_inclusive(p); !s) return s;
-    return visit_tile_width(width_of(values), [&]<int W>() {
-        return supports_shared_memory((W * W + 3 * W + 1) * size_of(p.table.type), "tile width " + std::to_string(W));
+    support s = supports_inclusive(p);
+    if (!s) return s;
+    visit_tile(width_of(values), threads_of(values), [&]<int W, int Threads>() {
+        visit_sum_types(p, [&]<typename, typename Sum>() {
+            s = supports_shared_memory(sizeof(tile_shared<Sum, W, Threads>), "tile width " + std::to_string(W));
+        });
     });
+    return s;
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
@@ -195,14 +193,14 @@ std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     enqueue_inclusive(p, memory, how.stream, [&]<typename Pixel, typename Sum>(layers<const Pixel> a, layers<Sum> b) {
-        visit_tile_width(width_of(how.parameters), [&]<int W>() {
+        visit_tile(width_of(how.parameters), threads_of(how.parameters), [&]<int W, int Threads>() {
             workspace_slots slots(how.workspace);
             const scratch<Sum> g(slots, core_of(p), W);
             BOXSUM_CUDA_TRY(cudaMemsetAsync(how.workspace, 0, g.cleared_bytes, how.stream.get()));
-            launch(finish_tiles_kernel<W, Pixel, Sum>,
-                   {.grid = static_cast<unsigned>(g.global.tiles.count() * a.count()),
-                    .block = static_cast<unsigned>(threads_of(how.parameters)),
-                    .shared_bytes = sizeof(tile_shared<Sum, W>)},
+            launch(finish_tiles_kernel<W, Threads, Pixel, Sum>,
+                   {.grid = dim3(static_cast<unsigned>(g.tiles.count()), static_cast<unsigned>(a.count())),
+                    .block = Threads,
+                    .shared_bytes = sizeof(tile_shared<Sum, W, Threads>)},
                    how.stream, a, b, g);
         });
     });

@@ -16,7 +16,8 @@
 // (2/W + 1/W^2) elements per element; blocks exchange nothing but between launches.
 // Limits: W x W elements of the table's type in shared memory.
 // Differs from the paper: the printed text lets kernel 1 write GS; it writes LS, which kernel 2 needs. GS is computed
-// by 2R2W in one block, the second of the two ways that the paper names.
+// by 2R2W in one block, the second of the two ways that the paper names; all threads scan, W x W / m of them pieces of
+// m elements (tile_pieces.cuh), where the paper has a row or column scanned by one.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -27,6 +28,7 @@
 #ifdef __CUDACC__
 #include "cuda/device/inclusive.cuh"
 #include "cuda/device/line_scan.cuh"
+#include "cuda/device/register_matrix.cuh"
 #include "cuda/device/tile_sums.cuh"
 #include "cuda/device/warp_scan.cuh"
 #endif
@@ -41,7 +43,7 @@ namespace {
 constexpr std::string_view threads_values[] = {"256", "512", "1024"};
 constexpr parameter parameters[] = {tile_width_parameter,
                                     {"threads", "a tile: W x W / m with the paper's m", threads_values}};
-constexpr int sums_threads = 256;  // kernel 2
+constexpr int sums_threads = 256, sums_slots = 4;  // kernel 2; warps that transpose at once
 
 int width_of(const parameter_values& values) {
     return number_of(parameters, values, 0);
@@ -56,34 +58,46 @@ using namespace cuda;
 
 // Shared memory
 
-template <typename Sum, int W>
+template <typename Sum, int W, int Threads>
 struct tile_shared {
-    sat_tile<Sum, W> tile;  // a, then its sums or its table
-    Sum lcs[W];             // column sums, to be added up
+    tile_in_pieces<Sum, W, Threads> a;
+    Sum lcs[W];  // column sums, to be added up
 };
 
 // Kernels
 
-/// Kernel 1. A block owns tile T(I, J), tiles row by row along blockIdx.x, of the layer blockIdx.y: reads a, writes
-/// LRS(I, J), LCS(I, J) and LS(I, J): the shared memory column-wise/row-wise sum algorithm.
-template <int W, typename Pixel, typename Sum>
-__global__ void sum_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> local) {
-    auto& s = *dynamic_shared<tile_shared<Sum, W>>();
-    const tile_index t{blockIdx.x / local.tiles.cols, blockIdx.x % local.tiles.cols};
+/// Tiles are numbered row by row.
+__device__ tile_index own_tile(const diagonal_order& tiles, unsigned number) {
+    const auto across = static_cast<unsigned>(tiles.cols);
+    return {number / across, number % across};
+}
+
+/// Kernel 1. A block owns tile T(I, J) of the layer blockIdx.y: reads a, writes LRS(I, J), LCS(I, J) and LS(I, J): the
+/// shared memory column-wise/row-wise sum algorithm.
+template <int W, int Threads, typename Pixel, typename Sum>
+__global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads>(2048))
+    sum_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> local) {
+    auto& s = *dynamic_shared<tile_shared<Sum, W, Threads>>();
+    const tile_piece<W, Threads> own;
+    const tile_index t = own_tile(local.tiles, blockIdx.x);
     const tile_box box = box_of<W>(t, a.rows, a.cols);
-    const int thread = static_cast<int>(threadIdx.x), k = thread % W;
+    const int thread = static_cast<int>(threadIdx.x);
 
     // Step 1: tile to shared memory
-    load_tile(s.tile, a[blockIdx.y], box);
+    Sum x[own.m];
+    load_piece(x, own, a[blockIdx.y], box);
+    s.a.put(own, x);
+    s.a.sum_columns(own, x);
     __syncthreads();
 
-    // Step 2: rows by W threads, columns by the next W
+    // Step 2: rows and columns, first the pieces, then these by W threads each
+    s.a.scan_rows(own, x);
+    __syncthreads();
     if (thread < W) {
-        const Sum lrs = sum_cells<W, Sum>([&](int j) { return s.tile.at(k, j); });
-        if (k < box.rows) local.row_sum(blockIdx.y, box.row + k, t.col) = lrs;
+        if (own.k < box.rows) local.row_sum(blockIdx.y, box.row + own.k, t.col) = s.a.row_sum(own.k);
     } else if (thread < 2 * W) {
-        s.lcs[k] = sum_cells<W, Sum>([&](int i) { return s.tile.at(i, k); });
-        if (k < box.cols) local.col_sum(blockIdx.y, t.row, box.col + k) = s.lcs[k];
+        const Sum lcs = s.lcs[own.k] = s.a.column_sum(own.k);
+        if (own.k < box.cols) local.col_sum(blockIdx.y, t.row, box.col + own.k) = lcs;
     }
     __syncthreads();
 
@@ -96,14 +110,46 @@ __global__ void sum_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> local) {
     }
 }
 
+/// 2R2W by one block, in place: each warp scans 32 columns at a time downwards, then 32 rows at a time, which are
+/// transposed in registers to be columns.
+template <typename Sum>
+__device__ void scan_in_one_block(const layer<Sum>& x, matrix_slot<Sum> (&slots)[sums_slots]) {
+    const layer<const Sum> in{x.data, x.rows, x.cols, x.row_stride, x.col_stride};
+    Sum data[matrix_size];
+    for (std::int64_t c = matrix_size * warp_id(); c < x.cols; c += matrix_size * (sums_threads / warp_size)) {
+        Sum carry{};
+        for (std::int64_t r = 0; r < x.rows; r += matrix_size) {
+            load_matrix(data, in, r, c);
+            data[0] = carry + data[0];
+            carry = scan_registers(data);
+            store_matrix(data, x, r, c);
+        }
+    }
+    __syncthreads();
+    if (warp_id() >= sums_slots) return;
+    for (std::int64_t r = matrix_size * warp_id(); r < x.rows; r += matrix_size * sums_slots) {
+        Sum carry{};
+        for (std::int64_t c = 0; c < x.cols; c += matrix_size) {
+            load_matrix(data, in, r, c);
+            transpose_matrix(data, slots[warp_id()]);
+            data[0] = carry + data[0];
+            carry = scan_registers(data);
+            transpose_matrix(data, slots[warp_id()]);
+            store_matrix(data, x, r, c);
+        }
+    }
+}
+
 /// Kernel 2, after kernel 1, in place. The first blocks own rows of the image, a thread a row: LRS -> GRS along J. The
 /// next own columns: LCS -> GCS along I. The last block owns the matrix of LS and makes it GS by 2R2W.
 template <typename Sum>
-__global__ void scan_sums_kernel(tile_sums<Sum> sums, unsigned row_blocks, unsigned col_blocks) {
+__global__ void __launch_bounds__(sums_threads)
+    scan_sums_kernel(tile_sums<Sum> sums, unsigned row_blocks, unsigned col_blocks) {
+    __shared__ matrix_slot<Sum> slots[sums_slots];
     const diagonal_order tiles = sums.tiles;
     const std::int64_t layer = blockIdx.y;
     const auto step = [](std::int64_t elements) { return elements * static_cast<std::int64_t>(sizeof(Sum)); };
-    constexpr int batch = 16;
+    constexpr int batch = 128 / static_cast<int>(sizeof(Sum));  // few blocks: loads on their way decide their time
     if (blockIdx.x < row_blocks) {
         const std::int64_t r = std::int64_t{blockIdx.x} * sums_threads + threadIdx.x;
         if (r < sums.rows)
@@ -113,36 +159,48 @@ __global__ void scan_sums_kernel(tile_sums<Sum> sums, unsigned row_blocks, unsig
         if (c < sums.cols)
             scan_line_in_place<batch>(line<Sum>{&sums.col_sum(layer, 0, c), step(sums.cols)}, tiles.rows);
     } else {
-        for (std::int64_t J = threadIdx.x; J < tiles.cols; J += sums_threads)
-            scan_line_in_place<batch>(line<Sum>{&sums.sum(layer, {0, J}), step(tiles.cols)}, tiles.rows);
-        __syncthreads();
-        for (std::int64_t I = threadIdx.x; I < tiles.rows; I += sums_threads)
-            scan_line_in_place<batch>(line<Sum>{&sums.sum(layer, {I, 0}), step(1)}, tiles.cols);
+        scan_in_one_block(cuda::layer<Sum>{&sums.sum(layer, {0, 0}), tiles.rows, tiles.cols, step(tiles.cols), step(1)},
+                          slots);
     }
 }
 
-/// Kernel 3, after kernel 2. A block owns tile T(I, J) as in kernel 1: reads a, GRS(I, J-1), GCS(I-1, J) and
-/// GS(I-1, J-1), writes GSAT(I, J).
-template <int W, typename Pixel, typename Sum>
-__global__ void finish_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> global, layers<Sum> b) {
-    auto& s = *dynamic_shared<tile_shared<Sum, W>>();
-    const tile_index t{blockIdx.x / global.tiles.cols, blockIdx.x % global.tiles.cols};
+/// Kernel 3, after kernel 2. A block owns tile T(I, J) as in kernel 1, last tiles first, which kernel 1 has left in the
+/// second-level cache: reads a, GRS(I, J-1), GCS(I-1, J) and GS(I-1, J-1), writes GSAT(I, J).
+template <int W, int Threads, typename Pixel, typename Sum>
+__global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads>(2048))
+    finish_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> global, layers<Sum> b) {
+    auto& s = *dynamic_shared<tile_in_pieces<Sum, W, Threads>>();
+    const tile_piece<W, Threads> own;
+    const tile_index t = own_tile(global.tiles, gridDim.x - 1 - blockIdx.x);
     const tile_box box = box_of<W>(t, a.rows, a.cols);
 
-    load_tile(s.tile, a[blockIdx.y], box);
+    Sum x[own.m];
+    load_piece(x, own, a[blockIdx.y], box);
+    load_carries(s, global, blockIdx.y, t, box);
+    s.put(own, x);
     __syncthreads();
-    add_carries(s.tile, global, blockIdx.y, t, box);
-    scan_tile(s.tile);
-    store_tile(s.tile, b[blockIdx.y], box);
+
+    // Prefix sums of rows, then of columns, as in 1R1W
+    s.scan_rows(own, x);
+    __syncthreads();
+    s.put_rows(own, x);
+    __syncthreads();
+    s.scan_columns(own, x);
+    __syncthreads();
+    store_piece(x, s.before_columns(own, s.corner + s.above[own.k]), own, b[blockIdx.y], box);
 }
 
 // Host
 
 support supported(const problem& p, const parameter_values& values) {
-    if (const support s = supports_inclusive(p); !s) return s;
-    return visit_tile_width(width_of(values), [&]<int W>() {
-        return supports_shared_memory(W * (W + 1) * size_of(p.table.type), "tile width " + std::to_string(W));
+    support s = supports_inclusive(p);
+    if (!s) return s;
+    visit_tile(width_of(values), threads_of(values), [&]<int W, int Threads>() {
+        visit_sum_types(p, [&]<typename, typename Sum>() {
+            s = supports_shared_memory(sizeof(tile_shared<Sum, W, Threads>), "tile width " + std::to_string(W));
+        });
     });
+    return s;
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
@@ -153,19 +211,23 @@ std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     enqueue_inclusive(p, memory, how.stream, [&]<typename Pixel, typename Sum>(layers<const Pixel> a, layers<Sum> b) {
-        visit_tile_width(width_of(how.parameters), [&]<int W>() {
+        visit_tile(width_of(how.parameters), threads_of(how.parameters), [&]<int W, int Threads>() {
             workspace_slots slots(how.workspace);
             const tile_sums<Sum> sums(slots, core_of(p), W);
             const auto layers = static_cast<unsigned>(a.count());
-            const launch_shape per_tile{.grid = dim3(static_cast<unsigned>(sums.tiles.count()), layers),
-                                        .block = static_cast<unsigned>(threads_of(how.parameters)),
-                                        .shared_bytes = sizeof(tile_shared<Sum, W>)};
+            const auto per_tile = [&](std::size_t shared_bytes) {
+                return launch_shape{.grid = dim3(static_cast<unsigned>(sums.tiles.count()), layers),
+                                    .block = Threads,
+                                    .shared_bytes = shared_bytes};
+            };
             const auto row_blocks = static_cast<unsigned>(ceil_div(a.rows, sums_threads));
             const auto col_blocks = static_cast<unsigned>(ceil_div(a.cols, sums_threads));
-            launch(sum_tiles_kernel<W, Pixel, Sum>, per_tile, how.stream, a, sums);
+            launch(sum_tiles_kernel<W, Threads, Pixel, Sum>, per_tile(sizeof(tile_shared<Sum, W, Threads>)), how.stream,
+                   a, sums);
             launch(scan_sums_kernel<Sum>, {.grid = dim3(row_blocks + col_blocks + 1, layers), .block = sums_threads},
                    how.stream, sums, row_blocks, col_blocks);
-            launch(finish_tiles_kernel<W, Pixel, Sum>, per_tile, how.stream, a, sums, b);
+            launch(finish_tiles_kernel<W, Threads, Pixel, Sum>, per_tile(sizeof(tile_in_pieces<Sum, W, Threads>)),
+                   how.stream, a, sums, b);
         });
     });
 }

@@ -15,7 +15,8 @@
 // Cost: 3wh + 8wh/b accesses, 2 reads + 4/b, 1 write + 4/b per element; 4 launches; w h / (b b) blocks; workspace
 // 2/b + 1/(b b) elements per element; blocks exchange nothing but between launches.
 // Limits: b a multiple of 32.
-// Differs from the paper: the origin is upper left, not lower left; a sub-image's sum, which pivots are made of, is
+// Differs from the paper: 4 neighbours a thread, so that 8 threads scan a row and a warp reads 4 rows of 128 bytes at
+// once; the origin is upper left, not lower left; a sub-image's sum, which pivots are made of, is
 // written by the first launch beside its column sums; warp shuffles instead of padded rows that useless threads spill
 // to (the padding against bank conflicts of columns, 33 a row, is there).
 
@@ -28,6 +29,7 @@
 #ifdef __CUDACC__
 #include "cuda/device/inclusive.cuh"
 #include "cuda/device/line_scan.cuh"
+#include "cuda/device/neighbours.cuh"
 #include "cuda/device/tile_sums.cuh"
 #include "cuda/device/warp_scan.cuh"
 #endif
@@ -42,8 +44,10 @@ namespace {
 constexpr std::string_view b_values[] = {"256", "32", "64", "128", "512"};
 constexpr parameter parameters[] = {{"b", "width and height of a sub-image", b_values}};
 constexpr int max_b = 512, patch = 32;
-constexpr int threads = 256, warps = threads / 32, warp_rows = patch / warps;  // 4 elements of a patch a thread
-constexpr int sums_threads = 1024;                                             // the one block of the second launch
+constexpr int threads = 256, thread_items = patch * patch / threads;  // 4 neighbours of a patch's row a thread
+constexpr int row_threads = patch / thread_items;                     // 8 threads a row, 4 rows a warp
+constexpr int patches_together = 4;                                   // loaded by the first launch
+constexpr int sums_threads = 1024;                                    // the one block of the second launch
 
 int b_of(const parameter_values& values) {
     return number_of(parameters, values, 0);
@@ -53,64 +57,133 @@ int b_of(const parameter_values& values) {
 
 using namespace cuda;
 
-/// Elements (warp + warps k, lane) of a patch, k = 0 to 3; zeros outside the image.
+/// A thread's elements of a patch: row `line`, or column `line` where columns are scanned, elements `first` to first
+/// + 3.
+struct patch_share {
+    int line = static_cast<int>(threadIdx.x) / row_threads;
+    int first = static_cast<int>(threadIdx.x) % row_threads * thread_items;
+};
+
+/// Row `row`, columns from `col` on; zeros outside the image.
 template <typename Sum, typename Pixel>
-__device__ void load_patch(Sum (&x)[warp_rows], const layer<const Pixel>& in, std::int64_t row, std::int64_t col) {
-    const std::int64_t c = col + lane_id();
-    Pixel loaded[warp_rows];
+__device__ void load_patch(Sum (&x)[thread_items], const layer<const Pixel>& in, std::int64_t row, std::int64_t col) {
+    const bool inside = row < in.rows && col < in.cols;
+    load_neighbours(x, line<const Pixel>{inside ? &in.at(row, col) : in.data, in.col_stride},
+                    inside ? in.cols - col : 0);
+}
+
+/// The same of `Patches` patches below each other, the rows of which lie in the image from `row` on; with all loads on
+/// their way together where the patches are whole.
+template <int Patches, typename Sum, typename Pixel>
+__device__ void load_patches(Sum (&x)[Patches][thread_items], const layer<const Pixel>& in, std::int64_t row,
+                             std::int64_t col, int rows) {
+    line<const Pixel> from{&in.at(row, col), in.col_stride};
+    if (rows > (Patches - 1) * patch && col + thread_items <= in.cols && lie_together<thread_items>(from) &&
+        in.row_stride % (thread_items * static_cast<std::int64_t>(sizeof(Pixel))) == 0) {
+        vector_of<Pixel, thread_items> pixels[Patches];
+        const line<const Pixel> rows_below{from.first, patch * in.row_stride};
 #pragma unroll
-    for (int k = 0; k < warp_rows; ++k)
-        if (c < in.cols && row + warp_id() + warps * k < in.rows) loaded[k] = in.at(row + warp_id() + warps * k, c);
+        for (int u = 0; u < Patches; ++u)
+            pixels[u] = reinterpret_cast<const vector_of<Pixel, thread_items>&>(rows_below[u]);
 #pragma unroll
-    for (int k = 0; k < warp_rows; ++k)
-        x[k] = c < in.cols && row + warp_id() + warps * k < in.rows ? widen<Sum>(loaded[k]) : Sum{};
+        for (int u = 0; u < Patches; ++u)
+#pragma unroll
+            for (int i = 0; i < thread_items; ++i) x[u][i] = widen<Sum>(pixels[u].x[i]);
+    } else {
+#pragma unroll
+        for (int u = 0; u < Patches; ++u)
+#pragma unroll
+            for (int i = 0; i < thread_items; ++i)
+                x[u][i] = u * patch < rows && col + i < in.cols ? widen<Sum>(in.at(row + u * patch, col + i)) : Sum{};
+    }
+}
+
+/// Prefix sums of 4 neighbours in each of 8 neighbouring lanes: of 4 lines of a patch at once.
+template <typename Sum>
+__device__ void scan_lines(Sum (&x)[thread_items]) {
+#pragma unroll
+    for (int i = 1; i < thread_items; ++i) x[i] += x[i - 1];
+    Sum upto = x[thread_items - 1];
+#pragma unroll
+    for (int step = 1; step < row_threads; step *= 2) {
+        const Sum left = __shfl_up_sync(whole_warp, upto, step, row_threads);
+        if (lane_id() % row_threads >= step) upto = left + upto;
+    }
+    const Sum left = __shfl_up_sync(whole_warp, upto, 1, row_threads);
+    const Sum before = lane_id() % row_threads > 0 ? left : Sum{};
+#pragma unroll
+    for (int i = 0; i < thread_items; ++i) x[i] = before + x[i];
+}
+
+/// Sub-images are numbered row by row.
+__device__ tile_index own_sub_image(const diagonal_order& tiles, unsigned number) {
+    const auto across = static_cast<unsigned>(tiles.cols);
+    return {number / across, number % across};
 }
 
 // Kernels
 
-/// Reduce. A block owns sub-image (I, J), row by row along blockIdx.x, of the layer blockIdx.y: writes the sums of its
-/// rows, of its columns, and of all.
+/// Reduce. A block owns sub-image (I, J) of the layer blockIdx.y: writes the sums of its rows, of its columns, and of
+/// all.
 template <typename Pixel, typename Sum>
-__global__ void __launch_bounds__(threads) reduce_kernel(layers<const Pixel> in, tile_sums<Sum> sums, int b) {
-    __shared__ Sum row_sums[max_b];
-    __shared__ Sum column_parts[warps][patch];
+__global__ void __launch_bounds__(threads, 4) reduce_kernel(layers<const Pixel> in, tile_sums<Sum> sums, int b) {
+    __shared__ Sum row_parts[max_b][row_threads];      // of columns that are the same modulo 32
+    __shared__ Sum column_parts[threads / 32][patch];  // of the rows of a warp
+    __shared__ Sum warp_sums[threads / 32];
     const layer<const Pixel> image = in[blockIdx.y];
-    const tile_index t{blockIdx.x / sums.tiles.cols, blockIdx.x % sums.tiles.cols};
+    const tile_index t = own_sub_image(sums.tiles, blockIdx.x);
     const std::int64_t row = t.row * b, col = t.col * b;
     const int rows = static_cast<int>(min(in.rows - row, std::int64_t{b}));
     const int cols = static_cast<int>(min(in.cols - col, std::int64_t{b}));
-    for (int r = lane_id(); r < b / warps; r += warp_size)
-        row_sums[(r / warp_rows) * patch + warp_id() + warps * (r % warp_rows)] = Sum{};
-    __syncwarp();
-    Sum all{};  // of warp 0: columns lane, lane + 32, ...
+    const patch_share own;
+    const int part = own.first / thread_items;
     for (int q = 0; q < cols; q += patch) {
-        Sum column{};
-#pragma unroll 4
-        for (int p = 0; p < rows; p += patch) {
-            Sum x[warp_rows];
-            load_patch(x, image, row + p, col + q);
+        Sum column[thread_items]{};
+        for (int p = 0; p < rows; p += patches_together * patch) {
+            Sum x[patches_together][thread_items];
+            load_patches(x, image, row + p + own.line, col + q + own.first, rows - p - own.line);
 #pragma unroll
-            for (int k = 0; k < warp_rows; ++k) {
-                column += x[k];
-                const Sum sum = warp_sum(x[k]);
-                if (lane_id() == 0) row_sums[p + warp_id() + warps * k] += sum;  // rows of this warp only
+            for (int u = 0; u < patches_together; ++u) {
+                Sum sum{};
+#pragma unroll
+                for (int i = 0; i < thread_items; ++i) {
+                    sum += x[u][i];
+                    column[i] += x[u][i];
+                }
+                if (p + u * patch >= rows) break;
+                Sum& parts = row_parts[p + u * patch + own.line][part];  // of this thread only
+                parts = q == 0 ? sum : parts + sum;
             }
         }
-        column_parts[warp_id()][lane_id()] = column;
+#pragma unroll
+        for (int i = 0; i < thread_items; ++i) {
+#pragma unroll
+            for (int lanes = row_threads; lanes < warp_size; lanes *= 2)
+                column[i] += __shfl_xor_sync(whole_warp, column[i], lanes);
+            if (lane_id() < row_threads) column_parts[warp_id()][own.first + i] = column[i];
+        }
         __syncthreads();
-        if (warp_id() == 0) {
+        if (warp_id() == 0 && q + lane_id() < cols) {
             Sum sum{};
-            for (int w = 0; w < warps; ++w) sum += column_parts[w][lane_id()];
-            all += sum;
-            if (q + lane_id() < cols) sums.col_sum(blockIdx.y, t.row, col + q + lane_id()) = sum;
+            for (int w = 0; w < threads / 32; ++w) sum += column_parts[w][lane_id()];
+            sums.col_sum(blockIdx.y, t.row, col + q + lane_id()) = sum;
         }
         __syncthreads();
     }
-    for (int r = static_cast<int>(threadIdx.x); r < rows; r += threads)
-        sums.row_sum(blockIdx.y, row + r, t.col) = row_sums[r];
-    if (warp_id() == 0) {
-        all = warp_sum(all);
-        if (lane_id() == 0) sums.sum(blockIdx.y, t) = all;
+    Sum all{};
+    for (int r = static_cast<int>(threadIdx.x); r < rows; r += threads) {
+        Sum sum{};
+        for (int k = 0; k < row_threads; ++k) sum += row_parts[r][k];
+        sums.row_sum(blockIdx.y, row + r, t.col) = sum;
+        all += sum;
+    }
+    all = warp_sum(all);
+    if (lane_id() == 0) warp_sums[warp_id()] = all;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        all = Sum{};
+        for (int w = 0; w < threads / 32; ++w) all += warp_sums[w];
+        sums.sum(blockIdx.y, t) = all;
     }
 }
 
@@ -119,10 +192,11 @@ __global__ void __launch_bounds__(threads) reduce_kernel(layers<const Pixel> in,
 template <typename Sum>
 __global__ void __launch_bounds__(sums_threads) scan_sums_kernel(tile_sums<Sum> sums) {
     const auto step = [](std::int64_t elements) { return elements * static_cast<std::int64_t>(sizeof(Sum)); };
+    constexpr int batch = 64 / static_cast<int>(sizeof(Sum));
     for (std::int64_t r = threadIdx.x; r < sums.rows; r += sums_threads)
-        scan_line_exclusive<16>(line<Sum>{&sums.row_sum(blockIdx.y, r, 0), step(sums.rows)}, sums.tiles.cols);
+        scan_line_exclusive<batch>(line<Sum>{&sums.row_sum(blockIdx.y, r, 0), step(sums.rows)}, sums.tiles.cols);
     for (std::int64_t c = threadIdx.x; c < sums.cols; c += sums_threads)
-        scan_line_exclusive<16>(line<Sum>{&sums.col_sum(blockIdx.y, 0, c), step(sums.cols)}, sums.tiles.rows);
+        scan_line_exclusive<batch>(line<Sum>{&sums.col_sum(blockIdx.y, 0, c), step(sums.cols)}, sums.tiles.rows);
 }
 
 /// Pivots, after the scan. One block, of the layer blockIdx.y: exclusive prefix sums of the sums of sub-images, down
@@ -143,70 +217,65 @@ __global__ void __launch_bounds__(threads) add_pivots_kernel(tile_sums<Sum> sums
     }
 }
 
-/// Scan and add, after the pivots. A block owns a sub-image as in reduce_kernel: reads it and what the scans left for
-/// it, writes the table.
+/// Scan and add, after the pivots. A block owns a sub-image as in reduce_kernel, last ones first, which that has left
+/// in the second-level cache: reads it and what the scans left for it, writes the table.
 template <typename Pixel, typename Sum>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 8)
     scan_and_add_kernel(layers<const Pixel> in, tile_sums<Sum> sums, layers<Sum> out, int b) {
     __shared__ Sum cells[2][patch][patch + 1];  // 33 = 32 + 1: columns without bank conflicts; patches take turns
     __shared__ Sum above[max_b];                // last row of the table so far
     const layer<const Pixel> image = in[blockIdx.y];
     const layer<Sum> table = out[blockIdx.y];
-    const tile_index t{blockIdx.x / sums.tiles.cols, blockIdx.x % sums.tiles.cols};
+    const tile_index t = own_sub_image(sums.tiles, gridDim.x - 1 - blockIdx.x);
     const std::int64_t row = t.row * b, col = t.col * b;
     const int rows = static_cast<int>(min(in.rows - row, std::int64_t{b}));
     const int cols = static_cast<int>(min(in.cols - col, std::int64_t{b}));
-    Sum next[warp_rows];
-    load_patch(next, image, row, col);
+    const patch_share own;
+    Sum next[thread_items];
+    load_patch(next, image, row + own.line, col + own.first);
     int turn = 0;
     for (int p = 0; p < rows; p += patch) {
-        Sum left[warp_rows];  // of row p + warp + warps k: everything to the left
-#pragma unroll
-        for (int k = 0; k < warp_rows; ++k) {
-            const int r = p + warp_id() + warps * k;
-            left[k] = r < rows ? sums.row_sum(blockIdx.y, row + r, t.col) : Sum{};
-        }
+        const int r = p + own.line;
+        Sum left = r < rows ? sums.row_sum(blockIdx.y, row + r, t.col) : Sum{};  // of row r: everything to the left
         for (int q = 0; q < cols; q += patch, turn ^= 1) {
             // This patch, the next one on its way
-            Sum x[warp_rows];
+            Sum x[thread_items];
 #pragma unroll
-            for (int k = 0; k < warp_rows; ++k) x[k] = next[k];
+            for (int i = 0; i < thread_items; ++i) x[i] = next[i];
             const bool ends_row = q + patch >= cols;
             if (!ends_row || p + patch < rows)
-                load_patch(next, image, row + (ends_row ? p + patch : p), ends_row ? col : col + q + patch);
+                load_patch(next, image, row + (ends_row ? r + patch : r), col + (ends_row ? 0 : q + patch) + own.first);
 
             // Column sums, with the pivot in the first, on top of the sub-image
-            if (p == 0 && warp_id() == 0 && q + lane_id() < cols)
-                x[0] += sums.col_sum(blockIdx.y, t.row, col + q + lane_id());
-
-                // Rows
+            if (r == 0)
 #pragma unroll
-            for (int k = 0; k < warp_rows; ++k) {
-                x[k] = left[k] + warp_scan(x[k]);
-                left[k] = last_lane(x[k]);
-                cells[turn][warp_id() + warps * k][lane_id()] = x[k];
-            }
+                for (int i = 0; i < thread_items; ++i)
+                    if (q + own.first + i < cols) x[i] += sums.col_sum(blockIdx.y, t.row, col + q + own.first + i);
+
+            // Rows
+            scan_lines(x);
+#pragma unroll
+            for (int i = 0; i < thread_items; ++i) cells[turn][own.line][own.first + i] = x[i] = left + x[i];
+            left = __shfl_sync(whole_warp, x[thread_items - 1], row_threads - 1, row_threads);
             __syncthreads();
 
-            // Columns, a warp each, below the row above
+            // Columns, below the row above
 #pragma unroll
-            for (int k = 0; k < warp_rows; ++k) {
-                const int c = warp_id() + warps * k;
-                const Sum top = p > 0 ? above[q + c] : Sum{};
-                __syncwarp();
-                const Sum sum = top + warp_scan(cells[turn][lane_id()][c]);
-                cells[turn][lane_id()][c] = sum;
-                if (lane_id() == warp_size - 1) above[q + c] = sum;
-            }
+            for (int i = 0; i < thread_items; ++i) x[i] = cells[turn][own.first + i][own.line];
+            scan_lines(x);
+            const Sum top = p > 0 ? above[q + own.line] : Sum{};
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < thread_items; ++i) cells[turn][own.first + i][own.line] = x[i] = top + x[i];
+            if (own.first + thread_items == patch) above[q + own.line] = x[thread_items - 1];
             __syncthreads();
 
             // To the table. The other cells are written next, so no barrier is needed here.
 #pragma unroll
-            for (int k = 0; k < warp_rows; ++k) {
-                const int r = p + warp_id() + warps * k;
-                if (r < rows && q + lane_id() < cols)
-                    __stcs(&table.at(row + r, col + q + lane_id()), cells[turn][warp_id() + warps * k][lane_id()]);
-            }
+            for (int i = 0; i < thread_items; ++i) x[i] = cells[turn][own.line][own.first + i];
+            if (r < rows && q + own.first < cols)
+                store_neighbours(line<Sum>{&table.at(row + r, col + q + own.first), table.col_stride}, x,
+                                 cols - q - own.first);
         }
     }
 }
