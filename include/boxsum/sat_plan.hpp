@@ -79,7 +79,8 @@ class sat_plan {
 };
 
 /// Computes tables of images of different sizes, a pyramid say, in one launch where the algorithm can (as many images
-/// as kernel parameters carry, hundreds), else one after the other. All have the same element types and layout.
+/// as kernel parameters carry, 128 with `fast`, which gives large images launches of their own), else one after the
+/// other. All have the same element types and layout.
 class sat_list_plan {
   public:
     /// Throws as `sat_plan`, naming the index; invalid_argument for an empty list.

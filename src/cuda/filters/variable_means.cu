@@ -77,8 +77,8 @@ template <typename Sum>
 void launch_means(const window_task& task, const const_any_view& radius, const any_view& result, stream_ref stream) {
     const dim3 grid = grid_for(task.image.shape.cols, task.end_row - task.first_row, 32768);
     const auto launch_to = [&]<typename Out>(Out) {
-        launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream,
-               on_device<Sum, Sum>(task), plane_of(radius, 0), result);
+        launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
+               plane_of(radius, 0), result);
     };
     switch (result.shape.type) {
         case dtype::f32:

@@ -10,19 +10,18 @@ namespace boxsum::cuda {
 /// One axis of a window: the sum of weight * entry over at most five entries, those at its two ends and, beyond a
 /// border, some at the image's edges. Named members, not arrays, so that they stay in registers.
 struct axis_terms {
-    std::int64_t high = 0, low = 0;              ///< entries
+    std::int64_t high = 0, low = 0;  ///< entries
     std::int64_t high_weight = 1, low_weight = -1;
-    std::int64_t first_weight = 0;               ///< of entry 1
-    std::int64_t before_last_weight = 0;         ///< of entry extent - 1
-    std::int64_t last_weight = 0;                ///< of entry extent
+    std::int64_t first_weight = 0;        ///< of entry 1
+    std::int64_t before_last_weight = 0;  ///< of entry extent - 1
+    std::int64_t last_weight = 0;         ///< of entry extent
     std::int64_t extent = 1;
     std::int64_t inside = 0;   ///< samples of the image's own range, each counted once
     std::int64_t samples = 0;  ///< what a mean divides by
 
     /// Just the entry at the end less that at the start.
     __device__ bool plain() const {
-        return high_weight == 1 && low_weight == -1 && first_weight == 0 && before_last_weight == 0 &&
-               last_weight == 0;
+        return high_weight == 1 && low_weight == -1 && first_weight == 0 && before_last_weight == 0 && last_weight == 0;
     }
 
     /// f(entry, weight) for every entry that counts.

@@ -11,10 +11,10 @@
 
 /// How kernels go over the windows of a task.
 ///
-/// A thread owns 16 bytes of consecutive sums of a row. Where these windows lie inside the image along the row, they are
-/// the differences of two runs of sums, D(end) - D(start) with D the difference of two rows of the table, and a run is
-/// read in aligned units of 16 bytes wherever it starts. Windows that the image's sides cut, or that reach beyond them,
-/// are taken one by one.
+/// A thread owns 16 bytes of consecutive sums of a row. Where these windows lie inside the image along the row, they
+/// are the differences of two runs of sums, D(end) - D(start) with D the difference of two rows of the table, and a run
+/// is read in aligned units of 16 bytes wherever it starts. Windows that the image's sides cut, or that reach beyond
+/// them, are taken one by one.
 namespace boxsum::cuda {
 
 inline constexpr int walk_threads = 256;
@@ -171,8 +171,8 @@ __device__ axis_terms row_terms(const Task& task, std::int64_t row) {
     return terms;
 }
 
-/// Calls consume(row, element, windows<N, Sum, Square>) for all windows of a task: N = 16 bytes of sums inside, 1 at the
-/// sides. Without Squares, sums of squares are zero.
+/// Calls consume(row, element, windows<N, Sum, Square>) for all windows of a task: N = 16 bytes of sums inside, 1 at
+/// the sides. Without Squares, sums of squares are zero.
 template <bool Squares, typename Sum, typename Square, typename Consume>
 __device__ void for_each_window(const device_task<Sum, Square>& task, Consume consume) {
     constexpr int n = table_view<Sum>::unit;
@@ -190,8 +190,7 @@ __device__ void for_each_window(const device_task<Sum, Square>& task, Consume co
                 windows<n, Sum, Square> w{};
                 const bool plain = rows.plain();
                 inner_windows(w.sum, task.table, rows, plain, task.table_row, end, start);
-                if constexpr (Squares)
-                    inner_windows(w.squares, task.squares, rows, plain, task.table_row, end, start);
+                if constexpr (Squares) inner_windows(w.squares, task.squares, rows, plain, task.table_row, end, start);
                 w.samples = rows.samples * task.cols.full;
                 add_border(w, task, rows.inside * task.cols.full);
                 consume(row, element, w);

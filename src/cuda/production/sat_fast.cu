@@ -12,13 +12,15 @@
 #include "cuda/device/workspace_slots.hpp"
 #include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_pipeline.cuh"
-#include "cuda/production/sat_wave.cuh"
+#include "cuda/production/sat_wave_launch.cuh"
 #include "cuda/runtime/cuda_try.hpp"
 #endif
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace boxsum {
 namespace {
@@ -49,8 +51,7 @@ std::size_t fast_workspace_bytes(const sat_geometry& g, dtype sum, const fast_li
     workspace_slots slots;
     if (const int warp_rows = one_wave_rows(g, cols, limits.multiprocessors); warp_rows > 0) {
         const int rows = 8 * warp_rows;
-        const std::int64_t tiles =
-            g.planes * g.channels * tiles_along(g.rows - g.origin, rows) * tiles_along(g.cols - g.origin, cols);
+        const std::int64_t tiles = wave_tiles(g, rows, cols);
         (void)wave_words(slots, tiles, rows * words, cols * words, words);
     } else {
         // The alignment, which decides how tiles are loaded, does not matter here.
@@ -59,6 +60,20 @@ std::size_t fast_workspace_bytes(const sat_geometry& g, dtype sum, const fast_li
         (void)pipeline_words(slots, plan, pipeline_tile<float>::rows * words, cols * words);
     }
     return slots.bytes();
+}
+
+std::size_t fast_list_workspace_bytes(std::span<const sat_geometry> images, dtype sum) {
+    const int cols = tile_cols_of(sum), rows = 8 * wave_list::warp_rows;
+    const int words = static_cast<int>(size_of(sum)) / 4;
+    std::size_t bytes = 0;
+    for_each_wave_list(images, [&](std::span<const sat_geometry> part) {
+        std::int64_t tiles = 0;
+        for (const sat_geometry& g : part) tiles += wave_tiles(g, rows, cols);
+        workspace_slots slots;
+        (void)wave_words(slots, tiles, rows * words, cols * words, words);
+        bytes = std::max(bytes, slots.bytes());
+    });
+    return bytes;
 }
 
 }  // namespace cuda
@@ -97,39 +112,99 @@ support supported(const problem& p, const parameter_values&) {
     return {};
 }
 
+std::size_t bytes_of_table(const sat_geometry& g, dtype pixel, dtype sum, const fast_limits& limits,
+                           const parameter_values& values) {
+    if (g.empty()) return 0;
+    return takes_aligned(g, sum, limits, values)
+               ? aligned_workspace_bytes(g, static_cast<int>(size_of(pixel)), static_cast<int>(size_of(sum)),
+                                         limits.multiprocessors)
+               : fast_workspace_bytes(g, sum, limits);
+}
+
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
     const fast_limits limits = limits_of_device();
     const auto bytes = [&](const sat_geometry& g, dtype sum) {
-        if (g.empty()) return std::size_t{0};
-        return takes_aligned(g, sum, limits, values)
-                   ? aligned_workspace_bytes(g, static_cast<int>(size_of(p.image.type)), static_cast<int>(size_of(sum)),
-                                             limits.multiprocessors)
-                   : fast_workspace_bytes(g, sum, limits);
+        return bytes_of_table(g, p.image.type, sum, limits, values);
     };
     return std::max(bytes(sums_of(p, {}), p.table.type), p.squares ? bytes(squares_of(p, {}), p.squares->type) : 0);
 }
 
+/// f.template operator()<Pixel>() for the kernels' pixels.
+template <typename F>
+void visit_pixels(dtype image, dtype sum, F&& f) {
+    visit_dtype(image, [&]<typename Input>() {
+        if constexpr (std::is_integral_v<Input> && sizeof(Input) == 4) {
+            if (size_of(sum) == 4) return f.template operator()<u32>();
+            f.template operator()<Input>();
+        } else if constexpr (sizeof(Input) < 8 || std::is_same_v<Input, f64>) {
+            f.template operator()<Input>();
+        }
+    });
+}
+
+void enqueue_table(const sat_geometry& g, dtype pixel, dtype sum, bool square, const fast_limits& limits,
+                   const execution& how) {
+    if (g.empty()) return;
+    visit_pixels(pixel, sum, [&]<typename Pixel>() {
+        if (takes_aligned(g, sum, limits, how.parameters))
+            enqueue_aligned<Pixel>(g, sum, square, limits.multiprocessors, how);
+        else
+            enqueue_fast<Pixel>(g, sum, square, limits, how);
+    });
+}
+
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const fast_limits limits = limits_of_device();
-    const auto one = [&](const sat_geometry& g, dtype sum, bool square) {
-        if (g.empty()) return;
-        const auto enqueue_pixels = [&]<typename Pixel>() {
-            if (takes_aligned(g, sum, limits, how.parameters))
-                enqueue_aligned<Pixel>(g, sum, square, limits.multiprocessors, how);
-            else
-                enqueue_fast<Pixel>(g, sum, square, limits, how);
-        };
-        visit_dtype(p.image.type, [&]<typename Input>() {
-            if constexpr (std::is_integral_v<Input> && sizeof(Input) == 4) {
-                if (size_of(sum) == 4) return enqueue_pixels.template operator()<u32>();
-                enqueue_pixels.template operator()<Input>();
-            } else if constexpr (sizeof(Input) < 8 || std::is_same_v<Input, f64>) {
-                enqueue_pixels.template operator()<Input>();
-            }
-        });
-    };
-    one(sums_of(p, memory), p.table.type, false);
-    if (p.squares) one(squares_of(p, memory), p.squares->type, true);
+    enqueue_table(sums_of(p, memory), p.image.type, p.table.type, false, limits, how);
+    if (p.squares) enqueue_table(squares_of(p, memory), p.image.type, p.squares->type, true, limits, how);
+}
+
+/// A list's tables of sums, or of squares: those that one wave takes, and the others, which have launches of their own.
+struct list_parts {
+    std::vector<sat_geometry> together, alone;
+
+    list_parts(std::span<const problem> problems, std::span<const buffers> memory, bool square,
+               const fast_limits& limits) {
+        for (std::size_t i = 0; i < problems.size(); ++i) {
+            const buffers at = memory.empty() ? buffers{} : memory[i];
+            const sat_geometry g = square ? squares_of(problems[i], at) : sums_of(problems[i], at);
+            if (g.empty()) continue;
+            (in_one_launch(g, sum_type(problems[i], square), limits) ? together : alone).push_back(g);
+        }
+    }
+
+    static dtype sum_type(const problem& p, bool square) { return square ? p.squares->type : p.table.type; }
+
+    /// Whatever its pointers are: the workspace is asked for without them.
+    static bool in_one_launch(const sat_geometry& g, dtype sum, const fast_limits& limits) {
+        return !aligned_rather_than_one_wave(g, one_wave_rows(g, tile_cols_of(sum), limits.multiprocessors));
+    }
+};
+
+std::size_t list_workspace_bytes(std::span<const problem> problems, const parameter_values& values) {
+    const fast_limits limits = limits_of_device();
+    std::size_t bytes = 0;
+    for (const bool square : {false, true}) {
+        if (square && !problems[0].squares) continue;
+        const dtype sum = list_parts::sum_type(problems[0], square);
+        const list_parts parts(problems, {}, square, limits);
+        bytes = std::max(bytes, fast_list_workspace_bytes(parts.together, sum));
+        for (const sat_geometry& g : parts.alone)
+            bytes = std::max(bytes, bytes_of_table(g, problems[0].image.type, sum, limits, values));
+    }
+    return bytes;
+}
+
+void enqueue_list(std::span<const problem> problems, std::span<const buffers> memory, const execution& how) {
+    const fast_limits limits = limits_of_device();
+    const dtype pixel = problems[0].image.type;
+    for (const bool square : {false, true}) {
+        if (square && !problems[0].squares) continue;
+        const dtype sum = list_parts::sum_type(problems[0], square);
+        const list_parts parts(problems, memory, square, limits);
+        visit_pixels(pixel, sum, [&]<typename Pixel>() { enqueue_fast_list<Pixel>(parts.together, sum, square, how); });
+        for (const sat_geometry& g : parts.alone) enqueue_table(g, pixel, sum, square, limits, how);
+    }
 }
 
 }  // namespace
@@ -171,6 +246,8 @@ constinit const algorithm_record sat_fast_record{
     .workspace_bytes = BOXSUM_DEVICE_FUNCTION(workspace_bytes),
     .enqueue = BOXSUM_DEVICE_FUNCTION(enqueue),
     .leaves = workspace_content::tagged,
+    .list_workspace_bytes = BOXSUM_DEVICE_FUNCTION(list_workspace_bytes),
+    .enqueue_list = BOXSUM_DEVICE_FUNCTION(enqueue_list),
     .addition_depth = addition_depth,
     .cost = cost,
 };

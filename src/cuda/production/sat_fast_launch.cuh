@@ -56,4 +56,16 @@ void enqueue_fast(const sat_geometry& g, dtype sum, bool square, const fast_limi
                              [&]<typename Sum>() { enqueue_table<Pixel, Sum, false>(g, limits, how); });
 }
 
+template <typename Pixel>
+void enqueue_fast_list(std::span<const sat_geometry> images, dtype sum, bool square, const execution& how) {
+    for_each_wave_list(images, [&](std::span<const sat_geometry> part) {
+        if (square)
+            visit_squares_of<Pixel>(cuda_squares_triples{}, sum,
+                                    [&]<typename Sum>() { enqueue_wave_list<squared<Pixel>, Sum>(part, how); });
+        else
+            visit_sums_of<Pixel>(cuda_type_pairs{}, sum,
+                                 [&]<typename Sum>() { enqueue_wave_list<Pixel, Sum>(part, how); });
+    });
+}
+
 }  // namespace boxsum::cuda

@@ -129,12 +129,26 @@ struct awaited_column {
 
 // Kernel
 
-/// A block computes one tile. The header's ticket and finished count are zero before; tags of this call's epoch are
-/// nowhere in the workspace.
+/// What a block starts with.
+struct wave_start {
+    unsigned ticket;
+    std::uint32_t tag;
+};
+
+__device__ inline wave_start start_wave_block(workspace_header* header) {
+    __shared__ unsigned drawn;
+    let_successor_start();
+    wait_for_predecessor();  // which may have used the same workspace
+    if (threadIdx.x == 0) drawn = atomicAdd(&header->ticket, 1u);
+    const std::uint32_t tag = tag_maker(header)(0);
+    __syncthreads();
+    return {drawn, tag};
+}
+
+/// The tile of a block that drew `ticket`; that of the image's first tile is `first_ticket`.
 template <typename Pixel, typename Sum, int WarpRows>
-__global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
-    sat_wave_kernel(const __grid_constant__ wave_plan p, const __grid_constant__ wave_words words,
-                    workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+__device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned ticket, unsigned first_ticket,
+                                                  std::uint32_t tag, const wave_words& words) {
     using tile = wave_tile<Sum, WarpRows>;
     using value_words = words_of_value<Sum>;
     constexpr int rows = tile::warp_rows, lane_cols = tile::lane_cols;
@@ -144,19 +158,12 @@ __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
     __shared__ Sum above[tile::col_helpers][tile::cols];  // parts of the column sums of the tiles above
     __shared__ Sum left[tile::row_helpers][tile::rows];   // parts of the row sums of the tiles to the left
     __shared__ Sum corner[tile::warps];                   // parts of the tiles above to the left
-    __shared__ unsigned drawn;
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, thread = threadIdx.x;
     const std::uint64_t keep = keep_in_l2();
-    let_successor_start();
-    wait_for_predecessor();  // which may have used the same workspace
-    if (thread == 0) drawn = atomicAdd(&header->ticket, 1u);
-    const std::uint32_t tag = tag_maker(header)(0);
-    __syncthreads();
-    const unsigned ticket = drawn;
-    const unsigned number = p.by_tiles.quotient(ticket), plane = p.by_channels.quotient(number);
+    const unsigned number = p.by_tiles.quotient(ticket - first_ticket), plane = p.by_channels.quotient(number);
     const int channel = static_cast<int>(number - plane * p.by_channels.divisor());
-    const unsigned first_tile = number * p.by_tiles.divisor();  // of the layer
+    const unsigned first_tile = first_ticket + number * p.by_tiles.divisor();  // of the layer
     const unsigned tile_row = p.by_tile_cols.quotient(ticket - first_tile);
     const unsigned tile_col = ticket - first_tile - tile_row * p.tile_cols;
 
@@ -345,6 +352,51 @@ __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
         }
     }
     ends.store();
+}
+
+/// A block computes one tile. The header's ticket and finished count are zero before; tags of this call's epoch are
+/// nowhere in the workspace.
+template <typename Pixel, typename Sum, int WarpRows>
+__global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
+    sat_wave_kernel(const __grid_constant__ wave_plan p, const __grid_constant__ wave_words words,
+                    workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+    const wave_start start = start_wave_block(header);
+    compute_wave_tile<Pixel, Sum, WarpRows>(p, start.ticket, 0, start.tag, words);
+    leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed);
+}
+
+/// Images of any shapes, as many as kernel parameters carry.
+struct wave_list {
+    static constexpr int most = 128;
+    static constexpr int warp_rows = 8;  ///< whatever the shapes: between the best for small ones and for large ones
+
+    int count = 0;
+    unsigned first_ticket[most];
+    wave_plan plans[most];
+
+    /// The image of a tile.
+    __device__ int image_of(unsigned ticket) const {
+        int low = 0, high = count;  // first_ticket[low] <= ticket < first_ticket[high]
+        while (high - low > 1) {
+            const int middle = (low + high) / 2;
+            if (first_ticket[middle] <= ticket)
+                low = middle;
+            else
+                high = middle;
+        }
+        return low;
+    }
+};
+
+/// The same for a list: a tile waits for tiles of its own image only.
+template <typename Pixel, typename Sum>
+__global__ void __launch_bounds__(wave_tile<Sum, wave_list::warp_rows>::threads, 2)
+    sat_wave_list_kernel(const __grid_constant__ wave_list list, const __grid_constant__ wave_words words,
+                         workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+    const wave_start start = start_wave_block(header);
+    const int image = list.image_of(start.ticket);
+    compute_wave_tile<Pixel, Sum, wave_list::warp_rows>(list.plans[image], start.ticket, list.first_ticket[image],
+                                                        start.tag, words);
     leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed);
 }
 

@@ -62,10 +62,9 @@ TEST_F(filter_strips, of_any_height_give_the_same_means) {
         const apps::window_job job = apps::make_window_job(image.view(), c.radius, c.border, border_value, 1);
         for (const std::int64_t rows : {1, 4, 16, 64}) {
             host_image got(image.shape);
-            cuda::filter_run run{
-                .job = job, .results = {got.view()}, .consume = [](const cuda::filter_step& at) {
-                    cuda::enqueue_means(at.task, at.results[0], at.stream);
-                }};
+            cuda::filter_run run{.job = job, .results = {got.view()}, .consume = [](const cuda::filter_step& at) {
+                                     cuda::enqueue_means(at.task, at.results[0], at.stream);
+                                 }};
             run.strip_bytes = rows * image.shape.row_stride;
             cuda::execute(run, stream());
             expect_same(expected, got, c.type, text_of(c) + ", strips of " + std::to_string(rows));
@@ -140,8 +139,7 @@ TEST_F(filter_strips, bad_radius_maps_are_refused) {
     values[7 * 300 + 3] = -13;
     const any_view device_image = device.upload(image.view()), device_result = device.upload(result.view());
     const any_view device_radii = device.upload(radii.view());
-    for (const bool host : {true, false})
-        try {
+    for (const bool host : {true, false}) try {
             if (host)
                 cuda::variable_box_filter(image.view(), radii.view(), result.view(), {}, stream());
             else

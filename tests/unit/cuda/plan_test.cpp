@@ -1,4 +1,5 @@
 #include "cuda/runtime/cuda_try.hpp"
+#include "support/complaint.hpp"
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
 
@@ -28,23 +29,6 @@ class plan : public test::gpu_test {
 
     std::optional<cuda::stream> stream_;
 };
-
-/// The message of the invalid_argument that a call throws; empty when it throws nothing.
-template <typename F>
-std::string complaint(F f) {
-    try {
-        f();
-    } catch (const invalid_argument& e) {
-        return e.what();
-    }
-    return {};
-}
-
-#define EXPECT_COMPLAINT(call, part)                                            \
-    do {                                                                        \
-        const std::string message = complaint([&] { call; });                   \
-        EXPECT_NE(message.find(part), std::string::npos) << "got: " << message; \
-    } while (false)
 
 TEST_F(plan, computes_every_layout) {
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
@@ -426,78 +410,6 @@ TEST_F(plan, copies_keep_gaps_and_check_shapes) {
     other.cols = 29;
     EXPECT_COMPLAINT(cuda::copy({image.data(), packed}, {memory.data(), other}, stream()),
                      "to: cols is 29, but that of from is 30");
-}
-
-// ---- lists ----------------------------------------------------------------------------------------------------------
-
-TEST_F(plan, a_pyramid_is_computed_as_a_list) {
-    for (const algorithm_record* record : test::cuda_records())
-        for (const type_pair types : {type_pair{dtype::u8, dtype::u32}, {dtype::f32, dtype::f32}}) {
-            std::vector<gpu_case> levels;
-            for (std::int64_t rows = 1030, cols = 1500; rows > 0; rows /= 2, cols = std::max<std::int64_t>(1, cols / 2))
-                levels.emplace_back(plain_case(types.input, types.table, rows, cols), stream());
-            std::vector<sat_description> what;
-            std::vector<const_any_view> images;
-            std::vector<any_view> tables;
-            bool supported = true;
-            for (const gpu_case& level : levels) {
-                what.push_back(level.description());
-                images.push_back(level.image());
-                tables.push_back(level.table());
-                supported = supported && check_support(*record, level.shape(), {});
-            }
-            if (!supported) continue;
-            const cuda::sat_list_plan p(what, levels[0].options(record->info.name));
-            const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
-            for (int repeat = 0; repeat < 3; ++repeat) p.run_async(images, tables, {}, workspace, stream());
-            for (const gpu_case& level : levels) {
-                const auto wrong = level.mismatch(p.algorithm(), stream());
-                ASSERT_FALSE(wrong) << *wrong;
-            }
-        }
-}
-
-TEST_F(plan, a_list_longer_than_one_launch_carries) {
-    for (const algorithm_record* record : test::cuda_records()) {
-        std::vector<gpu_case> images;
-        for (std::int64_t i = 0; i < 700; ++i)
-            images.emplace_back(plain_case(dtype::u8, dtype::u32, 1 + i % 37, 1 + (i * 7) % 91), stream());
-        if (!check_support(*record, images[0].shape(), {})) continue;
-        std::vector<sat_description> what;
-        std::vector<const_any_view> views;
-        std::vector<any_view> tables;
-        for (const gpu_case& image : images) {
-            what.push_back(image.description());
-            views.push_back(image.image());
-            tables.push_back(image.table());
-        }
-        const cuda::sat_list_plan p(what, images[0].options(record->info.name));
-        const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
-        p.run_async(views, tables, {}, workspace, stream());
-        for (const gpu_case& image : images) {
-            const auto wrong = image.mismatch(p.algorithm(), stream());
-            ASSERT_FALSE(wrong) << *wrong;
-        }
-    }
-}
-
-TEST_F(plan, list_entries_that_do_not_fit_are_named) {
-    const gpu_case a(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
-    const gpu_case b(plain_case(dtype::u8, dtype::u32, 32, 64), stream());
-    const gpu_case other(plain_case(dtype::f32, dtype::f32, 32, 64), stream());
-    const std::vector<sat_description> mixed{a.description(), other.description()};
-    EXPECT_COMPLAINT(cuda::sat_list_plan{mixed}, "what[1]: types are 32f32f");
-    EXPECT_COMPLAINT(cuda::sat_list_plan(std::span<const sat_description>{}), "an empty list");
-
-    const std::vector<sat_description> what{a.description(), b.description()};
-    const cuda::sat_list_plan p(what);
-    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
-    const std::vector<const_any_view> images{a.image(), b.image()};
-    std::vector<any_view> tables{a.table()};
-    EXPECT_COMPLAINT(p.run_async(images, tables, {}, workspace, stream()), "tables: has 1 entries");
-    tables.push_back(b.table());
-    tables[1].data = static_cast<std::byte*>(a.table().data) + 1024;
-    EXPECT_COMPLAINT(p.run_async(images, tables, {}, workspace, stream()), "of the list");
 }
 
 }  // namespace

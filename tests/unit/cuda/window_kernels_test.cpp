@@ -1,8 +1,9 @@
 // The kernels over windows against the CPU's filters, on tables that the CPU made: every type of pixel, sum and result,
 // every way in which a window is cut or reaches beyond the image.
 
-#include "apps/window_job.hpp"
 #include "cuda/filters/window_kernels.hpp"
+
+#include "apps/window_job.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
@@ -50,8 +51,8 @@ class window_kernels : public test::gpu_test {
             host_image sums(packed(type, c.rows + 1, c.cols + 1, c.channels)), q = sums;
             const sat_options options{.layout = table_layout::padded};
             if (of_squares) {
-                host_image first(packed(is_floating(type) ? dtype::f64 : dtype::u64, c.rows + 1, c.cols + 1,
-                                        c.channels));
+                host_image first(
+                    packed(is_floating(type) ? dtype::f64 : dtype::u64, c.rows + 1, c.cols + 1, c.channels));
                 sat(pixels.view(), first.view(), q.view(), options);
                 return aligned ? device.upload(q.view()) : device.upload_packed(q.view());
             }
@@ -170,16 +171,15 @@ TEST_F(window_kernels, moments_are_those_of_the_cpu) {
             host_image contrast(packed(dtype::f32, c.rows, c.cols, c.channels));
             const double epsilon = is_floating(c.type) ? 0.5 : 1e-6;
             local_contrast(p.image.view(), contrast.view(), {window, epsilon, c.border, border_value, 1});
-            expect_equal(contrast, device, c.type, 1e-5, what + " contrast", [&](const any_view& result) {
-                cuda::enqueue_contrast(p.task, result, epsilon, stream());
-            });
+            expect_equal(contrast, device, c.type, 1e-5, what + " contrast",
+                         [&](const any_view& result) { cuda::enqueue_contrast(p.task, result, epsilon, stream()); });
             if (!is_floating(c.type)) {  // a pixel at its threshold may fall on either side
                 host_image binary(packed(dtype::u8, c.rows, c.cols, c.channels));
                 const threshold_options options{threshold_method::sauvola, window, 0.1, {}, c.border, border_value, 1};
                 adaptive_threshold(p.image.view(), binary.view(), options);
                 expect_equal(binary, device, c.type, 0, what + " threshold", [&](const any_view& result) {
-                    cuda::enqueue_threshold(p.task, result, options.method, *options.k,
-                                            default_sauvola_range(c.type), nullptr, stream());
+                    cuda::enqueue_threshold(p.task, result, options.method, *options.k, default_sauvola_range(c.type),
+                                            nullptr, stream());
                 });
             }
             if (HasFailure()) return;
