@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-/// Questions to integral histograms in device memory (32u or 16u, as cuda::histogram_plan makes them): only boxes and
-/// answers travel.
+/// Questions to integral histograms in device memory (32u or 16u, or 32f with weights, as cuda::histogram_plan makes
+/// them): only boxes and answers travel.
 namespace boxsum::cuda {
 
 /// Enqueues the histograms of `count` boxes, boxes x bins counts. `boxes` and `out` are device memory. Boxes are not
@@ -24,6 +24,10 @@ void box_histograms_async(const const_any_tensor_view& tensor, const box* boxes,
 /// The same for boxes of the host, checked as by boxsum::box_histograms(); waits.
 std::vector<std::uint32_t> box_histograms(const const_any_tensor_view& tensor, std::span<const box> boxes,
                                           table_layout layout, std::int64_t plane, stream_ref stream);
+
+/// The same for sums of weights: `tensor` is 32f, and so are the boxes x bins results.
+std::vector<float> box_sums(const const_any_tensor_view& tensor, std::span<const box> boxes, table_layout layout,
+                            std::int64_t plane, stream_ref stream);
 
 /// Exhaustive search as by boxsum::best_windows(), with the same result to the last bit; waits. Distances are computed
 /// on the device, and for one match reduced there.

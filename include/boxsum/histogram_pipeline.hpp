@@ -54,11 +54,15 @@ struct frame_answer {
     std::vector<std::uint32_t> histograms;        ///< boxes x bins
     std::vector<histogram_match> matches;         ///< best first
     std::vector<std::uint32_t> match_histograms;  ///< matches x bins
+
+    /// Instead of the counts where pixels have weights: boxes x bins, matches x bins.
+    std::vector<float> sums, match_sums;
 };
 
 struct frame_result : frame_answer {
     box region;                    ///< what the tensor is of
     const_any_view image;          ///< the frame as the source gave it, in host memory
+    const_any_view weights;        ///< of its pixels, 32f; data is null in a pipeline without them
     const_any_tensor_view tensor;  ///< data is null unless asked for
     table_layout layout = table_layout::inclusive;
 };
@@ -116,7 +120,8 @@ struct pipeline_options {
     /// A CUDA device; nothing: this machine's CPU.
     std::optional<int> device = {};
 
-    /// Of the tensor: 32u, or 16u where a region has at most 65535 pixels.
+    /// Of the tensor: 32u, or 16u where a region has at most 65535 pixels. With weights it is 32f whatever is said
+    /// here.
     dtype entries = dtype::u32;
 
     /// `threads` and `store` matter on the CPU only.
@@ -126,11 +131,17 @@ struct pipeline_options {
 /// Writes the next frame to the given memory, or returns false at the end.
 using frame_source = std::function<bool(const any_view& frame)>;
 
+/// Writes the next frame, and the weight of each of its pixels (32f, the same extents), or returns false at the end.
+using weighted_frame_source = std::function<bool(const any_view& frame, const any_view& weights)>;
+
 /// Says what is made of a frame; `previous` is the answer for the frame before, null for frame 0.
 using frame_planner = std::function<frame_request(std::int64_t frame, const frame_answer* previous)>;
 
 /// A source that hands out the planes of a batch, which must outlive it.
 frame_source frames_of(const const_any_view& batch);
+
+/// The same with the planes of a batch of weights, as many of the same extents.
+weighted_frame_source frames_of(const const_any_view& batch, const const_any_view& weights);
 
 /// Takes frames from a source and hands out their tensors, box histograms or best matches, in order (Poostchi et al.,
 /// sections 4.3 to 4.5). While the caller looks at one frame, the pipeline's threads read, copy, compute and search
@@ -155,6 +166,13 @@ class histogram_pipeline {
     /// computation of a frame waits for that answer; reading and copying do not.
     histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner, frame_source source,
                        const pipeline_options& options = {});
+
+    /// The same with a weight per pixel: tensors are the sums of the weights of the pixels of a bin (32f), histograms
+    /// of boxes and matches become sums, and searches compare sums. Weights travel beside their frame.
+    histogram_pipeline(const frame_format& format, const binning& bins, const frame_request& request,
+                       weighted_frame_source source, const pipeline_options& options = {});
+    histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner,
+                       weighted_frame_source source, const pipeline_options& options = {});
 
     histogram_pipeline(histogram_pipeline&&) noexcept;
     histogram_pipeline& operator=(histogram_pipeline&&) noexcept;

@@ -81,12 +81,18 @@ class kept_histogram {
     std::span<const group> groups() const noexcept { return groups_; }  ///< in the order of bins, without gaps
     const histogram_tasks_report& report() const noexcept { return report_; }
 
-    /// boxes x bins counts, from all groups. Throws invalid_argument as boxsum::box_histograms().
+    /// boxes x bins counts, from all groups. Throws invalid_argument as boxsum::box_histograms(), and where the result
+    /// is of weights.
     std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, std::int64_t plane = 0) const;
+
+    /// The same where pixels had weights: boxes x bins sums.
+    std::vector<float> box_sums(std::span<const box> boxes, std::int64_t plane = 0) const;
 
   private:
     friend class histogram_tasks;
     kept_histogram() = default;
+    template <typename T>
+    std::vector<T> boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const;
 
     std::int64_t bins_ = 0;
     table_layout layout_ = table_layout::inclusive;
@@ -121,10 +127,24 @@ class histogram_tasks {
     /// Throws invalid_argument and unsupported as integral_histogram() does, before any task; workers_failed.
     histogram_tasks_report run(const const_any_view& image, const binning& bins, const any_tensor_view& tensor);
 
+    /// The same with a weight per pixel, as integral_histogram() takes them: `weights` is 32f with the image's extents,
+    /// `tensor` is 32f.
+    histogram_tasks_report run(const const_any_view& image, const const_any_view& weights, const binning& bins,
+                               const any_tensor_view& tensor);
+
     /// The same, but results stay with the workers. `entries` is 32u or 16u. Throws as run().
     kept_histogram keep(const const_any_view& image, const binning& bins, dtype entries = dtype::u32);
 
+    /// The same with a weight per pixel; entries are 32f.
+    kept_histogram keep(const const_any_view& image, const const_any_view& weights, const binning& bins);
+
   private:
+    using optional_view = std::optional<const_any_view>;
+    histogram_tasks_report run_into(const const_any_view& image, const optional_view& weights, const binning& bins,
+                                    const any_tensor_view& tensor);
+    kept_histogram keep_entries(const const_any_view& image, const optional_view& weights, const binning& bins,
+                                dtype entries);
+
     histogram_tasks_options options_;
     std::vector<std::unique_ptr<detail::bin_worker>> workers_;
 };

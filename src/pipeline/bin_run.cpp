@@ -83,7 +83,10 @@ bin_run_result run_bins(const bin_job& job, std::int64_t bins_per_task,
     bin_run_result result;
     result.report.tasks = static_cast<std::int64_t>(run.queue.size());
     result.report.bins_per_task = bins_per_task;
-    for (const auto& worker : workers) result.report.workers.push_back({.name = worker->name()});
+    for (const auto& worker : workers) {
+        result.report.workers.emplace_back();
+        result.report.workers.back().name = worker->name();
+    }
 
     const auto start = clock::now();
     std::vector<std::thread> threads;

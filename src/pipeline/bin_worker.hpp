@@ -26,7 +26,8 @@ struct bin_job {
     const binning* bins = nullptr;  ///< of the pixels of `image`
     dtype entries = dtype::u32;
     histogram_options histogram;
-    any_tensor_view tensor;  ///< of all bins, host; data is null where results are kept
+    any_tensor_view tensor;                      ///< of all bins, host; data is null where results are kept
+    std::optional<const_any_view> weights = {};  ///< of the pixels, 32f, host; then entries are 32f
 
     bool keeps() const { return tensor.data == nullptr; }
 };
@@ -46,6 +47,8 @@ class kept_bins {
     /// boxes x bins counts of the group.
     virtual std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, table_layout layout,
                                                       std::int64_t plane) const = 0;
+    /// The same of a group of sums of weights.
+    virtual std::vector<float> box_sums(std::span<const box> boxes, table_layout layout, std::int64_t plane) const = 0;
 };
 
 /// Every function but name() is called by one thread at a time: that of the worker in a run.

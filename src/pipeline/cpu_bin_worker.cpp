@@ -26,6 +26,12 @@ class kept_on_host final : public kept_bins {
         return counts;
     }
 
+    std::vector<float> box_sums(std::span<const box> boxes, table_layout layout, std::int64_t plane) const override {
+        std::vector<float> found(boxes.size() * static_cast<std::size_t>(tensor_.shape.bins));
+        boxsum::box_histograms<float>(tensor(), boxes, std::span<float>(found), layout, plane);
+        return found;
+    }
+
   private:
     owned_tensor tensor_;
 };
@@ -50,7 +56,10 @@ class cpu_bin_worker final : public bin_worker {
         } else {
             destination = part_of(*job_, task);
         }
-        integral_histogram(job_->image, bins_of(*job_, task), destination, job_->histogram);
+        if (job_->weights)
+            integral_histogram(job_->image, *job_->weights, bins_of(*job_, task), destination, job_->histogram);
+        else
+            integral_histogram(job_->image, bins_of(*job_, task), destination, job_->histogram);
     }
 
     std::unique_ptr<kept_bins> finish(const bin_task&) override {

@@ -9,12 +9,13 @@
 
 #include <algorithm>
 #include <span>
+#include <type_traits>
 
 namespace boxsum::detail {
 namespace {
 
 struct cpu_memory final : frame_slot::memory {
-    owned_table image;
+    owned_table image, weights;
     owned_tensor tensor;
 };
 
@@ -29,6 +30,11 @@ class cpu_frame_worker final : public frame_worker {
         memory->image =
             allocate_table(memory_pool::shared(), job_.format.type, job_.format.rows, job_.format.cols, 1, 1);
         slot.image = {memory->image.memory.data(), memory->image.shape};
+        if (job_.weighted) {
+            memory->weights =
+                allocate_table(memory_pool::shared(), dtype::f32, job_.format.rows, job_.format.cols, 1, 1);
+            slot.weights = {memory->weights.memory.data(), memory->weights.shape};
+        }
         slot.own = std::move(memory);
     }
 
@@ -42,7 +48,7 @@ class cpu_frame_worker final : public frame_worker {
     void run(int step, frame_slot& slot) override {
         if (step == compute_step) return compute(slot);
         if (slot.request->boxes.empty() && slot.request->grids.empty()) return;
-        visit_one_of(histogram_counts{}, job_.entries, [&]<typename Entry>() { query<Entry>(slot); });
+        visit_one_of(histogram_entries{}, job_.entries, [&]<typename Entry>() { query<Entry>(slot); });
     }
 
   private:
@@ -56,14 +62,12 @@ class cpu_frame_worker final : public frame_worker {
             tensor = {};  // back to the pool before another is taken
             tensor = allocate_tensor(memory_pool::shared(), job_.entries, 1, job_.bins.bins(), rows, cols);
         }
-        const view_shape& whole = slot.image.shape;
-        view_shape part = whole;
-        part.rows = region.rows;
-        part.cols = region.cols;
-        const auto* const first = static_cast<const std::byte*>(slot.image.data) + region.row * whole.row_stride +
-                                  region.col * static_cast<std::int64_t>(size_of(whole.type));
-        integral_histogram(const_any_view{first, part}, job_.bins, any_tensor_view{tensor.memory.data(), tensor.shape},
-                           job_.histogram);
+        const any_tensor_view result{tensor.memory.data(), tensor.shape};
+        if (job_.weighted)
+            integral_histogram(part_of_frame(slot.image, region), part_of_frame(slot.weights, region), job_.bins,
+                               result, job_.histogram);
+        else
+            integral_histogram(part_of_frame(slot.image, region), job_.bins, result, job_.histogram);
         slot.result.region = region;
         slot.result.tensor = {tensor.memory.data(), tensor.shape};
         slot.result.layout = job_.histogram.layout;
@@ -74,14 +78,15 @@ class cpu_frame_worker final : public frame_worker {
         const stage_timer timer(slot, pipeline_stage::query);
         const frame_request& request = *slot.request;
         frame_result& result = slot.result;
-        if (!request.boxes.empty()) result.histograms = counts<Entry>(result, boxes_in_region(request, result.region));
+        if (!request.boxes.empty())
+            count(result, boxes_in_region(request, result.region), answers<Entry>(result.histograms, result.sums));
         if (request.grids.empty()) return;
         result.matches = best_windows(result.tensor, grids_in_region(request, result.region), request.target,
                                       request.distance, request.count, result.layout);
         if (request.match_histograms && !result.matches.empty()) {
             std::vector<box> places;
             for (const histogram_match& m : result.matches) places.push_back(m.where);
-            result.match_histograms = counts<Entry>(result, places);
+            count(result, places, answers<Entry>(result.match_histograms, result.match_sums));
         }
         for (histogram_match& m : result.matches) {
             m.where.row += result.region.row;
@@ -89,11 +94,24 @@ class cpu_frame_worker final : public frame_worker {
         }
     }
 
+    /// Where entries go: counts, or sums of weights.
     template <typename Entry>
-    std::vector<std::uint32_t> counts(const frame_result& result, const std::vector<box>& boxes) const {
+    struct answers {
+        std::vector<std::uint32_t>& counts;
+        std::vector<float>& sums;
+
+        answers(std::vector<std::uint32_t>& to_counts, std::vector<float>& to_sums)
+            : counts(to_counts), sums(to_sums) {}
+    };
+
+    template <typename Entry>
+    void count(const frame_result& result, const std::vector<box>& boxes, const answers<Entry>& to) const {
         std::vector<Entry> found(boxes.size() * static_cast<std::size_t>(job_.bins.bins()));
         box_histograms<Entry>(result.tensor, boxes, std::span<Entry>(found), result.layout);
-        return {found.begin(), found.end()};
+        if constexpr (std::is_floating_point_v<Entry>)
+            to.sums = std::move(found);
+        else
+            to.counts.assign(found.begin(), found.end());
     }
 
     frame_job job_;

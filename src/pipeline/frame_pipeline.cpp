@@ -19,7 +19,15 @@ std::string text_of(const std::exception_ptr& failure) {
 
 }  // namespace
 
-frame_pipeline::frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, frame_source source,
+slot_source slots_from(frame_source source) {
+    return [source = std::move(source)](const frame_slot& slot) { return source(slot.image); };
+}
+
+slot_source slots_from(weighted_frame_source source) {
+    return [source = std::move(source)](const frame_slot& slot) { return source(slot.image, slot.weights); };
+}
+
+frame_pipeline::frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, slot_source source,
                                int buffers, std::unique_ptr<frame_worker> worker)
     : format_(format),
       bins_(bins),
@@ -82,7 +90,7 @@ void frame_pipeline::read_frames() {
         bool read = false;
         try {
             const stage_timer timer(s, pipeline_stage::read);
-            read = source_(s.image);
+            read = source_(s);
         } catch (...) {
             s.failure = std::current_exception();
             s.failed_at = pipeline_stage::read;
@@ -153,6 +161,7 @@ const frame_result* frame_pipeline::next() {
     }
     if (!held_->request->tensor) held_->result.tensor = {};
     held_->result.image = held_->image;
+    held_->result.weights = held_->weights;
     const std::lock_guard lock(mutex_);
     ++report_.frames;
     report_.seconds = std::chrono::duration<double>(clock::now() - *start_).count();

@@ -22,6 +22,12 @@ struct frame_plan {
     frame_planner planner;
 };
 
+/// Fills the memory of a slot for the next frame, or returns false at the end.
+using slot_source = std::function<bool(const frame_slot& slot)>;
+
+slot_source slots_from(frame_source source);
+slot_source slots_from(weighted_frame_source source);
+
 /// Moves frames through the source and the steps of a worker, and hands them out in order.
 ///
 ///     free slots -> [source] -> queue 0 -> [step 0] -> queue 1 -> [step 1] -> ... -> last queue -> next()
@@ -33,7 +39,7 @@ struct frame_plan {
 /// before itself: the threads there end at their next push.
 class frame_pipeline {
   public:
-    frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, frame_source source, int buffers,
+    frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, slot_source source, int buffers,
                    std::unique_ptr<frame_worker> worker);
     frame_pipeline(const frame_pipeline&) = delete;
     frame_pipeline& operator=(const frame_pipeline&) = delete;
@@ -57,7 +63,7 @@ class frame_pipeline {
     frame_format format_;
     binning bins_;
     frame_plan plan_;
-    frame_source source_;
+    slot_source source_;
     std::unique_ptr<frame_worker> worker_;
 
     std::vector<std::unique_ptr<frame_slot>> slots_;

@@ -28,6 +28,15 @@ box region_of(const frame_request& request, const frame_format& format) {
     return request.region.value_or(box{0, 0, format.rows, format.cols});
 }
 
+const_any_view part_of_frame(const const_any_view& frame, const box& region) {
+    const_any_view part = frame;
+    part.shape.rows = region.rows;
+    part.shape.cols = region.cols;
+    part.data = static_cast<const std::byte*>(frame.data) + region.row * frame.shape.row_stride +
+                region.col * static_cast<std::int64_t>(size_of(frame.shape.type));
+    return part;
+}
+
 std::vector<box> boxes_in_region(const frame_request& request, const box& region) {
     std::vector<box> result;
     for (const box& b : request.boxes) result.push_back(moved(b, region));

@@ -24,6 +24,7 @@ struct frame_slot {
 
     std::unique_ptr<memory> own;  ///< made by the worker
     any_view image;               ///< host memory for the frame, set by the worker once
+    any_view weights;             ///< and for the weights of its pixels, where the job has them
 
     std::int64_t frame = 0;
     std::shared_ptr<const frame_request> request;  ///< checked; set before the worker's planned step
@@ -64,6 +65,7 @@ struct frame_job {
     dtype entries = dtype::u32;
     histogram_options histogram;
     std::optional<box> region = {};  ///< of every frame; nothing: planned frame by frame
+    bool weighted = false;           ///< then entries are 32f
 };
 
 std::unique_ptr<frame_worker> make_cpu_frame_worker(const frame_job& job);

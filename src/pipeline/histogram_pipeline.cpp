@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 namespace boxsum {
 namespace {
@@ -21,27 +22,33 @@ constexpr int most_buffers = 8;
 
 /// Whether some algorithm computes tensors of a region of this many pixels: types, binning, layout, algorithm.
 void check_computable(const frame_format& format, const binning& bins, std::int64_t rows, std::int64_t cols,
-                      const pipeline_options& options) {
+                      const pipeline_options& options, bool weighted) {
     const auto bytes = [](std::int64_t n, dtype type) { return n * static_cast<std::int64_t>(size_of(type)); };
     const table_layout layout = options.histogram.layout;
     const view_shape image{format.type, 1, rows, cols, 1, bytes(cols, format.type), 0};
     tensor_shape tensor{options.entries, 1, bins.bins(), table_rows(rows, layout), table_cols(cols, layout), 0, 0, 0};
     tensor.row_stride = bytes(tensor.cols, options.entries);
     tensor.bin_stride = tensor.rows * tensor.row_stride;
-    const problem p = make_histogram_problem(image, std::nullopt, bins, tensor, layout);
+    std::optional<view_shape> weights;
+    if (weighted) weights = view_shape{dtype::f32, 1, rows, cols, 1, bytes(cols, dtype::f32), 0};
+    const problem p = make_histogram_problem(image, weights, bins, tensor, layout);
     if (!options.device)  // a device's worker asks on its device
         (void)choose(p, backend::cpu, options.histogram.algorithm, options.histogram.parameters);
 }
 
+template <typename Source>
 std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const binning& bins, detail::frame_plan plan,
-                                             frame_source source, const pipeline_options& options) {
+                                             Source source, pipeline_options options) {
+    constexpr bool weighted = std::is_same_v<Source, weighted_frame_source>;
     if (options.buffers < 1 || options.buffers > most_buffers)
         throw invalid_argument("buffers: is " + std::to_string(options.buffers) + ", must be 1 to " +
                                std::to_string(most_buffers));
     if (options.histogram.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.histogram.threads) +
                                ", must be 0 (automatic) or more");
-    if (!contains(histogram_counts{}, options.entries))
+    if (weighted)
+        options.entries = dtype::f32;
+    else if (!contains(histogram_counts{}, options.entries))
         throw unsupported("entries: type is " + std::string(name_of(options.entries)) + ", must be 32u or 16u");
     if (!source) throw invalid_argument("source: is empty");
     if (format.rows < 1 || format.cols < 1)
@@ -51,16 +58,36 @@ std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const b
     if (plan.request) {
         detail::check_request(*plan.request, format, bins);
         region = detail::region_of(*plan.request, format);
-        check_computable(format, bins, region->rows, region->cols, options);
+        check_computable(format, bins, region->rows, region->cols, options, weighted);
     } else {
         if (!plan.planner) throw invalid_argument("planner: is empty");
-        check_computable(format, bins, 1, 1, options);
+        check_computable(format, bins, 1, 1, options, weighted);
     }
-    const detail::frame_job job{format, bins, options.entries, options.histogram, region};
+    const detail::frame_job job{format, bins, options.entries, options.histogram, region, weighted};
     auto worker =
         options.device ? detail::make_cuda_frame_worker(job, *options.device) : detail::make_cpu_frame_worker(job);
-    return std::make_unique<detail::frame_pipeline>(format, bins, std::move(plan), std::move(source), options.buffers,
-                                                    std::move(worker));
+    return std::make_unique<detail::frame_pipeline>(
+        format, bins, std::move(plan), detail::slots_from(std::move(source)), options.buffers, std::move(worker));
+}
+
+/// Copies one plane of a batch to the memory of a pipeline's frame or its weights.
+void copy_plane(const char* name, const const_any_view& batch, std::int64_t plane, const any_view& frame) {
+    const view_shape &from = batch.shape, &to = frame.shape;
+    if (from.type != to.type || from.rows != to.rows || from.cols != to.cols || from.channels != to.channels)
+        throw invalid_argument(std::string(name) + ": frames are " + std::to_string(from.rows) + " x " +
+                               std::to_string(from.cols) + " x " + std::to_string(from.channels) + " of " +
+                               std::string(name_of(from.type)) + ", but the pipeline takes " + std::to_string(to.rows) +
+                               " x " + std::to_string(to.cols) + " x " + std::to_string(to.channels) + " of " +
+                               std::string(name_of(to.type)));
+    const auto* const first = static_cast<const std::byte*>(batch.data) + plane * from.plane_stride;
+    const std::int64_t bytes = from.cols * from.channels * static_cast<std::int64_t>(size_of(from.type));
+    if (from.row_stride == bytes && to.row_stride == bytes) {
+        std::memcpy(frame.data, first, static_cast<std::size_t>(from.rows * bytes));
+        return;
+    }
+    for (std::int64_t r = 0; r < from.rows; ++r)
+        std::memcpy(static_cast<std::byte*>(frame.data) + r * to.row_stride, first + r * from.row_stride,
+                    static_cast<std::size_t>(bytes));
 }
 
 }  // namespace
@@ -72,18 +99,22 @@ std::string_view name_of(pipeline_stage stage) noexcept {
 frame_source frames_of(const const_any_view& batch) {
     check_view("batch", batch);
     return [batch, plane = std::int64_t{0}](const any_view& frame) mutable {
-        const view_shape &from = batch.shape, &to = frame.shape;
-        if (from.type != to.type || from.rows != to.rows || from.cols != to.cols || from.channels != to.channels)
-            throw invalid_argument("batch: frames are " + std::to_string(from.rows) + " x " +
-                                   std::to_string(from.cols) + " x " + std::to_string(from.channels) + " of " +
-                                   std::string(name_of(from.type)) + ", but the pipeline takes " +
-                                   std::to_string(to.rows) + " x " + std::to_string(to.cols) + " x " +
-                                   std::to_string(to.channels) + " of " + std::string(name_of(to.type)));
-        if (plane == from.planes) return false;
-        const auto* const first = static_cast<const std::byte*>(batch.data) + plane++ * from.plane_stride;
-        for (std::int64_t r = 0; r < from.rows; ++r)
-            std::memcpy(static_cast<std::byte*>(frame.data) + r * to.row_stride, first + r * from.row_stride,
-                        static_cast<std::size_t>(from.cols * from.channels) * size_of(from.type));
+        if (plane == batch.shape.planes) return false;
+        copy_plane("batch", batch, plane++, frame);
+        return true;
+    };
+}
+
+weighted_frame_source frames_of(const const_any_view& batch, const const_any_view& weights) {
+    check_view("batch", batch);
+    check_view("weights", weights);
+    if (weights.shape.planes != batch.shape.planes)
+        throw invalid_argument("weights: planes is " + std::to_string(weights.shape.planes) +
+                               ", but that of batch is " + std::to_string(batch.shape.planes));
+    return [batch, weights, plane = std::int64_t{0}](const any_view& frame, const any_view& of_pixels) mutable {
+        if (plane == batch.shape.planes) return false;
+        copy_plane("batch", batch, plane, frame);
+        copy_plane("weights", weights, plane++, of_pixels);
         return true;
     };
 }
@@ -94,6 +125,14 @@ histogram_pipeline::histogram_pipeline(const frame_format& format, const binning
 
 histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner,
                                        frame_source source, const pipeline_options& options)
+    : impl_(make(format, bins, {nullptr, std::move(planner)}, std::move(source), options)) {}
+
+histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, const frame_request& request,
+                                       weighted_frame_source source, const pipeline_options& options)
+    : impl_(make(format, bins, {std::make_shared<const frame_request>(request), {}}, std::move(source), options)) {}
+
+histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner,
+                                       weighted_frame_source source, const pipeline_options& options)
     : impl_(make(format, bins, {nullptr, std::move(planner)}, std::move(source), options)) {}
 
 histogram_pipeline::histogram_pipeline(histogram_pipeline&&) noexcept = default;

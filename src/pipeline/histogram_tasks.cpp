@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <optional>
+#include <type_traits>
 
 namespace boxsum {
 namespace {
@@ -130,6 +132,11 @@ class pinned_memory {
         ranges_.push_back(std::move(range));
     }
 
+    void add_input(const detail::bin_job& job) {
+        add(job.image.data, checked_span_bytes("image", job.image.shape));
+        if (job.weights) add(job.weights->data, checked_span_bytes("weights", job.weights->shape));
+    }
+
     void report_to(histogram_tasks_report& report) const {
         report.pinning_seconds = seconds_;
         report.pinned_bytes = bytes_;
@@ -143,9 +150,10 @@ class pinned_memory {
 };
 
 /// What a run on host memory and one that keeps its result share.
-detail::bin_job make_job(const bin_image& image, dtype entries, const any_tensor_view& tensor,
-                         const histogram_tasks_options& options, std::size_t workers, std::int64_t tensor_bytes) {
-    detail::bin_job job{image.view(), &image.bins(), entries, options.histogram, tensor};
+detail::bin_job make_job(const bin_image& image, const std::optional<const_any_view>& weights, dtype entries,
+                         const any_tensor_view& tensor, const histogram_tasks_options& options, std::size_t workers,
+                         std::int64_t tensor_bytes) {
+    detail::bin_job job{image.view(), &image.bins(), entries, options.histogram, tensor, weights};
     if (job.histogram.threads == 0 && workers > 1) job.histogram.threads = 1;
     // By the size of the whole: the parts alone might all fit the cache.
     if (job.histogram.store == store_policy::automatic)
@@ -169,13 +177,23 @@ std::vector<std::string> histogram_tasks::workers() const {
 
 histogram_tasks_report histogram_tasks::run(const const_any_view& image, const binning& bins,
                                             const any_tensor_view& tensor) {
-    (void)make_histogram_problem(image, std::nullopt, bins, tensor, options_.histogram.layout);
+    return run_into(image, std::nullopt, bins, tensor);
+}
+
+histogram_tasks_report histogram_tasks::run(const const_any_view& image, const const_any_view& weights,
+                                            const binning& bins, const any_tensor_view& tensor) {
+    return run_into(image, weights, bins, tensor);
+}
+
+histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, const optional_view& weights,
+                                                 const binning& bins, const any_tensor_view& tensor) {
+    (void)make_histogram_problem(image, weights, bins, tensor, options_.histogram.layout);
     const std::int64_t bytes = checked_tensor_bytes("tensor", tensor.shape);
     const bin_image numbers(image, bins);
-    const detail::bin_job job = make_job(numbers, tensor.shape.type, tensor, options_, workers_.size(), bytes);
+    const detail::bin_job job = make_job(numbers, weights, tensor.shape.type, tensor, options_, workers_.size(), bytes);
 
     pinned_memory pinned(workers_);
-    pinned.add(job.image.data, checked_span_bytes("image", job.image.shape));
+    pinned.add_input(job);
     pinned.add(tensor.data, bytes);
     auto done = detail::run_bins(job, choose_bins_per_task(job, options_.bins_per_task, workers_), workers_);
     pinned.report_to(done.report);
@@ -183,16 +201,30 @@ histogram_tasks_report histogram_tasks::run(const const_any_view& image, const b
 }
 
 kept_histogram histogram_tasks::keep(const const_any_view& image, const binning& bins, dtype entries) {
+    return keep_entries(image, std::nullopt, bins, entries);
+}
+
+kept_histogram histogram_tasks::keep(const const_any_view& image, const const_any_view& weights, const binning& bins) {
+    return keep_entries(image, weights, bins, dtype::f32);
+}
+
+kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const optional_view& weights,
+                                             const binning& bins, dtype entries) {
     (void)check_view("image", image);
+    std::optional<view_shape> weights_shape;
+    if (weights) {
+        (void)check_view("weights", *weights);
+        weights_shape = weights->shape;
+    }
     const table_layout layout = options_.histogram.layout;
     const tensor_shape whole = shape_of_whole(image.shape, bins, entries, layout);
-    (void)make_histogram_problem(image.shape, std::nullopt, bins, whole, layout);
+    (void)make_histogram_problem(image.shape, weights_shape, bins, whole, layout);
     const bin_image numbers(image, bins);
-    const detail::bin_job job =
-        make_job(numbers, entries, {nullptr, whole}, options_, workers_.size(), checked_tensor_bytes("tensor", whole));
+    const detail::bin_job job = make_job(numbers, weights, entries, {nullptr, whole}, options_, workers_.size(),
+                                         checked_tensor_bytes("tensor", whole));
 
     pinned_memory pinned(workers_);
-    pinned.add(job.image.data, checked_span_bytes("image", job.image.shape));
+    pinned.add_input(job);
     auto done = detail::run_bins(job, choose_bins_per_task(job, options_.bins_per_task, workers_), workers_);
     pinned.report_to(done.report);
     kept_histogram result;
@@ -212,11 +244,20 @@ kept_histogram::kept_histogram(kept_histogram&&) noexcept = default;
 kept_histogram& kept_histogram::operator=(kept_histogram&&) noexcept = default;
 kept_histogram::~kept_histogram() = default;
 
-std::vector<std::uint32_t> kept_histogram::box_histograms(std::span<const box> boxes, std::int64_t plane) const {
+template <typename T>
+std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const {
+    constexpr bool sums = std::is_same_v<T, float>;
+    if ((groups_.front().tensor.shape.type == dtype::f32) != sums)
+        throw invalid_argument(sums ? "histogram: has counts, not sums of weights: box_histograms() is for them"
+                                    : "histogram: has sums of weights, not counts: box_sums() is for them");
     const auto bins = static_cast<std::size_t>(bins_);
-    std::vector<std::uint32_t> all(boxes.size() * bins);
+    std::vector<T> all(boxes.size() * bins);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-        const std::vector<std::uint32_t> part = memory_[g]->box_histograms(boxes, layout_, plane);
+        std::vector<T> part;
+        if constexpr (sums)
+            part = memory_[g]->box_sums(boxes, layout_, plane);
+        else
+            part = memory_[g]->box_histograms(boxes, layout_, plane);
         const auto first = static_cast<std::size_t>(groups_[g].first_bin);
         const auto width = static_cast<std::size_t>(groups_[g].tensor.shape.bins);
         for (std::size_t i = 0; i < boxes.size(); ++i)
@@ -224,6 +265,14 @@ std::vector<std::uint32_t> kept_histogram::box_histograms(std::span<const box> b
                         all.begin() + static_cast<std::ptrdiff_t>(i * bins + first));
     }
     return all;
+}
+
+std::vector<std::uint32_t> kept_histogram::box_histograms(std::span<const box> boxes, std::int64_t plane) const {
+    return boxes_of_groups<std::uint32_t>(boxes, plane);
+}
+
+std::vector<float> kept_histogram::box_sums(std::span<const box> boxes, std::int64_t plane) const {
+    return boxes_of_groups<float>(boxes, plane);
 }
 
 }  // namespace boxsum

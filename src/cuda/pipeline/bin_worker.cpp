@@ -78,6 +78,12 @@ class kept_on_device final : public kept_bins {
         return cuda::box_histograms(tensor(), boxes, layout, plane, stream);
     }
 
+    std::vector<float> box_sums(std::span<const box> boxes, table_layout layout, std::int64_t plane) const override {
+        const device_scope scope(device_);
+        const cuda::stream stream;
+        return cuda::box_sums(tensor(), boxes, layout, plane, stream);
+    }
+
   private:
     int device_;
     std::shared_ptr<cuda::stream> stream_;  ///< that the memory is freed on
@@ -112,19 +118,30 @@ class cuda_bin_worker final : public bin_worker {
         upload_.emplace();
         upload_->begin.record(*compute_);
         cuda::copy_async(job.image, any_view{image_.data(), image_shape_}, *compute_);
+        if (job.weights) {
+            weights_shape_ = cuda::device_shape(dtype::f32, s.rows, s.cols, 1, s.planes);
+            weights_ = device_buffer(cuda::span_bytes(weights_shape_), *compute_);
+            cuda::copy_async(*job.weights, any_view{weights_.data(), weights_shape_}, *compute_);
+        }
         upload_->end.record(*compute_);
     }
 
     void start(const bin_task& task) override {
         const device_scope scope(device_);
         const tensor_shape shape = shape_of(*job_, task.bins);
-        started_.push_back({task, cuda::histogram_plan({image_shape_, shape}, bins_of(*job_, task), job_->histogram),
+        histogram_description what{image_shape_, shape, std::nullopt};
+        if (job_->weights) what.weights = weights_shape_;
+        started_.push_back({task, cuda::histogram_plan(what, bins_of(*job_, task), job_->histogram),
                             free_buffer(bytes_of(shape)), shape, event()});
         started_task& s = started_.back();
         if (workspace_.size() < s.plan.workspace_bytes())
             workspace_ = device_buffer(s.plan.workspace_bytes(), *compute_);
         const any_tensor_view tensor{s.tensor.data(), shape};
-        s.plan.run_async({image_.data(), image_shape_}, tensor, workspace_, *compute_);
+        const const_any_view image{image_.data(), image_shape_};
+        if (job_->weights)
+            s.plan.run_async(image, {weights_.data(), weights_shape_}, tensor, workspace_, *compute_);
+        else
+            s.plan.run_async(image, tensor, workspace_, *compute_);
         s.done.record(*compute_);
         if (job_->keeps()) return;
         s.done.precede(*copy_);
@@ -161,6 +178,7 @@ class cuda_bin_worker final : public bin_worker {
             free_ = {};
             workspace_ = {};
             image_ = {};
+            weights_ = {};
             upload_.reset();
             copy_ = nullptr;
             compute_ = nullptr;  // unless results are kept, whose memory is freed on it
@@ -180,8 +198,8 @@ class cuda_bin_worker final : public bin_worker {
     std::string name_;
     const bin_job* job_ = nullptr;
     std::shared_ptr<cuda::stream> compute_, copy_;  ///< outlive what is allocated on them
-    view_shape image_shape_;
-    device_buffer image_, workspace_, free_;
+    view_shape image_shape_, weights_shape_;
+    device_buffer image_, weights_, workspace_, free_;
     std::optional<timed_copy> upload_;
     std::deque<started_task> started_;
 };

@@ -5,7 +5,7 @@
 //
 //     upload     | frame 0 | frame 1 | frame 2 |
 //     compute              | 0: tensor, queries | 1 ...
-//     download                                  | 0: tensor | 1 ...
+//     download                                  | 0: tensor, answers | 1 ...
 
 #include "pipeline/frame_worker.hpp"
 
@@ -37,8 +37,8 @@ struct timed_stage {
 };
 
 struct cuda_memory final : frame_slot::memory {
-    pinned_buffer host_frame;
-    device_buffer frame;
+    pinned_buffer host_frame, host_weights;
+    device_buffer frame, weights;
     device_buffer tensor;
     pinned_buffer host_tensor;
     tensor_shape shape;
@@ -53,7 +53,8 @@ class cuda_frame_worker final : public frame_worker {
     cuda_frame_worker(const frame_job& job, int device)
         : job_(job),
           device_(device),
-          frame_shape_(cuda::device_shape(job.format.type, job.format.rows, job.format.cols)) {
+          frame_shape_(cuda::device_shape(job.format.type, job.format.rows, job.format.cols)),
+          weights_shape_(cuda::device_shape(dtype::f32, job.format.rows, job.format.cols)) {
         (void)cuda::describe_device(device);  // says that there is none
         const device_scope scope(device);
         for (auto* stream : {&upload_, &compute_, &download_, &match_}) stream->emplace();
@@ -66,6 +67,11 @@ class cuda_frame_worker final : public frame_worker {
         memory->host_frame = pinned_buffer(cuda::span_bytes(frame_shape_));
         memory->frame = device_buffer(cuda::span_bytes(frame_shape_), *upload_);
         slot.image = {memory->host_frame.data(), frame_shape_};
+        if (job_.weighted) {
+            memory->host_weights = pinned_buffer(cuda::span_bytes(weights_shape_));
+            memory->weights = device_buffer(cuda::span_bytes(weights_shape_), *upload_);
+            slot.weights = {memory->host_weights.data(), weights_shape_};
+        }
         slot.own = std::move(memory);
     }
 
@@ -94,6 +100,7 @@ class cuda_frame_worker final : public frame_worker {
     void upload(frame_slot& slot, cuda_memory& m) {
         m.upload.begin.record(*upload_);
         cuda::copy_async(slot.image, any_view{m.frame.data(), frame_shape_}, *upload_);
+        if (job_.weighted) cuda::copy_async(slot.weights, any_view{m.weights.data(), weights_shape_}, *upload_);
         m.upload.end.record(*upload_);
     }
 
@@ -112,28 +119,32 @@ class cuda_frame_worker final : public frame_worker {
             m.host_tensor = pinned_buffer(bytes);
         }
         if (workspace_.size() < plan.workspace_bytes()) workspace_ = device_buffer(plan.workspace_bytes(), *compute_);
-        m.queries.prepare(request, region, job_.bins.bins(), *compute_);
+        m.queries.prepare(slot.request, region, job_.bins.bins(), *compute_);
 
         m.upload.end.precede(*compute_);
         m.compute.begin.record(*compute_);
-        view_shape part = frame_shape_;
-        part.rows = region.rows;
-        part.cols = region.cols;
-        const auto* const first = static_cast<const std::byte*>(m.frame.data()) + region.row * part.row_stride +
-                                  region.col * static_cast<std::int64_t>(size_of(part.type));
+        const const_any_view part = part_of_frame({m.frame.data(), frame_shape_}, region);
         const any_tensor_view tensor{m.tensor.data(), m.shape};
-        plan.run_async(const_any_view{first, part}, tensor, workspace_, *compute_);
+        if (job_.weighted)
+            plan.run_async(part, part_of_frame({m.weights.data(), weights_shape_}, region), tensor, workspace_,
+                           *compute_);
+        else
+            plan.run_async(part, tensor, workspace_, *compute_);
         m.compute.end.record(*compute_);
 
         m.query.begin.record(*compute_);
-        if (m.queries.any()) m.queries.enqueue(tensor, job_.histogram.layout, *compute_);
+        if (m.queries.any()) m.queries.enqueue_kernels(tensor, job_.histogram.layout, *compute_);
         m.query.end.record(*compute_);
-        if (request.tensor) {
-            m.compute.end.precede(*download_);
-            m.download.begin.record(*download_);
-            download(m, bytes);
-            m.download.end.record(*download_);
+        // The tensor need not wait for the queries; answers that come back alone do not hold up the next frame's
+        // kernels.
+        (request.tensor ? m.compute.end : m.query.end).precede(*download_);
+        m.download.begin.record(*download_);
+        if (request.tensor) download(m, bytes);
+        if (m.queries.any()) {
+            if (request.tensor) m.query.end.precede(*download_);
+            m.queries.enqueue_download(*download_);
         }
+        m.download.end.record(*download_);
         slot.result.region = region;
         slot.result.layout = job_.histogram.layout;
     }
@@ -152,16 +163,13 @@ class cuda_frame_worker final : public frame_worker {
 
     void finish(frame_slot& slot, cuda_memory& m) {
         const frame_request& request = *slot.request;
-        m.query.end.synchronize();
+        m.download.end.synchronize();
         m.queries.collect(request, slot.result.region, slot.result);
         if (request.match_histograms)
             m.queries.count_matches({m.tensor.data(), m.shape}, job_.histogram.layout, slot.result.region, slot.result,
                                     *match_);
-        if (request.tensor) {
-            m.download.end.synchronize();
-            slot.result.tensor = {m.host_tensor.data(), m.shape};
-            add(slot, pipeline_stage::download, m.download);
-        }
+        if (request.tensor) slot.result.tensor = {m.host_tensor.data(), m.shape};
+        add(slot, pipeline_stage::download, m.download);
         add(slot, pipeline_stage::upload, m.upload);
         add(slot, pipeline_stage::compute, m.compute);
         add(slot, pipeline_stage::query, m.query);
@@ -185,20 +193,20 @@ class cuda_frame_worker final : public frame_worker {
             compute_->synchronize();  // their kernels may still read look-up tables
             plans_.clear();
         }
-        view_shape part = frame_shape_;
-        part.rows = rows;
-        part.cols = cols;
-        return plans_
-            .try_emplace({rows, cols}, histogram_description{part, tensor_shape_of(rows, cols)}, job_.bins,
-                         job_.histogram)
-            .first->second;
+        histogram_description what{frame_shape_, tensor_shape_of(rows, cols), std::nullopt};
+        if (job_.weighted) what.weights = weights_shape_;
+        for (view_shape* const part : {&what.image, what.weights ? &*what.weights : &what.image}) {
+            part->rows = rows;
+            part->cols = cols;
+        }
+        return plans_.try_emplace({rows, cols}, what, job_.bins, job_.histogram).first->second;
     }
 
     static constexpr std::size_t most_plans = 64;
 
     frame_job job_;
     int device_;
-    view_shape frame_shape_;
+    view_shape frame_shape_, weights_shape_;
     std::optional<cuda::stream> upload_, compute_, download_, match_;  ///< outlive what is allocated on them
     device_buffer workspace_;  ///< used by one frame after the other on the compute stream
     std::map<std::pair<std::int64_t, std::int64_t>, cuda::histogram_plan> plans_;

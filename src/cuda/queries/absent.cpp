@@ -21,6 +21,10 @@ std::vector<std::uint32_t> box_histograms(const const_any_tensor_view&, std::spa
                                           std::int64_t, stream_ref) {
     refuse();
 }
+std::vector<float> box_sums(const const_any_tensor_view&, std::span<const box>, table_layout, std::int64_t,
+                            stream_ref) {
+    refuse();
+}
 std::vector<histogram_match> best_windows(const const_any_tensor_view&, std::span<const window_grid>,
                                           std::span<const double>, histogram_distance, std::int64_t, table_layout,
                                           std::int64_t, stream_ref) {

@@ -18,14 +18,19 @@ int device_of(stream_ref stream) {
     return stream.get() == nullptr ? current_device() : stream_device(stream);
 }
 
+enum class kind : std::uint8_t { counts, sums, either };
+
 /// One plane of a checked tensor.
-const_any_tensor_view plane_of(const const_any_tensor_view& tensor, table_layout layout, std::int64_t plane,
-                               int device) {
+const_any_tensor_view plane_of(const const_any_tensor_view& tensor, table_layout layout, std::int64_t plane, int device,
+                               kind wanted = kind::counts) {
     check_tensor("tensor", tensor);
     const tensor_shape& s = tensor.shape;
-    if (!contains(histogram_counts{}, s.type))
-        throw unsupported("tensor: type is " + std::string(name_of(s.type)) +
-                          ", queries on a device take counts of 32u or 16u");
+    const bool counts = contains(histogram_counts{}, s.type), sums = s.type == dtype::f32;
+    if (!(wanted == kind::counts ? counts : wanted == kind::sums ? sums : counts || sums))
+        throw unsupported("tensor: type is " + std::string(name_of(s.type)) + ", " +
+                          (wanted == kind::counts ? "counts on a device are 32u or 16u"
+                           : wanted == kind::sums ? "sums of weights are 32f"
+                                                  : "integral histograms are 32u, 16u or 32f"));
     if (layout == table_layout::exclusive)
         throw invalid_argument("layout: is exclusive, integral histograms are inclusive or padded");
     if (plane < 0 || plane >= s.planes)
@@ -66,10 +71,12 @@ void box_histograms_async(const const_any_tensor_view& tensor, const box* boxes,
     enqueue_box_histograms({one, layout, 0}, boxes, count, out, stream);
 }
 
-std::vector<std::uint32_t> box_histograms(const const_any_tensor_view& tensor, std::span<const box> boxes,
-                                          table_layout layout, std::int64_t plane, stream_ref stream) {
+namespace {
+
+frame_answer answer_of_boxes(const const_any_tensor_view& tensor, std::span<const box> boxes, table_layout layout,
+                             std::int64_t plane, stream_ref stream, kind wanted) {
     const int device = device_of(stream);
-    const const_any_tensor_view one = plane_of(tensor, layout, plane, device);
+    const const_any_tensor_view one = plane_of(tensor, layout, plane, device, wanted);
     for (std::size_t i = 0; i < boxes.size(); ++i) try {
             check_box(boxes[i], one.shape.rows, one.shape.cols, layout);
         } catch (const invalid_argument& e) {
@@ -79,7 +86,19 @@ std::vector<std::uint32_t> box_histograms(const const_any_tensor_view& tensor, s
     const device_scope scope(device);
     frame_request request;
     request.boxes.assign(boxes.begin(), boxes.end());
-    return answer(one, request, layout, stream).histograms;
+    return answer(one, request, layout, stream);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> box_histograms(const const_any_tensor_view& tensor, std::span<const box> boxes,
+                                          table_layout layout, std::int64_t plane, stream_ref stream) {
+    return answer_of_boxes(tensor, boxes, layout, plane, stream, kind::counts).histograms;
+}
+
+std::vector<float> box_sums(const const_any_tensor_view& tensor, std::span<const box> boxes, table_layout layout,
+                            std::int64_t plane, stream_ref stream) {
+    return answer_of_boxes(tensor, boxes, layout, plane, stream, kind::sums).sums;
 }
 
 std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
@@ -87,7 +106,7 @@ std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, s
                                           std::int64_t count, table_layout layout, std::int64_t plane,
                                           stream_ref stream) {
     const int device = device_of(stream);
-    const const_any_tensor_view one = plane_of(tensor, layout, plane, device);
+    const const_any_tensor_view one = plane_of(tensor, layout, plane, device, kind::either);
     if (grids.empty()) throw invalid_argument("grids: there is none");
     frame_request request;
     request.grids.assign(grids.begin(), grids.end());

@@ -5,9 +5,11 @@
 #include "pipeline/frame_request.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 namespace boxsum::cuda {
 namespace {
@@ -32,7 +34,16 @@ void copy(const void* from, void* to, std::size_t bytes, stream_ref stream) {
 
 }  // namespace
 
+void frame_queries::prepare(const std::shared_ptr<const frame_request>& request, const box& region, std::int64_t bins,
+                            stream_ref stream) {
+    if (prepared_ == request) return;
+    prepare(*request, region, bins, stream);
+    prepared_ = request;
+}
+
 void frame_queries::prepare(const frame_request& request, const box& region, std::int64_t bins, stream_ref stream) {
+    prepared_ = nullptr;
+    uploaded_ = false;
     boxes_ = detail::boxes_in_region(request, region);
     bins_ = bins;
     searches_.clear();
@@ -82,13 +93,15 @@ void frame_queries::reserve(stream_ref stream) {
     }
 }
 
-void frame_queries::enqueue(const const_any_tensor_view& tensor, table_layout layout, stream_ref stream) {
+void frame_queries::enqueue_kernels(const const_any_tensor_view& tensor, table_layout layout, stream_ref stream) {
     const device_counts counts{tensor, layout, 0};
+    static_assert(sizeof(float) == sizeof(std::uint32_t));  // places are the same for both
+    sums_ = tensor.shape.type == dtype::f32;
     std::byte* const device = static_cast<std::byte*>(device_.data());
     std::byte* const host = static_cast<std::byte*>(host_.data());
-    copy(host, device, at_.counts, stream);  // boxes and shares
+    if (!std::exchange(uploaded_, true)) copy(host, device, at_.counts, stream);  // boxes and shares
     enqueue_box_histograms(counts, at<box>(device, at_.boxes), static_cast<std::int64_t>(boxes_.size()),
-                           at<std::uint32_t>(device, at_.counts), stream);
+                           at<std::byte>(device, at_.counts), stream);
     for (const search& s : searches_) {
         double* const distances = at<double>(device, at_.distances) + s.distances;
         enqueue_window_distances(counts,
@@ -97,19 +110,34 @@ void frame_queries::enqueue(const const_any_tensor_view& tensor, table_layout la
         if (only_nearest_)
             enqueue_nearest(distances, s.windows, at<nearest_window>(device, at_.results) + s.results, stream);
     }
-    copy(device + at_.counts, host + at_.counts, at_.host_bytes - at_.counts, stream);
+}
+
+void frame_queries::enqueue_download(stream_ref stream) {
+    copy(at<std::byte>(device_.data(), at_.counts), at<std::byte>(host_.data(), at_.counts),
+         at_.host_bytes - at_.counts, stream);
+}
+
+void frame_queries::take_histograms(std::vector<std::uint32_t>& counts, std::vector<float>& sums) const {
+    const std::size_t size = boxes_.size() * static_cast<std::size_t>(bins_);
+    const auto take = [&]<typename T>(std::vector<T>& to) {
+        const auto* const from = at<const T>(host_.data(), at_.counts);
+        to.assign(from, from + size);
+    };
+    sums_ ? take(sums) : take(counts);
 }
 
 void frame_queries::collect(const frame_request& request, const box& region, frame_answer& answer) const {
-    const auto* const counts = at<const std::uint32_t>(host_.data(), at_.counts);
-    answer.histograms.assign(counts, counts + boxes_.size() * static_cast<std::size_t>(bins_));
+    take_histograms(answer.histograms, answer.sums);
 
     struct candidate {
         double distance;
         std::size_t grid;
         std::int64_t window;
-        bool operator<(const candidate& other) const {
-            return std::tie(distance, grid, window) < std::tie(other.distance, other.grid, other.window);
+        bool operator<(const candidate& other) const {  // as that of best_windows() on the CPU
+            const bool nan = std::isnan(distance), other_nan = std::isnan(other.distance);
+            if (nan != other_nan) return other_nan;
+            if (!nan && distance != other.distance) return distance < other.distance;
+            return std::tie(grid, window) < std::tie(other.grid, other.window);
         }
     };
     std::vector<candidate> found;
@@ -137,6 +165,8 @@ void frame_queries::collect(const frame_request& request, const box& region, fra
 void frame_queries::count_matches(const const_any_tensor_view& tensor, table_layout layout, const box& region,
                                   frame_answer& answer, stream_ref stream) {
     if (answer.matches.empty()) return;
+    prepared_ = nullptr;
+    uploaded_ = false;
     boxes_.clear();
     for (const histogram_match& m : answer.matches)
         boxes_.push_back({m.where.row - region.row, m.where.col - region.col, m.where.rows, m.where.cols});
@@ -147,8 +177,7 @@ void frame_queries::count_matches(const const_any_tensor_view& tensor, table_lay
     std::copy(boxes_.begin(), boxes_.end(), at<box>(host_.data(), at_.boxes));
     enqueue(tensor, layout, stream);
     stream.synchronize();
-    const auto* const counts = at<const std::uint32_t>(host_.data(), at_.counts);
-    answer.match_histograms.assign(counts, counts + boxes_.size() * static_cast<std::size_t>(bins_));
+    take_histograms(answer.match_histograms, answer.match_sums);
 }
 
 }  // namespace boxsum::cuda

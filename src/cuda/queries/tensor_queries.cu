@@ -9,6 +9,7 @@
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
+#include <type_traits>
 
 namespace boxsum::cuda {
 namespace {
@@ -35,18 +36,23 @@ struct bin_reader {
                                                c * static_cast<std::int64_t>(sizeof(Entry)));
     }
 
-    /// Pixels of a bin in a box. Narrow entries wrap, their difference does not need more bits than they have.
+    /// Pixels of a bin in a box, or their weights. Narrow entries wrap, their difference does not need more bits than
+    /// they have; sums are subtracted in the order of the CPU.
     __device__ Entry count(std::int64_t bin, const box& b) const {
         const std::int64_t top = b.row - shift, left = b.col - shift, bottom = top + b.rows, right = left + b.cols;
-        return static_cast<Entry>(at(bin, bottom, right) - at(bin, top, right) - at(bin, bottom, left) +
-                                  at(bin, top, left));
+        const auto up_to = [&](std::int64_t c) { return static_cast<Entry>(at(bin, bottom, c) - at(bin, top, c)); };
+        return static_cast<Entry>(up_to(right) - up_to(left));
     }
 };
+
+/// What a count is handed out as.
+template <typename Entry>
+using answer_of = std::conditional_t<std::is_floating_point_v<Entry>, float, std::uint32_t>;
 
 /// One thread per bin of a box.
 template <typename Entry>
 __global__ void count_boxes_kernel(bin_reader<Entry> tables, std::int64_t bins, const box* boxes, std::int64_t count,
-                                   std::uint32_t* out) {
+                                   answer_of<Entry>* out) {
     const std::int64_t all = count * bins, step = static_cast<std::int64_t>(gridDim.x) * block_threads;
     for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * block_threads + threadIdx.x; i < all; i += step)
         out[i] = tables.count(i % bins, boxes[i / bins]);
@@ -73,7 +79,10 @@ __global__ void measure_windows_kernel(bin_reader<Entry> tables, std::int64_t bi
 }
 
 __device__ nearest_window nearer(const nearest_window& a, const nearest_window& b) {
-    return b.distance < a.distance || (b.distance == a.distance && b.window < a.window) ? b : a;
+    const bool a_nan = a.distance != a.distance, b_nan = b.distance != b.distance;
+    if (a_nan != b_nan) return a_nan ? b : a;
+    const bool equal = a_nan || b.distance == a.distance;
+    return b.distance < a.distance || (equal && b.window < a.window) ? b : a;
 }
 
 /// One block per stretch.
@@ -99,20 +108,20 @@ launch_shape for_items(std::int64_t items) {
 
 }  // namespace
 
-void enqueue_box_histograms(const device_counts& counts, const box* boxes, std::int64_t count, std::uint32_t* out,
+void enqueue_box_histograms(const device_counts& counts, const box* boxes, std::int64_t count, void* out,
                             stream_ref stream) {
     const std::int64_t bins = counts.tensor.shape.bins;
     if (count == 0) return;
-    visit_one_of(histogram_counts{}, counts.tensor.shape.type, [&]<typename Entry>() {
+    visit_one_of(histogram_entries{}, counts.tensor.shape.type, [&]<typename Entry>() {
         launch(count_boxes_kernel<Entry>, for_items(count * bins), stream, bin_reader<Entry>(counts), bins, boxes,
-               count, out);
+               count, static_cast<answer_of<Entry>*>(out));
     });
 }
 
 void enqueue_window_distances(const device_counts& counts, const device_search& search, double* out,
                               stream_ref stream) {
     if (search.windows == 0) return;
-    visit_one_of(histogram_counts{}, counts.tensor.shape.type, [&]<typename Entry>() {
+    visit_one_of(histogram_entries{}, counts.tensor.shape.type, [&]<typename Entry>() {
         visit_distance(search.distance, [&]<histogram_distance distance>() {
             launch(measure_windows_kernel<Entry, distance>, for_items(search.windows), stream,
                    bin_reader<Entry>(counts), counts.tensor.shape.bins, search, *search.grid.region, out);

@@ -11,15 +11,15 @@
 /// enqueues.
 namespace boxsum::cuda {
 
-/// A tensor of counts, 32u or 16u.
+/// A tensor of counts, 32u or 16u, or of sums of weights, 32f.
 struct device_counts {
     const_any_tensor_view tensor;
     table_layout layout = table_layout::inclusive;
     std::int64_t plane = 0;
 };
 
-/// boxes x bins counts.
-void enqueue_box_histograms(const device_counts& counts, const box* boxes, std::int64_t count, std::uint32_t* out,
+/// boxes x bins: counts of 32u, or sums of 32f as the CPU's box_histograms() gives them, bit for bit.
+void enqueue_box_histograms(const device_counts& counts, const box* boxes, std::int64_t count, void* out,
                             stream_ref stream);
 
 /// One grid of a search. `shares` are the target's, bins of them, adding up to 1 or all zero.
@@ -35,7 +35,8 @@ struct device_search {
 /// The distance of every window, as best_windows() computes it, bit for bit.
 void enqueue_window_distances(const device_counts& counts, const device_search& search, double* out, stream_ref stream);
 
-/// The nearest window of each stretch of `nearest_stretch` windows, the first one among equals.
+/// The nearest window of each stretch of `nearest_stretch` windows, the first one among equals. A distance that is not
+/// a number comes last.
 struct nearest_window {
     double distance;
     std::int64_t window;

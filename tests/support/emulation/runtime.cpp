@@ -5,6 +5,7 @@
 #include <cuda.h>
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -25,7 +26,24 @@ constexpr std::size_t block_shared_bytes = std::size_t{227} * 1024;
 struct allocation {
     std::size_t bytes;
     cudaMemoryType type;
+    int device;
 };
+
+constexpr int devices = 2;
+thread_local int current = 0;
+
+/// Of whatever thread, so that a test sees what a destructor of the library could not say.
+std::atomic<cudaError_t> last_error{cudaSuccess};
+
+/// A handle of another device where CUDA does not take one.
+cudaError_t wrong_device() {
+    last_error = cudaErrorInvalidResourceHandle;
+    return cudaErrorInvalidResourceHandle;
+}
+
+int device_of(cudaStream_t stream) {
+    return stream == nullptr ? current : stream->device;
+}
 
 /// By address.
 std::mutex memory_mutex;
@@ -52,14 +70,14 @@ std::size_t padded(std::size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-cudaError_t allocate(void** data, std::size_t bytes, cudaMemoryType type) {
+cudaError_t allocate(void** data, std::size_t bytes, cudaMemoryType type, int device) {
     if (bytes > memory_bytes) return cudaErrorMemoryAllocation;
     auto* const all = static_cast<std::byte*>(std::aligned_alloc(256, padded(bytes) + 2 * guard_bytes));
     if (all == nullptr) return cudaErrorMemoryAllocation;
     std::memset(all, guard, padded(bytes) + 2 * guard_bytes);
     std::memset(all + guard_bytes, poison, bytes);
     const std::lock_guard lock(memory_mutex);
-    memory()[all + guard_bytes] = {bytes, type};
+    memory()[all + guard_bytes] = {bytes, type, device};
     *data = all + guard_bytes;
     return cudaSuccess;
 }
@@ -69,6 +87,12 @@ void release(void* data) {
     const std::lock_guard lock(memory_mutex);
     memory().erase(static_cast<std::byte*>(data));
     std::free(static_cast<std::byte*>(data) - guard_bytes);
+}
+
+int device_of_memory(void* data) {
+    const std::lock_guard lock(memory_mutex);
+    const auto found = memory().find(static_cast<std::byte*>(data));
+    return found == memory().end() ? -1 : found->second.device;
 }
 
 void check_guards() {
@@ -99,6 +123,7 @@ cudaError_t allow_shared_bytes(const void* kernel, int bytes) {
 }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, const kernel_call& call) {
+    if (device_of(config.stream) != current) return wrong_device();
     const std::lock_guard lock(launch_mutex);
     const launch_description what{{config.gridDim.x, config.gridDim.y, config.gridDim.z},
                                   {config.blockDim.x, config.blockDim.y, config.blockDim.z},
@@ -133,6 +158,8 @@ const char* cudaGetErrorName(cudaError_t code) {
             return "cudaErrorInvalidConfiguration";
         case cudaErrorInvalidDevice:
             return "cudaErrorInvalidDevice";
+        case cudaErrorInvalidResourceHandle:
+            return "cudaErrorInvalidResourceHandle";
         case cudaErrorNotReady:
             return "cudaErrorNotReady";
         case cudaErrorNotSupported:
@@ -144,22 +171,27 @@ const char* cudaGetErrorString(cudaError_t code) {
     return code == cudaErrorNotSupported ? "not emulated" : "refused by the emulation";
 }
 cudaError_t cudaGetLastError() {
-    return cudaSuccess;
+    return boxsum::emulation::last_error.exchange(cudaSuccess);
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-    *count = 1;
+    *count = boxsum::emulation::devices;
     return cudaSuccess;
 }
 cudaError_t cudaGetDevice(int* device) {
-    *device = 0;
+    *device = boxsum::emulation::current;
     return cudaSuccess;
 }
 cudaError_t cudaSetDevice(int device) {
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    if (device < 0 || device >= boxsum::emulation::devices) return cudaErrorInvalidDevice;
+    boxsum::emulation::current = device;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() {
+    return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) {
-    if (device != 0) return cudaErrorInvalidDevice;
+    if (device < 0 || device >= boxsum::emulation::devices) return cudaErrorInvalidDevice;
     switch (what) {
         case cudaDevAttrMultiProcessorCount:
             *value = configure().multiprocessors;
@@ -177,7 +209,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) 
     return cudaErrorInvalidValue;
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-    if (device != 0) return cudaErrorInvalidDevice;
+    if (device < 0 || device >= boxsum::emulation::devices) return cudaErrorInvalidDevice;
     *properties = {"emulated on the CPU", configure().compute_capability, 0, configure().multiprocessors, 1 << 20};
     return cudaSuccess;
 }
@@ -191,7 +223,7 @@ cudaError_t cudaRuntimeGetVersion(int* version) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-    *stream = new CUstream_st;
+    *stream = new CUstream_st{boxsum::emulation::current};
     return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -201,8 +233,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t) {
     return cudaSuccess;
 }
-cudaError_t cudaStreamGetDevice(cudaStream_t, int* device) {
-    *device = 0;
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int* device) {
+    *device = boxsum::emulation::device_of(stream);
     return cudaSuccess;
 }
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus* status) {
@@ -213,13 +245,14 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
     return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-    *event = new CUevent_st;
+    *event = new CUevent_st{0, boxsum::emulation::current};
     return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
     return cudaEventCreateWithFlags(event, 0);
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    if (event->device != boxsum::emulation::device_of(stream)) return boxsum::emulation::wrong_device();
     // All work is done when it is enqueued.
     event->nanoseconds = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
     return cudaSuccess;
@@ -228,6 +261,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t) {
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
+    if (start->device != end->device) return boxsum::emulation::wrong_device();
     if (start->nanoseconds == 0 || end->nanoseconds == 0) return cudaErrorInvalidValue;
     *milliseconds = static_cast<float>(end->nanoseconds - start->nanoseconds) * 1e-6f;
     return cudaSuccess;
@@ -241,9 +275,11 @@ cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
     *available = *total = boxsum::emulation::memory_bytes;
     return cudaSuccess;
 }
-cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
-    static CUmemPool_st only;
-    *pool = &only;
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+    static CUmemPool_st pools[boxsum::emulation::devices] = {{0}, {1}};
+    if (properties->location.id < 0 || properties->location.id >= boxsum::emulation::devices)
+        return cudaErrorInvalidDevice;
+    *pool = &pools[properties->location.id];
     return cudaSuccess;
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
@@ -252,15 +288,19 @@ cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
     return cudaSuccess;
 }
-cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t, cudaStream_t) {
-    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeDevice);
+cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
+    if (pool->device != boxsum::emulation::device_of(stream)) return boxsum::emulation::wrong_device();
+    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeDevice, pool->device);
 }
-cudaError_t cudaFreeAsync(void* data, cudaStream_t) {
+cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
+    // On a device's own stream, or nothing orders it behind the kernels that still use the memory.
+    if (boxsum::emulation::device_of_memory(data) != boxsum::emulation::device_of(stream))
+        return boxsum::emulation::wrong_device();
     boxsum::emulation::release(data);
     return cudaSuccess;
 }
 cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
-    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeHost);
+    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeHost, boxsum::emulation::current);
 }
 cudaError_t cudaFreeHost(void* data) {
     boxsum::emulation::release(data);
@@ -283,7 +323,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
     *attributes = {cudaMemoryTypeUnregistered, 0};
     const std::lock_guard lock(memory_mutex);
     for (const auto& [begin, what] : memory())
-        if (begin <= address && address < begin + what.bytes) attributes->type = what.type;
+        if (begin <= address && address < begin + what.bytes) *attributes = {what.type, what.device};
     for (const auto& [begin, bytes] : registered())
         if (begin <= address && address < begin + bytes) attributes->type = cudaMemoryTypeHost;
     return cudaSuccess;

@@ -1,10 +1,12 @@
 // The workers of src/pipeline on a device, by the tests' means for those of the CPU.
 
+#include "cuda/device/histogram_types.hpp"
 #include "pipeline/bin_run.hpp"
 #include "pipeline/frame_pipeline.hpp"
 #include "support/bin_workers.hpp"
 #include "support/frames.hpp"
 #include "support/gpu.hpp"
+#include "support/weighted_frames.hpp"
 
 #include <boxsum/device_buffer.hpp>
 #include <boxsum/histogram_pipeline.hpp>
@@ -65,6 +67,7 @@ TEST_F(pipeline_workers, frames_whose_tensor_travels_as_one_run) {
 }
 
 TEST_F(pipeline_workers, planned_frames_of_changing_regions) {
+    using narrow = std::conditional_t<contains(cuda_histogram_counts{}, dtype::u16), std::uint16_t, std::uint32_t>;
     const video v(40, 50, 8);
     const binning bins = binning::uniform(8, 0, 256);
     const auto plan = [&](std::int64_t frame, const frame_answer* previous) {
@@ -85,13 +88,13 @@ TEST_F(pipeline_workers, planned_frames_of_changing_regions) {
         pipeline_options options;
         options.buffers = buffers;
         options.device = device();
-        options.entries = dtype::u16;
+        options.entries = dtype_of<narrow>;
         histogram_pipeline pipeline(v.format(), bins, plan, frames_of(v.all()), options);
         std::optional<frame_answer> previous;
         std::int64_t n = 0;
         for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n) {
             const frame_request request = plan(n, previous ? &*previous : nullptr);
-            const auto wrong = first_difference<std::uint16_t>(*r, v, bins, request, table_layout::inclusive);
+            const auto wrong = first_difference<narrow>(*r, v, bins, request, table_layout::inclusive);
             ASSERT_FALSE(wrong) << *wrong;
             previous = *r;
         }
@@ -121,6 +124,24 @@ TEST_F(pipeline_workers, frames_end_in_the_middle_and_with_errors) {
     EXPECT_THROW(pipeline.next(), pipeline_error);
     options.histogram.algorithm = "nonesuch";
     EXPECT_THROW(histogram_pipeline(v.format(), bins, request, frames_of(v.all()), options), unsupported);
+}
+
+TEST_F(pipeline_workers, frames_with_weights) {
+    const test::weighted_video v(45, 61, 9);
+    const binning bins = binning::uniform(13, 0, 256);
+    for (const table_layout layout : {table_layout::inclusive, table_layout::padded})
+        for (const bool planned : {false, true})
+            for (const int buffers : {1, 2, 5})
+                for (const std::int64_t count : {1, 3}) {
+                    pipeline_options options;
+                    options.buffers = buffers;
+                    options.device = device();
+                    options.histogram.layout = layout;
+                    frame_request request = test::whole_request(v, bins);
+                    request.count = count;
+                    const auto wrong = test::first_difference_of_pipeline(v, bins, request, options, planned);
+                    ASSERT_FALSE(wrong) << *wrong << ", " << buffers << " buffers";
+                }
 }
 
 /// The tensor of one call on the host, and one to be filled; rows that are packed, and rows with gaps.
@@ -172,6 +193,14 @@ TEST_F(pipeline_workers, tasks_into_host_memory_and_kept) {
         for (const auto& g : kept.groups()) EXPECT_EQ(g.device, device());
         EXPECT_THROW(kept.box_histograms(std::vector<box>{{0, 0, 34, 1}}), invalid_argument);
     }
+}
+
+TEST_F(pipeline_workers, tasks_with_weights) {
+    const test::weighted_video v(33, 64, 1);
+    const binning bins = binning::uniform(16, 0, 256);
+    histogram_tasks tasks({.devices = {device()}});
+    const auto wrong = test::first_difference_of_tasks(v, bins, tasks);
+    EXPECT_FALSE(wrong) << *wrong;
 }
 
 TEST_F(pipeline_workers, a_failing_device_gives_its_tasks_back) {

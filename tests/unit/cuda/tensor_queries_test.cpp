@@ -9,7 +9,10 @@
 #include <boxsum/device_histograms.hpp>
 #include <boxsum/error.hpp>
 
+#include <cstring>
+#include <limits>
 #include <optional>
+#include <random>
 #include <vector>
 
 namespace boxsum {
@@ -115,6 +118,57 @@ TEST_F(tensor_queries, narrow_entries_and_empty_targets) {
     const auto all = test::counted(v.frame(0), bins, request.boxes[1]);
     expected.insert(expected.end(), all.begin(), all.end());
     EXPECT_EQ(answer.histograms, expected);
+}
+
+/// Weights of any sign and one that is not a number, whose distances come last.
+TEST_F(tensor_queries, of_sums_equal_those_of_the_host_bit_for_bit) {
+    const video v(45, 61, 1);
+    std::vector<float> weights(v.pixels.size());
+    std::mt19937 engine(5);
+    std::uniform_real_distribution<float> any(-0.1F, 1);
+    for (float& w : weights) w = any(engine);
+    const image_view<const float> of_pixels(weights.data(), v.rows, v.cols);
+    const binning bins = binning::uniform(7, 20, 230);
+    for (const bool nan : {false, true})
+        for (const std::int64_t count : {1, 5}) {
+            if (nan) weights[20 * 61 + 11] = std::numeric_limits<float>::quiet_NaN();
+            histogram_tensor<float> tensor(7, v.rows, v.cols);
+            integral_histogram(v.frame(0), of_pixels, bins, any_tensor_view(tensor.view()));
+            frame_request request;
+            request.boxes = {{0, 0, 45, 61}, {2, 3, 1, 1}, {10, 20, 7, 9}};
+            request.grids = {{.rows = 5, .cols = 6}, {.rows = 8, .cols = 3, .row_step = 2, .col_step = 3}};
+            request.target = {1, 2, 0, 3, 4, 1, 2};
+            request.count = count;
+            const box all{0, 0, v.rows, v.cols};
+            const any_tensor_view device = upload(tensor);
+            cuda::frame_queries queries;
+            queries.prepare(request, all, 7, *stream_);
+            queries.enqueue(device, table_layout::inclusive, *stream_);
+            stream_->synchronize();
+            frame_answer answer;
+            queries.collect(request, all, answer);
+            queries.count_matches(device, table_layout::inclusive, all, answer, *stream_);
+
+            const auto matches =
+                best_windows(tensor.view(), request.grids, request.target, request.distance, count, tensor.layout());
+            EXPECT_EQ(answer.matches, matches);
+            const auto equal = [&](const std::vector<float>& found, const std::vector<box>& boxes) {
+                std::vector<float> expected(boxes.size() * 7);
+                box_histograms<float>(tensor.view(), boxes, std::span<float>(expected), table_layout::inclusive);
+                return found.size() == expected.size() &&
+                       std::memcmp(found.data(), expected.data(), found.size() * 4) == 0;
+            };
+            EXPECT_TRUE(equal(answer.sums, request.boxes));
+            std::vector<box> places;
+            for (const histogram_match& m : answer.matches) places.push_back(m.where);
+            EXPECT_TRUE(equal(answer.match_sums, places));
+            EXPECT_TRUE(answer.histograms.empty() && answer.match_histograms.empty());
+            EXPECT_TRUE(
+                equal(cuda::box_sums(device, request.boxes, table_layout::inclusive, 0, *stream_), request.boxes));
+            EXPECT_THROW(cuda::box_histograms(device, request.boxes, table_layout::inclusive, 0, *stream_),
+                         unsupported);
+            memory_.clear();
+        }
 }
 
 TEST_F(tensor_queries, of_the_public_interface) {

@@ -1,5 +1,6 @@
 #include "pipeline/frame_pipeline.hpp"
 #include "support/frames.hpp"
+#include "support/weighted_frames.hpp"
 
 #include <boxsum/histogram_pipeline.hpp>
 
@@ -154,7 +155,8 @@ TEST(histogram_pipeline, an_error_comes_behind_all_frames_before_it) {
                     if (step == -1 && n++ == bad) throw broken("spoilt");
                     return frames(frame);
                 };
-                detail::frame_pipeline pipeline(v.format(), bins, {request, {}}, source, buffers,
+                detail::frame_pipeline pipeline(v.format(), bins, {request, {}},
+                                                detail::slots_from(frame_source(source)), buffers,
                                                 std::make_unique<spied_worker>(v, bins, spoil));
                 std::int64_t delivered = 0;
                 const auto e = drain(pipeline, delivered);
@@ -179,9 +181,9 @@ TEST(histogram_pipeline, the_first_of_two_broken_frames_is_reported) {
         const auto spoil = [&](int s, detail::frame_slot& slot) {
             if ((s == 0 && slot.frame == 6) || (s == 1 && slot.frame == 4)) throw broken("spoilt");
         };
-        detail::frame_pipeline pipeline(v.format(), bins,
-                                        {std::make_shared<const frame_request>(whole_request(v, bins)), {}},
-                                        frames_of(v.all()), buffers, std::make_unique<spied_worker>(v, bins, spoil));
+        detail::frame_pipeline pipeline(
+            v.format(), bins, {std::make_shared<const frame_request>(whole_request(v, bins)), {}},
+            detail::slots_from(frames_of(v.all())), buffers, std::make_unique<spied_worker>(v, bins, spoil));
         std::int64_t delivered = 0;
         const auto e = drain(pipeline, delivered);
         ASSERT_TRUE(e);
@@ -217,8 +219,8 @@ TEST(histogram_pipeline, an_answer_that_never_comes_holds_nobody_up) {
         const auto spoil = [](int step, detail::frame_slot& slot) {
             if (step == 1 && slot.frame == 2) throw broken("spoilt");
         };
-        detail::frame_pipeline pipeline(v.format(), bins, {nullptr, plan}, frames_of(v.all()), buffers,
-                                        std::make_unique<spied_worker>(v, bins, spoil));
+        detail::frame_pipeline pipeline(v.format(), bins, {nullptr, plan}, detail::slots_from(frames_of(v.all())),
+                                        buffers, std::make_unique<spied_worker>(v, bins, spoil));
         std::int64_t delivered = 0;
         const auto e = drain(pipeline, delivered);
         ASSERT_TRUE(e);
@@ -265,8 +267,8 @@ TEST(histogram_pipeline, stages_overlap_from_two_buffers_on) {
             else
                 overlapped = read.load() > 1;
         };
-        detail::frame_pipeline pipeline(v.format(), bins, {request, {}}, source, buffers,
-                                        std::make_unique<spied_worker>(v, bins, look));
+        detail::frame_pipeline pipeline(v.format(), bins, {request, {}}, detail::slots_from(frame_source(source)),
+                                        buffers, std::make_unique<spied_worker>(v, bins, look));
         std::int64_t delivered = 0;
         if (buffers == 1) {
             ++delivered;
@@ -307,6 +309,55 @@ TEST(histogram_pipeline, reports_frames_and_times) {
         (busy(pipeline_stage::read) + busy(pipeline_stage::compute) + busy(pipeline_stage::query)) / report.seconds);
 }
 
+TEST(histogram_pipeline, frames_with_weights) {
+    const test::weighted_video v(45, 61, 9);
+    const binning bins = binning::uniform(13, 0, 256);
+    for (const table_layout layout : {table_layout::inclusive, table_layout::padded})
+        for (const bool planned : {false, true})
+            for (int buffers = 1; buffers <= most_buffers; buffers += 3) {
+                pipeline_options options = with_buffers(buffers);
+                options.histogram.layout = layout;
+                const auto wrong =
+                    test::first_difference_of_pipeline(v, bins, whole_request(v, bins), options, planned);
+                ASSERT_FALSE(wrong) << *wrong << ", " << buffers << " buffers";
+            }
+}
+
+/// Weights of another frame, a missing factor: sums that are only nearly right are found.
+TEST(histogram_pipeline, mistaken_weights_are_rejected) {
+    const test::weighted_video v(20, 30, 3), other(20, 30, 3, 7);
+    const binning bins = binning::uniform(4, 0, 256);
+    const frame_request request = whole_request(v, bins);
+    const auto found_with = [&](const std::vector<float>& weights) {
+        test::weighted_video wrong = v;
+        wrong.weights = weights;
+        histogram_pipeline pipeline(v.format(), bins, request, wrong.source(), with_buffers(2));
+        frame_result result = *pipeline.next();
+        result.weights = v.weights_of(0);  // as the source gave them, but others were added up
+        return test::first_weighted_difference(result, v, bins, request, table_layout::inclusive).value_or("nothing");
+    };
+    EXPECT_EQ(found_with(v.weights), "nothing");
+    EXPECT_NE(found_with(other.weights), "nothing");
+    std::vector<float> one_off = v.weights;
+    one_off[5 * 30 + 7] += 0.5F;
+    EXPECT_NE(found_with(one_off).find("tensor"), std::string::npos);
+}
+
+TEST(histogram_pipeline, weights_that_do_not_fit_are_named) {
+    const test::weighted_video v(20, 30, 3);
+    const binning bins = binning::uniform(4, 0, 256);
+    const image_view<const float> fewer(v.weights.data(), 20, 30, 0, 1, 2), narrower(v.weights.data(), 20, 29, 0, 1, 3);
+    EXPECT_THROW(frames_of(v.all(), fewer), invalid_argument);
+    histogram_pipeline pipeline(v.format(), bins, whole_request(v, bins), frames_of(v.all(), narrower),
+                                with_buffers(2));
+    try {
+        pipeline.next();
+        FAIL() << "nothing was thrown";
+    } catch (const pipeline_error& e) {
+        EXPECT_NE(std::string(e.what()).find("weights: frames are 20 x 29"), std::string::npos) << e.what();
+    }
+}
+
 /// What the tests above compare with finds these mistakes.
 TEST(histogram_pipeline, broken_workers_are_rejected) {
     const video v(20, 20, 6);
@@ -338,7 +389,7 @@ TEST(histogram_pipeline, broken_workers_are_rejected) {
     };
     for (const auto& [what, mistake] : mistakes) {
         detail::frame_pipeline pipeline(v.format(), bins, {std::make_shared<const frame_request>(request), {}},
-                                        frames_of(v.all()), 3,
+                                        detail::slots_from(frames_of(v.all())), 3,
                                         std::make_unique<spied_worker>(v, bins, nullptr, mistake));
         std::optional<std::string> found;
         while (const frame_result* r = pipeline.next())

@@ -1,5 +1,6 @@
 #include "pipeline/bin_run.hpp"
 #include "support/bin_workers.hpp"
+#include "support/weighted_frames.hpp"
 
 #include <boxsum/histogram_tasks.hpp>
 
@@ -297,6 +298,47 @@ TEST(histogram_tasks, broken_workers_are_rejected) {
     }
 }
 
+TEST(histogram_tasks, add_weights) {
+    const test::weighted_video v(37, 53, 1);
+    for (const int count : {1, 3}) {
+        histogram_tasks tasks({.cpu_workers = count});
+        const auto wrong = test::first_difference_of_tasks(v, binning::uniform(13, 10, 240), tasks);
+        EXPECT_FALSE(wrong) << *wrong;
+    }
+    // Pixels that become bin numbers first, and any weights: the same bits as of one call, in either layout.
+    std::mt19937 engine(3);
+    std::uniform_real_distribution<float> any(-1, 1);
+    std::vector<float> pixels(37 * 53), weights(pixels.size());
+    for (float& p : pixels) p = any(engine);
+    for (float& w : weights) w = any(engine);
+    const image_view<const float> image(pixels.data(), 37, 53), of_pixels(weights.data(), 37, 53);
+    const binning bins = binning::uniform(9, -1, 0.9);
+    for (const table_layout layout : {table_layout::inclusive, table_layout::padded}) {
+        histogram_tensor<float> expected(9, 37, 53, layout), found(9, 37, 53, layout);
+        integral_histogram(image, of_pixels, bins, any_tensor_view(expected.view()), {.layout = layout});
+        histogram_tasks_options options;
+        options.cpu_workers = 2;
+        options.histogram.layout = layout;
+        (void)histogram_tasks(options).run(image, of_pixels, bins, any_tensor_view(found.view()));
+        for (std::int64_t b = 0; b < 9; ++b)
+            for (std::int64_t r = 0; r < found.view().rows(); ++r)
+                ASSERT_EQ(std::memcmp(found.view().bin(b).row(r), expected.view().bin(b).row(r),
+                                      static_cast<std::size_t>(found.view().cols()) * 4),
+                          0)
+                    << "bin " << b << ", row " << r;
+    }
+}
+
+/// Weights that are mixed up between tasks: what the test above compares with finds it.
+TEST(histogram_tasks, mistaken_weights_are_rejected) {
+    const test::weighted_video v(20, 30, 1), other(20, 30, 1, 9);
+    const binning bins = binning::uniform(4, 0, 256);
+    histogram_tensor<float> tensor(4, 20, 30);
+    histogram_tasks tasks({.cpu_workers = 2});
+    (void)tasks.run(v.frame(0), other.weights_of(0), bins, any_tensor_view(tensor.view()));
+    EXPECT_TRUE(test::wrong_sum(tensor.view(), v, 0, bins, {0, 0, 20, 30}, table_layout::inclusive));
+}
+
 TEST(histogram_tasks, mistakes_are_named) {
     const auto message = [](auto&& call) -> std::string {
         try {
@@ -322,6 +364,13 @@ TEST(histogram_tasks, mistakes_are_named) {
     expect(message([&] { (void)tasks.keep(image, bins, dtype::f32); }), "32f");
     expect(message([&] { (void)tasks.keep({}, bins); }), "image");
     expect(message([&] { (void)tasks.run(image, bins, any_tensor_view{}); }), "tensor");
+    const std::vector<float> weights(300 * 300, 1.0F);
+    const image_view<const float> of_pixels(weights.data(), 300, 300), fewer(weights.data(), 299, 300);
+    histogram_tensor<std::uint32_t> counts(2, 300, 300);
+    expect(message([&] { (void)tasks.run(image, of_pixels, bins, any_tensor_view(counts.view())); }),
+           "sums of weights");
+    expect(message([&] { (void)tasks.keep(image, fewer, bins); }), "weights: extents are");
+    expect(message([&] { (void)tasks.keep(image, {nullptr, of_pixels.shape()}, bins); }), "weights");
     histogram_tensor<std::uint32_t> wrong(3, 300, 300);
     expect(message([&] { (void)tasks.run(image, bins, any_tensor_view(wrong.view())); }), "bins is 3");
     const const_any_view hopeless{

@@ -14,6 +14,7 @@ enum cudaError_t {
     cudaErrorMemoryAllocation = 2,
     cudaErrorInvalidConfiguration = 9,
     cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidResourceHandle = 400,
     cudaErrorNotReady = 600,
     cudaErrorNotSupported = 801,
 };
@@ -23,8 +24,11 @@ struct CUstream_st {
 };
 struct CUevent_st {
     std::int64_t nanoseconds = 0;  ///< when it was last recorded
+    int device = 0;
 };
-struct CUmemPool_st {};
+struct CUmemPool_st {
+    int device = 0;
+};
 using cudaStream_t = CUstream_st*;
 using cudaEvent_t = CUevent_st*;
 using cudaMemPool_t = CUmemPool_st*;
@@ -77,6 +81,7 @@ cudaError_t cudaGetLastError();
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDriverGetVersion(int* version);
