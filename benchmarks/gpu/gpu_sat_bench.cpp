@@ -409,21 +409,27 @@ void filters_section(stream_ref stream) {
         down.synchronize();
     });
     std::vector<std::uint8_t> pageable_from(bytes, 1), pageable_to(bytes, 2);
-    for (const std::int64_t radius : {1, 15, 128, 250}) {
+    const auto page_locked = [&](const std::string& filter, const view_shape& s, std::int64_t radius) {
         box_filter_options options;
         options.radius = {radius, radius};
         const double pinned = best_milliseconds([&] {
-            cuda::box_filter({from.data(), shape}, {to.data(), shape}, options, stream);
+            cuda::box_filter({from.data(), s}, {to.data(), s}, options, stream);
         });
         record_line()
             .text("section", "filters")
-            .text("filter", "box 8u, page-locked")
-            .number("n", static_cast<double>(rows))
+            .text("filter", filter)
+            .number("n", static_cast<double>(s.cols))
             .number("radius", static_cast<double>(radius))
             .number("ms", pinned)
             .number("link_ms", link)
             .number("of_link", link / pinned)
             .print();
+    };
+    for (const std::int64_t radius : {1, 15, 128, 250}) page_locked("box 8u, page-locked", shape, radius);
+    try {  // as many bytes of wider pixels, in half as many rows, or half as many of both
+        page_locked("box 16u of 16384 rows, page-locked", packed(dtype::u16, rows / 2, cols), 15);
+        page_locked("box 32f of 16384 rows, page-locked", packed(dtype::f32, rows / 2, cols / 2), 15);
+    } catch (const unsupported&) {  // BOXSUM_TYPES has no table for them
     }
     box_filter_options options;
     options.radius = {15, 15};
