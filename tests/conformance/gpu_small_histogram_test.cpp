@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace boxsum {
@@ -27,35 +28,37 @@ constexpr small_shape shapes[] = {
     {130, 260, 1, 3, table_layout::inclusive, 0, 0, 0},
 };
 
-class gpu_small_histogram : public test::gpu_test, public testing::WithParamInterface<const algorithm_record*> {};
+/// A test for each record and shape, so that several processes share the slow ones.
+class gpu_small_histogram : public test::gpu_test,
+                            public testing::WithParamInterface<std::tuple<const algorithm_record*, small_shape>> {};
 
-TEST_P(gpu_small_histogram, shapes_of_every_parameter) {
-    const algorithm_record& record = *GetParam();
+TEST_P(gpu_small_histogram, shape_with_every_parameter) {
+    const algorithm_record& record = *std::get<0>(GetParam());
+    const small_shape& s = std::get<1>(GetParam());
     if (!record.info.built) GTEST_SKIP() << "its kernels were not built";
     const histogram_runner run = cuda::device_histogram_runner(cuda::workspace_reuse::exact);
     int checked = 0;
     for (const parameter_values& values : test::parameter_choices(record))
-        for (const small_shape& s : shapes)
-            for (const auto& [input, tensor] : {std::pair{dtype::u8, dtype::u32}, {dtype::f32, dtype::f32}}) {
-                histogram_case c;
-                c.input = input;
-                c.tensor = tensor;
-                c.layout = s.layout;
-                c.bins = s.bins;
-                c.rows = s.rows;
-                c.cols = s.cols;
-                c.planes = s.planes;
-                c.image_gap = s.image_gap;
-                c.tensor_gap = s.tensor_gap;
-                c.image_offset = c.tensor_offset = s.offset;
-                c.contents = input == dtype::f32 ? histogram_pattern::outside : histogram_pattern::random;
-                if (input == dtype::u8 && s.bins > 5) c.rule = bin_rule::lookup;
-                if (!check_support(record, problem_of(c), values)) continue;
-                const auto wrong = check_histogram_record(record, c, values, run);
-                ASSERT_FALSE(wrong) << *wrong << " (" << format_parameters(record, values) << ")";
-                ++checked;
-            }
-    EXPECT_GT(checked, 0) << "supports none of the small shapes";
+        for (const auto& [input, tensor] : {std::pair{dtype::u8, dtype::u32}, {dtype::f32, dtype::f32}}) {
+            histogram_case c;
+            c.input = input;
+            c.tensor = tensor;
+            c.layout = s.layout;
+            c.bins = s.bins;
+            c.rows = s.rows;
+            c.cols = s.cols;
+            c.planes = s.planes;
+            c.image_gap = s.image_gap;
+            c.tensor_gap = s.tensor_gap;
+            c.image_offset = c.tensor_offset = s.offset;
+            c.contents = input == dtype::f32 ? histogram_pattern::outside : histogram_pattern::random;
+            if (input == dtype::u8 && s.bins > 5) c.rule = bin_rule::lookup;
+            if (!check_support(record, problem_of(c), values)) continue;
+            const auto wrong = check_histogram_record(record, c, values, run);
+            ASSERT_FALSE(wrong) << *wrong << " (" << format_parameters(record, values) << ")";
+            ++checked;
+        }
+    EXPECT_GT(checked, 0) << "supports nothing of this shape";
 }
 
 std::vector<const algorithm_record*> device_records() {
@@ -65,13 +68,16 @@ std::vector<const algorithm_record*> device_records() {
     return records;
 }
 
-std::string name_of_record(const testing::TestParamInfo<const algorithm_record*>& subject) {
-    std::string name(subject.param->info.name);
+std::string name_of_case(const testing::TestParamInfo<std::tuple<const algorithm_record*, small_shape>>& subject) {
+    std::string name(std::get<0>(subject.param)->info.name);
     std::replace(name.begin(), name.end(), '-', '_');
-    return name;
+    const small_shape& s = std::get<1>(subject.param);
+    return name + '_' + std::to_string(s.rows) + 'x' + std::to_string(s.cols) + '_' + std::to_string(s.bins) + "_bins";
 }
 
-INSTANTIATE_TEST_SUITE_P(registry, gpu_small_histogram, testing::ValuesIn(device_records()), name_of_record);
+INSTANTIATE_TEST_SUITE_P(registry, gpu_small_histogram,
+                         testing::Combine(testing::ValuesIn(device_records()), testing::ValuesIn(shapes)),
+                         name_of_case);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(gpu_small_histogram);
 
 }  // namespace
