@@ -26,19 +26,21 @@ aligned_plan plan_of(std::int64_t n, int pixel_bytes) {
 TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
     EXPECT_EQ(aligned_columns_of(4096, 4, 4), aligned_columns::groups);
     EXPECT_EQ(aligned_columns_of(8192, 4, 4), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(16384, 4, 4), aligned_columns::chain);
+    EXPECT_EQ(aligned_columns_of(16384, 4, 4), aligned_columns::groups);
+    EXPECT_EQ(aligned_columns_of(32768, 4, 4), aligned_columns::chain);
     EXPECT_EQ(aligned_columns_of(8192, 1, 4), aligned_columns::groups);
     EXPECT_EQ(aligned_columns_of(16384, 1, 4), aligned_columns::chain);
 
     EXPECT_EQ(plan_of(4096, 4).ring_rows, 48u);
-    EXPECT_EQ(plan_of(8192, 4).ring_rows, 40u);
-    EXPECT_EQ(plan_of(16384, 4).ring_rows, 16u);
+    EXPECT_EQ(plan_of(8192, 4).ring_rows, 32u);
+    EXPECT_EQ(plan_of(16384, 4).ring_rows, 24u);
     EXPECT_EQ(plan_of(32768, 4).ring_rows, 12u);
     EXPECT_EQ(plan_of(16384, 1).ring_rows, 20u);
     EXPECT_EQ(plan_of(4096, 4).by_group_rows.divisor(), 4u);
-    EXPECT_EQ(plan_of(8192, 4).by_group_rows.divisor(), 8u);
+    EXPECT_EQ(plan_of(8192, 4).by_group_rows.divisor(), 4u);
     EXPECT_EQ(plan_of(8192, 1).by_group_rows.divisor(), 4u);
-    EXPECT_EQ(plan_of(16384, 4).by_group_rows.divisor(), 1u);
+    EXPECT_EQ(plan_of(16384, 4).by_group_rows.divisor(), 8u);
+    EXPECT_EQ(plan_of(32768, 4).by_group_rows.divisor(), 1u);
     EXPECT_EQ(plan_of(16384, 4).by_group_cols.divisor(), 8u);
     EXPECT_EQ(plan_of(32768, 4).by_group_cols.divisor(), 16u);
 }

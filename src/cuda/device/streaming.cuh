@@ -25,6 +25,13 @@ __device__ inline std::uint64_t drop_from_l2() {
     return policy;
 }
 
+/// Ranks what is read with what was there before, and so behind streaming stores, which leave first.
+__device__ inline std::uint64_t unranked_in_l2() {
+    std::uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_unchanged.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+
 /// Starts a copy of Bytes (4, 8 or 16) to shared memory, both sides aligned to Bytes. Only the first `valid` bytes are
 /// read; the rest becomes zero. Without a policy for the second-level cache: where the policy and the base of the
 /// shared address are both uniform registers, ptxas 13.0 makes an instruction of it that an H200 refuses as illegal.

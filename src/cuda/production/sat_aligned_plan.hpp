@@ -60,18 +60,18 @@ template <aligned_columns Columns>
 inline constexpr aligned_register_split aligned_registers =
     Columns == aligned_columns::chain ? aligned_register_split{104, 56} : aligned_register_split{96, 64};
 
-/// Measured on one H200 with probes of these kernels (time over a device copy of the same bytes; 8u32u: over a
-/// streaming kernel):
+/// Measured on one H200 with these kernels (time over a device copy of the same bytes; 8u32u: over a streaming kernel):
 ///
-///              4096    8192    16384   32768   8u32u 8192  8u32u 16384
-///     groups   1.212   1.118   1.103   1.112   1.137       1.105
-///     chain    1.349   1.131   1.088   1.096   1.173       1.094
+///              8192    16384   32768   8u32u 8192  8u32u 16384
+///     groups   1.107   1.084   1.082   1.162       1.135
+///     chain    1.291   1.112   1.077   1.27        1.116
 ///
-/// A chain has a hop per row of tiles, which must fit in the time that memory takes for that row: 4.2 MB (8192
-/// columns of 32f32f) are too few, 5.2 MB (16384 of 8u32u) are enough.
+/// A chain has a hop per row of tiles, which must fit in the time that memory takes for that row; groups have more sums
+/// to add up and to hand on, which weighs more where pixels are small.
 constexpr aligned_columns aligned_columns_of(std::int64_t cols, int pixel_bytes, int sum_bytes) {
-    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > 4.7e6 ? aligned_columns::chain
-                                                                              : aligned_columns::groups;
+    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > (pixel_bytes < 4 ? 4.7e6 : 12e6)
+               ? aligned_columns::chain
+               : aligned_columns::groups;
 }
 
 /// Several channels have fewer pixels a tile, so a chain would have more hops for the same pixels: always groups.
@@ -85,13 +85,13 @@ inline unsigned aligned_group_cols(unsigned tile_cols) {
     return tile_cols <= 128 ? 8 : static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
 }
 
-/// Rows of tiles of a group, a hop of the chain between groups each. Probes of 32f32f with 1, 2, 4, 8 rows: 1.515,
-/// 1.261, 1.215, 1.211 at 4096 and 1.184, 1.125, 1.122, 1.118 at 8192; 8u32u 1.535, 1.182, 1.149, 1.161 at 8192. These
-/// kernels take 0.97 of the time with 4 instead of 8 at 4096. 8 fill a line of carry totals.
+/// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 2, 4, 8 rows: 1.327, 1.225, 1.240 at
+/// 4096; 1.114, 1.107, 1.111 at 8192; 1.096, 1.090, 1.084 at 16384. 8u32u: 1.555, 1.386, 1.432 at 4096 and 4 before 8
+/// by 0.97 at 8192, too. 8 fill a line of carry totals.
 constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_rows, unsigned tile_cols,
                                       int pixel_bytes) {
     if (columns == aligned_columns::chain) return 1;
-    if (tile_rows >= 5 && tile_cols > 48 && pixel_bytes > 1) return 8;
+    if (tile_rows >= 5 && tile_cols > 64 && pixel_bytes > 1) return 8;
     return tile_rows >= 3 ? 4 : std::max(1u, tile_rows);
 }
 

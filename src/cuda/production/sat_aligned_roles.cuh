@@ -181,7 +181,7 @@ struct aligned_roles {
     }
 
     /// Starts copies of the tile's rows, two a lane.
-    __device__ void copy_rows(unsigned plane, unsigned row, unsigned col, unsigned slot, std::uint64_t drop) const {
+    __device__ void copy_rows(unsigned plane, unsigned row, unsigned col, unsigned slot, std::uint64_t policy) const {
         const std::int64_t first_row = std::int64_t{row} * tile::rows;
         const std::int64_t bytes_left = (p.cols - std::int64_t{col} * tile::cols) * int{sizeof(Pixel)};
         const int bytes = bytes_left < pixels::row_bytes ? static_cast<int>(bytes_left) : pixels::row_bytes;
@@ -213,12 +213,12 @@ struct aligned_roles {
 #pragma unroll
         for (int k = 0; k < 2; ++k)
             if (whole[k] > 0)
-                copy_bytes(to + (lane + 32 * k) * pixels::pitch, from[k], whole[k], shared.loaded[slot], drop);
+                copy_bytes(to + (lane + 32 * k) * pixels::pitch, from[k], whole[k], shared.loaded[slot], policy);
         __syncwarp();
     }
 
     /// The next tile, into the slot that `next` names; whether there is one, and the readers that its words wait for.
-    __device__ bool start_next(tile_counter& next, std::uint64_t drop, earlier_readers& readers) const {
+    __device__ bool start_next(tile_counter& next, std::uint64_t policy, earlier_readers& readers) const {
         const unsigned slot = next.slot();
         // The slot's last readers arrive at `read` behind their looks at it: the copy engine may write.
         shared.read[slot].wait(next.parity() ^ 1);
@@ -230,11 +230,11 @@ struct aligned_roles {
             const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
             const unsigned col = ticket - line * p.tile_cols, row = line - plane * p.tile_rows;
             if constexpr (pixels::shifted) {
-                copy_rows(plane, row, col, slot, drop);
+                copy_rows(plane, row, col, slot, policy);
             } else if (lane == 0) {
                 expect(shared.loaded[slot], pixels::bytes);
                 copy_box(slots + slot * pixels::bytes, p.map, static_cast<int>(col) * tile::cols,
-                         static_cast<int>(row) * tile::rows, static_cast<int>(plane), shared.loaded[slot], drop);
+                         static_cast<int>(row) * tile::rows, static_cast<int>(plane), shared.loaded[slot], policy);
             }
         }
         const aligned_position at = position_of(ticket);
@@ -249,12 +249,13 @@ struct aligned_roles {
     }
 
     __device__ void run_sum() const {
-        const std::uint64_t drop = drop_from_l2();
+        // Pixels of 4 bytes: 0.99 at 8192 and 16384 and 0.98 at 32768 of the time with drop_from_l2(); of 1 byte: 1.01.
+        const std::uint64_t policy = sizeof(Pixel) < 4 ? drop_from_l2() : unranked_in_l2();
         tile_counter now, next;
         earlier_readers readers;
         bool more = true;
         for (;; ++now.n) {
-            if (more) more = start_next(next, drop, readers);
+            if (more) more = start_next(next, policy, readers);
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());

@@ -12,6 +12,9 @@ namespace boxsum::cuda {
 inline std::uint64_t drop_from_l2() {
     return 0;
 }
+inline std::uint64_t unranked_in_l2() {
+    return 0;
+}
 
 /// Bytes that arrive later.
 template <int Bytes>
