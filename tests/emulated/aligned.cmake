@@ -60,6 +60,14 @@ boxsum_emulated_mutant(
   REPLACEMENT "if (p.border && at.row == 0)"
 )
 boxsum_emulated_mutant(
+  mutant_corner_forgotten HEADER production/sat_aligned_roles.cuh TEXT ": corner + carry"
+  REPLACEMENT ": carry" FILTER aligned_pitch
+)
+boxsum_emulated_mutant(
+  mutant_last_sum_missing HEADER device/row_store.cuh TEXT "ends && lane == 31" REPLACEMENT "ends && lane == 32"
+  FILTER aligned_pitch
+)
+boxsum_emulated_mutant(
   mutant_pixels_of_others HEADER production/sat_aligned_pixels.cuh TEXT "(of_head & own) | (of_tail & ~own)"
   REPLACEMENT "of_head" FILTER rows_of_the_image
 )

@@ -84,6 +84,21 @@ __device__ inline void store_part_of_row(Sum* row, const Sum (&x)[N], int valid,
     }
 }
 
+/// All of a row but its last element, which is stored only if the row `ends` here, and `left`, which belongs before the
+/// row, where a multiple of 16 bytes is. So rows side by side are stored in whole pieces of 512 bytes: a boundary
+/// between them within 16 bytes costs two small accesses. By all lanes of a warp.
+template <typename Sum, int N>
+__device__ inline void store_row_one_behind(Sum* row, const Sum (&x)[N], Sum left, bool ends, int lane) {
+    Sum* const to = row + lane * N;
+    if (ends && lane == 31) store_streaming(to + N - 1, x[N - 1]);
+    const Sum before = __shfl_up_sync(whole_warp, x[N - 1], 1);
+    Sum y[N];
+    y[0] = lane == 0 ? left : before;
+#pragma unroll
+    for (int i = 1; i < N; ++i) y[i] = x[i - 1];
+    store_streaming(to - 1, y);
+}
+
 /// Zeros in the row's first `valid` elements, at most 32 N of them, `step` apart.
 template <int N, typename Sum>
 __device__ inline void store_zeros(Sum* row, int valid, int lane, int step = 1) {

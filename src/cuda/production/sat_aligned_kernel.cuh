@@ -92,6 +92,16 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
                                        at.tag_above, keep);
             };
             look_at_top();
+            // The same to the left: the last sum of that row.
+            const bool has_corner = Channels == 1 && p.one_behind && at.has_above && at.col > 0;
+            value_words left_of_top{};
+            const auto look_at_corner = [&] {
+                return look_at_missing(
+                    has_corner, left_of_top,
+                    words.table_rows + std::size_t{at.rows_place_above} * tile::col_words - words_of<Sum>, at.tag_above,
+                    keep);
+            };
+            look_at_corner();
             shared.cols_added[slot].wait(now.parity());
             Sum own[lane_cols];
             load_neighbours(own, shared.own_cols[slot], lane);
@@ -116,6 +126,9 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
                 __syncwarp();
                 top.add_to(cols);
             }
+            while (look_at_corner()) {
+            }
+            __syncwarp();
             if (at.ends_rows) {
                 channels::add(own, own_carry, first);
                 Sum below[lane_cols];
@@ -127,6 +140,8 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             }
             shared.finished[slot].wait(now.parity() ^ 1);
             store_neighbours(shared.top[slot], cols, lane);
+            if (Channels == 1 && lane == 0)
+                shared.corner[slot] = corner[0] + (has_corner ? left_of_top.value() : Sum{});
             this->arrive(shared.topped[slot]);
         }
     }
@@ -166,6 +181,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
                 this->add_carries(x, at, slot, warp);
             shared.topped[slot].wait(now.parity());
             add_neighbours(top, shared.top[slot], lane);
+            if constexpr (Channels == 1) carries = this->carries_and_left(carries, shared.corner[slot]);
             this->arrive(shared.finished[slot]);
             if (threadIdx.x == 0) this->count_as_read(at);
             this->store(at, warp, x, top, carries);
@@ -188,10 +204,11 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             sync_warps(1, 32 * tile::finish_warps);
             shared.carried[slot].wait(now.parity());
             if (thread < tile::cols) pass_column_on(at, thread, turn, shared.carry[slot][tile::rows - 1]);
-            const Sum carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
+            Sum carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
             this->arrive(shared.finished[slot]);
             sync_warps(1, 32 * tile::finish_warps);
             if (thread == 0) this->count_as_read(at);
+            carries = this->carries_and_left(carries, shared.corner[turn]);
             Sum top[lane_cols];
             load_neighbours(top, shared.top[turn], lane);
 #pragma unroll
@@ -214,6 +231,16 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
         };
         value_words above{};
         look_above(above);
+        // One thread: the last sum of that row to the left of the tile.
+        const bool has_corner = p.one_behind && has_above && at.col > 0 && col == 0;
+        const auto look_at_corner = [&](value_words& found) {
+            return look_at_missing(
+                has_corner, found,
+                words.table_rows + std::size_t{at.rows_place_above} * tile::col_words - words_of<Sum>, at.tag_above,
+                keep);
+        };
+        value_words corner{};
+        look_at_corner(corner);
         Sum sum = shared.bottom[turn][0][col];
 #pragma unroll
         for (int w = 1; w < tile::finish_warps; ++w) sum += shared.bottom[turn][w][col];
@@ -226,6 +253,10 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
                 .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + col * words_of<Sum>,
                             keep);
         shared.top[turn][col] = top;
+        if (col > 0) return;
+        while (look_at_corner(corner)) {
+        }
+        shared.corner[turn] = has_corner ? corner.value() : Sum{};
     }
 };
 

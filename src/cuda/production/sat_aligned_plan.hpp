@@ -125,13 +125,17 @@ struct aligned_plan {
     int channels;                                       ///< of sums side by side
     bool border;                                        ///< whether zeros are above and left of the sums
     bool rows_aligned;                                  ///< whether all rows of sums start at multiples of 16 bytes
-    unsigned tile_rows, tile_cols;                      ///< of a plane
-    unsigned tiles;                                     ///< of all planes
-    unsigned rows_of_plane;                             ///< tile_rows, rounded up to whole groups
-    unsigned groups;                                    ///< of tiles along a row
-    unsigned ring_rows;      ///< rows of tiles whose words exist, a multiple of the rows of a group
-    unsigned counter_shift;  ///< 2^this rows of tiles share a counter of finished readers
-    bool ring_reused;        ///< whether there are more rows of tiles than the ring has
+    /// Whether the zeros left of the rows of sums are at multiples of 16 bytes, as in padded tables with an aligned
+    /// pitch and in exclusive ones. Then a tile stores the last sum of the tile to its left instead of its own. For one
+    /// channel.
+    bool one_behind;
+    unsigned tile_rows, tile_cols;  ///< of a plane
+    unsigned tiles;                 ///< of all planes
+    unsigned rows_of_plane;         ///< tile_rows, rounded up to whole groups
+    unsigned groups;                ///< of tiles along a row
+    unsigned ring_rows;             ///< rows of tiles whose words exist, a multiple of the rows of a group
+    unsigned counter_shift;         ///< 2^this rows of tiles share a counter of finished readers
+    bool ring_reused;               ///< whether there are more rows of tiles than the ring has
     divider by_tile_cols, by_tile_rows, by_ring_rows, by_group_cols, by_group_rows;
 };
 
@@ -160,6 +164,8 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
         p.image_end =
             p.image + (g.planes - 1) * p.image_plane_stride + (p.rows - 1) * p.image_row_stride + p.cols * pixel_bytes;
     p.rows_aligned = common_alignment({address_of(p.sums), p.row_stride, p.plane_stride}) == 16;
+    p.one_behind = p.border && g.channels == 1 &&
+                   common_alignment({address_of(p.sums) - sum_bytes, p.row_stride, p.plane_stride}) == 16;
     p.tile_rows = tiles_along(p.rows, tile::rows);
     p.tile_cols = tiles_along(p.cols, aligned_tile_cols(sum_bytes));
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;

@@ -434,7 +434,13 @@ struct aligned_roles {
         }
     }
 
-    /// Stores x + top + the row's carry, which lane k % 16 has for row k; with several channels x has them.
+    /// What lane l has for store(): the carry of row l, and lane l + 16 the sum left of the tile in that row, which is
+    /// the one above the tile (`corner`) and all that lies left of the tile down to the row, its carry.
+    __device__ Sum carries_and_left(Sum carry, Sum corner) const {
+        return lane < tile::warp_rows ? carry : corner + carry;
+    }
+
+    /// Stores x + top + the row's carry, see carries_and_left(); with several channels x has them.
     __device__ void store(const aligned_position& at, int warp, const Sum (&x)[tile::warp_rows][lane_cols],
                           const Sum (&top)[lane_cols], Sum carries) const {
         constexpr int rows = tile::warp_rows;
@@ -454,7 +460,17 @@ struct aligned_roles {
             }
             return;
         }
-        if (valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols) {
+        const bool whole = valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols;
+        const bool one_behind = Channels == 1 && p.one_behind;
+        if (whole && one_behind) {
+#pragma unroll
+            for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                Sum sums[lane_cols];
+                sums_of(sums, k);
+                const Sum left = __shfl_sync(whole_warp, carries, rows + k);
+                store_row_one_behind(reinterpret_cast<Sum*>(to), sums, left, at.last_col, lane);
+            }
+        } else if (whole) {
             row_ends<Sum, lane_cols> ends;
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
@@ -464,7 +480,10 @@ struct aligned_roles {
                 if ((k + 1) % ends.rows == 0) ends.store();
             }
         } else {
-            const int valid_rows = valid_rows_of(at) - warp * rows, valid_cols = valid_cols_of(at) - lane * lane_cols;
+            const int valid_rows = valid_rows_of(at) - warp * rows;
+            const int valid_cols = (one_behind && !at.last_col ? tile::cols - 1 : valid_cols_of(at)) - lane * lane_cols;
+            if (one_behind && lane >= rows && lane - rows < valid_rows)
+                store_streaming(reinterpret_cast<Sum*>(to + (lane - rows) * p.row_stride) - 1, carries);
             to += lane * 16;
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {

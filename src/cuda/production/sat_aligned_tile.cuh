@@ -100,6 +100,7 @@ struct aligned_shared {
     alignas(16) Sum bottom[2][tile::finish_warps][tile::cols];  // last rows of the warps of `finish`, by turns
     alignas(16) Sum own_cols[slots][tile::cols];                // column sums of the tile
     alignas(16) Sum top[slots][tile::cols];                     // the table row above the tile
+    Sum corner[slots];                                          // what that row has left of the tile
     /// Row sums of the tile, by channel; then those of the tiles to the left in the group, which `left` leaves in their
     /// place: with both, 4 channels of 32f32f would have two blocks a multiprocessor instead of three.
     alignas(16) Sum own_rows[slots][Channels * tile::rows];

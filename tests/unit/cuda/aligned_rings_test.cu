@@ -92,6 +92,18 @@ TEST_F(aligned_rings, rows_of_the_table_start_at_any_element) {
                 }
 }
 
+TEST_F(aligned_rings, tables_with_a_border_and_an_aligned_pitch) {  // a tile stores the last sum of its left neighbour
+    for (const table_layout layout : {table_layout::exclusive, table_layout::padded})
+        for (const std::int64_t cols : {127, 128, 131, 128 * 9 - 1, 128 * 9, 128 * 9 + 1}) {
+            const std::int64_t gap = (layout == table_layout::padded ? 4 - (cols + 1) % 4 : 4 - cols % 4) % 4;
+            for (const std::int64_t rows : {3, 64, 64 * 9 + 1}) {
+                expect_tables<f32, f32>({rows, cols, 2, layout, gap}, 1);
+                expect_tables<u8, u32>({rows, cols, 1, layout, gap}, 1);
+            }
+            expect_tables<f64, f64>({64 * 5 + 7, cols, 1, layout, gap % 2}, 1);
+        }
+}
+
 TEST_F(aligned_rings, rows_of_the_image_start_at_any_element) {
     for (const table_layout layout : layouts)
         for (const std::int64_t cols : {1, 5, 127, 128, 130, 255, 257}) {

@@ -50,6 +50,15 @@ __global__ void row_kernel(Sum* row, int valid) {
     }
 }
 
+/// The same one place on, with `left` = 0 before.
+template <typename Sum>
+__global__ void row_one_behind_kernel(Sum* row, bool ends) {
+    constexpr int lane_cols = row_elements<Sum> / 32;
+    Sum x[lane_cols];
+    for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(threadIdx.x * lane_cols + i + 1);
+    store_row_one_behind(row, x, Sum{}, ends, threadIdx.x);
+}
+
 /// Rows that follow each other without a gap, so that none may write beside itself; each starts 32 N + 1 behind the
 /// last.
 template <typename Sum>
@@ -111,6 +120,19 @@ TEST_F(device_row_store, rows_end_anywhere) {
             }
     };
     check(float{});
+    check(std::uint64_t{});
+}
+
+TEST_F(device_row_store, rows_one_behind_leave_their_last_element_to_the_next) {
+    const auto check = [&]<typename Sum>(Sum) {
+        constexpr int offset = 16 / sizeof(Sum) + 1;
+        for (const bool ends : {false, true})
+            expect_elements(stored<Sum>(row_one_behind_kernel<Sum>, offset, ends), offset - 1,
+                            row_elements<Sum> + (ends ? 1 : 0), 0, 1);
+    };
+    check(float{});
+    check(std::uint32_t{});
+    check(double{});
     check(std::uint64_t{});
 }
 
