@@ -1,15 +1,16 @@
 # Filters: the tests of a GPU, unchanged. Formulas have the CPU's bits, so the compiler may not contract them.
-set(window_kernels "${cuda}/filters/variable_means.cu" "${cuda}/filters/window_means.cu" "${cuda}/filters/window_moments.cu")
-set(window_kernels_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/window_kernels_test.cpp")
 boxsum_emulated_objects(
   boxsum_emulated_filters "${cuda}/filters/device_filters.cpp" "${cuda}/filters/device_strips.cpp"
-  "${cuda}/filters/pixel_kernels.cu" ${window_kernels}
+  "${cuda}/filters/pixel_kernels.cu" "${cuda}/filters/window_means.cu"
 )
+# What the variants below have in common with it.
+boxsum_emulated_objects(boxsum_emulated_other_windows "${cuda}/filters/variable_means.cu" "${cuda}/filters/window_moments.cu")
+boxsum_emulated_objects(boxsum_emulated_window_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/window_kernels_test.cpp")
 target_compile_options(boxsum_emulated_filters PRIVATE -ffp-contract=off)
+target_compile_options(boxsum_emulated_other_windows PRIVATE -ffp-contract=off)
 boxsum_emulated_test(
-  emulated_filters_test
-  SOURCES "${PROJECT_SOURCE_DIR}/tests/unit/cuda/filter_strips_test.cpp" "${window_kernels_test}" fast_shared_memory.cpp
-  OBJECTS boxsum_emulated_filters boxsum_emulated_fast
+  emulated_filters_test SOURCES "${PROJECT_SOURCE_DIR}/tests/unit/cuda/filter_strips_test.cpp" fast_shared_memory.cpp
+  OBJECTS boxsum_emulated_filters boxsum_emulated_other_windows boxsum_emulated_window_test boxsum_emulated_fast
 )
 
 # The kernels' test must fail where they are wrong: boxsum_emulated_window_mutant(name FILE file TEXT text REPLACEMENT text
@@ -39,9 +40,6 @@ function(boxsum_emulated_window_mutant name)
   add_test(NAME emulated.${name}.is_rejected COMMAND ${name} --gtest_fail_fast --gtest_filter=*${arg_FILTER}*)
   set_tests_properties(emulated.${name}.is_rejected PROPERTIES WILL_FAIL ON LABELS emulated TIMEOUT 300)
 endfunction()
-# What the mutants share.
-boxsum_emulated_objects(boxsum_emulated_other_windows "${cuda}/filters/variable_means.cu" "${cuda}/filters/window_moments.cu")
-boxsum_emulated_objects(boxsum_emulated_window_test "${window_kernels_test}")
 boxsum_emulated_window_mutant(
   mutant_units_not_turned FILE window_walk.cuh TEXT "(skip & step) != 0" REPLACEMENT "false" FILTER means_are_those
 )

@@ -60,7 +60,7 @@ TEST_F(filter_strips, of_any_height_give_the_same_means) {
         const double border_value = border_value_of(c.border);
         box_filter(image.view(), expected.view(), {c.radius, c.border, border_value, 1});
         const apps::window_job job = apps::make_window_job(image.view(), c.radius, c.border, border_value, 1);
-        for (const std::int64_t rows : {1, 4, 16, 64}) {
+        for (const std::int64_t rows : {1, 5, 64}) {
             host_image got(image.shape);
             cuda::filter_run run{.job = job, .results = {got.view()}, .consume = [](const cuda::filter_step& at) {
                                      cuda::enqueue_means(at.task, at.results[0], at.stream);
