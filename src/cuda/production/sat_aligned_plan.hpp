@@ -80,9 +80,12 @@ inline aligned_columns aligned_columns_of(const sat_geometry& g, int pixel_bytes
 }
 
 /// Tiles of a group along a row: 7 to 12 are alike at 128 tiles a row; at 256, 16 was best. As many words within the
-/// group as of whole groups.
-inline unsigned aligned_group_cols(unsigned tile_cols) {
-    return tile_cols <= 128 ? 8 : static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
+/// group as of whole groups. Several channels look at as many words of a tile as they are, and those of whole groups
+/// set the pace: 11 instead of 8 at 128 tiles a row take 0.96 of the time with 4 channels of 8u32u, 0.99 of 32f32f.
+inline unsigned aligned_group_cols(unsigned tile_cols, int channels) {
+    return channels == 1 && tile_cols <= 128
+               ? 8
+               : static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
 }
 
 /// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 2, 4, 8 rows: 1.327, 1.225, 1.240 at
@@ -170,7 +173,7 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.tile_cols = tiles_along(p.cols, aligned_tile_cols(sum_bytes));
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
-    const unsigned group_cols = aligned_group_cols(p.tile_cols);
+    const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels);
     const unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes);
     p.groups = (p.tile_cols + group_cols - 1) / group_cols;
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;

@@ -402,6 +402,8 @@ struct aligned_roles {
     __device__ void scan_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, unsigned plane, int warp) const {
         const unsigned first = first_channel(0, lane);  // what the channels are called does not matter here
         const pixels tile_pixels = pixels_of(slot, plane);
+        if constexpr (Channels > 1 && std::is_same_v<Pixel, std::uint8_t>)
+            return scan_pairs_of_rows(x, slot, tile_pixels, first, warp);
 #pragma unroll
         for (int k = 0; k < tile::warp_rows; ++k) {
             const auto from = tile_pixels.of_lane(warp * tile::warp_rows + k, lane);
@@ -415,6 +417,33 @@ struct aligned_roles {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i)
                 if (k > 0) x[k][i] += x[k - 1][i];
+        }
+    }
+
+    /// The same with 16 bits for each of two rows, so that they share the exchanges of a scan, of which several
+    /// channels take many.
+    __device__ void scan_pairs_of_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, const pixels& tile_pixels,
+                                       unsigned first, int warp) const {
+        static_assert(tile::cols * 255 < 1 << 16);
+        std::uint32_t pair[tile::warp_rows / 2][lane_cols];
+#pragma unroll
+        for (int k = 0; k < tile::warp_rows / 2; ++k) {
+            const auto upper = tile_pixels.of_lane(warp * tile::warp_rows + 2 * k, lane);
+            const auto lower = tile_pixels.of_lane(warp * tile::warp_rows + 2 * k + 1, lane);
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i)
+                pair[k][i] = std::uint32_t{upper.x[i]} | std::uint32_t{lower.x[i]} << 16;
+        }
+        arrive(shared.read[slot]);
+#pragma unroll
+        for (int k = 0; k < tile::warp_rows; k += 2) {
+            warp_scan_channels<Channels>(pair[k / 2], first);
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) {
+                x[k][i] = static_cast<Sum>(pair[k / 2][i] & 0xffffu);
+                if (k > 0) x[k][i] += x[k - 1][i];
+                x[k + 1][i] = x[k][i] + static_cast<Sum>(pair[k / 2][i] >> 16);
+            }
         }
     }
 

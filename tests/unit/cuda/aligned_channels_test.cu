@@ -42,7 +42,7 @@ TEST_F(aligned_channels, go_round_the_ring_many_times) {
 
 TEST_F(aligned_channels, of_wide_images_have_several_groups) {
     for (const table_layout layout : layouts) {
-        expect_channels<u8, u32>({70, 32 * 20 + 3, 1, layout}, 1);
+        expect_channels<u8, u32>({70, 32 * 40 + 3, 1, layout}, 1);
         expect_channels<f32, f32>({64 * 6, 32 * 17, 1, layout}, 1);
         expect_channels<f64, f64>({65, 16 * 20 + 1, 1, layout}, 1);
     }
