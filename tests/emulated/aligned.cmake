@@ -50,6 +50,9 @@ boxsum_emulated_mutant(
   mutant_top_overwritten HEADER production/sat_aligned_kernel.cuh TEXT "shared.finished[slot].wait(now.parity() ^ 1)" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
+  mutant_counters_not_settled HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
+)
+boxsum_emulated_mutant(
   mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true"
 )
 boxsum_emulated_mutant(

@@ -65,7 +65,15 @@ std::optional<std::uint64_t> grid::draw() {
     return order[started++];
 }
 
+void grid::add_one() {
+    std::swap(additions[random() % additions.size()], additions.back());
+    *additions.back().first += additions.back().second;
+    additions.pop_back();
+    idle_looks = 0;
+}
+
 void grid::pass_turn(block& from) {
+    if (!additions.empty() && chance(4)) add_one();
     if (resident.size() < 2) return;
     std::size_t to = random() % (resident.size() - 1);
     if (resident[to] == &from) to = resident.size() - 1;
@@ -87,6 +95,7 @@ void grid::retire(block& from) {
 }
 
 void grid::nothing_new() {
+    if (!additions.empty()) return add_one();
     if (++idle_looks > patience * resident.size()) fail("deadlock: everybody waits for something that does not come");
 }
 
@@ -112,6 +121,7 @@ void run(const launch_description& launch) {
     active_block = g.resident.front();
     active_block->turn.release();
     wait_for_end(g);
+    while (!g.additions.empty()) g.add_one();
     active_grid = nullptr;
     active_block = nullptr;
     if (g.failed) throw failure(*g.failed);

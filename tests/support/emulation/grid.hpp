@@ -6,6 +6,7 @@
 #include <atomic>
 #include <semaphore>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace boxsum::emulation {
@@ -19,7 +20,8 @@ struct grid {
     std::vector<block*> resident;
     std::optional<std::string> failed;
     std::uint64_t random_state;
-    std::uint64_t idle_looks = 0;  // since something happened
+    std::uint64_t idle_looks = 0;                           // since something happened
+    std::vector<std::pair<unsigned*, unsigned>> additions;  // on their way to memory
     std::atomic<std::uint64_t> switches = 0;
     std::binary_semaphore done{0};
 
@@ -36,6 +38,9 @@ struct grid {
 
     /// This block runs no more.
     void retire(block& from);
+
+    /// One of the additions, any of them, is carried out.
+    void add_one();
 
     /// A block found nothing but threads that look in vain.
     void nothing_new();

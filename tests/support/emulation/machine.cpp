@@ -100,6 +100,10 @@ void do_later(const engine_work& work) {
     active_block->queue.push_back({work, thread.number});
 }
 
+void add_later(unsigned* word, unsigned value) {
+    active_grid->additions.emplace_back(word, value);
+}
+
 void finish_own_work() {
     while (active_block->current().own_work > 0) active_block->do_one_work();
 }

@@ -115,6 +115,10 @@ engine_work make_work(const Work& work) {
 
 void do_later(const engine_work& work);
 
+/// An addition without a result is on its way to memory: it arrives at any time before the launch ends, also behind the
+/// end of its block.
+void add_later(unsigned* word, unsigned value);
+
 /// Everything that this thread gave to do_later() is done.
 void finish_own_work();
 

@@ -39,7 +39,7 @@ inline unsigned long long load_relaxed(const unsigned long long* word,
 
 inline void add_relaxed(unsigned* word, unsigned value,
                         const emulation::location& where = emulation::location::current()) {
-    *word += value;
+    emulation::add_later(word, value);
     emulation::progress();
     emulation::yield(where);
 }
