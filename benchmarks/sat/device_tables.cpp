@@ -8,6 +8,7 @@
 #include "cuda/runtime/runtime.hpp"
 #include "measure/buffer_sets.hpp"
 #include "measure/device_race.hpp"
+#include "measure/rounds.hpp"
 #include "sat/device_blur.hpp"
 #include "sat/host_tables.hpp"
 #include "support/device_oracle.hpp"
@@ -24,6 +25,10 @@ constexpr int poison = 0xa5;
 constexpr std::int64_t replayed_up_to = 2048;  // from here on a launch costs little beside its work
 constexpr std::int64_t host_up_to = 4096;      // the CPU's rows must not take the GPU's time
 
+/// A round of one candidate is about that long, or one launch: slow exhibits on large images would take the time of
+/// all.
+constexpr double round_ms = 8;
+
 /// What takes turns in a case.
 struct device_candidate {
     table_row row;
@@ -31,7 +36,15 @@ struct device_candidate {
     const buffer_sets* sets = nullptr;
     table_layout layout = table_layout::inclusive;
     bool capturable = true;
+    int launches = 1;  ///< of a round
 };
+
+/// How many of at most `most` launches a round has, by the time of the second: the first loads kernels.
+int launches_of(const device_candidate& c, int most, stream_ref stream) {
+    c.launch(0, stream);
+    const double once_us = device_stopwatch(stream)([&] { c.launch(1, stream); });
+    return computations_for(once_us, round_ms, most);
+}
 
 bool has(const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -177,8 +190,7 @@ class expected_tables {
 };
 
 /// Kernels of one call, counted and looked at; for broken-down algorithms timed one by one.
-void look_inside(device_candidate& c, bool broken_down, int launches, int rounds, stream_ref stream,
-                 bench_record& record) {
+void look_inside(device_candidate& c, bool broken_down, int rounds, stream_ref stream, bench_record& record) {
     if (!c.capturable || c.row.what != "table") return;
     const auto call = [&](int i) { c.launch(i, stream); };
     const captured_graph one([&] { call(0); }, stream);
@@ -212,12 +224,12 @@ void look_inside(device_candidate& c, bool broken_down, int launches, int rounds
     if (broken_down && one.memsets() == 0 && one.others() == 0) {
         captured_graph many(
             [&] {
-                for (int i = 0; i < launches; ++i) call(i);
+                for (int i = 0; i < c.launches; ++i) call(i);
             },
             stream);
         for (pass_row& pass : passes) {
             many.enable_kernels(one.kernels(), pass.pass - 1);
-            const std::vector<contestant> alone{{c.row.algorithm, [&] { many.launch(stream); }, launches}};
+            const std::vector<contestant> alone{{c.row.algorithm, [&] { many.launch(stream); }, c.launches}};
             const spread us = race(alone, rounds, device_stopwatch(stream))[0];
             pass.us = us.median;
             pass.low_us = us.low;
@@ -241,7 +253,9 @@ void check_and_race(std::vector<device_candidate>& candidates, const sat_case& c
         BOXSUM_CUDA_TRY(cudaMemsetAsync(result.data, poison, cuda::span_bytes(result.shape), stream.get()));
         try {
             const bool captured = graph && candidate.capturable;
-            contestant timed = device_contestant(candidate.row.algorithm, candidate.launch, launches, captured, stream);
+            candidate.launches = launches_of(candidate, launches, stream);
+            contestant timed =
+                device_contestant(candidate.row.algorithm, candidate.launch, candidate.launches, captured, stream);
             if (candidate.row.what == "table") {
                 BOXSUM_CUDA_TRY(cudaMemsetAsync(result.data, poison, cuda::span_bytes(result.shape), stream.get()));
                 timed.run();
@@ -292,12 +306,10 @@ void measure_tables(const sat_case& c, const sat_bench_options& options, stream_
     add_competitors(c, inclusive, padded.get(), candidates, not_run);
     check_and_race(candidates, c, options, stream);
 
-    const auto bytes = n * n * static_cast<std::int64_t>(size_of(c.types.input) + size_of(c.types.table));
     for (device_candidate& candidate : candidates) {
         if (!candidate.row.us) continue;
         try {
-            look_inside(candidate, has(c.broken_down, candidate.row.algorithm), launches_for(bytes), options.rounds,
-                        stream, record);
+            look_inside(candidate, has(c.broken_down, candidate.row.algorithm), options.rounds, stream, record);
         } catch (const error& e) {
             candidate.row.note +=
                 (candidate.row.note.empty() ? "" : "; ") + std::string("its kernels were not looked at: ") + e.what();

@@ -59,7 +59,7 @@ const std::vector<experiment>& experiments() {
          powers(256, 32768),
          powers(256, 4096),
          {"2r2w", "2r2w-optimal", "2r1w", "1r1w", "1r1w-hybrid", "1r1w-skss", "1r1w-skss-lb"},
-         {{"W", {}}, {"threads", {"1024"}}},
+         {{"W", {}}, {"threads", {"256", "1024"}}},
          {},
          {},
          false,
