@@ -25,7 +25,7 @@ struct tile_piece {
 template <typename T, int W, int Threads>
 constexpr int resident_blocks(int threads) {
     constexpr int words = tile_piece<W, Threads>::m * static_cast<int>(sizeof(T)) / 4;
-    const int fitting = words <= 16 ? threads : words <= 32 ? 1024 : words <= 64 ? 768 : 256;
+    const int fitting = words <= 16 ? threads : words <= 32 ? 1024 : words <= 64 ? threads * 2 / 5 : 256;
     return fitting > Threads ? fitting / Threads : 1;
 }
 

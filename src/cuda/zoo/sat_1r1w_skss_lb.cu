@@ -14,11 +14,12 @@
 //
 // Cost: 1 read + O(1/W), 1 write + O(1/W) per element; 1 launch and a memset; rows cols / m threads; workspace
 // (4/W + 2/W^2) elements per element; a block waits in three directions.
-// Limits: W x W elements of the table's type in shared memory.
+// Limits: W x W elements of the table's type in shared memory: two blocks a multiprocessor of an H200, which wait for
+// each other's sums 37 % of the time (docs/performance-gpu.md, "The exhibits").
 // Differs from the paper: the printed serial number fails past the main anti-diagonal (tile_order.hpp has the one of
 // figure 9, for any rows and columns); R and C lie beside the values that they speak of, in the same words, so that one
 // trip to memory brings both and no fence is needed, and a global sum takes the place of the local one; each thread
-// looks at 8 predecessors together; what was looked back at is added forwards from the global sum, so that floats do
+// looks at 4 predecessors together; what was looked back at is added forwards from the global sum, so that floats do
 // not depend on timing; all threads scan, pieces of m elements each (tile_pieces.cuh), and GS(I-1, J-1) is looked for
 // while they do; more barriers than three.
 
