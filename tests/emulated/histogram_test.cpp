@@ -132,8 +132,20 @@ TEST(emulated_histogram, fast_cuts_its_work_in_every_way) {
     histogram_case groups_of_weights = groups_of_planes;
     groups_of_weights.tensor = dtype::f32;
     groups_of_weights.bins = 2;
-    for (const histogram_case& c :
-         {many_bins, several_tiles, slabs_of_counts, padded_slabs, groups_of_planes, groups_of_weights}) {
+    // All bins of a tile in one block: above in one of 16 warps, here in two of 8; for some planes together; and where
+    // counts of a row may not fit 16 bits, in none
+    histogram_case low_tiles = padded_slabs;
+    low_tiles.rows = 100;
+    low_tiles.cols = 590;
+    histogram_case waves_of_planes = groups_of_planes;
+    waves_of_planes.rows = 400;
+    waves_of_planes.cols = 100;
+    waves_of_planes.bins = 3;
+    histogram_case wide_slabs = padded_slabs;
+    wide_slabs.rows = 90;
+    wide_slabs.cols = 650;
+    for (const histogram_case& c : {many_bins, several_tiles, slabs_of_counts, padded_slabs, groups_of_planes,
+                                    groups_of_weights, low_tiles, waves_of_planes, wide_slabs}) {
         const auto wrong = check_histogram_record(fast, c, {}, run);
         EXPECT_FALSE(wrong) << *wrong;
     }

@@ -120,8 +120,8 @@ struct histogram_run {
             const auto kernel = slab.band_rows == 32 ? count_bins_kernel<32, Pixel, count, sum>
                                                      : count_bins_kernel<most_band_rows, Pixel, count, sum>;
             launch(kernel,
-                   {.grid =
-                        dim3(u(slab.strips * slab.bands), u(part.planes), u((part.bins + count_bins - 1) / count_bins)),
+                   {.grid = dim3(u(slab.strips * slab.bands), u(part.planes),
+                                 u((part.bins + counted_bins - 1) / counted_bins)),
                     .block = count_threads,
                     .overlaps_predecessor = may_overlap && groups > 0},
                    how.stream, planes_of<Pixel>(memory.image, p.image), bin_finder(*p.histogram, memory), weights,
@@ -129,8 +129,8 @@ struct histogram_run {
         });
 
         if (!slab.gathers) {
-            const unsigned row_blocks = u((slab.padded_rows() + carries_threads - 1) / carries_threads);
-            const unsigned col_blocks = u((slab.padded_cols() + carries_threads - 1) / carries_threads);
+            const unsigned row_blocks = u((slab.padded_rows() + carries_of_block<count> - 1) / carries_of_block<count>);
+            const unsigned col_blocks = u((slab.padded_cols() + carries_of_block<count> - 1) / carries_of_block<count>);
             launch(carry_counts_kernel<count, sum>,
                    {.grid = dim3(row_blocks + col_blocks + 1, u(part.planes * part.bins)),
                     .block = carries_threads,
@@ -147,6 +147,25 @@ struct histogram_run {
         tables.planes = part.planes;
         tables.bins = part.bins;
         const finish_task<Entry, count, sum> task{slab, scratch, tables, weights, part.plane};
+        if constexpr (!std::is_floating_point_v<Entry>) {
+            if (slab.wave.warps > 0) {
+                const auto finish = [&]<int Warps>(std::integral_constant<int, Warps>) {
+                    launch(rows_are_aligned(tables) ? finish_bins_kernel<Warps, true, Entry>
+                                                    : finish_bins_kernel<Warps, false, Entry>,
+                           {.grid = dim3(u(slab.strips * slab.tiles), u(part.planes)),
+                            .block = Warps * warp_size,
+                            .shared_bytes = wave_shared_bytes(slab.tile_rows(), static_cast<int>(part.bins)),
+                            .overlaps_predecessor = may_overlap},
+                           how.stream, task);
+                };
+                if (slab.wave.warps == 16)
+                    finish(std::integral_constant<int, 16>{});
+                else
+                    finish(std::integral_constant<int, 8>{});
+                ++groups;
+                return;
+            }
+        }
         const launch_shape shape{
             .grid = dim3(u(slab.strips * slab.tiles), u((part.bins + finish_warps - 1) / finish_warps), u(part.planes)),
             .block = finish_threads,

@@ -120,12 +120,18 @@ __device__ void add_counts(four_counts<Count>& a, const Count* from_a, std::int6
 }
 
 /// The table's row above a tile, 4 columns a lane, and what its rows have to the left of it.
-template <typename Count, typename Sum>
+template <typename Count, typename Sum, typename Carry>
 __device__ void carries_of_tile(const histogram_cut& cut, const histogram_scratch<Count, Sum>& scratch,
                                 std::int64_t table, std::int64_t tile, std::int64_t strip, Sum (&h)[lane_cols],
-                                Sum* row_carries, int rows) {
+                                Carry* row_carries, int rows) {
     using four = vector_of<Sum, 4>;
-    const std::int64_t band = tile << cut.tile_shift, row = band * cut.band_rows;
+    const auto keep = [&](int r, const four& x) {
+        vector_of<Carry, 4> y;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) y.x[i] = static_cast<Carry>(x.x[i]);
+        *reinterpret_cast<vector_of<Carry, 4>*>(row_carries + r) = y;
+    };
+    const std::int64_t band = tile * cut.tile_bands, row = band * cut.band_rows;
     const std::int64_t col = strip * strip_cols + lane_id() * lane_cols;
     const Sum* const corners = scratch.corners + table * cut.bands * cut.strips;
     const std::int64_t first_row = table * cut.strips * cut.padded_rows() + row;
@@ -144,12 +150,12 @@ __device__ void carries_of_tile(const histogram_cut& cut, const histogram_scratc
                    static_cast<int>(band), left, scratch.row_counts + first_row + r, cut.padded_rows(),
                    r < rows ? static_cast<int>(strip) : 0);
         above = sums.result();
-        if (r < rows) *reinterpret_cast<four*>(row_carries + r) = left.result();
+        if (r < rows) keep(r, left.result());
         for (r += 4 * warp_size; r < rows; r += 4 * warp_size) {
             four_counts<Count> more;
             add_counts(more, scratch.row_counts + first_row + r, cut.padded_rows(), static_cast<int>(strip), none,
                        static_cast<const Count*>(nullptr), 0, 0);
-            *reinterpret_cast<four*>(row_carries + r) = more.result();
+            keep(r, more.result());
         }
         for (i += warp_size; i < all; i += warp_size) corner += corner_at(i);
         corner = warp_sum(corner);
@@ -157,9 +163,11 @@ __device__ void carries_of_tile(const histogram_cut& cut, const histogram_scratc
         above =
             *reinterpret_cast<const four*>(scratch.col_carries + (table * cut.tiles + tile) * cut.padded_cols() + col);
         corner = corners[band * cut.strips + strip];
-        for (int r = lane_id() * 4; r < rows; r += 4 * warp_size)
-            *reinterpret_cast<four*>(row_carries + r) =
-                *reinterpret_cast<const four*>(scratch.row_carries + first_row + strip * cut.padded_rows() + r);
+        for (int r = lane_id() * 4; r < rows; r += 4 * warp_size) {
+            const auto* const from = reinterpret_cast<const Carry*>(scratch.row_carries);
+            *reinterpret_cast<vector_of<Carry, 4>*>(row_carries + r) =
+                *reinterpret_cast<const vector_of<Carry, 4>*>(from + first_row + strip * cut.padded_rows() + r);
+        }
     }
 #pragma unroll
     for (int e = 0; e < lane_cols; ++e) h[e] = above.x[e];
@@ -169,10 +177,10 @@ __device__ void carries_of_tile(const histogram_cut& cut, const histogram_scratc
 }
 
 /// What a warp knows of its strip.
-template <typename Entry, typename Count, typename Sum>
+template <typename Entry, typename Count, typename Sum, typename Carry = Sum>
 struct finish_strip {
     const std::uint32_t* bins;          ///< shared: of the lane's columns in the tile's rows
-    const Sum* row_carries;             ///< shared: of the tile's rows
+    const Carry* row_carries;           ///< shared: of the tile's rows
     Entry* to;                          ///< the lane's first entry
     std::int64_t step;                  ///< bytes, from row to row
     std::int64_t image_row, image_col;  ///< of the lane's first entry
@@ -194,17 +202,17 @@ __device__ void store_whole_lane(Entry* to, const Sum (&h)[lane_cols]) {
 /// `Rows` rows of the tile from row r on: counts. Stores wait for memory, and whatever passes the same queue waits
 /// behind them: so all that the rows need of shared memory and of other lanes comes first, their stores last. Whole:
 /// nothing of them is missing in the table.
-template <int Rows, bool Whole, bool Vectors, typename Entry, typename Count>
-__device__ void finish_some_rows(finish_strip<Entry, Count, std::uint32_t>& s, std::uint32_t (&h)[lane_cols],
+template <int Rows, bool Whole, bool Vectors, typename Entry, typename Count, typename Carry>
+__device__ void finish_some_rows(finish_strip<Entry, Count, std::uint32_t, Carry>& s, std::uint32_t (&h)[lane_cols],
                                  std::uint32_t wanted, int r) {
     constexpr int words = Rows / 4;
     std::uint32_t upto[Rows];  // byte i: ones up to column i of the lane
 #pragma unroll
     for (int j = 0; j < Rows; ++j) upto[j] = s.word(r + j);
-    vector_of<std::uint32_t, 4> carries[words];
+    vector_of<Carry, 4> carries[words];
 #pragma unroll
     for (int k = 0; k < words; ++k)
-        carries[k] = *reinterpret_cast<const vector_of<std::uint32_t, 4>*>(s.row_carries + r + 4 * k);
+        carries[k] = *reinterpret_cast<const vector_of<Carry, 4>*>(s.row_carries + r + 4 * k);
 #pragma unroll
     for (int j = 0; j < Rows; ++j) upto[j] = equal_bytes(upto[j], wanted) * 0x01010101u;
     std::uint32_t own[words], left[words];  // byte j: of row 4 k + j; no byte of left borrows
@@ -235,8 +243,8 @@ __device__ void finish_some_rows(finish_strip<Entry, Count, std::uint32_t>& s, s
     }
 }
 
-template <bool Vectors, typename Entry, typename Count>
-__device__ void finish_rows(finish_strip<Entry, Count, std::uint32_t>& s, std::uint32_t (&h)[lane_cols],
+template <bool Vectors, typename Entry, typename Count, typename Carry>
+__device__ void finish_rows(finish_strip<Entry, Count, std::uint32_t, Carry>& s, std::uint32_t (&h)[lane_cols],
                             std::uint32_t bin, const layer<const float>&) {
     constexpr int batch = 16;
     const std::uint32_t wanted = bin * 0x01010101u;
@@ -324,6 +332,69 @@ __global__ void __launch_bounds__(finish_threads, 2) finish_tables_kernel(finish
     layer<const float> weights{};
     if constexpr (std::is_floating_point_v<Sum>) weights = task.weights[task.first_plane + plane];
     finish_rows<Vectors>(s, h, static_cast<std::uint32_t>(bin), weights);
+}
+
+/// Dynamic shared memory of a block of the kernel below: a tile's bins, [row][column], and carries, [bin][row].
+constexpr std::size_t wave_shared_bytes(int tile_rows, int bins) {
+    return static_cast<std::size_t>(tile_rows) * static_cast<std::size_t>(strip_cols + bins * 2);
+}
+
+/// As finish_tables_kernel, for all bins of the group, 32 at most: a block reads all that it needs, then does nothing
+/// but store, so that memory need not turn from writing to reading before the wave ends. A block of Warps warps owns
+/// the tile blockIdx.x of plane blockIdx.y.
+template <int Warps, bool Vectors, typename Entry>
+__global__ void __launch_bounds__(Warps* warp_size, 16 / Warps)
+    finish_bins_kernel(finish_task<Entry, std::uint8_t, std::uint32_t> task) {
+    using vector = vector_of<std::uint32_t, 4>;
+    using carry = std::uint16_t;
+    constexpr int most = counted_bins / Warps;
+    wait_for_predecessor();
+    let_successor_start();
+    const histogram_cut& cut = task.cut;
+    const int tile_rows = cut.tile_rows(), t = static_cast<int>(threadIdx.x);
+    const std::int64_t plane = blockIdx.y;
+    const std::int64_t tile = blockIdx.x / static_cast<unsigned>(cut.strips), strip = blockIdx.x - tile * cut.strips;
+    const std::int64_t row = tile * tile_rows, col = strip * strip_cols;
+    const int rows = static_cast<int>(cut.padded_rows() - row < tile_rows ? cut.padded_rows() - row : tile_rows);
+
+    auto* const bins = dynamic_shared<vector>();
+    constexpr int vectors_of_row = strip_cols / static_cast<int>(sizeof(vector));
+    auto* const carries = reinterpret_cast<carry*>(bins + tile_rows * vectors_of_row);
+    const std::uint8_t* const from = task.scratch.bins + (plane * cut.padded_rows() + row) * cut.padded_cols() + col;
+#pragma unroll 8
+    for (int i = t; i < rows * vectors_of_row; i += Warps * warp_size)
+        bins[i] = reinterpret_cast<const vector*>(from + i / vectors_of_row * cut.padded_cols())[i % vectors_of_row];
+    std::uint32_t h[most][lane_cols] = {};
+#pragma unroll
+    for (int k = 0; k < most; ++k) {
+        const int bin = warp_id() + k * Warps;
+        if (bin < task.tables.bins)
+            carries_of_tile(cut, task.scratch, plane * task.tables.bins + bin, tile, strip, h[k],
+                            carries + bin * tile_rows, rows);
+    }
+    __syncthreads();
+
+    finish_strip<Entry, std::uint8_t, std::uint32_t, carry> s;
+    s.bins = reinterpret_cast<const std::uint32_t*>(bins) + lane_id();
+    const std::int64_t lane_col = col + lane_id() * lane_cols;
+    s.rows = static_cast<int>(cut.rows - row < tile_rows ? cut.rows - row : tile_rows);
+    s.valid = static_cast<int>(cut.cols - lane_col < lane_cols ? cut.cols - lane_col : lane_cols);
+    s.step = task.tables.row_stride;
+#pragma unroll 1
+    for (int k = 0; k < most; ++k) {
+        const int bin = warp_id() + k * Warps;
+        if (bin >= task.tables.bins) return;
+        s.row_carries = carries + bin * tile_rows;
+        s.to = &task.tables.table(plane, bin).at(row, lane_col);
+        std::uint32_t above[lane_cols];
+#pragma unroll
+        for (int e = 0; e < lane_cols; ++e) {
+            above[e] = 0;
+#pragma unroll
+            for (int j = 0; j < most; ++j) above[e] = j == k ? h[j][e] : above[e];
+        }
+        finish_rows<Vectors>(s, above, static_cast<std::uint32_t>(bin), layer<const float>{});
+    }
 }
 
 }  // namespace boxsum::cuda
