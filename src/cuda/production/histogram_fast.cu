@@ -3,7 +3,9 @@
 //
 //     1. histogram_count.cuh    pixels -> bins, one byte each; counts per row, column and band of a strip, per bin
 //     2. histogram_carries.cuh  large images: counts -> what lies to the left of, and above, every tile
-//     3. histogram_finish.cuh   bins + counts or carries -> tables, written once in streaming stores of 16 bytes
+//     3. histogram_finish.cuh   bins + counts or carries -> tables, written once in streaming stores of 16 bytes: a
+//     block
+//                               for a tile of 8 tables, or, of large images, for a larger tile of all tables
 //
 // The planes of zeros and ones exist in registers only. Beside the tensor there are a byte per pixel and group of bins,
 // and counts and carries of 1/100 of the tensor. The work is cut into groups of planes, bins and bands for which these
