@@ -50,8 +50,16 @@ support supported(const problem& p, const parameter_values&) {
     return {};
 }
 
+/// Of a block of the current device.
+std::int64_t most_shared_bytes() {
+    int device = 0, bytes = 0;
+    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
+    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    return bytes;
+}
+
 std::size_t workspace_bytes(const problem& p, const parameter_values&) {
-    const histogram_cut cut(p);
+    const histogram_cut cut(p, most_shared_bytes());
     workspace_slots slots;
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));
@@ -181,7 +189,7 @@ struct histogram_run {
 };
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
-    const histogram_cut cut(p);
+    const histogram_cut cut(p, most_shared_bytes());
     const bool overlap = may_overlap();
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));

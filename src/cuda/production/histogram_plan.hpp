@@ -42,12 +42,14 @@ struct histogram_wave {
     histogram_wave() = default;
 
     /// One block of 16 warps on a multiprocessor, or two of 8 with tiles of half the height where that keeps more busy.
-    histogram_wave(std::int64_t strips, std::int64_t all_bands, std::int64_t all_planes) {
+    /// None where a block may not have the shared memory.
+    histogram_wave(std::int64_t strips, std::int64_t all_bands, std::int64_t all_planes, std::int64_t shared_bytes) {
         const auto parts = [](std::int64_t n, std::int64_t size) { return (n + size - 1) / size; };
         std::int64_t most = 0;
         for (const int blocks : {1, 2}) {
             constexpr std::int64_t tiles = histogram_limits::wave_tiles;
             const std::int64_t high = histogram_limits::wave_bands / blocks;
+            if (high * most_band_rows * (strip_cols + 2 * counted_bins) > shared_bytes) continue;
             const std::int64_t rows = std::max<std::int64_t>(1, blocks * tiles / strips);  // of tiles
             const std::int64_t of_plane = parts(all_bands, high);
             const std::int64_t together =
@@ -80,7 +82,8 @@ struct histogram_cut {
     /// Low bands keep all multiprocessors busy with one small image, tall tiles have few counts above them. By the
     /// image alone where weights are summed, so that their sums have the same bits in whatever groups planes and bins
     /// are computed.
-    explicit histogram_cut(const problem& p)
+    /// shared_bytes: that a block of the device may have at most.
+    explicit histogram_cut(const problem& p, std::int64_t shared_bytes = std::int64_t{227} << 10)
         : rows(p.table.rows),
           cols(p.table.cols),
           image_row(p.image.rows - p.table.rows),
@@ -95,8 +98,8 @@ struct histogram_cut {
         static_assert(histogram_limits::gathered * most_band_rows < 1 << 16 && strip_cols == 128);
         gathers = strips * bands <= histogram_limits::gathered && strips < 512;  // sums of counts fit 16 bits
         if (!gathers && !p.histogram->weights && p.table.type != dtype::f32 && cols < histogram_limits::narrow_cols) {
-            wave = histogram_wave(strips, bands, p.table.planes);
-            tile_bands = static_cast<int>(wave.tile_bands);
+            wave = histogram_wave(strips, bands, p.table.planes, shared_bytes);
+            if (wave.warps > 0) tile_bands = static_cast<int>(wave.tile_bands);
             count_bands();
         }
     }
