@@ -89,22 +89,24 @@ TEST(aligned_plan, words_take_little_of_large_tables) {
 }
 
 TEST(aligned_plan, words_of_channels_take_little_of_large_tables) {
-    constexpr std::int64_t n = 4096;
     for (const int channels : {2, 3, 4})
-        for (const int pixel_bytes : {1, 4}) {
-            sat_geometry g = table_of(n, n);
-            g.channels = channels;
-            const aligned_columns columns = aligned_columns_of(g, pixel_bytes, 4);
-            EXPECT_EQ(columns, aligned_columns::groups);
-            const aligned_plan p =
-                make_aligned_plan(g, pixel_bytes, 4, columns, aligned_tiles_in_flight(132, pixel_bytes));
-            EXPECT_EQ(p.tile_cols, 32u * static_cast<unsigned>(channels));
-            workspace_slots slots;
-            (void)aligned_words(slots, p, columns, channels * aligned_tile<float>::row_words,
-                                aligned_tile<float>::col_words);
-            EXPECT_LE(static_cast<double>(slots.bytes()), 0.07 * 4.0 * static_cast<double>(channels * n * n) + 65536)
-                << channels;
-        }
+        for (const int pixel_bytes : {1, 4, 8})
+            for (const int sum_bytes : {4, 8})
+                for (const std::int64_t n : {2048, 2368, 2900, 4096, 8192}) {
+                    if (channels * n * n * sum_bytes < 64 << 20) continue;
+                    sat_geometry g = table_of(n, n);
+                    g.channels = channels;
+                    const aligned_columns columns = aligned_columns_of(g, pixel_bytes, sum_bytes);
+                    EXPECT_EQ(columns, aligned_columns::groups);
+                    const aligned_plan p = make_aligned_plan(g, pixel_bytes, sum_bytes, columns,
+                                                             aligned_tiles_in_flight(132, pixel_bytes));
+                    EXPECT_EQ(p.ring_rows % p.by_group_rows.divisor(), 0u);
+                    workspace_slots slots;
+                    (void)aligned_words(slots, p, columns, channels * 64 * sum_bytes / 4, 128);
+                    EXPECT_LE(static_cast<double>(slots.bytes()),
+                              0.07 * sum_bytes * static_cast<double>(channels * n * n) + 65536)
+                        << channels << " channels, " << pixel_bytes << " to " << sum_bytes << " bytes, " << n;
+                }
 }
 
 TEST(aligned_plan, a_table_with_a_border_has_the_tiles_of_its_sums) {

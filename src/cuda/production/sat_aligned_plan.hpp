@@ -148,6 +148,18 @@ inline constexpr unsigned aligned_counters = 32, aligned_first_counter = 29;
 static_assert(offsetof(workspace_header, reserved) + aligned_first_counter * sizeof(std::uint32_t) == 128);
 static_assert(aligned_first_counter + aligned_counters <= sizeof(workspace_header::reserved) / sizeof(std::uint32_t));
 
+/// Rows of a ring whose words take at most 7 % of a table of 64 MiB or more, in whole groups; any number for others.
+/// Several channels have several times the row sums: 32 rows are 11 % of 2048 x 2048 x 4 sums.
+inline unsigned aligned_rows_of_few_words(const aligned_plan& p, unsigned planes, int sum_bytes, unsigned group_rows) {
+    const double table = static_cast<double>(p.rows) * static_cast<double>(p.cols) * planes * sum_bytes;
+    if (table < 64 * 1048576.0) return ~0u;
+    const double words_of_sum = sum_bytes / 4.0, rows = aligned_tile<float>::rows * words_of_sum * p.channels;
+    const double cols = 128;  // words of the columns of a tile, of any type
+    const double tile_words = rows + cols + (cols + 16.0 * p.channels) / group_rows;
+    const double row_of_tiles = 8 * (p.tile_cols * tile_words + p.groups * rows);
+    return static_cast<unsigned>(0.07 * table / row_of_tiles) / group_rows * group_rows;
+}
+
 /// All but the tensor map. For a geometry that is not empty, less than 2^30 tiles.
 inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
                                       int tiles_in_flight) {
@@ -174,12 +186,17 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
     const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels);
-    const unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes);
+    unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes);
+    if (g.channels > 1) group_rows = std::min(group_rows, 4u);  // for shorter rings, see below
     p.groups = (p.tile_cols + group_cols - 1) / group_cols;
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;
 
     const unsigned all_rows = static_cast<unsigned>(g.planes) * p.rows_of_plane;
     p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows);
+    if (g.channels > 1) {
+        const unsigned most = aligned_rows_of_few_words(p, static_cast<unsigned>(g.planes), sum_bytes, group_rows);
+        p.ring_rows = std::min(p.ring_rows, std::max(most, 2 * group_rows));
+    }
     if (p.ring_rows > aligned_counters) {
         // A counter is waited for as a whole, so two more of them than the rows need.
         const unsigned shared = std::bit_ceil((p.ring_rows + aligned_counters - 9) / (aligned_counters - 8));
