@@ -243,9 +243,11 @@ def part_test():
     groups = [
         shards(tests / "gpu_conformance_test", min(12, jobs()), 300) +
         shards(tests / "gpu_histogram_conformance_test", min(12, jobs()), 300),
+        [run for program in sorted(tests.glob("gpu_device_*_test")) for run in alone(where, program.name, 120)],
         *[alone(where, program.name, 120) for program in sorted(tests.glob("gpu_*_test"))
-          if program.name not in ("gpu_conformance_test", "gpu_histogram_conformance_test", "gpu_small_test",
-                                  "gpu_small_histogram_test", "gpu_soak_test", "gpu_broken_records_test")],
+          if not program.name.startswith("gpu_device_") and
+          program.name not in ("gpu_conformance_test", "gpu_histogram_conformance_test", "gpu_small_test",
+                               "gpu_small_histogram_test", "gpu_soak_test", "gpu_broken_records_test")],
         alone(where, "gpu_broken_records_test", 200),
         alone(where, "gpu_soak_test", 120, {"BOXSUM_SOAK": "0.05"}),  # the full amount is soak's
     ]
