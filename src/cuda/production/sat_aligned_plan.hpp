@@ -67,9 +67,10 @@ inline constexpr aligned_register_split aligned_registers =
 ///     chain    1.291   1.112   1.077   1.27        1.116
 ///
 /// A chain has a hop per row of tiles, which must fit in the time that memory takes for that row; groups have more sums
-/// to add up and to hand on, which weighs more where pixels are small.
+/// to add up and to hand on, which weighs more where pixels are smaller than sums: 32f64f takes 1.18 with a chain at
+/// 8192.
 constexpr aligned_columns aligned_columns_of(std::int64_t cols, int pixel_bytes, int sum_bytes) {
-    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > (pixel_bytes < 4 ? 4.7e6 : 12e6)
+    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > (pixel_bytes < sum_bytes ? 4.7e6 : 12e6)
                ? aligned_columns::chain
                : aligned_columns::groups;
 }

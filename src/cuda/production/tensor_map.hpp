@@ -9,11 +9,11 @@
 
 namespace boxsum::cuda {
 
-/// What the copy engine asks memory for where a box needs less. For pixels of 4 bytes, whose boxes are 512 bytes wide,
+/// What the copy engine asks memory for where a box needs less. For boxes 512 bytes wide, of pixels as wide as sums,
 /// asking for no more than is needed takes 0.98 of the time at 8192 and 16384 (docs/performance-gpu.md); for those of
-/// 1 byte, 128 bytes of a row, asking for its neighbour's as well takes 0.99.
-constexpr CUtensorMapL2promotion fetched_by_boxes_of(int element_bytes) {
-    return element_bytes < 4 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
+/// 128 bytes, asking for their neighbour's as well takes 0.99.
+constexpr CUtensorMapL2promotion fetched_by_boxes(int row_bytes) {
+    return row_bytes < 512 ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B : CU_TENSOR_MAP_L2_PROMOTION_NONE;
 }
 
 /// Planes of rows x cols elements for copies of box_rows x box_cols. False where hardware has no such map (extents or
@@ -45,7 +45,7 @@ inline bool encode_tensor_map(CUtensorMap& map, int element_bytes, const void* d
     const cuuint32_t box[3] = {static_cast<cuuint32_t>(box_cols), static_cast<cuuint32_t>(box_rows), 1};
     const cuuint32_t steps[3] = {1, 1, 1};
     return encode(&map, type, 3, const_cast<void*>(data), extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-                  CU_TENSOR_MAP_SWIZZLE_NONE, fetched_by_boxes_of(element_bytes),
+                  CU_TENSOR_MAP_SWIZZLE_NONE, fetched_by_boxes(box_cols * element_bytes),
                   CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
 }
 
