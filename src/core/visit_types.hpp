@@ -61,6 +61,9 @@ using all_squares_triples =
 /// For kernels on an emulated device (tests/support/emulation).
 using emulated_type_pairs = type_list<typed_pair<u8, u32>, typed_pair<f32, f32>, typed_pair<f64, f64>>;
 
+using emulated_squares_triples =
+    type_list<typed_triple<u8, u32, u32>, typed_triple<u8, u32, u64>, typed_triple<f32, f32, f32>>;
+
 using min_squares_triples = type_list<typed_triple<u8, u32, u64>, typed_triple<f32, f32, f32>>;
 
 /// What BOXSUM_TYPES compiled for CUDA. Host code always has everything.
@@ -69,7 +72,7 @@ using cuda_type_pairs = min_type_pairs;
 using cuda_squares_triples = min_squares_triples;
 #elif defined(BOXSUM_EMULATED)
 using cuda_type_pairs = emulated_type_pairs;
-using cuda_squares_triples = min_squares_triples;
+using cuda_squares_triples = emulated_squares_triples;
 #elif defined(BOXSUM_TYPES_PAPER)
 using cuda_type_pairs = paper_type_pairs;
 using cuda_squares_triples = min_squares_triples;

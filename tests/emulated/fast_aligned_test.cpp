@@ -67,6 +67,7 @@ TEST(emulated_fast_aligned, the_pipeline_agrees_with_the_definition) {
 TEST(emulated_fast_aligned, squares_agree_with_the_definition) {
     for (const int multiprocessors : {1, 8, 200}) {
         const emulation::settings device{.resident_blocks = 2, .multiprocessors = multiprocessors};
+        EXPECT_GT(run_cases(dtype::u8, dtype::u32, dtype::u32, device, effort::quick, 60000, false), 0);
         EXPECT_GT(run_cases(dtype::u8, dtype::u32, dtype::u64, device, effort::quick, 60000, false), 0);
         EXPECT_GT(run_cases(dtype::f32, dtype::f32, dtype::f32, device, effort::quick, 60000, false), 0);
     }

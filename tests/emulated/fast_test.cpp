@@ -46,11 +46,9 @@ struct types {
     dtype input, table;
     std::optional<dtype> squares;
 };
-constexpr types all_types[] = {{dtype::u8, dtype::u32, {}},
-                               {dtype::f32, dtype::f32, {}},
-                               {dtype::f64, dtype::f64, {}},
-                               {dtype::u8, dtype::u32, dtype::u64},
-                               {dtype::f32, dtype::f32, dtype::f32}};
+constexpr types all_types[] = {{dtype::u8, dtype::u32, {}},         {dtype::f32, dtype::f32, {}},
+                               {dtype::f64, dtype::f64, {}},        {dtype::u8, dtype::u32, dtype::u32},
+                               {dtype::u8, dtype::u32, dtype::u64}, {dtype::f32, dtype::f32, dtype::f32}};
 
 std::vector<conformance_case> quick_cases(const types& t) {
     return conformance_cases(t.input, t.table, t.squares, effort::quick);
