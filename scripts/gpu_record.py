@@ -185,7 +185,7 @@ def read_report(path):
             if test.get("failures"):
                 outcome["failed"] += 1
                 message = test["failures"][0]["failure"].splitlines()
-                outcome["failures"].append(f"{name}: {' '.join(message[1:4])[:300]}")
+                outcome["failures"].append(f"{name}: {' '.join(message[1:12])[:600]}")
             elif test.get("result") == "SKIPPED":
                 outcome["skipped"] += 1
                 outcome["skips"].append(name)

@@ -65,7 +65,7 @@ stopwatch device_stopwatch(stream_ref stream) {
 }
 
 int launches_for(std::int64_t bytes) {
-    return static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 31) / bytes, 4, 32));
+    return static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 31) / bytes, 8, 32));
 }
 
 captured_graph::captured_graph(const std::function<void()>& enqueue, stream_ref stream) {
