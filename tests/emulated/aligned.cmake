@@ -53,14 +53,14 @@ boxsum_emulated_mutant(
   mutant_counters_not_settled HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true"
+  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true" FILTER waves_store
 )
 boxsum_emulated_mutant(
-  mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane"
+  mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane" FILTER waves_store
 )
 boxsum_emulated_mutant(
   mutant_border_forgotten HEADER production/sat_aligned_roles.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
-  REPLACEMENT "if (p.border && at.row == 0)"
+  REPLACEMENT "if (p.border && at.row == 0)" FILTER rows_of_the_table_start
 )
 boxsum_emulated_mutant(
   mutant_corner_forgotten HEADER production/sat_aligned_roles.cuh TEXT ": corner + carry"
