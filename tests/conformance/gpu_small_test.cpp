@@ -7,6 +7,8 @@
 #include "support/gpu.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,25 +28,29 @@ constexpr small_shape shapes[] = {
     {257, 300, 3, 1, table_layout::padded, 0, 5, 2},     {300, 520, 1, 1, table_layout::inclusive, -1, -1, 0},
 };
 
+// More tiles than one wave takes, for the pipeline of `fast`: rows at multiples of 16 bytes, and rows anywhere.
+constexpr small_shape many_planes[] = {{65, 130, 1, 140, table_layout::exclusive, -1, -1, 0},
+                                       {65, 129, 1, 140, table_layout::padded, 3, 1, 1}};
+
 class gpu_small : public test::gpu_test, public testing::WithParamInterface<const algorithm_record*> {};
 
-TEST_P(gpu_small, shapes_of_every_parameter) {
-    const algorithm_record& record = *GetParam();
-    if (!record.info.built) GTEST_SKIP() << "its kernels were not built";
+class gpu_small_pipeline : public test::gpu_test {};
+
+/// Of three combinations of types; how many the record supports.
+int check_shapes(const algorithm_record& record, std::span<const small_shape> shapes, const parameter_values& values) {
+    struct types {
+        dtype input, table;
+        std::optional<dtype> squares;
+    };
     const record_runner run = cuda::device_runner(cuda::workspace_reuse::exact);
-    std::vector<parameter_values> choices{{}};
-    for (std::size_t i = 0; i < record.info.parameters.size(); ++i)
-        for (std::size_t value = 1; value < record.info.parameters[i].values.size(); ++value) {
-            choices.push_back({});
-            choices.back().choice[i] = static_cast<std::uint8_t>(value);
-        }
     int checked = 0;
-    const auto check = [&](dtype input, dtype table, std::optional<dtype> squares, const parameter_values& values) {
+    for (const types& t : {types{dtype::u8, dtype::u32, {}}, types{dtype::f32, dtype::f32, {}},
+                           types{dtype::u8, dtype::u32, dtype::u64}}) {
         for (const small_shape& s : shapes) {
             conformance_case c;
-            c.input = input;
-            c.table = table;
-            c.squares = squares;
+            c.input = t.input;
+            c.table = t.table;
+            c.squares = t.squares;
             c.rows = s.rows;
             c.cols = s.cols;
             c.channels = s.channels;
@@ -57,17 +63,35 @@ TEST_P(gpu_small, shapes_of_every_parameter) {
             execution how;
             how.parameters = values;
             const auto wrong = check_record(record, c, how, run);
-            ASSERT_FALSE(wrong) << *wrong << " (" << format_parameters(record, values) << ")";
+            EXPECT_FALSE(wrong) << *wrong << " (" << format_parameters(record, values) << ")";
+            if (wrong) return checked;
             ++checked;
         }
-    };
+    }
+    return checked;
+}
+
+TEST_P(gpu_small, shapes_of_every_parameter) {
+    const algorithm_record& record = *GetParam();
+    if (!record.info.built) GTEST_SKIP() << "its kernels were not built";
+    std::vector<parameter_values> choices{{}};
+    for (std::size_t i = 0; i < record.info.parameters.size(); ++i)
+        for (std::size_t value = 1; value < record.info.parameters[i].values.size(); ++value) {
+            choices.push_back({});
+            choices.back().choice[i] = static_cast<std::uint8_t>(value);
+        }
+    int checked = 0;
     for (const parameter_values& values : choices) {
-        check(dtype::u8, dtype::u32, {}, values);
-        check(dtype::f32, dtype::f32, {}, values);
-        check(dtype::u8, dtype::u32, dtype::u64, values);
+        checked += check_shapes(record, shapes, values);
         if (HasFatalFailure()) return;
     }
     EXPECT_GT(checked, 0) << "supports none of the small shapes";
+}
+
+TEST_F(gpu_small_pipeline, many_planes) {
+    const algorithm_record& fast = *find_record(operation::sat, "fast");
+    if (!fast.info.built) GTEST_SKIP() << "its kernels were not built";
+    EXPECT_EQ(check_shapes(fast, many_planes, {}), 6);
 }
 
 std::vector<const algorithm_record*> device_records() {

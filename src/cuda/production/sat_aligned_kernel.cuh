@@ -16,10 +16,9 @@
 /// warp, work on a block's tiles one after another, so that a tile is loaded while others wait for their neighbours and
 /// one is stored:
 ///
-///     sum      draws the ticket, lets the copy engine load the tile, publishes its row sums (and column sums) as soon
-///              as it has landed
-///     left     adds the row sums of the tiles to the left within a group of tiles; the last of a group publishes the
-///              group's
+///     sum      draws the ticket, lets the copy engine load the tile, publishes its row sums as soon as it has landed
+///     left     publishes its column sums; adds the row sums of the tiles to the left within a group of tiles; the last
+///              of a group publishes the group's
 ///     carry    adds those of whole groups to the left: now the row carries are known; publishes their total
 ///     above    adds column sums and carry totals of the tiles above within a group of tile rows to the finished table
 ///              row above the group; the last tile row of a group publishes the table row below itself
@@ -30,8 +29,9 @@
 ///          +-------> above <----------+          |           has one hop per group of tile rows
 ///                      +-------------------------+
 ///
-/// With aligned_columns::chain there is no role `above`, and `left` has two warps: `finish` takes the table row above
-/// from the tile above and publishes its own last row, a hop per row of tiles but less to add up.
+/// With aligned_columns::chain there is no role `above`, nobody needs column sums, and `left` has two warps: `finish`
+/// takes the table row above from the tile above and publishes its own last row, a hop per row of tiles but less to add
+/// up.
 ///
 /// No block needs another to be resident: every wait is for lower tickets, which are drawn in the order in which blocks
 /// run, or for an earlier role on the same tile.
@@ -80,7 +80,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             look_at_total();
             Sum cols[lane_cols]{};
             // Published by run_sum() in the tiles above.
-            gather_in_order<batch, row_words>(
+            gather_by_warp<batch, row_words>(
                 words.col_sums + std::size_t{at.place - at.in_group * p.tile_cols} * tile::col_words + 2 * lane,
                 std::size_t{p.tile_cols} * tile::col_words, before, at.tag, keep,
                 [&](const row_words& found) { found.add_to(cols); });
@@ -109,9 +109,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             const unsigned first = roles::first_channel(at.col, lane);
             warp_scan_channels<Channels>(cols, first);
             if (at.ends_rows) warp_scan_channels<Channels>(own, first);
-            while (look_at_total()) {
-            }
-            __syncwarp();
+            look_until_found(look_at_total);
             Sum corner[Channels], own_carry[Channels];
 #pragma unroll
             for (int c = 0; c < Channels; ++c) {
@@ -121,14 +119,10 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             }
             channels::add(cols, corner, first);
             if (at.has_above) {
-                while (look_at_top()) {
-                }
-                __syncwarp();
+                look_until_found(look_at_top);
                 top.add_to(cols);
             }
-            while (look_at_corner()) {
-            }
-            __syncwarp();
+            look_until_found(look_at_corner);
             if (at.ends_rows) {
                 channels::add(own, own_carry, first);
                 Sum below[lane_cols];
@@ -218,7 +212,8 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
         }
     }
 
-    /// One column: takes the table row above the tile, leaves it in shared memory, and publishes that below the tile.
+    /// One column, by whole warps: takes the table row above the tile, leaves it in shared memory, and publishes that
+    /// below the tile.
     __device__ void pass_column_on(const aligned_position& at, int col, unsigned turn, Sum carry) const {
         const std::uint64_t keep = keep_in_l2();  // again, for registers are short here
         const bool has_above = at.has_above;
@@ -245,18 +240,15 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
 #pragma unroll
         for (int w = 1; w < tile::finish_warps; ++w) sum += shared.bottom[turn][w][col];
         sum += carry;
-        while (look_above(above)) {
-        }
+        look_until_found([&] { return look_above(above); });
         const Sum top = has_above ? above.value() : Sum{};
         if (at.ends_rows)
             value_words::of(sum + top, at.tag)
                 .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + col * words_of<Sum>,
                             keep);
         shared.top[turn][col] = top;
-        if (col > 0) return;
-        while (look_at_corner(corner)) {
-        }
-        shared.corner[turn] = has_corner ? corner.value() : Sum{};
+        look_until_found([&] { return look_at_corner(corner); });
+        if (col == 0) shared.corner[turn] = has_corner ? corner.value() : Sum{};
     }
 };
 

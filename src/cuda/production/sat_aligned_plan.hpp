@@ -60,19 +60,18 @@ template <aligned_columns Columns>
 inline constexpr aligned_register_split aligned_registers =
     Columns == aligned_columns::chain ? aligned_register_split{104, 56} : aligned_register_split{96, 64};
 
-/// Measured on one H200 with these kernels (time over a device copy of the same bytes; 8u32u: over a streaming kernel):
+/// Measured on one H200 with these kernels, us (MB: bytes that a row of tiles reads and writes):
 ///
-///              8192    16384   32768   8u32u 8192  8u32u 16384
-///     groups   1.107   1.084   1.082   1.162       1.135
-///     chain    1.291   1.112   1.077   1.27        1.116
+///              32f64f 8192  32f32f 16384  64f64f 8192  8u32u 16384  8u32u 32768
+///     MB               6.3           8.4          8.4          5.2         10.5
+///     groups           229           547          283          359         1435
+///     chain            256           551          281          366         1434
 ///
 /// A chain has a hop per row of tiles, which must fit in the time that memory takes for that row; groups have more sums
-/// to add up and to hand on, which weighs more where pixels are smaller than sums: 32f64f takes 1.18 with a chain at
-/// 8192.
+/// to add up and to hand on.
 constexpr aligned_columns aligned_columns_of(std::int64_t cols, int pixel_bytes, int sum_bytes) {
-    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > (pixel_bytes < sum_bytes ? 4.7e6 : 12e6)
-               ? aligned_columns::chain
-               : aligned_columns::groups;
+    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > 14e6 ? aligned_columns::chain
+                                                                             : aligned_columns::groups;
 }
 
 /// Several channels have fewer pixels a tile, so a chain would have more hops for the same pixels: always groups.

@@ -38,7 +38,7 @@ struct aligned_words {
     tagged_word* group_sums;  ///< [ring row][group][channel][row], by `left`
     /// [ring row / rows of a group][tile column][col], by `above`; with a chain, whose groups have one row, by `finish`
     tagged_word* table_rows;
-    tagged_word* col_sums = nullptr;  ///< [ring row][tile column][col], by `sum`
+    tagged_word* col_sums = nullptr;  ///< [ring row][tile column][col], by `left`
     /// [ring row / rows of a group][tile column][16 words a channel: a line of the cache], by `carry`. Totals of 16
     /// tiles packed in a line, which all of them write and read, cost 4 % at 8192 and 5 % at 16384.
     tagged_word* carry_totals = nullptr;
@@ -87,7 +87,7 @@ struct aligned_shared {
     phase_barrier loaded[slots];      // position and pixels are there: the lane of `sum` that drew the ticket
     phase_barrier read[slots];        // nobody needs the pixels: 8 warps
     phase_barrier rows_added[slots];  // own_rows are the tile's: `sum`
-    phase_barrier cols_added[slots];  // own_cols: `sum`
+    phase_barrier cols_added[slots];  // own_cols: `left`
     phase_barrier left_added[slots];  // own_rows are those of the tiles to the left: `left`
     phase_barrier carried[slots];     // carry: `carry`
     phase_barrier topped[slots];      // top: `above`

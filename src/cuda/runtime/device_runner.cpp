@@ -78,6 +78,8 @@ class runner {
         const std::size_t shift = reinterpret_cast<std::uintptr_t>(host.bytes.data() + block.from) % 64;
         block.begin = shift + (reuse_ == workspace_reuse::exact ? memory.exactly(shift + block.bytes, stream_)
                                                                 : memory.at_least(shift + block.bytes, stream_));
+        // Of an image whose rows start anywhere, kernels read the 16 bytes where its first pixel lies.
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(block.begin - shift, poison, shift, stream_.get()));
         BOXSUM_CUDA_TRY(cudaMemcpyAsync(block.begin, host.bytes.data() + block.from, block.bytes,
                                         cudaMemcpyHostToDevice, stream_.get()));
         return block;

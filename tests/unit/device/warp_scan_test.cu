@@ -27,11 +27,11 @@ __global__ void scan_kernel(const T* in, T* inclusive, T* exclusive, T* total) {
     total[32] = last_lane(inclusive[lane]);
 }
 
-template <typename T, int N>
+template <scan_steps Steps, typename T, int N>
 __global__ void scan_row_kernel(T* row) {
     T x[N];
     for (int i = 0; i < N; ++i) x[i] = row[lane_id() * N + i];
-    warp_scan_row(x);
+    warp_scan_row<Steps>(x);
     for (int i = 0; i < N; ++i) row[lane_id() * N + i] = x[i];
 }
 
@@ -61,13 +61,17 @@ TEST_F(device_warp_scan, lanes_get_the_sums_up_to_and_before_them_by_either_netw
 }
 
 TEST_F(device_warp_scan, rows_of_several_values_a_lane_are_scanned_whole) {
-    const auto check = [&]<typename T>(T) {
+    const auto check_steps = [&]<scan_steps Steps, typename T>(T) {
         const std::vector<T> x = values<T>(128);
         const device_buffer row = upload(x);
-        launch(scan_row_kernel<T, 4>, {.block = 32}, stream(), as<T>(row));
+        launch(scan_row_kernel<Steps, T, 4>, {.block = 32}, stream(), as<T>(row));
         const auto sums = download<T>(row);
         T sum{};
         for (std::size_t i = 0; i < 128; ++i) EXPECT_EQ(sums[i], sum += x[i]);
+    };
+    const auto check = [&]<typename T>(T x) {
+        check_steps.template operator()<scan_steps::selected>(x);
+        check_steps.template operator()<scan_steps::predicated>(x);
     };
     check(std::uint32_t{});
     check(std::uint64_t{});

@@ -7,7 +7,7 @@ namespace {
 class device_word_gather : public test::gpu_kernel_test {};
 
 /// Block 0 waits for the words of the others, who publish theirs late ones first.
-template <typename Sum, typename Words, int Batch>
+template <bool ByWarp, typename Sum, typename Words, int Batch>
 __global__ void gather_kernel(tagged_word* words, unsigned stride, int publishers, std::uint32_t tag, Sum* out) {
     const int lane = static_cast<int>(threadIdx.x);
     const std::uint64_t keep = keep_in_l2();
@@ -26,29 +26,34 @@ __global__ void gather_kernel(tagged_word* words, unsigned stride, int publisher
     }
     // The order counts: a hash, not a sum.
     Sum hash{};
-    gather_in_order<Batch, Words>(
-        words + (std::is_same_v<Words, words_of_value<Sum>> ? lane * words_of<Sum> : 2 * lane), stride, publishers, tag,
-        keep, [&](const Words& found) {
-            if constexpr (std::is_same_v<Words, words_of_value<Sum>>) {
-                hash = hash * Sum{3} + found.value();
-            } else {
-                Sum x[Words::values]{};
-                found.add_to(x);
-                for (const Sum& one : x) hash = hash * Sum{3} + one;
-            }
-        });
+    const auto add = [&](const Words& found) {
+        if constexpr (std::is_same_v<Words, words_of_value<Sum>>) {
+            hash = hash * Sum{3} + found.value();
+        } else {
+            Sum x[Words::values]{};
+            found.add_to(x);
+            for (const Sum& one : x) hash = hash * Sum{3} + one;
+        }
+    };
+    const tagged_word* const where =
+        words + (std::is_same_v<Words, words_of_value<Sum>> ? lane * words_of<Sum> : 2 * lane);
+    if (ByWarp)
+        gather_by_warp<Batch, Words>(where, stride, publishers, tag, keep, add);
+    else
+        gather_in_order<Batch, Words>(where, stride, publishers, tag, keep, add);
     out[lane] = hash;
 }
 
 TEST_F(device_word_gather, every_publisher_in_its_order_and_no_word_of_another_call) {
-    const auto check = [&]<typename Sum, typename Words, int Batch>(int values) {
+    const auto check_kernel = [&]<bool ByWarp, typename Sum, typename Words, int Batch>(int values) {
         constexpr unsigned stride = 256;
         for (const int publishers : {0, 1, 2, 3, 4, 7, 8}) {
             // Old words lie where the new ones come.
             const device_buffer words = upload(std::vector<tagged_word>(stride * 9, tagged_word{8} << 32 | 5));
             const device_buffer out = upload(std::vector<Sum>(32, Sum{1}));
-            launch(gather_kernel<Sum, Words, Batch>, {.grid = static_cast<unsigned>(publishers) + 1, .block = 32},
-                   stream(), as<tagged_word>(words), stride, publishers, 9u, as<Sum>(out));
+            launch(gather_kernel<ByWarp, Sum, Words, Batch>,
+                   {.grid = static_cast<unsigned>(publishers) + 1, .block = 32}, stream(), as<tagged_word>(words),
+                   stride, publishers, 9u, as<Sum>(out));
             const auto found = download<Sum>(out);
             for (int lane = 0; lane < 32; ++lane) {
                 Sum hash{};
@@ -57,6 +62,10 @@ TEST_F(device_word_gather, every_publisher_in_its_order_and_no_word_of_another_c
                 EXPECT_EQ(found[static_cast<std::size_t>(lane)], hash) << publishers << " publishers, lane " << lane;
             }
         }
+    };
+    const auto check = [&]<typename Sum, typename Words, int Batch>(int values) {
+        check_kernel.operator()<false, Sum, Words, Batch>(values);
+        check_kernel.operator()<true, Sum, Words, Batch>(values);
     };
     check.operator()<std::uint32_t, words_of_value<std::uint32_t>, 4>(1);
     check.operator()<std::uint64_t, words_of_value<std::uint64_t>, 3>(1);
