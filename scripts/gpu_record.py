@@ -276,7 +276,7 @@ def part_sanitize():
     runs = []
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
         for program in programs:
-            count = {"gpu_small_test": 3, "gpu_small_histogram_test": 8}.get(program, 1)
+            count = {"gpu_small_test": 6, "gpu_small_histogram_test": 8}.get(program, 1)
             # Asks the driver for what it has to refuse, which memcheck reports.
             for run in shards(tests / program, count, 420, {"GTEST_FILTER": "-*.maps_that_hardware_has_not_are_refused"}):
                 run.label = f"{tool}-{run.label}"

@@ -33,14 +33,13 @@ struct tag_maker {
 template <typename Settle>
 __device__ inline void leave_workspace(workspace_header* header, std::byte* workspace, std::size_t bytes,
                                        ::cuda::memory_order order, Settle settle) {
-    __shared__ bool last;
     __syncthreads();
+    bool last = false;
     if (threadIdx.x == 0) {
         ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> finished(header->finished);
         last = finished.fetch_add(1, order) == gridDim.x - 1;
     }
-    __syncthreads();
-    if (!last) return;
+    if (__syncthreads_or(last) == 0) return;
     settle();
     const std::uint32_t epoch = *static_cast<const volatile std::uint32_t*>(&header->epoch);
     const bool run_out = epoch % tag_epochs + 1 == tag_epochs || epoch == ~0u;
