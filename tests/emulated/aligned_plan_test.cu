@@ -32,6 +32,7 @@ TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
     EXPECT_EQ(aligned_columns_of(16384, 1, 4), aligned_columns::groups);
     EXPECT_EQ(aligned_columns_of(8192, 4, 8), aligned_columns::groups);
     EXPECT_EQ(aligned_columns_of(8192, 8, 8), aligned_columns::groups);
+    EXPECT_EQ(aligned_columns_of(16384, 1, 8), aligned_columns::chain);
 
     EXPECT_EQ(plan_of(4096, 4).ring_rows, 48u);
     EXPECT_EQ(plan_of(8192, 4).ring_rows, 32u);

@@ -62,16 +62,16 @@ inline constexpr aligned_register_split aligned_registers =
 
 /// Measured on one H200 with these kernels, us (MB: bytes that a row of tiles reads and writes):
 ///
-///              32f64f 8192  32f32f 16384  64f64f 8192  8u32u 16384  8u32u 32768
-///     MB               6.3           8.4          8.4          5.2         10.5
-///     groups           229           547          283          359         1435
-///     chain            256           551          281          366         1434
+///              8u32u 16384  32f64f 8192  32f32f 16384  64f64f 8192  8u64u 16384  8u32u 32768
+///     MB               5.2          6.3           8.4          8.4          9.4         10.5
+///     groups           359          229           547          283          771         1435
+///     chain            366          256           551          281          742         1434
 ///
 /// A chain has a hop per row of tiles, which must fit in the time that memory takes for that row; groups have more sums
 /// to add up and to hand on.
 constexpr aligned_columns aligned_columns_of(std::int64_t cols, int pixel_bytes, int sum_bytes) {
-    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > 14e6 ? aligned_columns::chain
-                                                                             : aligned_columns::groups;
+    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > 9e6 ? aligned_columns::chain
+                                                                            : aligned_columns::groups;
 }
 
 /// Several channels have fewer pixels a tile, so a chain would have more hops for the same pixels: always groups.
