@@ -256,13 +256,18 @@ def part_test():
 
 def part_soak():
     where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_soak_test")
-    names = subprocess.run([str(where / "tests" / "gpu_soak_test"), "--gtest_list_tests"], check=True,
-                           capture_output=True, text=True).stdout.split("\n")
-    # One process a test, one after the other: a hang or a lost context takes only its own test with it.
-    groups = [[Run(f"gpu_soak_test.{name.strip()}",
-                   [str(where / "tests" / "gpu_soak_test"), f"--gtest_filter=soak.{name.strip()}"], 300,
-                   {"BOXSUM_SOAK": "1"})]
-              for name in names if name.startswith("  ")]
+    program = str(where / "tests" / "gpu_soak_test")
+    listed = subprocess.run([program, "--gtest_list_tests"], check=True, capture_output=True, text=True).stdout
+    names, suite = [], ""
+    for line in listed.splitlines():
+        if line.startswith("  "):
+            names.append(suite + line.split("#")[0].strip())
+        elif line.endswith("."):
+            suite = line.strip()
+    # One process a test: a hang or a lost context takes only its own test with it.
+    runs = [Run(f"gpu_soak_test.{name}", [program, f"--gtest_filter={name}"], 300, {"BOXSUM_SOAK": "1"}) for name in names]
+    random_shapes = [run for run in runs if ".random_shapes." in run.label or "/random_shapes." in run.label]
+    groups = [random_shapes] + [[run] for run in runs if run not in random_shapes]
     return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 

@@ -140,82 +140,104 @@ class random_cases {
 constexpr std::int64_t most_elements = 1 << 20, most_large_elements = 1 << 23;
 constexpr std::size_t block_bytes = std::size_t{256} << 20;
 
-TEST_F(soak, random_shapes) {
-    const std::vector<const algorithm_record*> records = test::cuda_records();
-    ASSERT_FALSE(records.empty());
+/// A part of the random shapes of a record, so that several processes share them.
+struct slice {
+    const algorithm_record* record;
+    int number, of;
+};
+
+class random_shapes : public soak, public testing::WithParamInterface<slice> {};
+
+TEST_P(random_shapes, agree_with_the_device_oracle) {
     const device_buffer image_block(block_bytes, stream()), table_block(block_bytes, stream()),
         squares_block(block_bytes, stream());
     const device_buffer workspace = test::make_workspace(std::size_t{256} << 20, stream());
     test::device_oracle sums(most_large_elements, stream()), squares(most_large_elements, stream());
 
-    for (const algorithm_record* record : records) {
-        const bool production = is_production(*record);
-        const auto wanted = static_cast<int>(soak_scale() * (production ? 20000 : 1000));
-        random_cases cases(production ? 2026 : 1121);
-        int checked = 0, refused = 0;
-        while (checked < wanted && refused < 20 * wanted) {
-            const bool large = production && (checked + refused) % 20 == 19;
-            const conformance_case c = cases.next(large ? most_large_elements : most_elements, large);
-            const problem p = problem_of(c);
-            if (!check_support(*record, p, {})) {
-                ++refused;
-                continue;
-            }
-            const std::size_t needed = cuda::total_workspace_bytes(*record, record->workspace_bytes(p, {}));
-            ASSERT_LE(needed, workspace.size()) << record->info.name << ", " << describe(c);
-
-            // Blocks with poison before, between and behind the rows.
-            const auto place = [&](const device_buffer& block, const view_shape& s, std::int64_t offset) {
-                const std::size_t before = 256 + static_cast<std::size_t>(offset) * size_of(s.type);
-                const std::size_t bytes = before + cuda::span_bytes(s) + 256;
-                EXPECT_LE(bytes, block.size());
-                BOXSUM_CUDA_TRY(cudaMemsetAsync(block.data(), poison, bytes, stream().get()));
-                return std::pair(any_view{static_cast<std::byte*>(block.data()) + before, s}, bytes);
-            };
-            const auto [image, image_bytes] = place(image_block, p.image, c.image_offset);
-            const std::int64_t elements = c.rows * c.cols * c.channels * c.planes;
-            std::int64_t magnitude = test::exact_magnitude(c.table, elements, false);
-            if (c.squares) {
-                const std::int64_t limit = test::exact_magnitude(*c.squares, elements, true);
-                magnitude = magnitude == 0 ? limit : limit == 0 ? magnitude : std::min(magnitude, limit);
-            }
-            test::fill_exact(image, magnitude, c.seed, stream());
-            sums.sum(image, false, stream());
-            if (c.squares) squares.sum(image, true, stream());
-
-            any_view table = image, square_table;
-            std::size_t table_bytes = image_bytes, squares_bytes = 0;
-            if (p.in_place)
-                table.shape = p.table;
-            else
-                std::tie(table, table_bytes) = place(table_block, p.table, c.table_offset);
-            if (c.squares) std::tie(square_table, squares_bytes) = place(squares_block, *p.squares, c.table_offset);
-
-            execution how;
-            how.stream = stream();
-            how.workspace = workspace.data();
-            how.workspace_bytes = workspace.size();
-            cuda::enqueue_in_workspace(*record, p, {image.data, table.data, square_table.data}, how);
-
-            sums.compare(table, c.layout, stream());
-            sums.check_gaps(p.in_place ? image_block.data() : table_block.data(), table_bytes, table, poison, stream());
-            if (c.squares) {
-                squares.compare(square_table, c.layout, stream());
-                squares.check_gaps(squares_block.data(), squares_bytes, square_table, poison, stream());
-            }
-            const std::string wrong = sums.result(stream());
-            ASSERT_EQ(wrong, "") << record->info.name << ", case " << checked << ": " << describe(c);
-            if (c.squares) {
-                const std::string wrong_squares = squares.result(stream());
-                ASSERT_EQ(wrong_squares, "")
-                    << record->info.name << ", case " << checked << ": squares, " << describe(c);
-            }
-            ++checked;
+    const auto [record, number, of] = GetParam();
+    const bool production = is_production(*record);
+    const auto wanted = static_cast<int>(soak_scale() * (production ? 20000 : 1000) / of);
+    random_cases cases((production ? 2026u : 1121u) + 10000u * static_cast<unsigned>(number));
+    int checked = 0, refused = 0;
+    while (checked < wanted && refused < 20 * wanted) {
+        const bool large = production && (checked + refused) % 20 == 19;
+        const conformance_case c = cases.next(large ? most_large_elements : most_elements, large);
+        const problem p = problem_of(c);
+        if (!check_support(*record, p, {})) {
+            ++refused;
+            continue;
         }
-        EXPECT_EQ(checked, wanted) << record->info.name << " supports too few of the random cases";
-        std::printf("random shapes: %s %d\n", std::string(record->info.name).c_str(), checked);
+        const std::size_t needed = cuda::total_workspace_bytes(*record, record->workspace_bytes(p, {}));
+        ASSERT_LE(needed, workspace.size()) << record->info.name << ", " << describe(c);
+
+        // Blocks with poison before, between and behind the rows.
+        const auto place = [&](const device_buffer& block, const view_shape& s, std::int64_t offset) {
+            const std::size_t before = 256 + static_cast<std::size_t>(offset) * size_of(s.type);
+            const std::size_t bytes = before + cuda::span_bytes(s) + 256;
+            EXPECT_LE(bytes, block.size());
+            BOXSUM_CUDA_TRY(cudaMemsetAsync(block.data(), poison, bytes, stream().get()));
+            return std::pair(any_view{static_cast<std::byte*>(block.data()) + before, s}, bytes);
+        };
+        const auto [image, image_bytes] = place(image_block, p.image, c.image_offset);
+        const std::int64_t elements = c.rows * c.cols * c.channels * c.planes;
+        std::int64_t magnitude = test::exact_magnitude(c.table, elements, false);
+        if (c.squares) {
+            const std::int64_t limit = test::exact_magnitude(*c.squares, elements, true);
+            magnitude = magnitude == 0 ? limit : limit == 0 ? magnitude : std::min(magnitude, limit);
+        }
+        test::fill_exact(image, magnitude, c.seed, stream());
+        sums.sum(image, false, stream());
+        if (c.squares) squares.sum(image, true, stream());
+
+        any_view table = image, square_table;
+        std::size_t table_bytes = image_bytes, squares_bytes = 0;
+        if (p.in_place)
+            table.shape = p.table;
+        else
+            std::tie(table, table_bytes) = place(table_block, p.table, c.table_offset);
+        if (c.squares) std::tie(square_table, squares_bytes) = place(squares_block, *p.squares, c.table_offset);
+
+        execution how;
+        how.stream = stream();
+        how.workspace = workspace.data();
+        how.workspace_bytes = workspace.size();
+        cuda::enqueue_in_workspace(*record, p, {image.data, table.data, square_table.data}, how);
+
+        sums.compare(table, c.layout, stream());
+        sums.check_gaps(p.in_place ? image_block.data() : table_block.data(), table_bytes, table, poison, stream());
+        if (c.squares) {
+            squares.compare(square_table, c.layout, stream());
+            squares.check_gaps(squares_block.data(), squares_bytes, square_table, poison, stream());
+        }
+        const std::string wrong = sums.result(stream());
+        ASSERT_EQ(wrong, "") << record->info.name << ", case " << checked << ": " << describe(c);
+        if (c.squares) {
+            const std::string wrong_squares = squares.result(stream());
+            ASSERT_EQ(wrong_squares, "") << record->info.name << ", case " << checked << ": squares, " << describe(c);
+        }
+        ++checked;
     }
+    EXPECT_EQ(checked, wanted) << record->info.name << " supports too few of the random cases";
+    std::printf("random shapes: %s %d\n", std::string(record->info.name).c_str(), checked);
 }
+
+std::vector<slice> slices() {
+    std::vector<slice> all;
+    for (const algorithm_record* record : test::cuda_records()) {
+        const int of = is_production(*record) ? 10 : 1;
+        for (int i = 0; i < of; ++i) all.push_back({record, i, of});
+    }
+    return all;
+}
+
+std::string name_of_slice(const testing::TestParamInfo<slice>& subject) {
+    std::string name(subject.param.record->info.name);
+    std::replace(name.begin(), name.end(), '-', '_');
+    return subject.param.of == 1 ? name : name + '_' + std::to_string(subject.param.number);
+}
+
+INSTANTIATE_TEST_SUITE_P(soak, random_shapes, testing::ValuesIn(slices()), name_of_slice);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(random_shapes);
 
 // ---- size -----------------------------------------------------------------------------------------------------------
 
