@@ -2,6 +2,10 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 
+#include <boxsum/error.hpp>
+
+#include <cuda.h>
+
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -54,6 +58,31 @@ std::string short_name(const char* mangled) {
     if (const std::size_t space = name.rfind(' '); space != std::string::npos) name.erase(0, space + 1);
     if (const std::size_t scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
     return name;
+}
+
+/// A function of the driver, through the runtime, so that nothing links the driver. The runtime's own functions know
+/// the kernels of the program or library that they are part of; the driver knows those of a shared library beside it,
+/// too.
+template <typename Function>
+Function* driver_function(const char* name, unsigned version) {
+    void* function = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    BOXSUM_CUDA_TRY(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found));
+    if (found != cudaDriverEntryPointSuccess) throw error(std::string("the driver has no ") + name);
+    return reinterpret_cast<Function*>(function);
+}
+
+void try_driver(CUresult result, const char* name) {
+    if (result != CUDA_SUCCESS) throw error(std::string(name) + ": CUresult " + std::to_string(result));
+}
+
+/// DRIVER_TRY(name, version, arguments...): version is that of CUDA whose form of the function is meant.
+#define DRIVER_TRY(name, version, ...) try_driver(driver_function<decltype(name)>(#name, version)(__VA_ARGS__), #name)
+
+int attribute_of(CUfunction kernel, CUfunction_attribute what) {
+    int value = 0;
+    DRIVER_TRY(cuFuncGetAttribute, 12000, &value, what, kernel);
+    return value;
 }
 
 }  // namespace
@@ -110,25 +139,23 @@ void captured_graph::launch(stream_ref stream) const {
 }
 
 kernel_facts captured_graph::facts(std::int64_t i) const {
-    cudaKernelNodeParams node{};
-    BOXSUM_CUDA_TRY(cudaGraphKernelNodeGetParams(kernels_.at(static_cast<std::size_t>(i)), &node));
-    cudaFuncAttributes attributes{};
-    BOXSUM_CUDA_TRY(cudaFuncGetAttributes(&attributes, node.func));
-    kernel_facts facts;
-#if CUDART_VERSION >= 12030
+    CUDA_KERNEL_NODE_PARAMS node{};
+    DRIVER_TRY(cuGraphKernelNodeGetParams, 12000, kernels_.at(static_cast<std::size_t>(i)), &node);
+    CUfunction kernel = node.func;
+    if (kernel == nullptr) DRIVER_TRY(cuKernelGetFunction, 12000, &kernel, node.kern);
     const char* name = nullptr;
-    BOXSUM_CUDA_TRY(cudaFuncGetName(&name, node.func));
+    DRIVER_TRY(cuFuncGetName, 12030, &name, kernel);
+    kernel_facts facts;
     facts.name = short_name(name);
-#else
-    facts.name = "kernel";  // this runtime tells no names
-#endif
-    facts.grid = text_of(node.gridDim);
-    facts.block = text_of(node.blockDim);
-    facts.registers = attributes.numRegs;
-    facts.static_shared_bytes = static_cast<std::int64_t>(attributes.sharedSizeBytes);
+    facts.grid = text_of({node.gridDimX, node.gridDimY, node.gridDimZ});
+    facts.block = text_of({node.blockDimX, node.blockDimY, node.blockDimZ});
+    facts.registers = attribute_of(kernel, CU_FUNC_ATTRIBUTE_NUM_REGS);
+    facts.static_shared_bytes = attribute_of(kernel, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     facts.dynamic_shared_bytes = node.sharedMemBytes;
     return facts;
 }
+
+#undef DRIVER_TRY
 
 void captured_graph::enable_chosen(const std::function<bool(std::int64_t)>& chosen) {
     for (std::int64_t i = 0; i < kernels(); ++i)
