@@ -37,7 +37,7 @@ class gpu_small : public test::gpu_test, public testing::WithParamInterface<cons
 class gpu_small_pipeline : public test::gpu_test {};
 
 /// Of three combinations of types; how many the record supports.
-int check_shapes(const algorithm_record& record, std::span<const small_shape> shapes, const parameter_values& values) {
+int check_shapes(const algorithm_record& record, std::span<const small_shape> of, const parameter_values& values) {
     struct types {
         dtype input, table;
         std::optional<dtype> squares;
@@ -46,7 +46,7 @@ int check_shapes(const algorithm_record& record, std::span<const small_shape> sh
     int checked = 0;
     for (const types& t : {types{dtype::u8, dtype::u32, {}}, types{dtype::f32, dtype::f32, {}},
                            types{dtype::u8, dtype::u32, dtype::u64}}) {
-        for (const small_shape& s : shapes) {
+        for (const small_shape& s : of) {
             conformance_case c;
             c.input = t.input;
             c.table = t.table;
