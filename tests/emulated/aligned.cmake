@@ -34,6 +34,10 @@ boxsum_emulated_mutant(
   mutant_words_replaced_early HEADER production/sat_aligned_roles.cuh TEXT "readers.wait()" REPLACEMENT "(void)readers"
 )
 boxsum_emulated_mutant(
+  mutant_words_published_early HEADER production/sat_aligned_roles.cuh TEXT "shared.rows_added[slot].wait(now.parity());"
+  REPLACEMENT "" FILTER planes_follow
+)
+boxsum_emulated_mutant(
   mutant_laps_alike HEADER production/sat_workspace.cuh TEXT "(lap & ((1u << tag_lap_bits) - 1))" REPLACEMENT "0 * lap"
 )
 boxsum_emulated_mutant(
