@@ -19,7 +19,10 @@ struct alignas(256) workspace_header {
     std::uint32_t epoch;
     std::uint32_t ticket;        ///< next tile to be worked on; blocks take tiles in the order in which they start
     std::uint32_t finished;      ///< blocks that are done; the last one resets the header
-    std::uint32_t reserved[61];  ///< zero, or a record's own words with the same life as `ticket`
+    /// Next block of a launch whose blocks draw one number each, before the launch before has ended: of its own, because
+    /// that one may still use `ticket`. Goes back to zero by itself with the launch's last number.
+    std::uint32_t early_ticket;
+    std::uint32_t reserved[60];  ///< zero, or a record's own words with the same life as `ticket`
 };
 
 inline constexpr std::size_t workspace_header_bytes = sizeof(workspace_header);

@@ -144,7 +144,7 @@ struct aligned_plan {
 
 /// Words of the header that count, for the rows of tiles that share one, tiles whose words nobody needs any more. They
 /// fill the header's second line of 128 bytes: they are looked at all the time, and the ticket is in the first.
-inline constexpr unsigned aligned_counters = 32, aligned_first_counter = 29;
+inline constexpr unsigned aligned_counters = 32, aligned_first_counter = 28;
 static_assert(offsetof(workspace_header, reserved) + aligned_first_counter * sizeof(std::uint32_t) == 128);
 static_assert(aligned_first_counter + aligned_counters <= sizeof(workspace_header::reserved) / sizeof(std::uint32_t));
 

@@ -60,7 +60,7 @@ struct pipeline_plan {
 
 /// Words of the header that count, for the rows of tiles that share one, tiles whose words nobody needs any more. They
 /// fill the header's second line of 128 bytes: they are looked at all the time, and the ticket is in the first.
-inline constexpr unsigned pipeline_counters = 32, pipeline_first_counter = 29;
+inline constexpr unsigned pipeline_counters = 32, pipeline_first_counter = 28;
 static_assert(offsetof(workspace_header, reserved) + pipeline_first_counter * sizeof(std::uint32_t) == 128);
 
 inline std::uint64_t ceil_div_u(std::uint64_t a, std::uint64_t b) {

@@ -135,20 +135,23 @@ struct wave_start {
     std::uint32_t tag;
 };
 
+/// Draws the ticket while the predecessor still runs, whose end is what a short kernel waits for longest, so that the
+/// loads of the image are the first thing behind it. The predecessor's blocks have all drawn theirs by then, because
+/// none lets its successor start before; and the count is back at zero, because it wraps at the number of blocks.
 __device__ inline wave_start start_wave_block(workspace_header* header) {
     __shared__ unsigned drawn;
+    if (threadIdx.x == 0) drawn = atomicInc(&header->early_ticket, gridDim.x - 1);
+    __syncthreads();
     let_successor_start();
     wait_for_predecessor();  // which may have used the same workspace
-    if (threadIdx.x == 0) drawn = atomicAdd(&header->ticket, 1u);
-    const std::uint32_t tag = tag_maker(header)(0);
-    __syncthreads();
-    return {drawn, tag};
+    return {drawn, tag_maker(header)(0)};
 }
 
-/// The tile of a block that drew `ticket`; that of the image's first tile is `first_ticket`.
-template <typename Pixel, typename Sum, int WarpRows>
+/// The tile of a block that drew `ticket`; that of the image's first tile is `first_ticket`. Thread 0 calls
+/// all_words_seen() when no thread of the block looks at words any more.
+template <typename Pixel, typename Sum, int WarpRows, typename Seen>
 __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned ticket, unsigned first_ticket,
-                                                  std::uint32_t tag, const wave_words& words) {
+                                                  std::uint32_t tag, const wave_words& words, Seen all_words_seen) {
     using tile = wave_tile<Sum, WarpRows>;
     using value_words = words_of_value<Sum>;
     constexpr int rows = tile::warp_rows, lane_cols = tile::lane_cols;
@@ -283,6 +286,7 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
         if (lane == 0) corner[warp] = sum;
     }
     __syncthreads();
+    if (thread == 0) all_words_seen();
 
     // The table row above the warp's rows: column sums of the tiles and warps above, scanned; the corner; and the
     // carries of the warps' rows above.
@@ -361,8 +365,11 @@ __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
     sat_wave_kernel(const __grid_constant__ wave_plan p, const __grid_constant__ wave_words words,
                     workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
     const wave_start start = start_wave_block(header);
-    compute_wave_tile<Pixel, Sum, WarpRows>(p, start.ticket, 0, start.tag, words);
-    leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed);
+    bool last = false;
+    compute_wave_tile<Pixel, Sum, WarpRows>(p, start.ticket, 0, start.tag, words, [&] {
+        last = is_last_block(header, ::cuda::memory_order_relaxed);
+    });
+    leave_workspace_as(last, header, workspace, workspace_bytes);
 }
 
 /// Images of any shapes, as many as kernel parameters carry.
@@ -395,9 +402,11 @@ __global__ void __launch_bounds__(wave_tile<Sum, wave_list::warp_rows>::threads,
                          workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
     const wave_start start = start_wave_block(header);
     const int image = list.image_of(start.ticket);
-    compute_wave_tile<Pixel, Sum, wave_list::warp_rows>(list.plans[image], start.ticket, list.first_ticket[image],
-                                                        start.tag, words);
-    leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed);
+    bool last = false;
+    compute_wave_tile<Pixel, Sum, wave_list::warp_rows>(
+        list.plans[image], start.ticket, list.first_ticket[image], start.tag, words,
+        [&] { last = is_last_block(header, ::cuda::memory_order_relaxed); });
+    leave_workspace_as(last, header, workspace, workspace_bytes);
 }
 
 }  // namespace boxsum::cuda

@@ -25,20 +25,19 @@ struct tag_maker {
     }
 };
 
+/// By one thread of each block, when all threads of the block have seen all words that they wait for: whether it is the
+/// last block of the launch.
+__device__ inline bool is_last_block(workspace_header* header, ::cuda::memory_order order) {
+    ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> finished(header->finished);
+    return finished.fetch_add(1, order) == gridDim.x - 1;
+}
+
 /// By all threads of a block when it has nothing left to do: the last block of the launch leaves the workspace to the
-/// next call, and zeroes it where epochs start over. Where blocks added to the header's counters without waiting for
-/// the result, those additions must be there before the last block resets them: then `order` is acq_rel, which costs
-/// every block a wait for its stores, or `settle()`, called by all threads of the last block, waits for what the
-/// counters come to. Tickets need neither: blocks that get here have them.
+/// next call, and zeroes it where epochs start over. `last`: what is_last_block() said to one of the threads. `settle`
+/// is called by all threads of the last block before it touches anything.
 template <typename Settle>
-__device__ inline void leave_workspace(workspace_header* header, std::byte* workspace, std::size_t bytes,
-                                       ::cuda::memory_order order, Settle settle) {
-    __syncthreads();
-    bool last = false;
-    if (threadIdx.x == 0) {
-        ::cuda::atomic_ref<std::uint32_t, ::cuda::thread_scope_device> finished(header->finished);
-        last = finished.fetch_add(1, order) == gridDim.x - 1;
-    }
+__device__ inline void leave_workspace_as(bool last, workspace_header* header, std::byte* workspace, std::size_t bytes,
+                                          Settle settle) {
     if (__syncthreads_or(last) == 0) return;
     settle();
     const std::uint32_t epoch = *static_cast<const volatile std::uint32_t*>(&header->epoch);
@@ -54,6 +53,22 @@ __device__ inline void leave_workspace(workspace_header* header, std::byte* work
     if (run_out)
         for (std::size_t i = threadIdx.x; i < bytes / sizeof(std::uint64_t); i += blockDim.x)
             reinterpret_cast<std::uint64_t*>(workspace)[i] = 0;
+}
+
+__device__ inline void leave_workspace_as(bool last, workspace_header* header, std::byte* workspace,
+                                          std::size_t bytes) {
+    leave_workspace_as(last, header, workspace, bytes, [] {});
+}
+
+/// Both together. Where blocks added to the header's counters without waiting for the result, those additions must be
+/// there before the last block resets them: then `order` is acq_rel, which costs every block a wait for its stores, or
+/// `settle()` waits for what the counters come to. Tickets need neither: blocks that get here have them.
+template <typename Settle>
+__device__ inline void leave_workspace(workspace_header* header, std::byte* workspace, std::size_t bytes,
+                                       ::cuda::memory_order order, Settle settle) {
+    __syncthreads();
+    const bool last = threadIdx.x == 0 && is_last_block(header, order);
+    leave_workspace_as(last, header, workspace, bytes, settle);
 }
 
 __device__ inline void leave_workspace(workspace_header* header, std::byte* workspace, std::size_t bytes,

@@ -178,6 +178,10 @@ T atomicSub(T* word, std::type_identity_t<T> x, BOXSUM_HERE) {
     return boxsum::emulation::modify(
         word, [&](T old) { return static_cast<T>(old - x); }, where);
 }
+inline unsigned atomicInc(unsigned* word, unsigned most, BOXSUM_HERE) {
+    return boxsum::emulation::modify(
+        word, [&](unsigned old) { return old >= most ? 0 : old + 1; }, where);
+}
 template <typename T>
 T atomicMin(T* word, std::type_identity_t<T> x, BOXSUM_HERE) {
     return boxsum::emulation::modify(
