@@ -95,3 +95,15 @@ boxsum_emulated_mutant(
   mutant_shifted_rows_start_alike CHANNELS HEADER production/sat_aligned_pixels.cuh
   TEXT "16 * Channels - shift_of(lane + 32 * k) / sizeof(Pixel)" REPLACEMENT "0" FILTER start_at_any_element
 )
+boxsum_emulated_mutant(
+  mutant_words_too_narrow HEADER production/sat_aligned_pixels.cuh TEXT "std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t"
+  REPLACEMENT "std::conditional_t<sizeof(Pixel) <= 2, std::uint16_t" FILTER narrow_pixels
+)
+boxsum_emulated_mutant(
+  mutant_rows_of_words_swapped HEADER production/sat_aligned_roles.cuh TEXT "(row[i / 2][i % 2])"
+  REPLACEMENT "(row[i / 2][1 - i % 2])" FILTER wide_images
+)
+boxsum_emulated_mutant(
+  mutant_early_ticket_not_wrapped HEADER production/sat_wave.cuh TEXT "gridDim.x - 1);" REPLACEMENT "gridDim.x);"
+  FILTER waves_store
+)

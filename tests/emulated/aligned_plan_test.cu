@@ -32,13 +32,16 @@ TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
     EXPECT_EQ(aligned_columns_of(16384, 1, 4), aligned_columns::groups);
     EXPECT_EQ(aligned_columns_of(8192, 4, 8), aligned_columns::groups);
     EXPECT_EQ(aligned_columns_of(8192, 8, 8), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(16384, 1, 8), aligned_columns::chain);
+    EXPECT_EQ(aligned_columns_of(16384, 1, 8), aligned_columns::groups);
+    EXPECT_EQ(aligned_columns_of(32768, 1, 4), aligned_columns::groups);
+    EXPECT_EQ(aligned_columns_of(16384, 4, 8), aligned_columns::chain);
 
     EXPECT_EQ(plan_of(4096, 4).ring_rows, 48u);
     EXPECT_EQ(plan_of(8192, 4).ring_rows, 32u);
     EXPECT_EQ(plan_of(16384, 4).ring_rows, 24u);
     EXPECT_EQ(plan_of(32768, 4).ring_rows, 12u);
-    EXPECT_EQ(plan_of(16384, 1).ring_rows, 24u);
+    EXPECT_EQ(plan_of(8192, 1).ring_rows, 44u);
+    EXPECT_EQ(plan_of(16384, 1).ring_rows, 32u);
     EXPECT_EQ(plan_of(4096, 4).by_group_rows.divisor(), 4u);
     EXPECT_EQ(plan_of(8192, 4).by_group_rows.divisor(), 4u);
     EXPECT_EQ(plan_of(8192, 1).by_group_rows.divisor(), 4u);

@@ -47,6 +47,15 @@ __device__ inline void copy_box(void* to_shared, const CUtensorMap& map, int col
 #endif
 }
 
+/// Asks the second-level cache for a box. Nothing waits for it.
+__device__ inline void prefetch_box(const CUtensorMap& map, int col, int row, int plane) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%0, {%1, %2, %3}];" ::"l"(&map), "r"(col), "r"(row),
+                 "r"(plane)
+                 : "memory");
+#endif
+}
+
 /// `bytes` in a row; these and both addresses are multiples of 16.
 __device__ inline void copy_bytes(void* to_shared, const void* from, int bytes, phase_barrier& barrier,
                                   std::uint64_t policy) {

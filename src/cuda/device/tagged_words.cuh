@@ -123,6 +123,49 @@ struct pairs_of {
     }
 };
 
+/// What a lane hands on: values of any size as the payload of one word or of an even number of words. A warp publishes
+/// pair i of its lanes at [64 * i + 2 * lane], or their single words at [lane], so that every access is contiguous.
+template <typename T, int Values>
+struct words_of_lane {
+    static constexpr int payload = (Values * static_cast<int>(sizeof(T)) + 3) / 4;
+    static constexpr int words = payload == 1 ? 1 : (payload + 1) / 2 * 2;
+
+    tagged_word word[words];
+
+    /// Where a lane's first word is.
+    __device__ static int first(int lane) { return words == 1 ? lane : 2 * lane; }
+
+    __device__ static words_of_lane of(const T (&x)[Values], std::uint32_t tag) {
+        std::uint32_t bits[words]{};
+        memcpy(bits, x, sizeof x);
+        words_of_lane w;
+#pragma unroll
+        for (int i = 0; i < words; ++i) w.word[i] = tagged(tag, bits[i]);
+        return w;
+    }
+
+    /// `where`: the lane's first word.
+    __device__ void publish_at(tagged_word* where, std::uint64_t keep) const {
+        if constexpr (words == 1) {
+            publish(where, word[0], keep);
+        } else {
+#pragma unroll
+            for (int i = 0; i < words; i += 2) publish(where + 32 * i, word_pair{word[i], word[i + 1]}, keep);
+        }
+    }
+
+    template <typename Sum>
+    __device__ void add_to(Sum (&sum)[Values]) const {
+        std::uint32_t bits[words];
+#pragma unroll
+        for (int i = 0; i < words; ++i) bits[i] = static_cast<std::uint32_t>(word[i]);
+        T x[Values];
+        memcpy(x, bits, sizeof x);
+#pragma unroll
+        for (int i = 0; i < Values; ++i) sum[i] += static_cast<Sum>(x[i]);
+    }
+};
+
 /// One value in its own words.
 template <typename Sum>
 struct words_of_value {

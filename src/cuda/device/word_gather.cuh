@@ -52,6 +52,28 @@ __device__ inline bool look_at_missing(bool wanted, pairs_of<Sum, Pairs>& words,
     return any;
 }
 
+template <typename T, int Values>
+__device__ inline bool look_at_missing(bool wanted, words_of_lane<T, Values>& words, const tagged_word* where,
+                                       std::uint32_t tag, std::uint64_t keep) {
+    if constexpr (words.words == 1) {
+        const bool missing = wanted && tag_of(words.word[0]) != tag;
+        look_if(missing, words.word[0], where, keep);
+        return missing;
+    } else {
+        bool any = false;
+#pragma unroll
+        for (int i = 0; i < words.words; i += 2) {
+            word_pair pair{words.word[i], words.word[i + 1]};
+            const bool missing = wanted && !pair.has(tag);
+            look_if(missing, pair, where + 32 * i, keep);
+            words.word[i] = pair.a;
+            words.word[i + 1] = pair.b;
+            any = any || missing;
+        }
+        return any;
+    }
+}
+
 template <typename Sum>
 __device__ inline bool look_at_missing(bool wanted, words_of_value<Sum>& words, const tagged_word* where,
                                        std::uint32_t tag, std::uint64_t keep) {

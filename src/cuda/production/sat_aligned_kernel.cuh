@@ -44,6 +44,10 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
     using tile = typename roles::tile;
     using tile_counter = typename roles::tile_counter;
     using value_words = typename roles::value_words;
+    using col_sum_words = typename roles::col_sum_words;
+    using table_row_words = typename roles::table_row_words;
+    using sum_in_tile = typename roles::sum_in_tile;
+    using scanned = typename roles::scanned;
     using roles::aligned_roles;
     using roles::keep;
     using roles::lane;
@@ -55,8 +59,8 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
     // Role `above`
 
     __device__ void run_above() const {
-        using row_words = pairs_of<Sum, 2>;
-        constexpr int batch = words_of<Sum> == 1 ? 3 : 2;  // rows of tiles that are looked at together
+        // Rows of tiles that are looked at together.
+        constexpr int batch = sizeof(col_sum_words) == sizeof(tagged_word) * 4 && words_of<Sum> == 2 ? 2 : 3;
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
@@ -78,17 +82,19 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
                 return missing;
             };
             look_at_total();
-            Sum cols[lane_cols]{};
-            // Published by run_sum() in the tiles above.
-            gather_by_warp<batch, row_words>(
-                words.col_sums + std::size_t{at.place - at.in_group * p.tile_cols} * tile::col_words + 2 * lane,
+            sum_in_tile cols_in_group[lane_cols]{};
+            // Published by run_left() in the tiles above.
+            gather_by_warp<batch, col_sum_words>(
+                words.col_sums + std::size_t{at.place - at.in_group * p.tile_cols} * tile::col_words +
+                    col_sum_words::first(lane),
                 std::size_t{p.tile_cols} * tile::col_words, before, at.tag, keep,
-                [&](const row_words& found) { found.add_to(cols); });
+                [&](const col_sum_words& found) { found.add_to(cols_in_group); });
             // Published below, in the last row of tiles of the group above, perhaps a lap before.
-            row_words top{};
+            table_row_words top{};
             const auto look_at_top = [&] {
                 return look_at_missing(at.has_above, top,
-                                       words.table_rows + std::size_t{at.rows_place_above} * tile::col_words + 2 * lane,
+                                       words.table_rows + std::size_t{at.rows_place_above} * tile::col_words +
+                                           table_row_words::first(lane),
                                        at.tag_above, keep);
             };
             look_at_top();
@@ -103,12 +109,15 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             };
             look_at_corner();
             shared.cols_added[slot].wait(now.parity());
-            Sum own[lane_cols];
+            sum_in_tile own[lane_cols];
             load_neighbours(own, shared.own_cols[slot], lane);
             this->arrive(shared.read[slot]);
             const unsigned first = roles::first_channel(at.col, lane);
-            warp_scan_channels<Channels>(cols, first);
+            warp_scan_channels<Channels>(cols_in_group, first);
             if (at.ends_rows) warp_scan_channels<Channels>(own, first);
+            Sum cols[lane_cols];
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) cols[i] = static_cast<Sum>(cols_in_group[i]);
             look_until_found(look_at_total);
             Sum corner[Channels], own_carry[Channels];
 #pragma unroll
@@ -124,13 +133,17 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             }
             look_until_found(look_at_corner);
             if (at.ends_rows) {
-                channels::add(own, own_carry, first);
                 Sum below[lane_cols];
 #pragma unroll
-                for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + own[i];
+                for (int i = 0; i < lane_cols; ++i) below[i] = static_cast<Sum>(own[i]);
+                channels::add(below, own_carry, first);
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + below[i];
                 // For this role in the tiles of the group below.
-                row_words::of(below, at.tag)
-                    .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + 2 * lane, keep);
+                table_row_words::of(below, at.tag)
+                    .publish_at(
+                        words.table_rows + std::size_t{at.rows_place} * tile::col_words + table_row_words::first(lane),
+                        keep);
             }
             shared.finished[slot].wait(now.parity() ^ 1);
             store_neighbours(shared.top[slot], cols, lane);
@@ -156,7 +169,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
-            Sum x[tile::warp_rows][lane_cols];
+            scanned x[tile::warp_rows][lane_cols];
             this->scan_rows(x, slot, at.plane, warp);
             // Two copies by turns and one barrier a tile: whoever writes a copy again has passed the barrier of the
             // tile between, which the others reach behind their reads.
@@ -189,7 +202,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
-            Sum x[tile::warp_rows][lane_cols];
+            scanned x[tile::warp_rows][lane_cols];
             this->scan_rows(x, slot, at.plane, warp);
             // Copies by turns, as above: they are read behind the second barrier, too.
             const unsigned turn = now.n % 2;
@@ -236,10 +249,10 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
         };
         value_words corner{};
         look_at_corner(corner);
-        Sum sum = shared.bottom[turn][0][col];
+        scanned in_tile = shared.bottom[turn][0][col];
 #pragma unroll
-        for (int w = 1; w < tile::finish_warps; ++w) sum += shared.bottom[turn][w][col];
-        sum += carry;
+        for (int w = 1; w < tile::finish_warps; ++w) in_tile += shared.bottom[turn][w][col];
+        const Sum sum = static_cast<Sum>(in_tile) + carry;
         look_until_found([&] { return look_above(above); });
         const Sum top = has_above ? above.value() : Sum{};
         if (at.ends_rows)

@@ -62,10 +62,10 @@ void visit_channels(int channels, F&& f) {
 template <typename Pixel, typename Sum>
 void enqueue_aligned_table(const sat_geometry& g, int multiprocessors, const execution& how) {
     const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel));
-    if (aligned_columns_of(g, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
-        enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::chain>(g, multiprocessors, in_flight, how);
-    else
-        enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups>(g, multiprocessors, in_flight, how);
+    if constexpr (!aligned_narrow(sizeof(Pixel)))
+        if (aligned_columns_of(g, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
+            return enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::chain>(g, multiprocessors, in_flight, how);
+    enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups>(g, multiprocessors, in_flight, how);
 }
 
 /// Several channels go by groups whatever the size, which spares the compiler half of the kernels.

@@ -13,6 +13,21 @@
 /// Pixels of the aligned pipeline's tiles, and their sums.
 namespace boxsum::cuda {
 
+/// What is added up within a tile, and within a group of rows of tiles: pixels of 8 and 16 bits need no more than 32
+/// bits for it, whatever the table has.
+template <typename Pixel, typename Sum>
+using tile_sum =
+    std::conditional_t<std::is_same_v<Pixel, std::uint8_t> || std::is_same_v<Pixel, std::uint16_t> ||
+                           std::is_same_v<Pixel, squared<std::uint8_t>>,
+                       std::uint32_t, std::conditional_t<std::is_same_v<Pixel, std::int16_t>, std::int32_t, Sum>>;
+static_assert(std::int64_t{aligned_most_group_rows} * aligned_tile<float>::rows * aligned_tile<float>::cols * 0xffff <
+              std::int64_t{1} << 32);
+
+/// What a tile publishes of its rows and columns.
+template <typename Pixel, typename Sum>
+using tile_word = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t, tile_sum<Pixel, Sum>>;
+static_assert(aligned_tile<float>::rows * 255 < 1 << 16 && aligned_tile<float>::cols * 255 < 1 << 16);
+
 /// Adds 16 bytes of pixels to four partial sums.
 template <typename Pixel, typename Partial>
 __device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
@@ -59,6 +74,7 @@ __device__ inline void add_pixels_by_channel(uint4 chunk, Partial (&sum)[Channel
 template <typename Pixel, typename Sum, aligned_load Load>
 struct aligned_pixels {
     using tile = aligned_tile<Sum>;
+    using sum_in_tile = tile_sum<Pixel, Sum>;
     static constexpr bool shifted = Load == aligned_load::rows;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr int row_bytes = tile::cols * static_cast<int>(sizeof(Pixel));
@@ -135,10 +151,9 @@ struct aligned_pixels {
 
     /// Sums of the rows `lane` and `lane + 32`. A lane reads chunks of 16 bytes from its own rows, rotated by its
     /// number so that no two lanes meet in a bank; with 16 bytes between rows they do not.
-    __device__ void add_rows(Sum (&sum)[2], int lane) const {
+    __device__ void add_rows(sum_in_tile (&sum)[2], int lane) const {
         constexpr int chunks = row_bytes / 16;
-        using partial = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
-        partial a[4]{}, b[4]{};
+        sum_in_tile a[4]{}, b[4]{};
         if constexpr (shifted) {
             add_pixels<Pixel>(first_and_last_chunk(lane), a);
             add_pixels<Pixel>(first_and_last_chunk(lane + 32), b);
@@ -150,17 +165,16 @@ struct aligned_pixels {
             add_pixels<Pixel>(chunk(lane, at), a);
             add_pixels<Pixel>(chunk(lane + 32, at), b);
         }
-        sum[0] = static_cast<Sum>((a[0] + a[1]) + (a[2] + a[3]));
-        sum[1] = static_cast<Sum>((b[0] + b[1]) + (b[2] + b[3]));
+        sum[0] = (a[0] + a[1]) + (a[2] + a[3]);
+        sum[1] = (b[0] + b[1]) + (b[2] + b[3]);
     }
 
     /// The same by channel, [channel][row]; `first`: the channel of the tile's first element.
     template <int Channels>
-    __device__ void add_rows_by_channel(Sum (&sum)[Channels][2], unsigned first, int lane) const {
+    __device__ void add_rows_by_channel(sum_in_tile (&sum)[Channels][2], unsigned first, int lane) const {
         constexpr int count = 16 / static_cast<int>(sizeof(Pixel)), chunks = row_bytes / 16;
         using channels = channels_of_lane<Channels, count>;  // a chunk, for that matter, is what a lane has
-        using partial = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
-        partial all[2][Channels]{};
+        sum_in_tile all[2][Channels]{};
         unsigned first_of_row[2] = {first, first};  // the channel of its first chunk's first element
 #pragma unroll
         for (int k = 0; k < 2; ++k)
@@ -170,7 +184,7 @@ struct aligned_pixels {
             if constexpr (channels::alike) {  // all chunks of a row start alike
                 add_pixels_by_channel<Pixel>(pixels, all[k]);
             } else {
-                partial own[Channels]{};
+                sum_in_tile own[Channels]{};
                 add_pixels_by_channel<Pixel>(pixels, own);
                 // Shifted rows start with any channel.
                 turn_back<shifted ? 1 : channels::common>(own, (first_of_row[k] + at * count) % Channels);
@@ -202,12 +216,12 @@ struct aligned_pixels {
         for (int k = 0; k < 2; ++k) {
             if constexpr (shifted && channels::alike) turn_back<1>(all[k], first_of_row[k]);
 #pragma unroll
-            for (int c = 0; c < Channels; ++c) sum[c][k] = static_cast<Sum>(all[k][c]);
+            for (int c = 0; c < Channels; ++c) sum[c][k] = all[k][c];
         }
     }
 
     /// Sums of the lane's columns.
-    __device__ void add_cols(Sum (&sum)[lane_cols], int lane) const {
+    __device__ void add_cols(sum_in_tile (&sum)[lane_cols], int lane) const {
         if constexpr (std::is_same_v<Pixel, std::uint8_t> && lane_cols == 4) {
             std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each: 64 * 255 fits
 #pragma unroll 16
@@ -218,21 +232,21 @@ struct aligned_pixels {
                 even += x & 0x00ff00ffu;
                 odd += (x >> 8) & 0x00ff00ffu;
             }
-            sum[0] = static_cast<Sum>(even & 0xffffu);
-            sum[1] = static_cast<Sum>(odd & 0xffffu);
-            sum[2] = static_cast<Sum>(even >> 16);
-            sum[3] = static_cast<Sum>(odd >> 16);
+            sum[0] = even & 0xffffu;
+            sum[1] = odd & 0xffffu;
+            sum[2] = even >> 16;
+            sum[3] = odd >> 16;
         } else {
-            Sum other[lane_cols]{};
+            sum_in_tile other[lane_cols]{};
 #pragma unroll
-            for (int i = 0; i < lane_cols; ++i) sum[i] = Sum{};
+            for (int i = 0; i < lane_cols; ++i) sum[i] = {};
 #pragma unroll 8
             for (int r = 0; r < tile::rows; r += 2) {
                 const auto x = of_lane(r, lane), y = of_lane(r + 1, lane);
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i) {
-                    sum[i] += widen<Sum>(x.x[i]);
-                    other[i] += widen<Sum>(y.x[i]);
+                    sum[i] += widen<sum_in_tile>(x.x[i]);
+                    other[i] += widen<sum_in_tile>(y.x[i]);
                 }
             }
 #pragma unroll

@@ -60,18 +60,26 @@ template <aligned_columns Columns>
 inline constexpr aligned_register_split aligned_registers =
     Columns == aligned_columns::chain ? aligned_register_split{104, 56} : aligned_register_split{96, 64};
 
-/// Measured on one H200 with these kernels, us (MB: bytes that a row of tiles reads and writes):
-///
-///              8u32u 16384  32f64f 8192  32f32f 16384  64f64f 8192  8u64u 16384  8u32u 32768
-///     MB               5.2          6.3           8.4          8.4          9.4         10.5
-///     groups           359          229           547          283          771         1435
-///     chain            366          256           551          281          742         1434
-///
+/// Pixels of less than 4 bytes: sums of a tile's rows and columns have few bits, so that their words are few, see
+/// tile_word.
+constexpr bool aligned_narrow(int pixel_bytes) {
+    return pixel_bytes < 4;
+}
+
 /// A chain has a hop per row of tiles, which must fit in the time that memory takes for that row; groups have more sums
-/// to add up and to hand on.
+/// to add up and to hand on. Measured on one H200 with these kernels, us (MB: bytes that a row of tiles reads and
+/// writes):
+///
+///              32f64f 8192  32f32f 16384  64f64f 8192  32f64f 16384  64f64f 16384  32f32f 32768
+///     MB               6.3           8.4          8.4          12.6          16.8          16.8
+///     groups           229           544          282           960          1148          2200
+///     chain            256           574          281           883          1094          2167
+///
+/// With few words groups win at every size: 8u32u at 32768 1391 and 1433, 8u64u at 16384 649 and 669.
 constexpr aligned_columns aligned_columns_of(std::int64_t cols, int pixel_bytes, int sum_bytes) {
-    return static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > 9e6 ? aligned_columns::chain
-                                                                            : aligned_columns::groups;
+    return !aligned_narrow(pixel_bytes) && static_cast<double>(cols) * 64 * (pixel_bytes + sum_bytes) > 9e6
+               ? aligned_columns::chain
+               : aligned_columns::groups;
 }
 
 /// Several channels have fewer pixels a tile, so a chain would have more hops for the same pixels: always groups.
@@ -81,20 +89,25 @@ inline aligned_columns aligned_columns_of(const sat_geometry& g, int pixel_bytes
 
 /// Tiles of a group along a row: 7 to 12 are alike at 128 tiles a row; at 256, 16 was best. As many words within the
 /// group as of whole groups. Several channels look at as many words of a tile as they are, and those of whole groups
-/// set the pace: 11 instead of 8 at 128 tiles a row take 0.96 of the time with 4 channels of 8u32u, 0.99 of 32f32f.
-inline unsigned aligned_group_cols(unsigned tile_cols, int channels) {
-    return channels == 1 && tile_cols <= 128
-               ? 8
-               : static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
+/// set the pace: 11 instead of 8 at 128 tiles a row take 0.96 of the time with 4 channels of 8u32u, 0.99 of 32f32f. So
+/// they do where words of groups have two words a sum and those of tiles half of one: 8u64u with 16 instead of 8 at 128
+/// tiles a row 0.98.
+inline unsigned aligned_group_cols(unsigned tile_cols, int channels, int pixel_bytes, int sum_bytes) {
+    const auto root = static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
+    if (channels > 1 || tile_cols > 128) return root;
+    if (aligned_narrow(pixel_bytes) && sum_bytes == 8) return tile_cols > 96 ? 16 : 11;
+    return 8;
 }
+
+inline constexpr int aligned_most_group_rows = 8;
 
 /// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 2, 4, 8 rows: 1.327, 1.225, 1.240 at
 /// 4096; 1.114, 1.107, 1.111 at 8192; 1.096, 1.090, 1.084 at 16384. 8u32u: 1.555, 1.386, 1.432 at 4096 and 4 before 8
-/// by 0.97 at 8192, too. 8 fill a line of carry totals.
+/// by 0.97 at 8192, too; 8 before 4 by 0.99 at 32768. 8 fill a line of carry totals.
 constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_rows, unsigned tile_cols,
                                       int pixel_bytes) {
     if (columns == aligned_columns::chain) return 1;
-    if (tile_rows >= 5 && tile_cols > 64 && pixel_bytes > 1) return 8;
+    if (tile_rows >= 5 && tile_cols > (pixel_bytes > 1 ? 64 : 128)) return aligned_most_group_rows;
     return tile_rows >= 3 ? 4 : std::max(1u, tile_rows);
 }
 
@@ -106,13 +119,16 @@ constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes) {
 /// Rows of tiles whose words exist at a time: those in flight and the group above them, and 6 more, so that readers
 /// have long finished where their words are replaced. Shorter rings wait (probes with 24 at 4096: 1.36 instead of 1.21,
 /// 8u32u at 16384 with 3 slots and 12 instead of 20: 1.04 of the time), much longer ones leave the second-level cache
-/// (probes with 64 at 16384: 1.166 instead of 1.105); between 12 and 24 at 16384 nothing changes.
+/// (probes with 64 at 16384: 1.166 instead of 1.105); between 12 and 24 at 16384 nothing changes. Words of narrow
+/// pixels are half as many, and 8 rows more pay: 8u32u 0.98 at 8192, 0.994 at 16384; but 1.00 at 4096, and with 8-byte
+/// sums.
 constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, aligned_columns columns,
-                                     unsigned group_rows) {
+                                     unsigned group_rows, int pixel_bytes, int sum_bytes) {
     const unsigned unit = columns == aligned_columns::chain ? 4 : group_rows;
     const unsigned in_flight = (static_cast<unsigned>(tiles_in_flight) + tile_cols - 1) / tile_cols;
     const unsigned above = columns == aligned_columns::chain ? 0 : group_rows;
-    return (in_flight + above + 6 + unit - 1) / unit * unit;
+    const unsigned more = aligned_narrow(pixel_bytes) && sum_bytes == 4 && tile_cols > 48 ? 14 : 6;
+    return (in_flight + above + more + unit - 1) / unit * unit;
 }
 
 /// A table of sums with rows of tiles that follow each other plane by plane. Rows of sums start at any element, which
@@ -185,14 +201,14 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.tile_cols = tiles_along(p.cols, aligned_tile_cols(sum_bytes));
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
-    const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels);
+    const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels, pixel_bytes, sum_bytes);
     unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes);
     if (g.channels > 1) group_rows = std::min(group_rows, 4u);  // for shorter rings, see below
     p.groups = (p.tile_cols + group_cols - 1) / group_cols;
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;
 
     const unsigned all_rows = static_cast<unsigned>(g.planes) * p.rows_of_plane;
-    p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows);
+    p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows, pixel_bytes, sum_bytes);
     if (g.channels > 1) {
         const unsigned most = aligned_rows_of_few_words(p, static_cast<unsigned>(g.planes), sum_bytes, group_rows);
         p.ring_rows = std::min(p.ring_rows, std::max(most, 2 * group_rows));

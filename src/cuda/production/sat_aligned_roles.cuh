@@ -10,7 +10,9 @@
 
 #include <cuda/atomic>
 
+#include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 /// The roles of the aligned pipeline that know nothing about how a tile learns the table row above it: `sum`, `left`,
 /// `carry`, and the way `finish` stores. sat_aligned_kernel.cuh has the picture.
@@ -21,7 +23,10 @@ struct aligned_roles {
     using tile = aligned_tile<Sum>;
     using pixels = aligned_pixels<Pixel, Sum, Load>;
     using value_words = words_of_value<Sum>;
-    using shared_memory = aligned_shared<Sum, aligned_slots(sizeof(Pixel)), Channels>;
+    using sum_in_tile = tile_sum<Pixel, Sum>;
+    /// What `finish` scans. Carries of channels that share a row are added to it, so it is the table's type there.
+    using scanned = std::conditional_t<Channels == 1, sum_in_tile, Sum>;
+    using shared_memory = aligned_shared<Sum, sum_in_tile, scanned, aligned_slots(sizeof(Pixel)), Channels>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
@@ -30,8 +35,21 @@ struct aligned_roles {
     static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
     static constexpr int left_warps = chain ? 2 : 1;
-    /// Tiles whose pairs a lane looks at together: 4 pairs, if a tile has no more.
-    static constexpr int batch = 4 > words_of<Sum>* Channels ? 4 / (words_of<Sum> * Channels) : 1;
+    /// What a tile publishes of its rows: a lane's are `lane` and `lane` + 32 of every channel. With a chain a row has
+    /// words of its own, because a lane of `left` has one row.
+    using row_values = std::conditional_t<chain, sum_in_tile, tile_word<Pixel, Sum>>;
+    using row_sum_words =
+        std::conditional_t<chain, words_of_value<row_values>, words_of_lane<row_values, 2 * Channels>>;
+    using col_sum_words = words_of_lane<tile_word<Pixel, Sum>, lane_cols>;
+    using group_sum_words = words_of_lane<Sum, 2 * Channels>;
+    using table_row_words = words_of_lane<Sum, lane_cols>;
+    static_assert(sizeof(row_sum_words) * (chain ? 2 : 1) * 32 <= sizeof(tagged_word) * row_words);
+    static_assert(sizeof(col_sum_words) * 32 <= sizeof(tagged_word) * tile::col_words);
+    /// Tiles whose words a lane looks at together: 8 words, if a tile has no more, of at most 4 tiles. A lane with one
+    /// row of a tile looks at 8.
+    template <typename Words>
+    static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)), 1,
+                                               std::is_same_v<Words, words_of_value<row_values>> ? 8 : 4);
 
     const aligned_plan& p;
     const aligned_words& words;
@@ -248,12 +266,22 @@ struct aligned_roles {
         return at.valid();
     }
 
+    /// The first tiles of all blocks, whoever gets which, on their way from memory while the tickets are. 8u32u: 0.97
+    /// of the time at 4096, 0.99 at 8192; boxes 512 bytes wide: 1.02.
+    __device__ void prefetch_tile(unsigned ticket) const {
+        if (lane > 0 || ticket >= p.tiles) return;
+        const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
+        prefetch_box(p.map, static_cast<int>(ticket - line * p.tile_cols) * tile::cols,
+                     static_cast<int>(line - plane * p.tile_rows) * tile::rows, static_cast<int>(plane));
+    }
+
     __device__ void run_sum() const {
         // 32f32f: 0.99 at 8192 and 16384 and 0.98 at 32768 of the time with drop_from_l2(); 8u32u: 1.01.
         const std::uint64_t policy = pixels::row_bytes < 512 ? drop_from_l2() : unranked_in_l2();
         tile_counter now, next;
         earlier_readers readers;
         bool more = true;
+        if constexpr (!pixels::shifted && pixels::row_bytes < 512) prefetch_tile(blockIdx.x);
         for (;; ++now.n) {
             if (more) more = start_next(next, policy, readers);
             const unsigned slot = now.slot();
@@ -261,18 +289,17 @@ struct aligned_roles {
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
             const pixels tile_pixels = pixels_of(slot, at.plane);
-            Sum row[Channels][2];
+            sum_in_tile row[Channels][2];
             if constexpr (Channels == 1)
                 tile_pixels.add_rows(row[0], lane);
             else
                 tile_pixels.add_rows_by_channel(row, first_channel(at.col, 0), lane);
             readers.wait();
+            publish_rows(words.row_sums + std::size_t{at.place} * row_words, row, at.tag);
 #pragma unroll
             for (int c = 0; c < Channels; ++c) {
-                // For run_left() of the tiles to the right in this group.
-                publish_rows(words.row_sums + std::size_t{at.place} * row_words + c * tile::row_words, row[c], at.tag);
-                shared.own_rows[slot][c * tile::rows + lane] = row[c][0];
-                shared.own_rows[slot][c * tile::rows + lane + 32] = row[c][1];
+                shared.own_rows[slot][c * tile::rows + lane] = static_cast<Sum>(row[c][0]);
+                shared.own_rows[slot][c * tile::rows + lane + 32] = static_cast<Sum>(row[c][1]);
             }
             arrive(shared.rows_added[slot]);
             arrive(shared.read[slot]);
@@ -287,24 +314,27 @@ struct aligned_roles {
             return channels::first(tile_col * (tile::cols % Channels) + static_cast<unsigned>(lane * lane_cols));
     }
 
-    /// Rows lie among the words so that the lane that looks at rows 2 l and 2 l + 1 finds pairs at [64 * i + 2 * l].
-    __device__ static int word_of_row(int row) {
-        return words_of<Sum> == 1 ? row : row % 2 * 64 + row / 2 * 2;
-    }
-
-    __device__ void publish_rows(tagged_word* where, const Sum (&row)[2], std::uint32_t tag) const {
+    /// For run_left() of the tiles to the right in this group.
+    __device__ void publish_rows(tagged_word* where, const sum_in_tile (&row)[Channels][2], std::uint32_t tag) const {
+        if constexpr (chain) {
 #pragma unroll
-        for (int i = 0; i < 2; ++i) value_words::of(row[i], tag).publish_at(where + word_of_row(lane + 32 * i), keep);
+            for (int k = 0; k < 2; ++k)
+                row_sum_words::of(row[0][k], tag).publish_at(where + (lane + 32 * k) * words_of<row_values>, keep);
+        } else {
+            row_values x[2 * Channels];
+#pragma unroll
+            for (int i = 0; i < 2 * Channels; ++i) x[i] = static_cast<row_values>(row[i / 2][i % 2]);
+            row_sum_words::of(x, tag).publish_at(where + row_sum_words::first(lane), keep);
+        }
     }
 
     // Role `left`
 
     /// `warp`: of left_warps.
     __device__ void run_left(int warp) const {
-        constexpr int rows = 2 / left_warps;  // of a lane
-        using found_words = std::conditional_t<chain, value_words, pairs_of<Sum, words_of<Sum> * Channels>>;
-        const int first_row = chain ? 32 * warp + lane : 2 * lane;
-        const int word = word_of_row(first_row);
+        constexpr int rows = 2 / left_warps;  // of a lane: the first, and 32 rows below it
+        const int first_row = 32 * warp + lane;
+        const int word = chain ? first_row * words_of<row_values> : row_first(lane);
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
@@ -317,51 +347,66 @@ struct aligned_roles {
             // be replaced now, see earlier_readers. Until then the columns, which `sum` has no time for: one warp that
             // did both took longer for a tile of 8u than memory does (0.97 of the time at 8192 and 16384, 32f32f
             // 0.995).
-            [[maybe_unused]] Sum col[lane_cols];
+            [[maybe_unused]] sum_in_tile col[lane_cols];
             if constexpr (!chain) pixels_of(slot, at.plane).add_cols(col, lane);
             shared.rows_added[slot].wait(now.parity());
             if constexpr (!chain) {
-                // For run_above() of the tiles below in this group of rows.
-                pairs_of<Sum, 2>::of(col, at.tag)
-                    .publish_at(words.col_sums + std::size_t{at.place} * tile::col_words + 2 * lane, keep);
+                publish_cols(words.col_sums + std::size_t{at.place} * tile::col_words, col, at.tag);
                 store_neighbours(shared.own_cols[slot], col, lane);
                 arrive(shared.cols_added[slot]);
             }
             Sum left[rows * Channels]{};
             // Published by run_sum() in tiles with lower tickets.
-            gather_by_warp<chain ? 2 * batch : batch, found_words>(
+            gather_by_warp<batch_of<row_sum_words>, row_sum_words>(
                 words.row_sums + std::size_t{at.place - at.before} * row_words + word, row_words,
-                static_cast<int>(at.before), at.tag, keep, [&](const found_words& found) {
+                static_cast<int>(at.before), at.tag, keep, [&](const row_sum_words& found) {
                     if constexpr (chain)
-                        left[0] += found.value();
+                        left[0] += static_cast<Sum>(found.value());
                     else
                         found.add_to(left);
                 });
             if (at.ends_group) {
                 // For run_carry() of the tiles to the right of this group.
-                tagged_word* const where = words.group_sums + std::size_t{at.group_place + at.group} * row_words + word;
-                if constexpr (chain) {
-                    value_words::of(left[0] + shared.own_rows[slot][first_row], at.tag).publish_at(where, keep);
-                } else {
-                    Sum total[2 * Channels];
+                tagged_word* const where = words.group_sums + std::size_t{at.group_place + at.group} * row_words;
 #pragma unroll
-                    for (int i = 0; i < 2 * Channels; ++i)
-                        total[i] = left[i] + shared.own_rows[slot][i / 2 * tile::rows + first_row + i % 2];
-                    found_words::of(total, at.tag).publish_at(where, keep);
+                for (int i = 0; i < rows * Channels; ++i) {
+                    const int row = first_row + 32 * (i % rows), channel = i / rows;
+                    value_words::of(left[i] + shared.own_rows[slot][channel * tile::rows + row], at.tag)
+                        .publish_at(where + word_of_group_row(row, channel), keep);
                 }
             }
 #pragma unroll
             for (int i = 0; i < rows * Channels; ++i)
-                shared.own_rows[slot][i / rows * tile::rows + first_row + i % rows] = left[i];
+                shared.own_rows[slot][i / rows * tile::rows + first_row + 32 * (i % rows)] = left[i];
             arrive(shared.left_added[slot]);
             arrive(shared.read[slot]);
         }
     }
 
+    __device__ static int row_first(int lane) {
+        if constexpr (chain)
+            return 0;
+        else
+            return row_sum_words::first(lane);
+    }
+
+    /// For run_above() of the tiles below in this group of rows.
+    __device__ void publish_cols(tagged_word* where, const sum_in_tile (&col)[lane_cols], std::uint32_t tag) const {
+        tile_word<Pixel, Sum> x[lane_cols];
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<tile_word<Pixel, Sum>>(col[i]);
+        col_sum_words::of(x, tag).publish_at(where + col_sum_words::first(lane), keep);
+    }
+
+    /// A lane of `carry` finds rows 2 l and 2 l + 1 of every channel in this order in its group_sum_words.
+    __device__ static int word_of_group_row(int row, int channel) {
+        const int word = (channel * 2 + row % 2) * words_of<Sum>;  // of the lane's
+        return 64 * (word / 2) + row / 2 * 2 + word % 2;
+    }
+
     // Role `carry`
 
     __device__ void run_carry() const {
-        using found_words = pairs_of<Sum, words_of<Sum> * Channels>;
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
@@ -373,9 +418,9 @@ struct aligned_roles {
                 carry[i] = shared.own_rows[slot][i / 2 * tile::rows + 2 * lane + i % 2];
             arrive(shared.read[slot]);
             // Published by run_left() in the last tiles of the groups to the left.
-            gather_by_warp<batch, found_words>(words.group_sums + std::size_t{at.group_place} * row_words + 2 * lane,
-                                               row_words, static_cast<int>(at.group), at.tag, keep,
-                                               [&](const found_words& found) { found.add_to(carry); });
+            gather_by_warp<batch_of<group_sum_words>, group_sum_words>(
+                words.group_sums + std::size_t{at.group_place} * row_words + group_sum_words::first(lane), row_words,
+                static_cast<int>(at.group), at.tag, keep, [&](const group_sum_words& found) { found.add_to(carry); });
             Sum downwards[Channels];
 #pragma unroll
             for (int c = 0; c < Channels; ++c) {
@@ -401,17 +446,17 @@ struct aligned_roles {
     // Role `finish`
 
     /// This warp's 16 rows of the tile, scanned along both directions.
-    __device__ void scan_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, unsigned plane, int warp) const {
+    __device__ void scan_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot, unsigned plane, int warp) const {
         const unsigned first = first_channel(0, lane);  // what the channels are called does not matter here
         const pixels tile_pixels = pixels_of(slot, plane);
-        if constexpr (std::is_same_v<Pixel, std::uint8_t> && (Channels > 1 || sizeof(Sum) == 4)) {
+        if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
             scan_pairs_of_rows(x, slot, tile_pixels, first, warp);
         } else {
 #pragma unroll
             for (int k = 0; k < tile::warp_rows; ++k) {
                 const auto from = tile_pixels.of_lane(warp * tile::warp_rows + k, lane);
 #pragma unroll
-                for (int i = 0; i < lane_cols; ++i) x[k][i] = widen<Sum>(from.x[i]);
+                for (int i = 0; i < lane_cols; ++i) x[k][i] = widen<scanned>(from.x[i]);
             }
             arrive(shared.read[slot]);
 #pragma unroll
@@ -428,8 +473,8 @@ struct aligned_roles {
     }
 
     /// The same with 16 bits for each of two rows, so that they share the exchanges of a scan.
-    __device__ void scan_pairs_of_rows(Sum (&x)[tile::warp_rows][lane_cols], unsigned slot, const pixels& tile_pixels,
-                                       unsigned first, int warp) const {
+    __device__ void scan_pairs_of_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot,
+                                       const pixels& tile_pixels, unsigned first, int warp) const {
         static_assert(tile::cols * 255 < 1 << 16);
         std::uint32_t pair[tile::warp_rows / 2][lane_cols];
 #pragma unroll
@@ -446,9 +491,9 @@ struct aligned_roles {
             warp_scan_channels<Channels>(pair[k / 2], first);
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) {
-                x[k][i] = static_cast<Sum>(pair[k / 2][i] & 0xffffu);
+                x[k][i] = static_cast<scanned>(pair[k / 2][i] & 0xffffu);
                 if (k > 0) x[k][i] += x[k - 1][i];
-                x[k + 1][i] = x[k][i] + static_cast<Sum>(pair[k / 2][i] >> 16);
+                x[k + 1][i] = x[k][i] + static_cast<scanned>(pair[k / 2][i] >> 16);
             }
         }
     }
@@ -476,14 +521,14 @@ struct aligned_roles {
     }
 
     /// Stores x + top + the row's carry, see carries_and_left(); with several channels x has them.
-    __device__ void store(const aligned_position& at, int warp, const Sum (&x)[tile::warp_rows][lane_cols],
+    __device__ void store(const aligned_position& at, int warp, const scanned (&x)[tile::warp_rows][lane_cols],
                           const Sum (&top)[lane_cols], Sum carries) const {
         constexpr int rows = tile::warp_rows;
         std::byte* to = at.to + warp * rows * p.row_stride;
         const auto sums_of = [&](Sum(&sums)[lane_cols], int k) {
             const Sum carry = Channels == 1 ? __shfl_sync(whole_warp, carries, k) : Sum{};
 #pragma unroll
-            for (int i = 0; i < lane_cols; ++i) sums[i] = x[k][i] + (top[i] + carry);
+            for (int i = 0; i < lane_cols; ++i) sums[i] = static_cast<Sum>(x[k][i]) + (top[i] + carry);
         };
         if (at.straight) {
             to += lane * 16;

@@ -78,7 +78,8 @@ struct tile_counter {
     __device__ unsigned position() const { return n % (2 * Slots); }
 };
 
-template <typename Sum, int Slots, int Channels>
+/// SumInTile: of rows and columns of a tile; Scanned: of `finish`.
+template <typename Sum, typename SumInTile, typename Scanned, int Slots, int Channels>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
@@ -97,10 +98,10 @@ struct aligned_shared {
     /// arrived at `read` for tile n + slots, which is when they have left tile n altogether: so each may look at it
     /// until then.
     aligned_position position[2 * slots];
-    alignas(16) Sum bottom[2][tile::finish_warps][tile::cols];  // last rows of the warps of `finish`, by turns
-    alignas(16) Sum own_cols[slots][tile::cols];                // column sums of the tile
-    alignas(16) Sum top[slots][tile::cols];                     // the table row above the tile
-    Sum corner[slots];                                          // what that row has left of the tile
+    alignas(16) Scanned bottom[2][tile::finish_warps][tile::cols];  // last rows of the warps of `finish`, by turns
+    alignas(16) SumInTile own_cols[slots][tile::cols];              // column sums of the tile
+    alignas(16) Sum top[slots][tile::cols];                         // the table row above the tile
+    Sum corner[slots];                                              // what that row has left of the tile
     /// Row sums of the tile, by channel; then those of the tiles to the left in the group, which `left` leaves in their
     /// place: with both, 4 channels of 32f32f would have two blocks a multiprocessor instead of three.
     alignas(16) Sum own_rows[slots][Channels * tile::rows];
@@ -117,12 +118,12 @@ __device__ inline void load_neighbours(Sum (&x)[N], const Sum* row, int lane) {
     for (int i = 0; i < N; ++i) x[i] = chunk.x[i];
 }
 
-template <typename Sum, int N>
-__device__ inline void add_neighbours(Sum (&x)[N], const Sum* row, int lane) {
-    Sum more[N];
+template <typename Sum, typename More, int N>
+__device__ inline void add_neighbours(Sum (&x)[N], const More* row, int lane) {
+    More more[N];
     load_neighbours(more, row, lane);
 #pragma unroll
-    for (int i = 0; i < N; ++i) x[i] += more[i];
+    for (int i = 0; i < N; ++i) x[i] += static_cast<Sum>(more[i]);
 }
 
 template <typename Sum, int N>

@@ -54,6 +54,16 @@ TEST_F(aligned_rings, tall_images_go_round_the_ring_many_times) {
     }
 }
 
+TEST_F(aligned_rings, tables_of_narrow_pixels_and_wide_sums) {  // 32 bits within a tile, 64 between tiles
+    for (const table_layout layout : layouts)
+        for (const std::int64_t cols : {1, 63, 64 * 9 + 5, 64 * 26}) {
+            expect_tables<u8, u64>({64 * 13 + 3, cols, 1, layout}, 1);
+            expect_tables<u16, u64>({64 * 5, cols, 2, layout}, 1);
+            expect_tables<s16, s64>({64 * 9 + 1, cols, 1, layout, 1, 1, 1, 1}, 1);
+            expect_tables<u8, f32>({130, cols, 1, layout}, 1);
+        }
+}
+
 TEST_F(aligned_rings, wide_images_have_several_groups) {
     for (const table_layout layout : layouts) {
         expect_tables<f32, f32>({70, 128 * 18 + 3, 1, layout}, 1);

@@ -74,6 +74,54 @@ TEST_F(device_word_gather, every_publisher_in_its_order_and_no_word_of_another_c
     check.operator()<double, pairs_of<double, 2>, 2>(2);
 }
 
+/// The same for words of a lane, of a type that is added up as another.
+template <typename T, int Values, typename Sum>
+__global__ void lane_words_kernel(tagged_word* words, unsigned stride, int publishers, std::uint32_t tag, Sum* out) {
+    using lane_words = words_of_lane<T, Values>;
+    const int lane = static_cast<int>(threadIdx.x);
+    const std::uint64_t keep = keep_in_l2();
+    if (blockIdx.x != 0) {
+        const int publisher = publishers - static_cast<int>(blockIdx.x);
+        T x[Values];
+        for (int i = 0; i < Values; ++i) x[i] = static_cast<T>(60000 - 7 * lane - 501 * publisher - i);
+        lane_words::of(x, tag).publish_at(words + std::size_t{stride} * publisher + lane_words::first(lane), keep);
+        return;
+    }
+    Sum sum[Values]{};
+    gather_by_warp<2, lane_words>(words + lane_words::first(lane), stride, publishers, tag, keep,
+                                  [&](const lane_words& found) { found.add_to(sum); });
+    for (int i = 0; i < Values; ++i) out[lane * Values + i] = sum[i];
+}
+
+TEST_F(device_word_gather, words_of_lanes_are_added_in_a_wider_type) {
+    const auto check = [&]<typename T, int Values, typename Sum>(int words_of_a_lane) {
+        EXPECT_EQ((words_of_lane<T, Values>::words), words_of_a_lane);
+        constexpr unsigned stride = 256;
+        for (const int publishers : {0, 1, 2, 5, 8}) {
+            const device_buffer words = upload(std::vector<tagged_word>(stride * 9, tagged_word{8} << 32 | 5));
+            const device_buffer out = upload(std::vector<Sum>(32 * Values, Sum{1}));
+            launch(lane_words_kernel<T, Values, Sum>, {.grid = static_cast<unsigned>(publishers) + 1, .block = 32},
+                   stream(), as<tagged_word>(words), stride, publishers, 9u, as<Sum>(out));
+            const auto found = download<Sum>(out);
+            for (int lane = 0; lane < 32; ++lane)
+                for (int i = 0; i < Values; ++i) {
+                    Sum sum{};
+                    for (int p = 0; p < publishers; ++p)
+                        sum += static_cast<Sum>(static_cast<T>(60000 - 7 * lane - 501 * p - i));
+                    EXPECT_EQ(found[static_cast<std::size_t>(lane * Values + i)], sum)
+                        << publishers << " publishers, lane " << lane << ", value " << i;
+                }
+        }
+    };
+    check.operator()<std::uint16_t, 2, std::uint32_t>(1);
+    check.operator()<std::uint16_t, 4, std::uint64_t>(2);
+    check.operator()<std::uint16_t, 6, std::uint32_t>(4);  // an even number of words
+    check.operator()<std::uint16_t, 8, std::uint32_t>(4);
+    check.operator()<std::int32_t, 2, std::uint64_t>(2);
+    check.operator()<float, 4, float>(4);
+    check.operator()<double, 4, double>(8);
+}
+
 template <typename Sum>
 __global__ void look_kernel(const tagged_word* words, std::uint32_t tag, Sum* out, bool* missing) {
     const int lane = static_cast<int>(threadIdx.x);
