@@ -1,5 +1,6 @@
 #include "histogram/pipelines.hpp"
 
+#include "histogram/device_half.hpp"
 #include "histogram/host_tensors.hpp"
 #include "histogram/rows.hpp"
 #include "measure/pipeline_runs.hpp"
@@ -284,10 +285,7 @@ std::vector<histogram_row> measure_large(const large_case& c, const histogram_be
                     row.check = expected.check(found);
                     if (row.wrong()) continue;
                     fill_times(row, repeat_tasks(task_runs, [&] { return tasks.run(image, ranges, tensor); }));
-                    if (!on_device) continue;
-                    const link_rates links = rates_of_links(row.workers, tensor.data, bytes);
-                    row.link_us = static_cast<double>(bytes) / links.sum * 1e6;
-                    row.links_at_once_us = static_cast<double>(bytes) / links.at_once * 1e6;
+                    if (on_device) measure_links(row, tensor.data, bytes);
                 }
             } catch (...) {
                 failed(row);
