@@ -8,4 +8,8 @@ std::vector<histogram_row> measure_on_device(const tensor_case&, const histogram
     throw unsupported("--device: this was built without CUDA");
 }
 
+void measure_links(histogram_row&, void*, std::int64_t) {
+    throw unsupported("links: this was built without CUDA");
+}
+
 }  // namespace boxsum::bench

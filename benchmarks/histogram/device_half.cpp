@@ -5,6 +5,7 @@
 #include "cuda/histogram/records.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "histogram/rows.hpp"
+#include "measure/device_links.hpp"
 #include "measure/device_tensors.hpp"
 
 #include <boxsum/error.hpp>
@@ -245,6 +246,12 @@ std::vector<histogram_row> measure_on_device(const tensor_case& c, const histogr
         }
     }
     return rows;
+}
+
+void measure_links(histogram_row& row, void* memory, std::int64_t bytes) {
+    const link_rates links = rates_of_links(row.workers, memory, bytes);
+    row.link_us = static_cast<double>(bytes) / links.sum * 1e6;
+    row.links_at_once_us = static_cast<double>(bytes) / links.at_once * 1e6;
 }
 
 }  // namespace boxsum::bench

@@ -1,5 +1,6 @@
 #include "histogram/pipelines.hpp"
 
+#include "histogram/device_half.hpp"
 #include "histogram/host_tensors.hpp"
 #include "histogram/rows.hpp"
 #include "measure/pipeline_runs.hpp"
@@ -26,7 +27,7 @@ constexpr std::int64_t bytes_of_host_stream = std::int64_t{4} << 30;  // written
 constexpr std::int64_t most_bytes_of_tasks = std::int64_t{2} << 30;   // of a result on the CPU
 constexpr int task_runs = 3;
 constexpr std::int64_t most_growth = 16;  // of what a virtual machine has at first, see touch_host_memory()
-constexpr double patience = 15;           // seconds, for it
+constexpr double waited_for_memory = 15;  // seconds, for it
 
 std::string gigabytes(std::int64_t bytes) {
     return std::to_string(bytes / 1'000'000'000) + "." + std::to_string(bytes / 100'000'000 % 10) + " GB";
@@ -158,7 +159,7 @@ void result_memory::allocate(std::int64_t bytes) {
                             " of host memory that are free");
     memory_ = memory_pool::shared().acquire(static_cast<std::size_t>(bytes));
     if (pinned_) {
-        touch_host_memory(memory_.data(), bytes, patience);
+        touch_host_memory(memory_.data(), bytes, waited_for_memory);
         const auto start = std::chrono::steady_clock::now();
         locked_ = detail::pin_host_memory(memory_.data(), static_cast<std::size_t>(bytes));
         pinning_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -284,10 +285,7 @@ std::vector<histogram_row> measure_large(const large_case& c, const histogram_be
                     row.check = expected.check(found);
                     if (row.wrong()) continue;
                     fill_times(row, repeat_tasks(task_runs, [&] { return tasks.run(image, ranges, tensor); }));
-                    if (!on_device) continue;
-                    const link_rates links = rates_of_links(row.workers, tensor.data, bytes);
-                    row.link_us = static_cast<double>(bytes) / links.sum * 1e6;
-                    row.links_at_once_us = static_cast<double>(bytes) / links.at_once * 1e6;
+                    if (on_device) measure_links(row, tensor.data, bytes);
                 }
             } catch (...) {
                 failed(row);

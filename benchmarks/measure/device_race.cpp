@@ -1,6 +1,7 @@
 #include "measure/device_race.hpp"
 
 #include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/driver_function.hpp"
 
 #include <boxsum/error.hpp>
 
@@ -60,24 +61,18 @@ std::string short_name(const char* mangled) {
     return name;
 }
 
-/// A function of the driver, through the runtime, so that nothing links the driver. The runtime's own functions know
-/// the kernels of the program or library that they are part of; the driver knows those of a shared library beside it,
-/// too.
-template <typename Function>
-Function* driver_function(const char* name, unsigned version) {
-    void* function = nullptr;
-    cudaDriverEntryPointQueryResult found{};
-    BOXSUM_CUDA_TRY(cudaGetDriverEntryPointByVersion(name, &function, version, cudaEnableDefault, &found));
-    if (found != cudaDriverEntryPointSuccess) throw error(std::string("the driver has no ") + name);
-    return reinterpret_cast<Function*>(function);
-}
-
-void try_driver(CUresult result, const char* name) {
+/// Calls a function of the driver. The runtime's own functions know the kernels of the program or library that they are
+/// part of; the driver knows those of a shared library beside it, too.
+template <typename Function, typename... Arguments>
+void call_driver(const char* name, unsigned version, Arguments... arguments) {
+    Function* const function = cuda::driver_function<Function>(name, version);
+    if (function == nullptr) throw error(std::string("the driver has no ") + name);
+    const CUresult result = function(arguments...);
     if (result != CUDA_SUCCESS) throw error(std::string(name) + ": CUresult " + std::to_string(result));
 }
 
-/// DRIVER_TRY(name, version, arguments...): version is that of CUDA whose form of the function is meant.
-#define DRIVER_TRY(name, version, ...) try_driver(driver_function<decltype(name)>(#name, version)(__VA_ARGS__), #name)
+/// DRIVER_TRY(name, version, arguments...): version as for driver_function().
+#define DRIVER_TRY(name, version, ...) call_driver<decltype(name)>(#name, version, __VA_ARGS__)
 
 int attribute_of(CUfunction kernel, CUfunction_attribute what) {
     int value = 0;

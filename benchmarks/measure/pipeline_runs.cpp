@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <memory>
 
 namespace boxsum::bench {
 
@@ -67,51 +66,6 @@ double link_seconds(int device, std::int64_t bytes) {
         if (i == 1 || (i > 1 && seconds < best)) best = seconds;  // the first one touches the memory
     }
     return best;
-}
-
-link_rates rates_of_links(int devices, void* memory, std::int64_t bytes) {
-    constexpr std::int64_t most = std::int64_t{2} << 30;
-    const std::int64_t part = std::min(most, bytes / devices);
-    const view_shape row{dtype::u8, 1, 1, part, 1, part, 0};
-    const int before = cuda::current_device();
-    // Streams and their memory are used, and given back, with their device as the thread's.
-    struct link {
-        link(int of, std::byte* memory, const view_shape& row)
-            : device(of), from(static_cast<std::size_t>(row.cols), stream), to{memory, row} {}
-        link(const link&) = delete;
-        link& operator=(const link&) = delete;
-        ~link() { cuda::set_device(device); }
-
-        int device;
-        cuda::stream stream;
-        device_buffer from;
-        any_view to;
-    };
-    std::vector<std::unique_ptr<link>> links;
-    for (int d = 0; d < devices; ++d) {
-        cuda::set_device(d);
-        links.push_back(std::make_unique<link>(d, static_cast<std::byte*>(memory) + d * part, row));
-    }
-    const auto rate_of = [&](std::size_t first, std::size_t count) {
-        double best = 0;
-        for (int i = 0; i < 3; ++i) {
-            const auto start = std::chrono::steady_clock::now();
-            for (std::size_t l = first; l < first + count; ++l) {
-                cuda::set_device(links[l]->device);
-                cuda::copy_async(const_any_view{links[l]->from.data(), row}, links[l]->to, links[l]->stream);
-            }
-            for (std::size_t l = first; l < first + count; ++l) stream_ref(links[l]->stream).synchronize();
-            const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-            best = std::max(best, static_cast<double>(part) * static_cast<double>(count) / seconds);
-        }
-        return best;
-    };
-    link_rates rates;
-    for (std::size_t l = 0; l < links.size(); ++l) rates.sum += rate_of(l, 1);
-    rates.at_once = rate_of(0, links.size());
-    links.clear();
-    cuda::set_device(before);
-    return rates;
 }
 
 std::vector<histogram_tasks_report> repeat_tasks(int repetitions, const std::function<histogram_tasks_report()>& run) {

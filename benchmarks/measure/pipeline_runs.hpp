@@ -30,15 +30,6 @@ double slowest_stage(const pipeline_report& report, bool on_device);
 /// Seconds that `bytes` bytes take from the device to page-locked memory, alone; the best of five.
 double link_seconds(int device, std::int64_t bytes);
 
-/// What links to devices bring to page-locked host memory, in bytes a second.
-struct link_rates {
-    double sum = 0;      ///< of each alone
-    double at_once = 0;  ///< of all together
-};
-
-/// Devices 0 to `devices` - 1, each into its own part of `memory`; at most 2 GiB of each, the best of three.
-link_rates rates_of_links(int devices, void* memory, std::int64_t bytes);
-
 /// Reports of `repetitions` runs, behind one that touches the memory and does not count.
 std::vector<histogram_tasks_report> repeat_tasks(int repetitions, const std::function<histogram_tasks_report()>& run);
 

@@ -32,16 +32,7 @@ bool is_production(const algorithm_record& record) {
     return record.info.paper == "boxsum";
 }
 
-class soak : public test::gpu_test {
-  protected:
-    void SetUp() override {
-        test::gpu_test::SetUp();
-        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
-    }
-    stream_ref stream() const { return *stream_; }
-
-    std::optional<cuda::stream> stream_;
-};
+class soak : public test::gpu_stream_test {};
 
 // ---- the oracle itself ----------------------------------------------------------------------------------------------
 

@@ -20,11 +20,7 @@ function(boxsum_emulated_mutant name)
   endif()
   target_include_directories(${name}_objects BEFORE PRIVATE "${folder}")
   target_link_libraries(${name}_objects PRIVATE boxsum_emulated_language GTest::gtest)
-  add_executable(${name} $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:boxsum_emulated_device>)
-  target_link_libraries(${name} PRIVATE boxsum::boxsum boxsum_development GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  add_test(NAME emulated.${name}.is_rejected COMMAND ${name} --gtest_fail_fast --gtest_filter=*${arg_FILTER}*)
-  set_tests_properties(emulated.${name}.is_rejected PROPERTIES WILL_FAIL ON LABELS emulated TIMEOUT 300)
+  boxsum_emulated_rejected(${name} FILTER "${arg_FILTER}" OBJECTS $<TARGET_OBJECTS:${name}_objects>)
 endfunction()
 boxsum_emulated_mutant(
   mutant_dropped_carry HEADER production/sat_aligned_roles.cuh

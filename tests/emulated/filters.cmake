@@ -25,14 +25,11 @@ function(boxsum_emulated_window_mutant name)
   boxsum_emulated_objects(${name}_objects "${folder}/cuda/filters/window_means.cu")
   target_include_directories(${name}_objects BEFORE PRIVATE "${folder}")
   target_compile_options(${name}_objects PRIVATE -ffp-contract=off)
-  add_executable(
-    ${name} $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:boxsum_emulated_device>
-            $<TARGET_OBJECTS:boxsum_emulated_other_windows> $<TARGET_OBJECTS:boxsum_emulated_window_test>
+  boxsum_emulated_rejected(
+    ${name} FILTER "${arg_FILTER}"
+    OBJECTS $<TARGET_OBJECTS:${name}_objects> $<TARGET_OBJECTS:boxsum_emulated_other_windows>
+            $<TARGET_OBJECTS:boxsum_emulated_window_test>
   )
-  target_link_libraries(${name} PRIVATE boxsum::boxsum boxsum_development GTest::gtest_main)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
-  add_test(NAME emulated.${name}.is_rejected COMMAND ${name} --gtest_fail_fast --gtest_filter=*${arg_FILTER}*)
-  set_tests_properties(emulated.${name}.is_rejected PROPERTIES WILL_FAIL ON LABELS emulated TIMEOUT 300)
 endfunction()
 boxsum_emulated_window_mutant(
   mutant_units_not_turned FILE window_walk.cuh TEXT "(skip & step) != 0" REPLACEMENT "false" FILTER means_are_those

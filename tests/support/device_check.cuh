@@ -10,14 +10,8 @@
 /// For tests of the kernels' vocabulary: run a kernel on values, fetch what it left.
 namespace boxsum::test {
 
-class gpu_kernel_test : public gpu_test {
+class gpu_kernel_test : public gpu_stream_test {
   protected:
-    void SetUp() override {
-        gpu_test::SetUp();
-        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
-    }
-    stream_ref stream() const { return *stream_; }
-
     /// Device memory with these values.
     template <typename T>
     device_buffer upload(const std::vector<T>& values) const {
@@ -40,9 +34,6 @@ class gpu_kernel_test : public gpu_test {
     static T* as(const device_buffer& memory) {
         return static_cast<T*>(memory.data());
     }
-
-  private:
-    std::optional<cuda::stream> stream_;
 };
 
 }  // namespace boxsum::test

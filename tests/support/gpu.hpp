@@ -1,10 +1,12 @@
 #pragma once
 
 #include <boxsum/device.hpp>
+#include <boxsum/stream.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 namespace boxsum::test {
@@ -34,6 +36,19 @@ class gpu_test : public testing::Test {
         }
         cuda::set_device(cuda::device_from_text("cuda"));
     }
+};
+
+/// Base of every test that needs a stream on it.
+class gpu_stream_test : public gpu_test {
+  protected:
+    void SetUp() override {
+        gpu_test::SetUp();
+        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
+    }
+    stream_ref stream() const { return *stream_; }
+
+  private:
+    std::optional<cuda::stream> stream_;
 };
 
 /// Base of every test that needs two devices.

@@ -20,31 +20,19 @@ __device__ Sum scan_line(line<const Pixel> in, line<Sum> out, std::int64_t count
     return carry;
 }
 
-template <int Batch, typename Sum>
-__device__ Sum scan_line_in_place(line<Sum> x, std::int64_t count, Sum carry = Sum{}) {
-    for (; count >= Batch; count -= Batch) {
-        // One pointer walks along: addresses of a whole batch would take twice its registers.
-        Sum own[Batch];
-        line<Sum> from = x;
-#pragma unroll
-        for (int k = 0; k < Batch; ++k) {
-            own[k] = *from.first;
-            from.first = &from[1];
-        }
-#pragma unroll
-        for (int k = 0; k < Batch; ++k) {
-            *x.first = carry += own[k];
-            x.first = &x[1];
-        }
-    }
-    return scan_line<Batch>(line<const Sum>{x.first, x.step_bytes}, x, count, carry);
-}
+/// What a scan in place leaves of an element: the sum up to it, or of those before it.
+enum class line_sums { inclusive, exclusive };
 
-/// Exclusive prefix sums after `carry`, in place; returns the sum of everything.
-template <int Batch, typename Sum>
-__device__ Sum scan_line_exclusive(line<Sum> x, std::int64_t count, Sum carry = Sum{}) {
+/// Prefix sums after `carry`, in place; returns the sum of everything. One pointer walks along: addresses of a whole
+/// batch would take twice its registers.
+template <int Batch, line_sums Sums = line_sums::inclusive, typename Sum>
+__device__ Sum scan_line_in_place(line<Sum> x, std::int64_t count, Sum carry = Sum{}) {
+    const auto replace = [&](Sum& element, Sum own) {
+        if constexpr (Sums == line_sums::exclusive) element = carry;
+        carry += own;
+        if constexpr (Sums == line_sums::inclusive) element = carry;
+    };
     for (; count >= Batch; count -= Batch) {
-        // One pointer walks along: addresses of a whole batch would take twice its registers.
         Sum own[Batch];
         line<Sum> from = x;
 #pragma unroll
@@ -54,8 +42,7 @@ __device__ Sum scan_line_exclusive(line<Sum> x, std::int64_t count, Sum carry = 
         }
 #pragma unroll
         for (int k = 0; k < Batch; ++k) {
-            *x.first = carry;
-            carry += own[k];
+            replace(*x.first, own[k]);
             x.first = &x[1];
         }
     }
@@ -68,13 +55,15 @@ __device__ Sum scan_line_exclusive(line<Sum> x, std::int64_t count, Sum carry = 
     }
 #pragma unroll
     for (int k = 0; k < Batch; ++k) {
-        if (k < count) {
-            *x.first = carry;
-            carry += own[k];
-        }
+        if (k < count) replace(*x.first, own[k]);
         x.first = &x[1];
     }
     return carry;
+}
+
+template <int Batch, typename Sum>
+__device__ Sum scan_line_exclusive(line<Sum> x, std::int64_t count, Sum carry = Sum{}) {
+    return scan_line_in_place<Batch, line_sums::exclusive>(x, count, carry);
 }
 
 }  // namespace boxsum::cuda

@@ -73,26 +73,6 @@ dim3 grid_for(std::int64_t cols, std::int64_t rows, std::int64_t most) {
             static_cast<unsigned>(rows < most ? rows : most), 1};
 }
 
-template <typename Sum>
-void launch_means(const window_task& task, const const_any_view& radius, const any_view& result, stream_ref stream) {
-    const dim3 grid = grid_for(task.image.shape.cols, task.end_row - task.first_row, 32768);
-    const auto launch_to = [&]<typename Out>(Out) {
-        launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
-               plane_of(radius, 0), result);
-    };
-    switch (result.shape.type) {
-        case dtype::f32:
-            return launch_to(f32{});
-        case dtype::f64:
-            return launch_to(f64{});
-        case dtype::u8:
-            if constexpr (std::is_integral_v<Sum>) launch_to(u8{});
-            return;
-        default:
-            if constexpr (std::is_integral_v<Sum>) launch_to(u16{});
-    }
-}
-
 __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::int64_t cols, std::int64_t first_index,
                                     radius_range* range) {
     const std::int64_t col = std::int64_t{blockIdx.x} * walk_threads + threadIdx.x;
@@ -113,14 +93,11 @@ __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::
 
 void enqueue_variable_means(const window_task& task, const const_any_view& radius, const any_view& result,
                             stream_ref stream) {
-    switch (task.table.shape.type) {
-        case dtype::u32:
-            return launch_means<u32>(task, radius, result, stream);
-        case dtype::u64:
-            return launch_means<u64>(task, radius, result, stream);
-        default:
-            return launch_means<f64>(task, radius, result, stream);
-    }
+    const dim3 grid = grid_for(task.image.shape.cols, task.end_row - task.first_row, 32768);
+    visit_mean_types(task, result, [&]<typename Sum, typename Out>() {
+        launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
+               plane_of(radius, 0), result);
+    });
 }
 
 void enqueue_radius_range(const const_any_view& radius, radius_range* range, stream_ref stream) {

@@ -48,39 +48,14 @@ __global__ __launch_bounds__(walk_threads) void mean_kernel(device_task<Sum, Sum
     });
 }
 
-template <typename Sum>
-void launch_means(const window_task& task, const any_view& result, stream_ref stream) {
-    const auto launch_to = [&]<typename Out>(Out) {
-        const auto along = [](const apps::window_axis& a) {
-            return a.border == border_mode::shrink ? a.width() : a.full;
-        };
-        launch(mean_kernel<Sum, Out>, walk_shape<Sum>(task), stream, on_device<Sum, Sum>(task), result,
-               rounded_quotient<Sum>(along(task.rows) * along(task.cols)));
-    };
-    switch (result.shape.type) {
-        case dtype::f32:
-            return launch_to(f32{});
-        case dtype::f64:
-            return launch_to(f64{});
-        case dtype::u8:
-            if constexpr (std::is_integral_v<Sum>) launch_to(u8{});
-            return;
-        default:  // 16s, too: the bits of its mean
-            if constexpr (std::is_integral_v<Sum>) launch_to(u16{});
-    }
-}
-
 }  // namespace
 
 void enqueue_means(const window_task& task, const any_view& result, stream_ref stream) {
-    switch (task.table.shape.type) {
-        case dtype::u32:
-            return launch_means<u32>(task, result, stream);
-        case dtype::u64:
-            return launch_means<u64>(task, result, stream);
-        default:
-            return launch_means<f64>(task, result, stream);
-    }
+    const auto along = [](const apps::window_axis& a) { return a.border == border_mode::shrink ? a.width() : a.full; };
+    visit_mean_types(task, result, [&]<typename Sum, typename Out>() {
+        launch(mean_kernel<Sum, Out>, walk_shape<Sum>(task), stream, on_device<Sum, Sum>(task), result,
+               rounded_quotient<Sum>(along(task.rows) * along(task.cols)));
+    });
 }
 
 }  // namespace boxsum::cuda

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/driver_function.hpp"
 
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -21,17 +21,10 @@ constexpr CUtensorMapL2promotion fetched_by_boxes(int row_bytes) {
 inline bool encode_tensor_map(CUtensorMap& map, int element_bytes, const void* data, std::int64_t planes,
                               std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t plane_stride,
                               int box_rows, int box_cols) {
-    using encoder = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
-                                 const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
-                                 CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
-    // Through the runtime, so that the library does not link the driver and loads where there is none.
-    static const encoder encode = [] {
-        void* function = nullptr;
-        cudaDriverEntryPointQueryResult found{};
-        BOXSUM_CUDA_TRY(
-            cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &function, 12000, cudaEnableDefault, &found));
-        return found == cudaDriverEntryPointSuccess ? reinterpret_cast<encoder>(function) : nullptr;
-    }();
+    using encoder = CUresult(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*, const cuuint64_t*,
+                             const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave, CUtensorMapSwizzle,
+                             CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+    static encoder* const encode = driver_function<encoder>("cuTensorMapEncodeTiled", 12000);
     constexpr std::int64_t coordinates = std::int64_t{1} << 31;
     if (encode == nullptr || rows >= coordinates || cols >= coordinates || planes >= coordinates) return false;
     const CUtensorMapDataType type = element_bytes == 1   ? CU_TENSOR_MAP_DATA_TYPE_UINT8

@@ -30,6 +30,7 @@
 #include "cuda/device/inclusive.cuh"
 #include "cuda/device/line_scan.cuh"
 #include "cuda/device/neighbours.cuh"
+#include "cuda/device/patches.cuh"
 #include "cuda/device/tile_sums.cuh"
 #include "cuda/device/warp_scan.cuh"
 #endif
@@ -43,11 +44,10 @@ namespace {
 
 constexpr std::string_view b_values[] = {"256", "32", "64", "128", "512"};
 constexpr parameter parameters[] = {{"b", "width and height of a sub-image", b_values}};
-constexpr int max_b = 512, patch = 32;
-constexpr int threads = 256, thread_items = patch * patch / threads;  // 4 neighbours of a patch's row a thread
-constexpr int row_threads = patch / thread_items;                     // 8 threads a row, 4 rows a warp
-constexpr int patches_together = 4;                                   // loaded by the first launch
-constexpr int sums_threads = 1024;                                    // the one block of the second launch
+constexpr int max_b = 512;
+constexpr int threads = 256;         // of a block that has a patch
+constexpr int patches_together = 4;  // loaded by the first launch
+constexpr int sums_threads = 1024;   // the one block of the second launch
 
 int b_of(const parameter_values& values) {
     return number_of(parameters, values, 0);
@@ -57,63 +57,7 @@ int b_of(const parameter_values& values) {
 
 using namespace cuda;
 
-/// A thread's elements of a patch: row `line`, or column `line` where columns are scanned, elements `first` to first
-/// + 3.
-struct patch_share {
-    int line = static_cast<int>(threadIdx.x) / row_threads;
-    int first = static_cast<int>(threadIdx.x) % row_threads * thread_items;
-};
-
-/// Row `row`, columns from `col` on; zeros outside the image.
-template <typename Sum, typename Pixel>
-__device__ void load_patch(Sum (&x)[thread_items], const layer<const Pixel>& in, std::int64_t row, std::int64_t col) {
-    const bool inside = row < in.rows && col < in.cols;
-    load_neighbours(x, line<const Pixel>{inside ? &in.at(row, col) : in.data, in.col_stride},
-                    inside ? in.cols - col : 0);
-}
-
-/// The same of `Patches` patches below each other, the rows of which lie in the image from `row` on; with all loads on
-/// their way together where the patches are whole.
-template <int Patches, typename Sum, typename Pixel>
-__device__ void load_patches(Sum (&x)[Patches][thread_items], const layer<const Pixel>& in, std::int64_t row,
-                             std::int64_t col, int rows) {
-    line<const Pixel> from{&in.at(row, col), in.col_stride};
-    if (rows > (Patches - 1) * patch && col + thread_items <= in.cols && lie_together<thread_items>(from) &&
-        in.row_stride % (thread_items * static_cast<std::int64_t>(sizeof(Pixel))) == 0) {
-        vector_of<Pixel, thread_items> pixels[Patches];
-        const line<const Pixel> rows_below{from.first, patch * in.row_stride};
-#pragma unroll
-        for (int u = 0; u < Patches; ++u)
-            pixels[u] = reinterpret_cast<const vector_of<Pixel, thread_items>&>(rows_below[u]);
-#pragma unroll
-        for (int u = 0; u < Patches; ++u)
-#pragma unroll
-            for (int i = 0; i < thread_items; ++i) x[u][i] = widen<Sum>(pixels[u].x[i]);
-    } else {
-#pragma unroll
-        for (int u = 0; u < Patches; ++u)
-#pragma unroll
-            for (int i = 0; i < thread_items; ++i)
-                x[u][i] = u * patch < rows && col + i < in.cols ? widen<Sum>(in.at(row + u * patch, col + i)) : Sum{};
-    }
-}
-
-/// Prefix sums of 4 neighbours in each of 8 neighbouring lanes: of 4 lines of a patch at once.
-template <typename Sum>
-__device__ void scan_lines(Sum (&x)[thread_items]) {
-#pragma unroll
-    for (int i = 1; i < thread_items; ++i) x[i] += x[i - 1];
-    Sum upto = x[thread_items - 1];
-#pragma unroll
-    for (int step = 1; step < row_threads; step *= 2) {
-        const Sum left = __shfl_up_sync(whole_warp, upto, step, row_threads);
-        if (lane_id() % row_threads >= step) upto = left + upto;
-    }
-    const Sum left = __shfl_up_sync(whole_warp, upto, 1, row_threads);
-    const Sum before = lane_id() % row_threads > 0 ? left : Sum{};
-#pragma unroll
-    for (int i = 0; i < thread_items; ++i) x[i] = before + x[i];
-}
+static_assert(threads == patch_threads);
 
 /// Sub-images are numbered row by row.
 __device__ tile_index own_sub_image(const diagonal_order& tiles, unsigned number) {
@@ -127,8 +71,8 @@ __device__ tile_index own_sub_image(const diagonal_order& tiles, unsigned number
 /// all.
 template <typename Pixel, typename Sum>
 __global__ void __launch_bounds__(threads, 4) reduce_kernel(layers<const Pixel> in, tile_sums<Sum> sums, int b) {
-    __shared__ Sum row_parts[max_b][row_threads];      // of columns that are the same modulo 32
-    __shared__ Sum column_parts[threads / 32][patch];  // of the rows of a warp
+    __shared__ Sum row_parts[max_b][patch_line_threads];    // of columns that are the same modulo 32
+    __shared__ Sum column_parts[threads / 32][patch_side];  // of the rows of a warp
     __shared__ Sum warp_sums[threads / 32];
     const layer<const Pixel> image = in[blockIdx.y];
     const tile_index t = own_sub_image(sums.tiles, blockIdx.x);
@@ -136,31 +80,31 @@ __global__ void __launch_bounds__(threads, 4) reduce_kernel(layers<const Pixel> 
     const int rows = static_cast<int>(min(in.rows - row, std::int64_t{b}));
     const int cols = static_cast<int>(min(in.cols - col, std::int64_t{b}));
     const patch_share own;
-    const int part = own.first / thread_items;
-    for (int q = 0; q < cols; q += patch) {
-        Sum column[thread_items]{};
-        for (int p = 0; p < rows; p += patches_together * patch) {
-            Sum x[patches_together][thread_items];
+    const int part = own.first / patch_items;
+    for (int q = 0; q < cols; q += patch_side) {
+        Sum column[patch_items]{};
+        for (int p = 0; p < rows; p += patches_together * patch_side) {
+            Sum x[patches_together][patch_items];
             load_patches(x, image, row + p + own.line, col + q + own.first, rows - p - own.line);
 #pragma unroll
             for (int u = 0; u < patches_together; ++u) {
                 Sum sum{};
 #pragma unroll
-                for (int i = 0; i < thread_items; ++i) {
+                for (int i = 0; i < patch_items; ++i) {
                     sum += x[u][i];
                     column[i] += x[u][i];
                 }
-                if (p + u * patch >= rows) break;
-                Sum& parts = row_parts[p + u * patch + own.line][part];  // of this thread only
+                if (p + u * patch_side >= rows) break;
+                Sum& parts = row_parts[p + u * patch_side + own.line][part];  // of this thread only
                 parts = q == 0 ? sum : parts + sum;
             }
         }
 #pragma unroll
-        for (int i = 0; i < thread_items; ++i) {
+        for (int i = 0; i < patch_items; ++i) {
 #pragma unroll
-            for (int lanes = row_threads; lanes < warp_size; lanes *= 2)
+            for (int lanes = patch_line_threads; lanes < warp_size; lanes *= 2)
                 column[i] += __shfl_xor_sync(whole_warp, column[i], lanes);
-            if (lane_id() < row_threads) column_parts[warp_id()][own.first + i] = column[i];
+            if (lane_id() < patch_line_threads) column_parts[warp_id()][own.first + i] = column[i];
         }
         __syncthreads();
         if (warp_id() == 0 && q + lane_id() < cols) {
@@ -173,7 +117,7 @@ __global__ void __launch_bounds__(threads, 4) reduce_kernel(layers<const Pixel> 
     Sum all{};
     for (int r = static_cast<int>(threadIdx.x); r < rows; r += threads) {
         Sum sum{};
-        for (int k = 0; k < row_threads; ++k) sum += row_parts[r][k];
+        for (int k = 0; k < patch_line_threads; ++k) sum += row_parts[r][k];
         sums.row_sum(blockIdx.y, row + r, t.col) = sum;
         all += sum;
     }
@@ -222,8 +166,8 @@ __global__ void __launch_bounds__(threads) add_pivots_kernel(tile_sums<Sum> sums
 template <typename Pixel, typename Sum>
 __global__ void __launch_bounds__(threads, 8)
     scan_and_add_kernel(layers<const Pixel> in, tile_sums<Sum> sums, layers<Sum> out, int b) {
-    __shared__ Sum cells[2][patch][patch + 1];  // 33 = 32 + 1: columns without bank conflicts; patches take turns
-    __shared__ Sum above[max_b];                // last row of the table so far
+    __shared__ Sum cells[2][patch_side][patch_side + 1];  // patches take turns; 33: columns without bank conflicts
+    __shared__ Sum above[max_b];                          // last row of the table so far
     const layer<const Pixel> image = in[blockIdx.y];
     const layer<Sum> table = out[blockIdx.y];
     const tile_index t = own_sub_image(sums.tiles, gridDim.x - 1 - blockIdx.x);
@@ -231,48 +175,49 @@ __global__ void __launch_bounds__(threads, 8)
     const int rows = static_cast<int>(min(in.rows - row, std::int64_t{b}));
     const int cols = static_cast<int>(min(in.cols - col, std::int64_t{b}));
     const patch_share own;
-    Sum next[thread_items];
+    Sum next[patch_items];
     load_patch(next, image, row + own.line, col + own.first);
     int turn = 0;
-    for (int p = 0; p < rows; p += patch) {
+    for (int p = 0; p < rows; p += patch_side) {
         const int r = p + own.line;
         Sum left = r < rows ? sums.row_sum(blockIdx.y, row + r, t.col) : Sum{};  // of row r: everything to the left
-        for (int q = 0; q < cols; q += patch, turn ^= 1) {
+        for (int q = 0; q < cols; q += patch_side, turn ^= 1) {
             // This patch, the next one on its way
-            Sum x[thread_items];
+            Sum x[patch_items];
 #pragma unroll
-            for (int i = 0; i < thread_items; ++i) x[i] = next[i];
-            const bool ends_row = q + patch >= cols;
-            if (!ends_row || p + patch < rows)
-                load_patch(next, image, row + (ends_row ? r + patch : r), col + (ends_row ? 0 : q + patch) + own.first);
+            for (int i = 0; i < patch_items; ++i) x[i] = next[i];
+            const bool ends_row = q + patch_side >= cols;
+            if (!ends_row || p + patch_side < rows)
+                load_patch(next, image, row + (ends_row ? r + patch_side : r),
+                           col + (ends_row ? 0 : q + patch_side) + own.first);
 
             // Column sums, with the pivot in the first, on top of the sub-image
             if (r == 0)
 #pragma unroll
-                for (int i = 0; i < thread_items; ++i)
+                for (int i = 0; i < patch_items; ++i)
                     if (q + own.first + i < cols) x[i] += sums.col_sum(blockIdx.y, t.row, col + q + own.first + i);
 
             // Rows
-            scan_lines(x);
+            scan_patch_lines(x);
 #pragma unroll
-            for (int i = 0; i < thread_items; ++i) cells[turn][own.line][own.first + i] = x[i] = left + x[i];
-            left = __shfl_sync(whole_warp, x[thread_items - 1], row_threads - 1, row_threads);
+            for (int i = 0; i < patch_items; ++i) cells[turn][own.line][own.first + i] = x[i] = left + x[i];
+            left = __shfl_sync(whole_warp, x[patch_items - 1], patch_line_threads - 1, patch_line_threads);
             __syncthreads();
 
             // Columns, below the row above
 #pragma unroll
-            for (int i = 0; i < thread_items; ++i) x[i] = cells[turn][own.first + i][own.line];
-            scan_lines(x);
+            for (int i = 0; i < patch_items; ++i) x[i] = cells[turn][own.first + i][own.line];
+            scan_patch_lines(x);
             const Sum top = p > 0 ? above[q + own.line] : Sum{};
             __syncwarp();
 #pragma unroll
-            for (int i = 0; i < thread_items; ++i) cells[turn][own.first + i][own.line] = x[i] = top + x[i];
-            if (own.first + thread_items == patch) above[q + own.line] = x[thread_items - 1];
+            for (int i = 0; i < patch_items; ++i) cells[turn][own.first + i][own.line] = x[i] = top + x[i];
+            if (own.first + patch_items == patch_side) above[q + own.line] = x[patch_items - 1];
             __syncthreads();
 
             // To the table. The other cells are written next, so no barrier is needed here.
 #pragma unroll
-            for (int i = 0; i < thread_items; ++i) x[i] = cells[turn][own.line][own.first + i];
+            for (int i = 0; i < patch_items; ++i) x[i] = cells[turn][own.line][own.first + i];
             if (r < rows && q + own.first < cols)
                 store_neighbours(line<Sum>{&table.at(row + r, col + q + own.first), table.col_stride}, x,
                                  cols - q - own.first);

@@ -9,8 +9,6 @@
 #include <boxsum/device_filters.hpp>
 #include <boxsum/error.hpp>
 
-#include <optional>
-
 namespace boxsum {
 namespace {
 
@@ -21,16 +19,7 @@ using test::filter_case;
 using test::host_image;
 using test::packed;
 
-class filter_strips : public test::gpu_test {
-  protected:
-    void SetUp() override {
-        test::gpu_test::SetUp();
-        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
-    }
-    stream_ref stream() const { return *stream_; }
-
-    std::optional<cuda::stream> stream_;
-};
+class filter_strips : public test::gpu_stream_test {};
 
 void expect_same(const host_image& expected, const host_image& got, dtype image, const std::string& what) {
     if (is_floating(image))

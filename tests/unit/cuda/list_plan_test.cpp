@@ -51,14 +51,8 @@ struct image_list {
     }
 };
 
-class list_plan : public test::gpu_test {
+class list_plan : public test::gpu_stream_test {
   protected:
-    void SetUp() override {
-        test::gpu_test::SetUp();
-        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
-    }
-    stream_ref stream() const { return *stream_; }
-
     /// Every algorithm that can.
     void expect_right(const std::vector<conformance_case>& cases, int repeats = 1) {
         const image_list list(cases, stream());
@@ -71,8 +65,6 @@ class list_plan : public test::gpu_test {
         }
         EXPECT_GT(used, 0);
     }
-
-    std::optional<cuda::stream> stream_;
 };
 
 TEST_F(list_plan, a_pyramid_is_computed_as_a_list) {

@@ -17,18 +17,7 @@ using test::gpu_case;
 using test::make_workspace;
 using test::plain_case;
 
-class plan : public test::gpu_test {
-  protected:
-    void SetUp() override {
-        test::gpu_test::SetUp();
-        if (IsSkipped() || HasFatalFailure()) return;
-        stream_.emplace();
-    }
-
-    stream_ref stream() const { return *stream_; }
-
-    std::optional<cuda::stream> stream_;
-};
+class plan : public test::gpu_stream_test {};
 
 TEST_F(plan, computes_every_layout) {
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {

@@ -9,8 +9,6 @@
 
 #include <boxsum/sat.hpp>
 
-#include <optional>
-
 namespace boxsum {
 namespace {
 
@@ -28,14 +26,8 @@ struct prepared {
     host_image image;
 };
 
-class window_kernels : public test::gpu_test {
+class window_kernels : public test::gpu_stream_test {
   protected:
-    void SetUp() override {
-        test::gpu_test::SetUp();
-        if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
-    }
-    stream_ref stream() const { return *stream_; }
-
     /// `aligned`: the rows of the tables start at multiples of 16 bytes.
     void prepare(prepared& p, const filter_case& c, dtype sum, bool squares, bool aligned, device_images& device) {
         const double border_value = border_value_of(c.border);
@@ -82,8 +74,6 @@ class window_kernels : public test::gpu_test {
             EXPECT_TRUE(expected.bytes == got.bytes)
                 << what << ": largest difference " << test::largest_difference(expected, got);
     }
-
-    std::optional<cuda::stream> stream_;
 };
 
 std::vector<dtype> sums_of(dtype image) {

@@ -49,5 +49,33 @@ TEST_F(device_line_scan, works_in_place_and_adds_from_the_front) {
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(sums[i], expected += x[i]) << i;  // bit for bit
 }
 
+template <line_sums Sums>
+__global__ void replace_kernel(std::uint32_t* x, std::int64_t count, std::uint32_t carry, std::uint32_t* last) {
+    *last = scan_line_in_place<8, Sums>(line<std::uint32_t>{x, 8}, count, carry);
+}
+
+TEST_F(device_line_scan, every_element_is_replaced_by_the_sum_up_to_it_or_of_those_before_it) {
+    std::vector<std::uint32_t> x(80);
+    std::iota(x.begin(), x.end(), 0xffffff00u);  // wraps
+    const auto check = [&](auto* kernel, bool exclusive) {
+        for (std::int64_t count = 0; count <= 40; ++count) {
+            const device_buffer memory = upload(x), last = upload(std::vector<std::uint32_t>(1));
+            launch(kernel, {}, stream(), as<std::uint32_t>(memory), count, 1000u, as<std::uint32_t>(last));
+            std::vector<std::uint32_t> expected = x;
+            std::uint32_t sum = 1000;
+            for (std::int64_t i = 0; i < count; ++i) {
+                std::uint32_t& own = expected[static_cast<std::size_t>(2 * i)];
+                const std::uint32_t before = sum;
+                sum += own;
+                own = exclusive ? before : sum;
+            }
+            EXPECT_EQ(download<std::uint32_t>(memory), expected) << "count " << count;
+            EXPECT_EQ(download<std::uint32_t>(last)[0], sum) << "count " << count;
+        }
+    };
+    check(replace_kernel<line_sums::inclusive>, false);
+    check(replace_kernel<line_sums::exclusive>, true);
+}
+
 }  // namespace
 }  // namespace boxsum::cuda
