@@ -29,6 +29,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -104,14 +105,24 @@ struct planned {
 
 /// Images hold integers, of either sign where the type has one, so that every sum is exact also in 32f: those of signed
 /// values stay near 150 * n, far below 2^24.
-std::string verdict_on(const buffer_sets& sets, table_layout layout, stream_ref stream) {
-    const view_shape& s = sets.image(0).shape;
-    const std::int64_t elements = s.planes * s.rows * s.cols * s.channels;
-    test::device_oracle oracle(elements, stream);
-    oracle.sum(sets.image(0), false, stream);
-    oracle.compare(sets.table(0), layout, stream);
+std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout, stream_ref stream,
+                       bool squares = false) {
+    const view_shape& s = image.shape;
+    test::device_oracle oracle(s.planes * s.rows * s.cols * s.channels, stream);
+    oracle.sum(image, squares, stream);
+    oracle.compare(table, layout, stream);
     const std::string wrong = oracle.result(stream);
     return wrong.empty() ? "equal" : "WRONG: " + wrong;
+}
+
+std::string verdict_on(const buffer_sets& sets, table_layout layout, stream_ref stream) {
+    return verdict_on(sets.image(0), sets.table(0), layout, stream);
+}
+
+/// Once more on the buffers of the first set, and what came of it.
+std::string verdict_after(const planned& plan, const buffer_sets& sets, table_layout layout, stream_ref stream) {
+    plan.as_runner(sets, false).launch(0, stream);
+    return verdict_on(sets, layout, stream);
 }
 
 std::vector<runner> references(type_pair types, const buffer_sets& sets) {
@@ -210,6 +221,8 @@ void layouts_section(stream_ref stream) {
             runners.push_back(plans.back().as_runner(sets.back(), false));
             const std::vector<double> us = times_of(runners, 8, false, stream);
             const char* const names[] = {"inclusive", "exclusive", "padded", "padded, rows on 256 bytes"};
+            constexpr table_layout layouts[] = {table_layout::inclusive, table_layout::exclusive, table_layout::padded,
+                                                table_layout::padded};
             for (std::size_t i = 0; i < us.size(); ++i)
                 record_line()
                     .text("section", "layouts")
@@ -218,6 +231,7 @@ void layouts_section(stream_ref stream) {
                     .text("layout", names[i])
                     .number("us", us[i])
                     .number("x_of_inclusive", us[i] / us[0])
+                    .text("check", verdict_after(plans[i], sets[i], layouts[i], stream))
                     .print();
         }
     // Prime extents against the next multiple of any tile.
@@ -235,8 +249,15 @@ void layouts_section(stream_ref stream) {
                 .number("n", static_cast<double>(prime))
                 .number("us", us[0])
                 .number("x_of_whole_tiles", us[0] / us[1])
+                .text("check", verdict_after(a, odd, table_layout::inclusive, stream))
                 .print();
         }
+}
+
+/// On both tables.
+std::string verdict_on_squares(const buffer_sets& sets, stream_ref stream) {
+    const std::string sums = verdict_on(sets, table_layout::inclusive, stream);
+    return sums != "equal" ? sums : verdict_on(sets.image(0), sets.squares(0), table_layout::inclusive, stream, true);
 }
 
 void special_case(const std::string& what, const view_shape& image, const view_shape& table,
@@ -264,7 +285,7 @@ void special_case(const std::string& what, const view_shape& image, const view_s
         .number("us", us[0])
         .number("reference_us", reference)
         .number("x", us[0] / reference)
-        .text("check", verdict_on(sets, table_layout::inclusive, stream))
+        .text("check", squares ? verdict_on_squares(sets, stream) : verdict_on(sets, table_layout::inclusive, stream))
         .print();
 }
 
@@ -277,7 +298,7 @@ void list_case(const std::string& name, const std::vector<view_shape>& shapes, s
     for (const view_shape& image : shapes) {
         view_shape table = packed(dtype::u32, image.rows, image.cols);
         memory.emplace_back(cuda::span_bytes(image), stream);
-        BOXSUM_CUDA_TRY(cudaMemsetAsync(memory.back().data(), 3, memory.back().size(), stream.get()));
+        test::fill_exact({memory.back().data(), image}, 0, memory.size(), stream);
         images.push_back({memory.back().data(), image});
         memory.emplace_back(cuda::span_bytes(table), stream);
         tables.push_back({memory.back().data(), table});
@@ -296,6 +317,12 @@ void list_case(const std::string& name, const std::vector<view_shape>& shapes, s
          }}};
     for (const bool graph : {false, true}) {
         const std::vector<double> us = times_of(runners, 16, graph, stream);
+        std::string verdict = "equal";  // of the list, whose tables are cleared before
+        for (const any_view& table : tables)
+            BOXSUM_CUDA_TRY(cudaMemsetAsync(table.data, 0, cuda::span_bytes(table.shape), stream.get()));
+        runners[0].launch(0, stream);
+        for (std::size_t i = 0; i < tables.size() && verdict == "equal"; ++i)
+            verdict = verdict_on(images[i], tables[i], table_layout::inclusive, stream);
         record_line()
             .text("section", "special")
             .text("case", name)
@@ -303,6 +330,7 @@ void list_case(const std::string& name, const std::vector<view_shape>& shapes, s
             .number("images", static_cast<double>(shapes.size()))
             .number("us", us[0])
             .number("one_by_one_us", us[1])
+            .text("check", verdict)
             .print();
     }
 }
@@ -333,7 +361,8 @@ void algorithms_section(stream_ref stream) {
     }
 }
 
-void peer_line(const std::string& name, type_pair types, std::int64_t n, double us, double reference) {
+void peer_line(const std::string& name, type_pair types, std::int64_t n, double us, double reference,
+               const std::string& verdict) {
     record_line()
         .text("section", "peers")
         .text("peer", name)
@@ -341,6 +370,7 @@ void peer_line(const std::string& name, type_pair types, std::int64_t n, double 
         .number("n", static_cast<double>(n))
         .number("us", us)
         .number("x", us / reference)
+        .text("check", verdict)
         .print();
 }
 
@@ -368,7 +398,16 @@ void peers_section(stream_ref stream) {
             const std::vector<double> us = times_of(runners, 4, false, stream);
             std::vector<double> reference_us(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(first));
             const double reference = best_reference(types, runners, reference_us, 0).us;
-            for (std::size_t i = first; i < us.size(); ++i) peer_line(runners[i].name, types, n, us[i], reference);
+            for (std::size_t i = first; i < us.size(); ++i) {
+                runners[i].launch(0, stream);
+                const bool padded = runners[i].name.starts_with("npp") || runners[i].name.starts_with("opencv");
+                const any_view table = i == first ? inclusive.table(0)
+                                       : padded   ? sets.table(0)
+                                                  : any_view{sets.table(0).data, packed(types.table, n, n)};
+                peer_line(runners[i].name, types, n, us[i], reference,
+                          verdict_on(i == first ? inclusive.image(0) : sets.image(0), table,
+                                     padded ? table_layout::padded : table_layout::inclusive, stream));
+            }
         }
     if (!npp_available()) record_line().text("section", "peers").text("peer", "npp").text("note", "not found").print();
     if (!opencv_cuda_available())
@@ -386,6 +425,24 @@ double best_milliseconds(F f) {
         best = std::min(best, took.count());
     }
     return best;
+}
+
+/// On 300 windows inside the image, wherever a generator of random numbers puts them.
+std::string verdict_on_means(const void* image, const void* means, std::int64_t rows, std::int64_t cols,
+                             std::int64_t radius) {
+    const auto* const pixels = static_cast<const std::uint8_t*>(image);
+    const auto* const found = static_cast<const std::uint8_t*>(means);
+    std::mt19937_64 random(static_cast<std::uint64_t>(radius));
+    std::uniform_int_distribution<std::int64_t> any_row(radius, rows - 1 - radius), any_col(radius, cols - 1 - radius);
+    for (int i = 0; i < 300; ++i) {
+        const std::int64_t row = any_row(random), col = any_col(random), side = 2 * radius + 1;
+        std::int64_t sum = 0;
+        for (std::int64_t r = row - radius; r <= row + radius; ++r)
+            for (std::int64_t c = col - radius; c <= col + radius; ++c) sum += pixels[r * cols + c];
+        if (found[row * cols + col] != (2 * sum + side * side) / (2 * side * side))
+            return "WRONG at row " + std::to_string(row) + ", column " + std::to_string(col);
+    }
+    return "equal in 300 windows";
 }
 
 void filters_section(stream_ref stream) {
@@ -408,7 +465,8 @@ void filters_section(stream_ref stream) {
         up.synchronize();
         down.synchronize();
     });
-    std::vector<std::uint8_t> pageable_from(bytes, 1), pageable_to(bytes, 2);
+    std::vector<std::uint8_t> pageable_from(bytes), pageable_to(bytes, 2);
+    std::memcpy(pageable_from.data(), from.data(), bytes);
     const auto page_locked = [&](const std::string& filter, const view_shape& s, std::int64_t radius) {
         box_filter_options options;
         options.radius = {radius, radius};
@@ -423,6 +481,8 @@ void filters_section(stream_ref stream) {
             .number("ms", pinned)
             .number("link_ms", link)
             .number("of_link", link / pinned)
+            .text("check", s.type == dtype::u8 ? verdict_on_means(from.data(), to.data(), s.rows, s.cols, radius)
+                                               : "by gpu_filters_test")
             .print();
     };
     for (const std::int64_t radius : {1, 15, 128, 250}) page_locked("box 8u, page-locked", shape, radius);
@@ -444,13 +504,18 @@ void filters_section(stream_ref stream) {
         .number("ms", pageable)
         .number("link_ms", link)
         .number("of_link", link / pageable)
+        .text("check", verdict_on_means(pageable_from.data(), pageable_to.data(), rows, cols, 15))
         .print();
 
     // The same image on the device, where nothing travels.
     const device_buffer image(bytes, stream), result(4 * bytes, stream);
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(image.data(), from.data(), bytes, cudaMemcpyHostToDevice, stream.get()));
-    const auto resident = [&](const char* filter, double radius, auto run) {
+    const auto resident = [&](const char* filter, double radius, bool means, auto run) {
         const double ms = best_milliseconds(run);
+        if (means) {
+            BOXSUM_CUDA_TRY(cudaMemcpyAsync(to.data(), result.data(), bytes, cudaMemcpyDeviceToHost, stream.get()));
+            stream.synchronize();
+        }
         record_line()
             .text("section", "filters")
             .text("filter", filter)
@@ -458,23 +523,26 @@ void filters_section(stream_ref stream) {
             .number("radius", radius)
             .number("ms", ms)
             .number("gigapixels_per_second", static_cast<double>(rows * cols) / ms / 1e6)
+            .text("check", means
+                               ? verdict_on_means(from.data(), to.data(), rows, cols, static_cast<std::int64_t>(radius))
+                               : "by gpu_filters_test")
             .print();
     };
     const const_any_view pixels{image.data(), shape};
     const any_view bytes_out{result.data(), shape}, floats_out{result.data(), packed(dtype::f32, rows, cols)};
     for (const std::int64_t radius : {1, 15, 250}) {
         options.radius = {radius, radius};
-        resident("box 8u, on the device", static_cast<double>(radius),
+        resident("box 8u, on the device", static_cast<double>(radius), true,
                  [&] { cuda::box_filter(pixels, bytes_out, options, stream); });
     }
     const window_size window{31, 31};
-    resident("Sauvola 8u, on the device", 15,
+    resident("Sauvola 8u, on the device", 15, false,
              [&] { cuda::adaptive_threshold(pixels, bytes_out, {.window = window}, stream); });
-    resident("local contrast 8u to 32f, on the device", 15,
+    resident("local contrast 8u to 32f, on the device", 15, false,
              [&] { cuda::local_contrast(pixels, floats_out, {.window = window}, stream); });
     const device_buffer radii(bytes, stream);
     BOXSUM_CUDA_TRY(cudaMemsetAsync(radii.data(), 15, bytes, stream.get()));
-    resident("box 8u, a radius map of 15, on the device", 15, [&] {
+    resident("box 8u, a radius map of 15, on the device", 15, true, [&] {
         cuda::variable_box_filter(pixels, {radii.data(), shape}, bytes_out, {}, stream);
     });
 }

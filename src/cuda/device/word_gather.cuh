@@ -102,7 +102,7 @@ __device__ inline bool look_at_batch(int first, int count, Words (&found)[Batch]
 
 /// Looks until no lane of the warp misses a word; look() says whether the lane does, and looks at what it misses. All
 /// lanes call, and stay together: lanes that go on one by one would run what follows one by one. A pause between two
-/// looks leaves the second-level cache to others, about a seventh of the time that a look takes under load.
+/// looks leaves the second-level cache to others.
 template <typename Look>
 __device__ inline void look_until_found(Look look) {
     while (__any_sync(whole_warp, look())) __nanosleep(100);

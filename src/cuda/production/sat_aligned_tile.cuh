@@ -16,7 +16,8 @@
 /// What the roles of the aligned pipeline share: words in the workspace, tiles in shared memory, and their arithmetic.
 namespace boxsum::cuda {
 
-/// Words of the rows of tiles in the ring. Positions are reused lap by lap; the tag holds the lap.
+/// Words of the rows of tiles in the ring. Positions are reused lap by lap; the tag holds the lap. Row and column sums
+/// of tiles have room for those of the table's type; narrow ones (tile_word) fill the first half or quarter of it.
 struct aligned_words {
     aligned_words(workspace_slots& slots, const aligned_plan& p, aligned_columns columns, int row_words, int col_words)
         : row_sums(slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.tile_cols * row_words)),
