@@ -17,10 +17,10 @@ struct alignas(256) workspace_header {
     /// (execution::workspace_bytes) before it starts again at 0, because words of any earlier epoch may still lie
     /// anywhere in it. Tests store values close to the end here to force that.
     std::uint32_t epoch;
-    std::uint32_t ticket;        ///< next tile to be worked on; blocks take tiles in the order in which they start
-    std::uint32_t finished;      ///< blocks that are done; the last one resets the header
-    /// Next block of a launch whose blocks draw one number each, before the launch before has ended: of its own, because
-    /// that one may still use `ticket`. Goes back to zero by itself with the launch's last number.
+    std::uint32_t ticket;    ///< next tile to be worked on; blocks take tiles in the order in which they start
+    std::uint32_t finished;  ///< blocks that are done; the last one resets the header
+    /// Next block of a launch whose blocks draw one number each, before the launch before has ended: of its own,
+    /// because that one may still use `ticket`. Goes back to zero by itself with the launch's last number.
     std::uint32_t early_ticket;
     std::uint32_t reserved[60];  ///< zero, or a record's own words with the same life as `ticket`
 };

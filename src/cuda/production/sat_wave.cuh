@@ -366,9 +366,8 @@ __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
                     workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
     const wave_start start = start_wave_block(header);
     bool last = false;
-    compute_wave_tile<Pixel, Sum, WarpRows>(p, start.ticket, 0, start.tag, words, [&] {
-        last = is_last_block(header, ::cuda::memory_order_relaxed);
-    });
+    compute_wave_tile<Pixel, Sum, WarpRows>(p, start.ticket, 0, start.tag, words,
+                                            [&] { last = is_last_block(header, ::cuda::memory_order_relaxed); });
     leave_workspace_as(last, header, workspace, workspace_bytes);
 }
 
