@@ -1,20 +1,24 @@
 # The aligned kernels by themselves, for one channel and for several.
 set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test.cu")
 set(aligned_channels_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_channels_test.cu")
+set(aligned_narrow_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_narrow_test.cu")
 boxsum_emulated_test(
   emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}" "${aligned_channels_test}"
+                                      "${aligned_narrow_test}"
 )
 
 # The same tests must fail where their kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT
-# text [FILTER tests] [CHANNELS]) compiles that for one channel, or that for several, with a copy of a header of src/cuda
-# in which REPLACEMENT stands in place of TEXT.
+# text [FILTER tests] [CHANNELS | NARROW]) compiles that for one channel, that for several, or that for narrow pixels,
+# with a copy of a header of src/cuda in which REPLACEMENT stands in place of TEXT.
 function(boxsum_emulated_mutant name)
-  cmake_parse_arguments(arg "CHANNELS" "HEADER;TEXT;REPLACEMENT;FILTER" "" ${ARGN})
+  cmake_parse_arguments(arg "CHANNELS;NARROW" "HEADER;TEXT;REPLACEMENT;FILTER" "" ${ARGN})
   set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   boxsum_emulated_mutate("${header}" "${folder}/cuda/${arg_HEADER}" "${arg_TEXT}" "${arg_REPLACEMENT}")
   if(arg_CHANNELS)
     add_library(${name}_objects OBJECT "${aligned_channels_test}")
+  elseif(arg_NARROW)
+    add_library(${name}_objects OBJECT "${aligned_narrow_test}")
   else()
     add_library(${name}_objects OBJECT "${aligned_rings_test}")
   endif()
@@ -92,8 +96,8 @@ boxsum_emulated_mutant(
   TEXT "16 * Channels - shift_of(lane + 32 * k) / sizeof(Pixel)" REPLACEMENT "0" FILTER start_at_any_element
 )
 boxsum_emulated_mutant(
-  mutant_words_too_narrow HEADER production/sat_aligned_pixels.cuh TEXT "std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t"
-  REPLACEMENT "std::conditional_t<sizeof(Pixel) <= 2, std::uint16_t" FILTER narrow_pixels
+  mutant_words_too_narrow NARROW HEADER production/sat_aligned_pixels.cuh TEXT "std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t"
+  REPLACEMENT "std::conditional_t<sizeof(Pixel) <= 2, std::uint16_t"
 )
 boxsum_emulated_mutant(
   mutant_rows_of_words_swapped HEADER production/sat_aligned_roles.cuh TEXT "(row[i / 2][i % 2])"

@@ -1,0 +1,37 @@
+// The aligned kernels for narrow pixels and other sums than theirs: 32 bits within a tile, the table's type between
+// tiles, words of 16 and 32 bits. A file of its own, because every wrong variant of the kernels compiles the other one.
+
+#include "cuda/production/sat_aligned_launch.cuh"
+#include "support/aligned_kernel_test.cuh"
+
+namespace boxsum {
+namespace {
+
+using test::layouts;
+using test::shape;
+
+class aligned_narrow : public test::aligned_kernel_test {
+  protected:
+    template <typename Pixel, typename Table>
+    void expect_tables(const shape& s) {
+        expect_right(s, "groups", [&] {
+            return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
+                cuda::enqueue_aligned_pipeline<Pixel, cuda::sum_type<Table>, cuda::aligned_columns::groups>(
+                    g, 1 + turn_ % 5, 1, how);
+            });
+        });
+    }
+};
+
+TEST_F(aligned_narrow, pixels_of_any_value_have_the_sums_of_any_table) {
+    for (const table_layout layout : layouts)
+        for (const std::int64_t cols : {1, 63, 64 * 9 + 5, 64 * 26}) {
+            expect_tables<u8, u64>({64 * 13 + 3, cols, 1, layout});
+            expect_tables<u16, u64>({64 * 5, cols, 2, layout});
+            expect_tables<s16, s64>({64 * 9 + 1, cols, 1, layout, 1, 1, 1, 1});
+            expect_tables<u8, f32>({130, cols, 1, layout});
+        }
+}
+
+}  // namespace
+}  // namespace boxsum
