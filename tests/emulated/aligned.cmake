@@ -50,7 +50,7 @@ boxsum_emulated_mutant(
   mutant_counters_not_settled HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true" FILTER waves_store
+  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || Skip == 0" REPLACEMENT "true" FILTER waves_store
 )
 boxsum_emulated_mutant(
   mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane" FILTER waves_store
@@ -93,7 +93,7 @@ boxsum_emulated_mutant(
 )
 boxsum_emulated_mutant(
   mutant_shifted_rows_start_alike CHANNELS HEADER production/sat_aligned_pixels.cuh
-  TEXT "16 * Channels - shift_of(lane + 32 * k) / sizeof(Pixel)" REPLACEMENT "0" FILTER start_at_any_element
+  TEXT "16 * Channels - shift_of(rows[k]) / sizeof(Pixel)" REPLACEMENT "0" FILTER start_at_any_element
 )
 boxsum_emulated_mutant(
   mutant_words_too_narrow NARROW HEADER production/sat_aligned_pixels.cuh TEXT "std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t"

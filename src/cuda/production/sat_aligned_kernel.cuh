@@ -270,7 +270,9 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
 template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
 __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                                   registers_move ? aligned_tile<Sum>::blocks_per_multiprocessor : 2)
-    sat_aligned_kernel(const __grid_constant__ aligned_plan plan, const __grid_constant__ aligned_words words,
+    sat_aligned_kernel(const __grid_constant__ aligned_plan plan,
+                       const __grid_constant__ aligned_maps<aligned_phases(Load, sizeof(Pixel))> maps,
+                       const __grid_constant__ aligned_words words,
                        workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
     using tile = aligned_tile<Sum>;
     using block_roles = aligned_block<Pixel, Sum, Columns, Load, Channels>;
@@ -281,7 +283,7 @@ __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
     __syncthreads();
     // The copy engine writes to multiples of 128 bytes; the launch asks for 112 bytes more.
     std::byte* const memory = dynamic_shared<std::byte>();
-    const block_roles block(plan, words, header, shared,
+    const block_roles block(plan, maps, words, header, shared,
                             memory + (128 - reinterpret_cast<std::uintptr_t>(memory) % 128) % 128);
     const int warp = threadIdx.x / 32;
     if (warp < tile::finish_warps) {

@@ -11,8 +11,41 @@
 /// channel, sat_channels_*.cu enqueue_aligned_channels() for several.
 namespace boxsum::cuda {
 
+/// A table that is nothing but its border has a tile, too, whose pixels do not count. And there are extents and strides
+/// that a tensor map cannot have.
+inline aligned_maps<1> box_maps(const sat_geometry& g, const aligned_plan& plan, int pixel_bytes, int tile_cols) {
+    aligned_maps<1> maps{};
+    maps.valid = common_alignment({address_of(g.image), g.image_row_stride, g.image_plane_stride}) == 16 &&
+                 plan.rows > 0 && plan.cols > 0 &&
+                 encode_tensor_map(maps.of_phase[0], pixel_bytes, g.image, g.planes, plan.rows, plan.cols,
+                                   g.image_row_stride, g.image_plane_stride, aligned_tile<float>::rows, tile_cols);
+    return maps;
+}
+
+/// Of rows that start anywhere. Planes have to start alike.
+template <int PixelBytes>
+aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sat_geometry& g, const aligned_plan& plan,
+                                                                        int tile_cols) {
+    constexpr int phases = aligned_phases(aligned_load::rows, PixelBytes);
+    aligned_maps<phases> maps{};
+    maps.valid = plan.rows > 0 && plan.cols > 0 && common_alignment({g.planes > 1 ? g.image_plane_stride : 0}) == 16;
+    for (int phase = 0; phase < phases && maps.valid; ++phase) {
+        // A phase without rows has the map of the first one: what its boxes bring is outside the image.
+        const int first = phase < plan.rows ? phase : 0;
+        const std::byte* const row = plan.image + first * plan.image_row_stride;
+        const auto skip = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(row) % 16);
+        maps.valid = encode_tensor_map(maps.of_phase[phase], PixelBytes, row - skip, g.planes,
+                                       (plan.rows - first + phases - 1) / phases, plan.cols + skip / PixelBytes,
+                                       phases * plan.image_row_stride, plan.image_plane_stride,
+                                       aligned_tile<float>::rows / phases, tile_cols + 16 / PixelBytes);
+    }
+    return maps;
+}
+
 template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
-void enqueue_aligned_kernel(const aligned_plan& plan, int multiprocessors, const execution& how) {
+void enqueue_aligned_kernel(const aligned_plan& plan,
+                            const aligned_maps<aligned_phases(Load, sizeof(Pixel))>& maps, int multiprocessors,
+                            const execution& how) {
     using tile = aligned_tile<Sum>;
     workspace_slots slots(how.workspace);
     const aligned_words words(slots, plan, Columns, Channels * tile::row_words, tile::col_words);
@@ -28,24 +61,19 @@ void enqueue_aligned_kernel(const aligned_plan& plan, int multiprocessors, const
             .block = tile::threads,
             .shared_bytes = shared_bytes,
             .overlaps_predecessor = true},
-           how.stream, plan, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+           how.stream, plan, maps, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
 }
 
 /// `Channels`: those of the geometry.
 template <typename Pixel, typename Sum, aligned_columns Columns, int Channels = 1>
 void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
     using tile = aligned_tile<Sum>;
-    aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
-    // A table that is nothing but its border has a tile, too, whose pixels do not count. And there are extents and
-    // strides that a tensor map cannot have.
-    const bool box = common_alignment({address_of(g.image), g.image_row_stride, g.image_plane_stride}) == 16 &&
-                     plan.rows > 0 && plan.cols > 0 &&
-                     encode_tensor_map(plan.map, sizeof(Pixel), g.image, g.planes, plan.rows, plan.cols,
-                                       g.image_row_stride, g.image_plane_stride, tile::rows, tile::cols);
-    if (box)
-        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::box, Channels>(plan, multiprocessors, how);
+    const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
+    if (const auto maps = box_maps(g, plan, sizeof(Pixel), tile::cols); maps.valid)
+        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::box, Channels>(plan, maps, multiprocessors, how);
     else
-        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::rows, Channels>(plan, multiprocessors, how);
+        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::rows, Channels>(
+            plan, phase_maps<sizeof(Pixel)>(g, plan, tile::cols), multiprocessors, how);
 }
 
 /// f<Channels>() for this many, which is more than one.

@@ -69,8 +69,8 @@ __device__ inline void add_pixels_by_channel(uint4 chunk, Partial (&sum)[Channel
 }
 
 /// A tile's pixels in shared memory, as the copy engine leaves them: 64 rows without gaps, or with aligned_load::rows
-/// each with 16 bytes more, of which the first `shift_of(row)` are none of its own. There, what is outside the image is
-/// not zero but anything: no sum that is stored has it among its pixels.
+/// each with 16 bytes more, of which the first `shift_of(row)` are none of its own, phase by phase. There, what is
+/// outside the image is not zero but anything: no sum that is stored has it among its pixels.
 template <typename Pixel, typename Sum, aligned_load Load>
 struct aligned_pixels {
     using tile = aligned_tile<Sum>;
@@ -79,14 +79,18 @@ struct aligned_pixels {
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr int row_bytes = tile::cols * static_cast<int>(sizeof(Pixel));
     static constexpr int pitch = row_bytes + (shifted ? 16 : 0);
-    static constexpr int bytes = tile::rows * pitch;
+    static constexpr int phases = aligned_phases(Load, sizeof(Pixel)), phase_rows = tile::rows / phases;
+    static constexpr int phase_bytes = (phase_rows * pitch + 127) / 128 * 128;  // the copy engine's alignment
+    static constexpr int bytes = phases * phase_bytes;
 
     std::byte* first;
     std::uint32_t shift = 0, shift_step = 0;  // of the first row, and from row to row; modulo 16
 
-    __device__ std::byte* row(int r) const { return first + r * pitch; }
-    __device__ unsigned shift_of(int r) const { return (shift + r * shift_step) % 16; }
-    __device__ vector_of<Pixel, lane_cols> of_lane(int r, int lane) const {
+    __device__ std::byte* row(unsigned r) const { return first + r % phases * phase_bytes + r / phases * pitch; }
+    /// The row that is number `place` in shared memory.
+    __device__ static unsigned row_at(unsigned place) { return place % phase_rows * phases + place / phase_rows; }
+    __device__ unsigned shift_of(unsigned r) const { return (shift + r * shift_step) % 16; }
+    __device__ vector_of<Pixel, lane_cols> of_lane(unsigned r, int lane) const {
         if constexpr (shifted)
             return shifted_of_lane(r, lane);
         else
@@ -94,7 +98,7 @@ struct aligned_pixels {
     }
 
     /// From aligned words, because pixels start anywhere.
-    __device__ vector_of<Pixel, lane_cols> shifted_of_lane(int r, int lane) const {
+    __device__ vector_of<Pixel, lane_cols> shifted_of_lane(unsigned r, int lane) const {
         constexpr int size = lane_cols * static_cast<int>(sizeof(Pixel)), words = (size + 3) / 4;
         const unsigned skip = shift_of(r);
         std::uint32_t x[words];
@@ -130,12 +134,12 @@ struct aligned_pixels {
         return pixels;
     }
 
-    __device__ uint4 chunk(int r, int i) const {
+    __device__ uint4 chunk(unsigned r, int i) const {
         return reinterpret_cast<const uint4*>(row(r))[i];
     }
 
     /// The row's last chunk of 16 bytes and, instead of what the first one has of other tiles, the bytes behind it.
-    __device__ uint4 first_and_last_chunk(int r) const {
+    __device__ uint4 first_and_last_chunk(unsigned r) const {
         return mixed(chunk(r, 0), chunk(r, row_bytes / 16), static_cast<int>(shift_of(r)));
     }
 
@@ -149,21 +153,30 @@ struct aligned_pixels {
         return {word(head.x, tail.x, 0), word(head.y, tail.y, 4), word(head.z, tail.z, 8), word(head.w, tail.w, 12)};
     }
 
-    /// Sums of the rows `lane` and `lane + 32`. A lane reads chunks of 16 bytes from its own rows, rotated by its
-    /// number so that no two lanes meet in a bank; with 16 bytes between rows they do not.
+    /// The i-th chunk of 16 bytes that a lane reads of a row, behind those that are special. Rotated by the lane's
+    /// number so that no two lanes meet in a bank; with 16 bytes between rows they do not, but from phase to phase.
+    __device__ static int chunk_at(int i, int lane) {
+        constexpr int chunks = row_bytes / 16;
+        if constexpr (!shifted) return (i + lane) % chunks;
+        if constexpr (phase_rows >= 8) return i;
+        return (i - 1 + lane / phase_rows % 2 * (chunks / 2)) % (chunks - 1) + 1;
+    }
+
+    /// Sums of the rows at the places `lane` and `lane + 32`.
     __device__ void add_rows(sum_in_tile (&sum)[2], int lane) const {
         constexpr int chunks = row_bytes / 16;
         sum_in_tile a[4]{}, b[4]{};
+        const unsigned rows[2] = {row_at(lane), row_at(lane + 32)};
         if constexpr (shifted) {
-            add_pixels<Pixel>(first_and_last_chunk(lane), a);
-            add_pixels<Pixel>(first_and_last_chunk(lane + 32), b);
+            add_pixels<Pixel>(first_and_last_chunk(rows[0]), a);
+            add_pixels<Pixel>(first_and_last_chunk(rows[1]), b);
         }
         constexpr int first_chunk = shifted ? 1 : 0;
 #pragma unroll(chunks < 8 ? chunks : 8)
         for (int i = first_chunk; i < chunks; ++i) {
-            const int at = shifted ? i : (i + lane) % chunks;
-            add_pixels<Pixel>(chunk(lane, at), a);
-            add_pixels<Pixel>(chunk(lane + 32, at), b);
+            const int at = chunk_at(i, lane);
+            add_pixels<Pixel>(chunk(rows[0], at), a);
+            add_pixels<Pixel>(chunk(rows[1], at), b);
         }
         sum[0] = (a[0] + a[1]) + (a[2] + a[3]);
         sum[1] = (b[0] + b[1]) + (b[2] + b[3]);
@@ -175,11 +188,12 @@ struct aligned_pixels {
         constexpr int count = 16 / static_cast<int>(sizeof(Pixel)), chunks = row_bytes / 16;
         using channels = channels_of_lane<Channels, count>;  // a chunk, for that matter, is what a lane has
         sum_in_tile all[2][Channels]{};
+        const unsigned rows[2] = {row_at(lane), row_at(lane + 32)};
         unsigned first_of_row[2] = {first, first};  // the channel of its first chunk's first element
 #pragma unroll
         for (int k = 0; k < 2; ++k)
             if constexpr (shifted)
-                first_of_row[k] = (first + 16 * Channels - shift_of(lane + 32 * k) / sizeof(Pixel)) % Channels;
+                first_of_row[k] = (first + 16 * Channels - shift_of(rows[k]) / sizeof(Pixel)) % Channels;
         const auto add = [&](int k, uint4 pixels, int at) {
             if constexpr (channels::alike) {  // all chunks of a row start alike
                 add_pixels_by_channel<Pixel>(pixels, all[k]);
@@ -195,7 +209,7 @@ struct aligned_pixels {
         if constexpr (shifted) {
 #pragma unroll
             for (int k = 0; k < 2; ++k) {
-                const int r = lane + 32 * k;
+                const unsigned r = rows[k];
                 if constexpr (tile::cols % Channels == 0) {  // what is behind the row goes on where it began
                     add(k, first_and_last_chunk(r), 0);
                 } else {
@@ -208,9 +222,9 @@ struct aligned_pixels {
         constexpr int first_chunk = shifted ? 1 : 0;
 #pragma unroll(chunks < 8 ? chunks : 8)
         for (int i = first_chunk; i < chunks; ++i) {
-            const int at = shifted ? i : (i + lane) % chunks;
-            add(0, chunk(lane, at), at);
-            add(1, chunk(lane + 32, at), at);
+            const int at = chunk_at(i, lane);
+            add(0, chunk(rows[0], at), at);
+            add(1, chunk(rows[1], at), at);
         }
 #pragma unroll
         for (int k = 0; k < 2; ++k) {

@@ -41,7 +41,20 @@ inline int aligned_tile_cols(int sum_bytes) {
 /// How a tile reaches shared memory.
 enum class aligned_load : std::uint8_t {
     box,   ///< a box of a tensor map: rows of the image are at multiples of 16 bytes
-    rows,  ///< a copy for each row, from the multiple of 16 bytes below its start on
+    rows,  ///< from the multiple of 16 bytes below each row's start on: a box for every phase, or a copy for each row
+};
+
+/// Rows of an image of which every row starts at another place between multiples of 16 bytes: every so many rows it is
+/// the same place again, whatever the pitch. These, a phase, are a tensor whose rows are at multiples of 16 bytes.
+constexpr int aligned_phases(aligned_load load, int pixel_bytes) {
+    return load == aligned_load::box ? 1 : 16 / pixel_bytes;
+}
+
+/// Tensor maps of the image: of all its rows or of those of each phase.
+template <int Phases>
+struct aligned_maps {
+    CUtensorMap of_phase[Phases];
+    bool valid;  ///< else rows are copied one by one
 };
 
 /// How a tile learns the table row above it.
@@ -134,7 +147,6 @@ constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, al
 /// A table of sums with rows of tiles that follow each other plane by plane. Rows of sums start at any element, which
 /// is one further down and right where the layout has a border.
 struct aligned_plan {
-    CUtensorMap map;  ///< of the image, for aligned_load::box
     const std::byte* image;
     std::int64_t image_row_stride, image_plane_stride;  ///< bytes
     const std::byte* image_end;                         ///< behind the last pixel
@@ -176,7 +188,7 @@ inline unsigned aligned_rows_of_few_words(const aligned_plan& p, unsigned planes
     return static_cast<unsigned>(0.07 * table / row_of_tiles) / group_rows * group_rows;
 }
 
-/// All but the tensor map. For a geometry that is not empty, less than 2^30 tiles.
+/// For a geometry that is not empty, less than 2^30 tiles.
 inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
                                       int tiles_in_flight) {
     using tile = aligned_tile<float>;

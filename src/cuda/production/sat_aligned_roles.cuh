@@ -26,7 +26,8 @@ struct aligned_roles {
     using sum_in_tile = tile_sum<Pixel, Sum>;
     /// What `finish` scans. Carries of channels that share a row are added to it, so it is the table's type there.
     using scanned = std::conditional_t<Channels == 1, sum_in_tile, Sum>;
-    using shared_memory = aligned_shared<Sum, sum_in_tile, scanned, aligned_slots(sizeof(Pixel)), Channels>;
+    using shared_memory = aligned_shared<Sum, sum_in_tile, scanned, aligned_slots(sizeof(Pixel)), Channels,
+                                         Columns == aligned_columns::chain>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
@@ -35,7 +36,7 @@ struct aligned_roles {
     static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
     static constexpr int left_warps = chain ? 2 : 1;
-    /// What a tile publishes of its rows: a lane's are `lane` and `lane` + 32 of every channel. With a chain a row has
+    /// What a tile publishes of its rows: a lane's are those at the places `lane` and `lane` + 32 of every channel. With a chain a row has
     /// words of its own, because a lane of `left` has one row.
     using row_values = std::conditional_t<chain, sum_in_tile, tile_word<Pixel, Sum>>;
     using row_sum_words =
@@ -51,7 +52,10 @@ struct aligned_roles {
     static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)), 1,
                                                std::is_same_v<Words, words_of_value<row_values>> ? 8 : 4);
 
+    using maps_of_image = aligned_maps<pixels::phases>;
+
     const aligned_plan& p;
+    const maps_of_image& maps;
     const aligned_words& words;
     workspace_header* header;
     shared_memory& shared;
@@ -60,9 +64,9 @@ struct aligned_roles {
     const std::uint64_t keep = keep_in_l2();
     const int lane = threadIdx.x % 32;
 
-    __device__ aligned_roles(const aligned_plan& p, const aligned_words& words, workspace_header* header,
-                             shared_memory& shared, std::byte* slots)
-        : p(p), words(words), header(header), shared(shared), slots(slots), tag_of_lap(header) {}
+    __device__ aligned_roles(const aligned_plan& p, const maps_of_image& maps, const aligned_words& words,
+                             workspace_header* header, shared_memory& shared, std::byte* slots)
+        : p(p), maps(maps), words(words), header(header), shared(shared), slots(slots), tag_of_lap(header) {}
 
     /// By one thread, before a block barrier.
     __device__ static void initialize(shared_memory& shared) {
@@ -198,14 +202,33 @@ struct aligned_roles {
         __syncthreads();
     }
 
+    /// A tile's plane, and its row and column of tiles.
+    struct box_place {
+        int plane, row, col;
+    };
+    __device__ box_place box_of(unsigned ticket) const {
+        const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
+        return {static_cast<int>(plane), static_cast<int>(line - plane * p.tile_rows),
+                static_cast<int>(ticket - line * p.tile_cols)};
+    }
+
+    /// Starts a copy of the tile, or of its rows of every phase, one a lane.
+    __device__ void copy_boxes(const box_place& at, unsigned slot, std::uint64_t policy) const {
+        if (lane == 0) expect(shared.loaded[slot], tile::rows * pixels::pitch);
+        if constexpr (pixels::phases > 1) __syncwarp();
+        if (lane < pixels::phases)
+            copy_box(slots + slot * pixels::bytes + lane * pixels::phase_bytes, maps.of_phase[lane],
+                     at.col * tile::cols, at.row * pixels::phase_rows, at.plane, shared.loaded[slot], policy);
+    }
+
     /// Starts copies of the tile's rows, two a lane.
-    __device__ void copy_rows(unsigned plane, unsigned row, unsigned col, unsigned slot, std::uint64_t policy) const {
-        const std::int64_t first_row = std::int64_t{row} * tile::rows;
-        const std::int64_t bytes_left = (p.cols - std::int64_t{col} * tile::cols) * int{sizeof(Pixel)};
+    __device__ void copy_rows(const box_place& at, unsigned slot, std::uint64_t policy) const {
+        const std::int64_t first_row = std::int64_t{at.row} * tile::rows;
+        const std::int64_t bytes_left = (p.cols - std::int64_t{at.col} * tile::cols) * int{sizeof(Pixel)};
         const int bytes = bytes_left < pixels::row_bytes ? static_cast<int>(bytes_left) : pixels::row_bytes;
-        const std::byte* const first = p.image + plane * p.image_plane_stride + first_row * p.image_row_stride +
-                                       std::int64_t{col} * pixels::row_bytes;
-        std::byte* const to = slots + slot * pixels::bytes;
+        const std::byte* const first = p.image + at.plane * p.image_plane_stride + first_row * p.image_row_stride +
+                                       std::int64_t{at.col} * pixels::row_bytes;
+        const pixels to{slots + slot * pixels::bytes};
         const std::byte* from[2];
         int whole[2];  // bytes that the copy engine brings; nothing behind the image
 #pragma unroll
@@ -222,7 +245,7 @@ struct aligned_roles {
             if (whole[k] <= there) continue;
             // The end of the image, perhaps of its memory: at most 15 bytes of the last row go one by one.
             whole[k] = static_cast<int>(there);
-            for (int i = whole[k]; i < needed; ++i) to[r * pixels::pitch + i] = from[k][i];
+            for (int i = whole[k]; i < needed; ++i) to.row(r)[i] = from[k][i];
             announce_barriers();  // the slot's next copy comes behind these stores
         }
         const int all = __reduce_add_sync(whole_warp, whole[0] + whole[1]);
@@ -231,7 +254,7 @@ struct aligned_roles {
 #pragma unroll
         for (int k = 0; k < 2; ++k)
             if (whole[k] > 0)
-                copy_bytes(to + (lane + 32 * k) * pixels::pitch, from[k], whole[k], shared.loaded[slot], policy);
+                copy_bytes(to.row(lane + 32 * k), from[k], whole[k], shared.loaded[slot], policy);
         __syncwarp();
     }
 
@@ -245,15 +268,11 @@ struct aligned_roles {
         if (lane == 0) ticket = atomicAdd(&header->ticket, 1u);
         ticket = __shfl_sync(whole_warp, ticket, 0);
         if (ticket < p.tiles) {  // first the copy, then all else about the tile
-            const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
-            const unsigned col = ticket - line * p.tile_cols, row = line - plane * p.tile_rows;
-            if constexpr (pixels::shifted) {
-                copy_rows(plane, row, col, slot, policy);
-            } else if (lane == 0) {
-                expect(shared.loaded[slot], pixels::bytes);
-                copy_box(slots + slot * pixels::bytes, p.map, static_cast<int>(col) * tile::cols,
-                         static_cast<int>(row) * tile::rows, static_cast<int>(plane), shared.loaded[slot], policy);
-            }
+            const box_place at = box_of(ticket);
+            if (!pixels::shifted || maps.valid)
+                copy_boxes(at, slot, policy);
+            else
+                copy_rows(at, slot, policy);
         }
         const aligned_position at = position_of(ticket);
         if (lane == 0) {
@@ -270,9 +289,8 @@ struct aligned_roles {
     /// of the time at 4096, 0.99 at 8192; boxes 512 bytes wide: 1.02.
     __device__ void prefetch_tile(unsigned ticket) const {
         if (lane > 0 || ticket >= p.tiles) return;
-        const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
-        prefetch_box(p.map, static_cast<int>(ticket - line * p.tile_cols) * tile::cols,
-                     static_cast<int>(line - plane * p.tile_rows) * tile::rows, static_cast<int>(plane));
+        const box_place at = box_of(ticket);
+        prefetch_box(maps.of_phase[0], at.col * tile::cols, at.row * tile::rows, at.plane);
     }
 
     __device__ void run_sum() const {
@@ -298,8 +316,8 @@ struct aligned_roles {
             publish_rows(words.row_sums + std::size_t{at.place} * row_words, row, at.tag);
 #pragma unroll
             for (int c = 0; c < Channels; ++c) {
-                shared.own_rows[slot][c * tile::rows + lane] = static_cast<Sum>(row[c][0]);
-                shared.own_rows[slot][c * tile::rows + lane + 32] = static_cast<Sum>(row[c][1]);
+                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane)] = static_cast<Sum>(row[c][0]);
+                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane + 32)] = static_cast<Sum>(row[c][1]);
             }
             arrive(shared.rows_added[slot]);
             arrive(shared.read[slot]);
@@ -333,7 +351,7 @@ struct aligned_roles {
     /// `warp`: of left_warps.
     __device__ void run_left(int warp) const {
         constexpr int rows = 2 / left_warps;  // of a lane: the first, and 32 rows below it
-        const int first_row = 32 * warp + lane;
+        const int first_row = 32 * warp + lane;  // its place, see aligned_pixels
         const int word = chain ? first_row * words_of<row_values> : row_first(lane);
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
@@ -370,14 +388,14 @@ struct aligned_roles {
                 tagged_word* const where = words.group_sums + std::size_t{at.group_place + at.group} * row_words;
 #pragma unroll
                 for (int i = 0; i < rows * Channels; ++i) {
-                    const int row = first_row + 32 * (i % rows), channel = i / rows;
+                    const int row = pixels::row_at(first_row + 32 * (i % rows)), channel = i / rows;
                     value_words::of(left[i] + shared.own_rows[slot][channel * tile::rows + row], at.tag)
                         .publish_at(where + word_of_group_row(row, channel), keep);
                 }
             }
 #pragma unroll
             for (int i = 0; i < rows * Channels; ++i)
-                shared.own_rows[slot][i / rows * tile::rows + first_row + 32 * (i % rows)] = left[i];
+                shared.own_rows[slot][i / rows * tile::rows + pixels::row_at(first_row + 32 * (i % rows))] = left[i];
             arrive(shared.left_added[slot]);
             arrive(shared.read[slot]);
         }
@@ -551,13 +569,14 @@ struct aligned_roles {
                 store_row_one_behind(reinterpret_cast<Sum*>(to), sums, left, at.last_col, lane);
             }
         } else if (whole) {
-            row_ends<Sum, lane_cols> ends;
+            const typename shared_memory::row_ends ends{shared.ends[warp]};
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
                 Sum sums[lane_cols];
                 sums_of(sums, k);
                 store_row(reinterpret_cast<Sum*>(to), sums, ends, k, lane);
-                if ((k + 1) % ends.rows == 0) ends.store();
+                if ((k + 1) % ends.rows == 0)
+                    ends.store(to - (ends.rows - 1) * p.row_stride, p.row_stride, ends.rows, lane);
             }
         } else {
             const int valid_rows = valid_rows_of(at) - warp * rows;

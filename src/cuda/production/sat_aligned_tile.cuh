@@ -2,6 +2,7 @@
 
 #include "cuda/device/layers.cuh"
 #include "cuda/device/phase_barrier.cuh"
+#include "cuda/device/row_store.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/device/tagged_words.cuh"
 #include "cuda/device/warp_scan.cuh"
@@ -79,8 +80,8 @@ struct tile_counter {
     __device__ unsigned position() const { return n % (2 * Slots); }
 };
 
-/// SumInTile: of rows and columns of a tile; Scanned: of `finish`.
-template <typename Sum, typename SumInTile, typename Scanned, int Slots, int Channels>
+/// SumInTile: of rows and columns of a tile; Scanned: of `finish`. Chain: aligned_columns::chain.
+template <typename Sum, typename SumInTile, typename Scanned, int Slots, int Channels, bool Chain>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
@@ -99,10 +100,13 @@ struct aligned_shared {
     /// arrived at `read` for tile n + slots, which is when they have left tile n altogether: so each may look at it
     /// until then.
     aligned_position position[2 * slots];
-    alignas(16) Scanned bottom[2][tile::finish_warps][tile::cols];  // last rows of the warps of `finish`, by turns
-    alignas(16) SumInTile own_cols[slots][tile::cols];              // column sums of the tile
+    // Last rows of the warps of `finish`, by turns; a chain needs the tile's last row, too, and no column sums.
+    alignas(16) Scanned bottom[2][tile::finish_warps - (Chain ? 0 : 1)][tile::cols];
+    alignas(16) SumInTile own_cols[Chain ? 1 : slots][tile::cols];  // column sums of the tile
     alignas(16) Sum top[slots][tile::cols];                         // the table row above the tile
     Sum corner[slots];                                              // what that row has left of the tile
+    using row_ends = cuda::row_ends<Sum, tile::lane_cols>;
+    typename row_ends::memory ends[tile::finish_warps];  // of rows of the table that start anywhere
     /// Row sums of the tile, by channel; then those of the tiles to the left in the group, which `left` leaves in their
     /// place: with both, 4 channels of 32f32f would have two blocks a multiprocessor instead of three.
     alignas(16) Sum own_rows[slots][Channels * tile::rows];

@@ -328,34 +328,35 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
         if (tile_col == 0 && lane < rows && lane < valid_rows)
             store_streaming(reinterpret_cast<Sum*>(to + lane * p.table_row_stride) - p.channels, Sum{});
     }
-    row_ends<Sum, lane_cols> ends;
+    using row_ends = cuda::row_ends<Sum, lane_cols>;
+    __shared__ typename row_ends::memory ends_of_warps[tile::warps];
+    const row_ends ends{ends_of_warps[warp]};
+    const bool turns = !p.rows_aligned && p.channels == 1 && tile::cols <= valid_cols;
 #pragma unroll
     for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
         const Sum row_carry = __shfl_sync(whole_warp, carry, k);
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) top[i] += x[k][i] + row_carry;
-        if (k >= valid_rows) continue;
         Sum* const row = reinterpret_cast<Sum*>(to);
-        if (p.rows_aligned && tile::cols <= valid_cols) {
-            store_streaming(row + lane * lane_cols, top);
-        } else if (p.channels == 1) {
-            if (tile::cols <= valid_cols) {
-                Sum sums[lane_cols];
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
-                store_row(row, sums, ends, k, lane);
-                if ((k + 1) % ends.rows == 0) ends.store();
-            } else {
-                store_part_of_row(row, top, valid_cols, lane);
-            }
-        } else {
+        if (k >= valid_rows) {
+        } else if (turns) {
+            store_row(row, top, ends, k, lane);
+        } else if (p.channels > 1) {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i)
                 if (lane * lane_cols + i < valid_cols)
                     store_streaming(row + std::int64_t{lane * lane_cols + i} * p.channels, top[i]);
+        } else if (tile::cols <= valid_cols) {
+            store_streaming(row + lane * lane_cols, top);
+        } else {
+            store_part_of_row(row, top, valid_cols, lane);
         }
+        // The ends of as many rows as there is memory for, the last ones too.
+        constexpr int together = row_ends::rows < rows ? row_ends::rows : rows;
+        if ((k + 1) % together == 0 && turns)
+            ends.store(to - (together - 1) * p.table_row_stride, p.table_row_stride,
+                       min(together, valid_rows - (k + 1 - together)), lane);
     }
-    ends.store();
 }
 
 /// A block computes one tile. The header's ticket and finished count are zero before; tags of this call's epoch are

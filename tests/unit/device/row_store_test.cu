@@ -35,16 +35,18 @@ class device_row_store : public test::gpu_kernel_test {
 template <typename Sum>
 constexpr int row_elements = 32 * 16 / static_cast<int>(sizeof(Sum));
 
-/// Element i is i + 1.
+/// Element i is i + 1. A whole row counts as `valid` rows, 1.
 template <typename Sum, bool Whole>
 __global__ void row_kernel(Sum* row, int valid) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     Sum x[lane_cols];
     for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(threadIdx.x * lane_cols + i + 1);
     if constexpr (Whole) {
-        row_ends<Sum, lane_cols> ends;
-        store_row(row, x, ends, valid, threadIdx.x);
-        ends.store();
+        using row_ends = cuda::row_ends<Sum, lane_cols>;
+        __shared__ typename row_ends::memory memory;
+        const row_ends ends{memory};
+        store_row(row, x, ends, 0, threadIdx.x);
+        ends.store(reinterpret_cast<std::byte*>(row), 0, valid, threadIdx.x);
     } else {
         store_part_of_row(row, x, valid, threadIdx.x);
     }
@@ -64,14 +66,18 @@ __global__ void row_one_behind_kernel(Sum* row, bool ends) {
 template <typename Sum>
 __global__ void rows_kernel(Sum* first, int rows) {
     constexpr int lane_cols = row_elements<Sum> / 32, step = row_elements<Sum> + 1;
-    row_ends<Sum, lane_cols> ends;
+    using row_ends = cuda::row_ends<Sum, lane_cols>;
+    __shared__ typename row_ends::memory memory;
+    const row_ends ends{memory};
     for (int k = 0; k < rows; ++k) {
         Sum x[lane_cols];
         for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(k * step + threadIdx.x * lane_cols + i + 1);
         store_row(first + k * step, x, ends, k, threadIdx.x);
-        if ((k + 1) % ends.rows == 0) ends.store();
+        const int put = k % ends.rows + 1;
+        if (put == ends.rows || k == rows - 1)
+            ends.store(reinterpret_cast<std::byte*>(first + (k + 1 - put) * step), step * sizeof(Sum), put,
+                       threadIdx.x);
     }
-    ends.store();
 }
 
 template <typename Sum>
@@ -82,8 +88,7 @@ __global__ void zeros_kernel(Sum* row, int valid) {
 TEST_F(device_row_store, whole_rows_start_anywhere) {
     const auto check = [&]<typename Sum>(Sum) {
         for (int offset = 4; offset < 12; ++offset)
-            for (const int number : {0, 1, 7, 15, 16})
-                expect_elements(stored<Sum>(row_kernel<Sum, true>, offset, number), offset, row_elements<Sum>, 1, 1);
+            expect_elements(stored<Sum>(row_kernel<Sum, true>, offset, 1), offset, row_elements<Sum>, 1, 1);
     };
     check(float{});
     check(std::uint32_t{});
