@@ -50,7 +50,7 @@ boxsum_emulated_mutant(
   mutant_counters_not_settled HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || Skip == 0" REPLACEMENT "true" FILTER waves_store
+  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true" FILTER waves_store
 )
 boxsum_emulated_mutant(
   mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane" FILTER waves_store

@@ -90,16 +90,19 @@ struct aligned_pixels {
     /// The row that is number `place` in shared memory.
     __device__ static unsigned row_at(unsigned place) { return place % phase_rows * phases + place / phase_rows; }
     __device__ unsigned shift_of(unsigned r) const { return (shift + r * shift_step) % 16; }
-    __device__ vector_of<Pixel, lane_cols> of_lane(unsigned r, int lane) const {
+    /// N neighbours, of which lane 0 has the row's first ones.
+    template <int N = lane_cols>
+    __device__ vector_of<Pixel, N> of_lane(unsigned r, int lane) const {
         if constexpr (shifted)
-            return shifted_of_lane(r, lane);
+            return shifted_of_lane<N>(r, lane);
         else
-            return reinterpret_cast<const vector_of<Pixel, lane_cols>*>(row(r))[lane];
+            return reinterpret_cast<const vector_of<Pixel, N>*>(row(r))[lane];
     }
 
     /// From aligned words, because pixels start anywhere.
-    __device__ vector_of<Pixel, lane_cols> shifted_of_lane(unsigned r, int lane) const {
-        constexpr int size = lane_cols * static_cast<int>(sizeof(Pixel)), words = (size + 3) / 4;
+    template <int N>
+    __device__ vector_of<Pixel, N> shifted_of_lane(unsigned r, int lane) const {
+        constexpr int size = N * static_cast<int>(sizeof(Pixel)), words = (size + 3) / 4;
         const unsigned skip = shift_of(r);
         std::uint32_t x[words];
         if constexpr (size == 16) {  // two accesses of 16 bytes: single words of lanes 16 bytes apart meet in banks
@@ -129,7 +132,7 @@ struct aligned_pixels {
                 }
             }
         }
-        vector_of<Pixel, lane_cols> pixels;
+        vector_of<Pixel, N> pixels;
         memcpy(&pixels, x, size);
         return pixels;
     }
@@ -236,20 +239,31 @@ struct aligned_pixels {
 
     /// Sums of the lane's columns.
     __device__ void add_cols(sum_in_tile (&sum)[lane_cols], int lane) const {
-        if constexpr (std::is_same_v<Pixel, std::uint8_t> && lane_cols == 4) {
+        if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
+            // Four columns a lane: of all rows, or half of the warp has every other row.
+            constexpr int parts = 4 / lane_cols, lanes = 32 / parts;
             std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each: 64 * 255 fits
 #pragma unroll 16
-            for (int r = 0; r < tile::rows; ++r) {
-                const auto pixels = of_lane(r, lane);
+            for (int r = 0; r < tile::rows; r += parts) {
+                const auto pixels = of_lane<4>(r + lane / lanes, lane % lanes);
                 std::uint32_t x;
                 memcpy(&x, &pixels, 4);
                 even += x & 0x00ff00ffu;
                 odd += (x >> 8) & 0x00ff00ffu;
             }
-            sum[0] = even & 0xffffu;
-            sum[1] = odd & 0xffffu;
-            sum[2] = even >> 16;
-            sum[3] = odd >> 16;
+            if constexpr (parts == 1) {
+                sum[0] = even & 0xffffu;
+                sum[1] = odd & 0xffffu;
+                sum[2] = even >> 16;
+                sum[3] = odd >> 16;
+            } else {
+                even += __shfl_xor_sync(whole_warp, even, lanes);
+                odd += __shfl_xor_sync(whole_warp, odd, lanes);
+                even = __shfl_sync(whole_warp, even, lane / 2);
+                odd = __shfl_sync(whole_warp, odd, lane / 2);
+                sum[0] = lane % 2 == 0 ? even & 0xffffu : even >> 16;
+                sum[1] = lane % 2 == 0 ? odd & 0xffffu : odd >> 16;
+            }
         } else {
             sum_in_tile other[lane_cols]{};
 #pragma unroll

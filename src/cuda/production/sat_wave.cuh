@@ -340,7 +340,10 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
         Sum* const row = reinterpret_cast<Sum*>(to);
         if (k >= valid_rows) {
         } else if (turns) {
-            store_row(row, top, ends, k, lane);
+            Sum sums[lane_cols];
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
+            store_row(row, sums, ends, k, lane);
         } else if (p.channels > 1) {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i)
