@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -331,7 +332,9 @@ cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
     if (properties->location.id < 0 || properties->location.id >= boxsum::emulation::devices)
         return cudaErrorInvalidDevice;
-    *pool = new CUmemPool_st{properties->location.id};
+    static std::deque<CUmemPool_st> pools;  // nothing destroys one
+    const std::lock_guard lock(boxsum::emulation::memory_mutex);
+    *pool = &pools.emplace_back(CUmemPool_st{properties->location.id});
     return cudaSuccess;
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
