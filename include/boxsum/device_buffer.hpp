@@ -9,6 +9,11 @@
 
 namespace boxsum {
 
+class device_buffer;
+namespace cuda {
+device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream);
+}
+
 /// Device memory, allocated and freed in the order of a stream (`cudaMallocAsync`): usable by work enqueued on that
 /// stream at once, by other streams once they have waited for it. Aligned to 256 bytes. Contents are undefined.
 /// The stream must outlive the buffer. May be destroyed by any thread, whichever device is current there.
@@ -33,6 +38,9 @@ class device_buffer {
     stream_ref stream() const noexcept { return stream_; }
 
   private:
+    friend device_buffer cuda::buffer_for_peers(std::size_t bytes, stream_ref stream);
+    device_buffer(std::size_t bytes, stream_ref stream, bool for_peers);
+
     void swap(device_buffer& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);

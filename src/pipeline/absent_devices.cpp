@@ -22,6 +22,10 @@ std::unique_ptr<bin_worker> make_cuda_bin_worker(int) {
     refuse();
 }
 
+std::shared_ptr<shared_upload> share_upload(std::span<const int>) {
+    return nullptr;
+}
+
 std::shared_ptr<void> pin_host_memory(void*, std::size_t) {
     return nullptr;
 }

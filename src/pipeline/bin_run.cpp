@@ -22,10 +22,17 @@ double seconds_since(clock::time_point start) {
 
 /// A run as its workers' threads see it: each writes to its own entries.
 struct shared_run {
-    const bin_job& job;
+    bin_job job;
     bin_queue queue;
     std::vector<std::unique_ptr<kept_bins>> kept;
 };
+
+std::vector<int> devices_of(std::span<const std::unique_ptr<bin_worker>> workers) {
+    std::vector<int> devices;
+    for (const auto& worker : workers)
+        if (const auto device = worker->device()) devices.push_back(*device);
+    return devices;
+}
 
 void work(shared_run& run, std::size_t number, bin_worker& worker, task_worker_report& report) {
     std::deque<bin_task> started;
@@ -79,6 +86,7 @@ std::int64_t choose_bins_per_task(const bin_job& job, std::int64_t wanted,
 bin_run_result run_bins(const bin_job& job, std::int64_t bins_per_task,
                         std::span<const std::unique_ptr<bin_worker>> workers) {
     shared_run run{job, bin_queue(job.bins->bins(), bins_per_task), {}};
+    run.job.upload = share_upload(devices_of(workers));
     if (job.keeps()) run.kept.resize(run.queue.size());
     bin_run_result result;
     result.report.tasks = static_cast<std::int64_t>(run.queue.size());

@@ -20,6 +20,9 @@ struct bin_task {
     friend bool operator==(const bin_task&, const bin_task&) = default;
 };
 
+/// The image of a run on its way to several devices, known to their workers only.
+class shared_upload;
+
 /// What all tasks of a run have in common. Checked.
 struct bin_job {
     const_any_view image;           ///< 8u or 16u, host
@@ -28,6 +31,7 @@ struct bin_job {
     histogram_options histogram;
     any_tensor_view tensor;                      ///< of all bins, host; data is null where results are kept
     std::optional<const_any_view> weights = {};  ///< of the pixels, 32f, host; then entries are 32f
+    std::shared_ptr<shared_upload> upload = {};  ///< null: every worker has all of the image from the host
 
     bool keeps() const { return tensor.data == nullptr; }
 };
@@ -51,12 +55,15 @@ class kept_bins {
     virtual std::vector<float> box_sums(std::span<const box> boxes, table_layout layout, std::int64_t plane) const = 0;
 };
 
-/// Every function but name() is called by one thread at a time: that of the worker in a run.
+/// Every function but name() and device() is called by one thread at a time: that of the worker in a run.
 class bin_worker {
   public:
     virtual ~bin_worker() = default;
 
     virtual std::string name() const = 0;
+
+    /// That its memory is on; nothing: host memory.
+    virtual std::optional<int> device() const { return {}; }
 
     /// Whether it writes faster to page-locked memory.
     virtual bool wants_pinned_memory() const { return false; }
@@ -84,6 +91,9 @@ std::unique_ptr<bin_worker> make_cpu_bin_worker(int number);
 
 /// Throws unsupported without CUDA, or without such a device.
 std::unique_ptr<bin_worker> make_cuda_bin_worker(int device);
+
+/// For a run on these devices. Null for fewer than two, and where they do not reach each other's memory.
+std::shared_ptr<shared_upload> share_upload(std::span<const int> devices);
 
 /// Page-locks memory that is not, for as long as the returned object lives; null where that is not possible.
 std::shared_ptr<void> pin_host_memory(void* data, std::size_t bytes);

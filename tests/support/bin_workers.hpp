@@ -6,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@ class wrapped_worker : public detail::bin_worker {
     explicit wrapped_worker(std::unique_ptr<detail::bin_worker> inner) : inner_(std::move(inner)) {}
 
     std::string name() const override { return inner_->name(); }
+    std::optional<int> device() const override { return inner_->device(); }
     bool wants_pinned_memory() const override { return inner_->wants_pinned_memory(); }
     std::size_t depth() const override { return inner_->depth(); }
     std::int64_t most_bins(const detail::bin_job& job) const override { return inner_->most_bins(job); }

@@ -1,5 +1,5 @@
-// Bin tasks on one CUDA device. The image goes up once; then two tasks are in flight: while the bins of one travel to
-// the host on their own stream, those of the next are computed.
+// Bin tasks on one CUDA device. The image goes up once, shared with other devices where they reach each other; then two
+// tasks are in flight: while the bins of one travel to the host on their own stream, those of the next are computed.
 //
 //     compute stream   | task 0 |   task 1 |   task 2 |
 //     copy stream               | bins of 0 | bins of 1 | ...
@@ -8,7 +8,9 @@
 
 #include "pipeline/bin_worker.hpp"
 
+#include "cuda/pipeline/device_input.hpp"
 #include "cuda/pipeline/event.hpp"
+#include "cuda/pipeline/shared_upload.hpp"
 #include "cuda/pipeline/tensor_copy.hpp"
 #include "cuda/runtime/device.hpp"
 
@@ -21,6 +23,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <utility>
 
 namespace boxsum::detail {
 namespace {
@@ -98,6 +101,7 @@ class cuda_bin_worker final : public bin_worker {
     }
 
     std::string name() const override { return name_; }
+    std::optional<int> device() const override { return device_; }
     bool wants_pinned_memory() const override { return true; }
     std::size_t depth() const override { return in_flight; }
 
@@ -112,36 +116,38 @@ class cuda_bin_worker final : public bin_worker {
         job_ = &job;
         compute_ = std::make_shared<cuda::stream>();
         copy_ = std::make_shared<cuda::stream>();
-        const view_shape& s = job.image.shape;
-        image_shape_ = cuda::device_shape(s.type, s.rows, s.cols, 1, s.planes);
-        image_ = device_buffer(cuda::span_bytes(image_shape_), *compute_);
+        input_ = std::make_shared<device_input>(job, device_, compute_);
         upload_.emplace();
         upload_->begin.record(*compute_);
-        cuda::copy_async(job.image, any_view{image_.data(), image_shape_}, *compute_);
-        if (job.weights) {
-            weights_shape_ = cuda::device_shape(dtype::f32, s.rows, s.cols, 1, s.planes);
-            weights_ = device_buffer(cuda::span_bytes(weights_shape_), *compute_);
-            cuda::copy_async(*job.weights, any_view{weights_.data(), weights_shape_}, *compute_);
-        }
+        others_missing_ = job.upload != nullptr;
+        if (others_missing_)
+            job.upload->begin(job, input_);
+        else
+            input_->upload(job, {0, input_->rows()});
         upload_->end.record(*compute_);
     }
 
     void start(const bin_task& task) override {
         const device_scope scope(device_);
         const tensor_shape shape = shape_of(*job_, task.bins);
-        histogram_description what{image_shape_, shape, std::nullopt};
-        if (job_->weights) what.weights = weights_shape_;
+        const std::optional<const_any_view> weights = input_->weights();
+        histogram_description what{input_->image().shape, shape, std::nullopt};
+        if (weights) what.weights = weights->shape;
         started_.push_back({task, cuda::histogram_plan(what, bins_of(*job_, task), job_->histogram),
                             free_buffer(bytes_of(shape)), shape, event()});
         started_task& s = started_.back();
         if (workspace_.size() < s.plan.workspace_bytes())
             workspace_ = device_buffer(s.plan.workspace_bytes(), *compute_);
+        // Not before the first task is ready: the others had the time until here.
+        if (std::exchange(others_missing_, false)) {
+            sources_ = job_->upload->complete(*job_, *input_);
+            upload_->end.record(*compute_);
+        }
         const any_tensor_view tensor{s.tensor.data(), shape};
-        const const_any_view image{image_.data(), image_shape_};
-        if (job_->weights)
-            s.plan.run_async(image, {weights_.data(), weights_shape_}, tensor, workspace_, *compute_);
+        if (weights)
+            s.plan.run_async(input_->image(), *weights, tensor, workspace_, *compute_);
         else
-            s.plan.run_async(image, tensor, workspace_, *compute_);
+            s.plan.run_async(input_->image(), tensor, workspace_, *compute_);
         s.done.record(*compute_);
         if (job_->keeps()) return;
         s.done.precede(*copy_);
@@ -153,6 +159,7 @@ class cuda_bin_worker final : public bin_worker {
         const device_scope scope(device_);
         started_task& s = started_.front();
         s.done.synchronize();
+        for (const auto& source : std::exchange(sources_, {})) source->wait_published();
         std::unique_ptr<kept_bins> kept;
         if (job_->keeps())
             kept = std::make_unique<kept_on_device>(device_, compute_, std::move(s.tensor), s.shape);
@@ -171,14 +178,14 @@ class cuda_bin_worker final : public bin_worker {
     void end() noexcept override {
         try {
             const device_scope scope(device_);
-            // After a failure copies to the caller's memory may be under way still.
+            // After a failure copies to the caller's memory may be under way still, and from that of other devices.
             for (const auto& stream : {compute_, copy_})
                 if (stream != nullptr) (void)cudaStreamSynchronize(stream->get());
             started_.clear();
             free_ = {};
             workspace_ = {};
-            image_ = {};
-            weights_ = {};
+            sources_.clear();
+            input_ = nullptr;  // unless it is shared: then it is held until the end of the run
             upload_.reset();
             copy_ = nullptr;
             compute_ = nullptr;  // unless results are kept, whose memory is freed on it
@@ -198,8 +205,10 @@ class cuda_bin_worker final : public bin_worker {
     std::string name_;
     const bin_job* job_ = nullptr;
     std::shared_ptr<cuda::stream> compute_, copy_;  ///< outlive what is allocated on them
-    view_shape image_shape_, weights_shape_;
-    device_buffer image_, weights_, workspace_, free_;
+    std::shared_ptr<device_input> input_;
+    bool others_missing_ = false;                               ///< of `input_`: the shares that other devices upload
+    std::vector<std::shared_ptr<const device_input>> sources_;  ///< of copies that may be under way
+    device_buffer workspace_, free_;
     std::optional<timed_copy> upload_;
     std::deque<started_task> started_;
 };

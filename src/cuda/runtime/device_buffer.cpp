@@ -1,5 +1,6 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/peers.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
 #include <boxsum/device_buffer.hpp>
@@ -13,14 +14,15 @@ namespace boxsum {
 
 namespace {
 
-/// The library's own pool on a device. It keeps freed memory, up to a quarter of the device's, because giving gigabytes
-/// back at every wait and mapping them anew costs milliseconds; the device's default pool would, and its settings are
-/// the caller's.
-cudaMemPool_t pool_of(int device) {
+/// The library's own pools on a device, that for peers apart: what they may read is mapped on each of them, which
+/// gigabytes of tensors need not be. They keep freed memory, up to a quarter of the device's, and for the images of
+/// peers a 64th, because giving gigabytes back at every wait and mapping them anew costs milliseconds; the device's
+/// default pool would, and its settings are the caller's.
+cudaMemPool_t pool_of(int device, bool for_peers) {
     static std::mutex mutex;
-    static std::map<int, cudaMemPool_t> pools;  // live as long as the process, like the host's shared pool
+    static std::map<std::pair<int, bool>, cudaMemPool_t> pools;  // live as long as the process, as the host's pool
     const std::lock_guard lock(mutex);
-    cudaMemPool_t& pool = pools[device];
+    cudaMemPool_t& pool = pools[{device, for_peers}];
     if (pool != nullptr) return pool;
     std::size_t available = 0, total = 0;
     BOXSUM_CUDA_TRY(cudaMemGetInfo(&available, &total));
@@ -29,7 +31,7 @@ cudaMemPool_t pool_of(int device) {
     properties.location.type = cudaMemLocationTypeDevice;
     properties.location.id = device;
     BOXSUM_CUDA_TRY(cudaMemPoolCreate(&pool, &properties));
-    std::uint64_t kept = total / 4;
+    std::uint64_t kept = total / (for_peers ? 64 : 4);
     BOXSUM_CUDA_TRY(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept));
     return pool;
 }
@@ -46,11 +48,13 @@ cudaError_t allocate(void** data, std::size_t bytes, cudaMemPool_t pool, stream_
 
 }  // namespace
 
-device_buffer::device_buffer(std::size_t bytes, stream_ref stream)
+device_buffer::device_buffer(std::size_t bytes, stream_ref stream) : device_buffer(bytes, stream, false) {}
+
+device_buffer::device_buffer(std::size_t bytes, stream_ref stream, bool for_peers)
     : stream_(stream), device_(stream.get() == nullptr ? cuda::current_device() : cuda::stream_device(stream)) {
     if (bytes == 0) return;
     const cuda::device_scope scope(device_);
-    const cudaError_t code = allocate(&data_, bytes, pool_of(device_), stream);
+    const cudaError_t code = allocate(&data_, bytes, pool_of(device_, for_peers), stream);
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         std::size_t available = 0, total = 0;
@@ -85,4 +89,20 @@ pinned_buffer::~pinned_buffer() {
     if (data_ != nullptr) (void)cudaFreeHost(data_);
 }
 
+namespace cuda {
+
+device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream) {
+    return {bytes, stream, true};
+}
+
+void let_read(int reader, int owner) {
+    const device_scope scope(owner);
+    cudaMemAccessDesc access{};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.location.id = reader;
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    BOXSUM_CUDA_TRY(cudaMemPoolSetAccess(pool_of(owner, true), &access, 1));
+}
+
+}  // namespace cuda
 }  // namespace boxsum

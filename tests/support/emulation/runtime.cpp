@@ -10,8 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace boxsum::emulation {
@@ -27,6 +29,7 @@ struct allocation {
     std::size_t bytes;
     cudaMemoryType type;
     int device;
+    cudaMemPool_t pool;  ///< null for host memory
 };
 
 constexpr int devices = 2;
@@ -70,14 +73,14 @@ std::size_t padded(std::size_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
-cudaError_t allocate(void** data, std::size_t bytes, cudaMemoryType type, int device) {
+cudaError_t allocate(void** data, std::size_t bytes, cudaMemoryType type, int device, cudaMemPool_t pool = nullptr) {
     if (bytes > memory_bytes) return cudaErrorMemoryAllocation;
     auto* const all = static_cast<std::byte*>(std::aligned_alloc(256, padded(bytes) + 2 * guard_bytes));
     if (all == nullptr) return cudaErrorMemoryAllocation;
     std::memset(all, guard, padded(bytes) + 2 * guard_bytes);
     std::memset(all + guard_bytes, poison, bytes);
     const std::lock_guard lock(memory_mutex);
-    memory()[all + guard_bytes] = {bytes, type, device};
+    memory()[all + guard_bytes] = {bytes, type, device, pool};
     *data = all + guard_bytes;
     return cudaSuccess;
 }
@@ -93,6 +96,47 @@ int device_of_memory(void* data) {
     const std::lock_guard lock(memory_mutex);
     const auto found = memory().find(static_cast<std::byte*>(data));
     return found == memory().end() ? -1 : found->second.device;
+}
+
+std::atomic<std::uint64_t> from_host{0};
+
+/// What device memory an address is in; nothing for the host's.
+std::optional<allocation> device_memory(const void* data) {
+    const auto* const address = static_cast<const std::byte*>(data);
+    const std::lock_guard lock(memory_mutex);
+    auto found = memory().upper_bound(const_cast<std::byte*>(address));
+    if (found == memory().begin()) return {};
+    const allocation& what = (--found)->second;
+    if (what.type != cudaMemoryTypeDevice || address >= found->first + what.bytes) return {};
+    return what;
+}
+
+enum class way : std::uint8_t { open, closed, leads_nowhere };
+
+/// Between memory and the device of a stream.
+way way_of(const std::optional<allocation>& memory, cudaStream_t stream) {
+    if (!memory || memory->device == device_of(stream)) return way::open;
+    if (!memory->pool->for_peers || configure().peers == peer_copies::refused) return way::closed;
+    return configure().peers == peer_copies::lost ? way::leads_nowhere : way::open;
+}
+
+/// Copies rows where CUDA would.
+cudaError_t copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                      std::size_t height, cudaStream_t stream) {
+    const std::optional<allocation> target = device_memory(to), source = device_memory(from);
+    for (const auto& memory : {target, source}) switch (way_of(memory, stream)) {
+            case way::open:
+                break;
+            case way::closed:
+                last_error = cudaErrorInvalidValue;
+                return cudaErrorInvalidValue;
+            case way::leads_nowhere:
+                return cudaSuccess;
+        }
+    if (target && !source) from_host += width * height;
+    for (std::size_t row = 0; row < height; ++row)
+        std::memmove(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    return cudaSuccess;
 }
 
 void check_guards() {
@@ -114,6 +158,10 @@ void check_guards() {
 }
 
 }  // namespace
+
+std::uint64_t bytes_from_host() {
+    return from_host;
+}
 
 cudaError_t allow_shared_bytes(const void* kernel, int bytes) {
     const std::lock_guard lock(launch_mutex);
@@ -188,6 +236,12 @@ cudaError_t cudaSetDevice(int device) {
     return cudaSuccess;
 }
 cudaError_t cudaDeviceSynchronize() {
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+    using boxsum::emulation::devices;
+    if (device < 0 || device >= devices || peer < 0 || peer >= devices) return cudaErrorInvalidDevice;
+    *can = device != peer && configure().peers != boxsum::emulation::peer_copies::refused;
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) {
@@ -276,13 +330,23 @@ cudaError_t cudaMemGetInfo(std::size_t* available, std::size_t* total) {
     return cudaSuccess;
 }
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
-    static CUmemPool_st pools[boxsum::emulation::devices] = {{0}, {1}};
     if (properties->location.id < 0 || properties->location.id >= boxsum::emulation::devices)
         return cudaErrorInvalidDevice;
-    *pool = &pools[properties->location.id];
+    static std::deque<CUmemPool_st> pools;  // nothing destroys one
+    const std::lock_guard lock(boxsum::emulation::memory_mutex);
+    *pool = &pools.emplace_back(CUmemPool_st{properties->location.id});
     return cudaSuccess;
 }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) {
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* access, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        int can = 0;
+        const cudaError_t code = cudaDeviceCanAccessPeer(&can, access[i].location.id, pool->device);
+        if (code != cudaSuccess || can == 0) return cudaErrorInvalidDevice;
+        pool->for_peers = access[i].flags == cudaMemAccessFlagsProtReadWrite;
+    }
     return cudaSuccess;
 }
 cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
@@ -290,7 +354,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, std::size_t) {
 }
 cudaError_t cudaMallocFromPoolAsync(void** data, std::size_t bytes, cudaMemPool_t pool, cudaStream_t stream) {
     if (pool->device != boxsum::emulation::device_of(stream)) return boxsum::emulation::wrong_device();
-    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeDevice, pool->device);
+    return boxsum::emulation::allocate(data, bytes, cudaMemoryTypeDevice, pool->device, pool);
 }
 cudaError_t cudaFreeAsync(void* data, cudaStream_t stream) {
     // On a device's own stream, or nothing orders it behind the kernels that still use the memory.
@@ -328,16 +392,13 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
         if (begin <= address && address < begin + bytes) attributes->type = cudaMemoryTypeHost;
     return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t) {
-    std::memmove(to, from, bytes);
-    return cudaSuccess;
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+    return boxsum::emulation::copy_rows(to, bytes, from, bytes, bytes, 1, stream);
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t) {
+                              std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
     if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
-    for (std::size_t row = 0; row < height; ++row)
-        std::memmove(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
-    return cudaSuccess;
+    return boxsum::emulation::copy_rows(to, to_pitch, from, from_pitch, width, height, stream);
 }
 cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream_t) {
     std::memset(data, value, bytes);

@@ -9,6 +9,13 @@ namespace boxsum::emulation {
 /// In which order blocks of a launch start. Hardware promises none.
 enum class block_order : std::uint8_t { forward, backward, shuffled };
 
+/// What comes of copies between the two devices.
+enum class peer_copies : std::uint8_t {
+    arrive,
+    refused,  ///< no device can access the other one's memory, nor do copies begin
+    lost,     ///< it can, they say, but nothing arrives
+};
+
 /// What the next launches run on. Everything random comes from the seed, so a failure comes again.
 struct settings {
     std::uint64_t seed = 1;
@@ -18,10 +25,14 @@ struct settings {
     int preemption = 16;  ///< one in so many atomics, barriers and collectives hands the turn to other threads
     int multiprocessors = 4;     ///< as cudaDeviceGetAttribute tells
     int compute_capability = 9;  ///< major; below 9 there is no copy engine
+    peer_copies peers = peer_copies::arrive;
 };
 
 /// The settings of the launches that follow. Not for several threads.
 settings& configure();
+
+/// Copied to all devices so far.
+std::uint64_t bytes_from_host();
 
 /// A kernel that does what no correct kernel does: a divergent barrier, a deadlock, a write outside its memory. The
 /// message names the threads, and the source lines where they are.

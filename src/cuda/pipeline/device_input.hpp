@@ -1,0 +1,58 @@
+#pragma once
+
+#include "cuda/pipeline/event.hpp"
+#include "pipeline/bin_worker.hpp"
+
+#include <boxsum/device_buffer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace boxsum::detail {
+
+/// Rows of all planes, counted through.
+struct row_range {
+    std::int64_t first = 0, last = 0;
+
+    bool empty() const { return first == last; }
+};
+
+/// Image and weights of a job in the memory of one device. Whoever copies from it on another device holds it until the
+/// copies are waited for; the last one frees it, on the device and the stream that it is of.
+class device_input {
+  public:
+    /// With the device current, which the stream is of. Rows are undefined until they are uploaded or copied.
+    device_input(const bin_job& job, int device, std::shared_ptr<cuda::stream> stream);
+    device_input(const device_input&) = delete;
+    device_input& operator=(const device_input&) = delete;
+    ~device_input();
+
+    int device() const { return device_; }
+    std::size_t bytes() const { return image_.size() + weights_.size(); }
+    std::int64_t rows() const { return image_shape_.planes * image_shape_.rows; }
+    const_any_view image() const { return {image_.data(), image_shape_}; }
+    std::optional<const_any_view> weights() const;
+
+    /// Enqueues the way of some rows from the host.
+    void upload(const bin_job& job, row_range rows);
+
+    /// What is enqueued so far is there for others.
+    void publish() { published_.record(*stream_); }
+
+    /// Waits for it. Throws cuda_error where it failed on the way: copies of it are worth nothing then.
+    void wait_published() const { published_.synchronize(); }
+
+    /// Enqueues the copy of rows that the other one has published.
+    void copy_from(const device_input& other, row_range rows);
+
+  private:
+    int device_;
+    std::shared_ptr<cuda::stream> stream_;  ///< outlives what is allocated on it
+    view_shape image_shape_, weights_shape_;
+    device_buffer image_, weights_;
+    cuda::event published_;
+};
+
+}  // namespace boxsum::detail
