@@ -36,6 +36,14 @@ __device__ inline void turn_row(Sum (&x)[N], unsigned skip, int lane) {
     }
 }
 
+/// What lies beside a row of sums, which is a piece of a longer one. Where a row starts one element before a multiple of
+/// 16 bytes, whoever knows the sum to its left stores that and leaves its own last one to the neighbour on the right: so
+/// pieces meet at a multiple of 16 bytes, and no 16 bytes are stored in parts.
+struct row_place {
+    bool has_left;  ///< another piece is there, and its last sum is known
+    bool ends;      ///< no other piece is to the right
+};
+
 /// The N elements at the ends of up to `rows` rows, gathered so that one store of a warp writes them all: the elements
 /// of an end are neighbours in it and go to memory together, which four stores by one lane would not.
 template <typename Sum, int N>
@@ -45,37 +53,42 @@ struct row_ends {
 
     memory& of_rows;
 
-    /// Those of the row `first` and the rows below it, `stride` bytes apart, of which `count` were put. By all lanes of a
-    /// warp.
-    __device__ void store(std::byte* first, std::int64_t stride, int count, int lane) const {
+    /// Those of the row `first` and the rows below it, `stride` bytes apart, of which `count` were put. By all lanes of
+    /// a warp.
+    __device__ void store(std::byte* first, std::int64_t stride, int count, const row_place& place, int lane) const {
         __syncwarp();
         const int row = lane / N, i = lane % N;
         Sum* const to = reinterpret_cast<Sum*>(first + row * stride);
         const int skip = static_cast<int>(elements_to_boundary(to));
-        // Behind the last lane's start, or the row's first.
-        if (row < count && skip != 0)
-            store_streaming(to + (i + skip < N ? 31 * N : -N) + i + skip, of_rows[row].x[i]);
+        const bool is_last = i + skip < N;  // one of the last of its row, else of the first
+        const bool wanted = skip < N - 1 || (is_last ? place.ends : !place.has_left);
+        if (row < count && skip != 0 && wanted)
+            store_streaming(to + (is_last ? 31 * N : -N) + i + skip, of_rows[row].x[i]);
         __syncwarp();
     }
 };
 
 /// All of row number k, which x does not hold afterwards, but its ends, if it is not aligned: these go with the next
-/// ends.store(), which must come before row k + ends.rows. By all lanes of a warp.
+/// ends.store(), which must come before row k + ends.rows. `left`: the sum before the row, where the place has one. By
+/// all lanes of a warp.
 ///
 /// With selections and without a branch: a branch for each `skip` has fewer instructions, but rows no longer overlap,
 /// and takes 1.13 of the time (padded 32f32f at 8192).
 template <typename Sum, int N>
-__device__ inline void store_row(Sum* row, Sum (&x)[N], const row_ends<Sum, N>& ends, int k, int lane) {
+__device__ inline void store_row(Sum* row, Sum (&x)[N], Sum left, const row_place& place,
+                                 const row_ends<Sum, N>& ends, int k, int lane) {
     const int skip = static_cast<int>(elements_to_boundary(row));
+    const bool takes_left = skip == N - 1 && place.has_left;
     turn_row(x, static_cast<unsigned>(skip), lane);
-    if (lane < 31 || skip == 0) {
-        store_streaming(row + lane * N + skip, x);
-    } else {
+    if (lane == 31 && skip != 0) {
         vector_of<Sum, N> end;
 #pragma unroll
         for (int i = 0; i < N; ++i) end.x[i] = x[i];
         ends.of_rows[k % ends.rows] = end;
+        x[0] = left;
     }
+    if (lane < 31 || skip == 0 || takes_left)
+        store_streaming(row + (lane == 31 && takes_left ? -1 : lane * N + skip), x);
 }
 
 /// The row's first `valid` elements; any number, none for a negative one. In a row that starts between multiples of 16

@@ -99,7 +99,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             };
             look_at_top();
             // The same to the left: the last sum of that row.
-            const bool has_corner = Channels == 1 && p.one_behind && at.has_above && at.col > 0;
+            const bool has_corner = Channels == 1 && p.takes_left && at.has_above && at.col > 0;
             value_words left_of_top{};
             const auto look_at_corner = [&] {
                 return look_at_missing(
@@ -240,7 +240,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
         value_words above{};
         look_above(above);
         // One thread: the last sum of that row to the left of the tile.
-        const bool has_corner = p.one_behind && has_above && at.col > 0 && col == 0;
+        const bool has_corner = p.takes_left && has_above && at.col > 0 && col == 0;
         const auto look_at_corner = [&](value_words& found) {
             return look_at_missing(
                 has_corner, found,

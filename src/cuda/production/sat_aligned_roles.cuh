@@ -560,6 +560,7 @@ struct aligned_roles {
         }
         const bool whole = valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols;
         const bool one_behind = Channels == 1 && p.one_behind;
+        const bool has_left = one_behind || (Channels == 1 && at.col > 0);
         if (whole && one_behind) {
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
@@ -570,25 +571,31 @@ struct aligned_roles {
             }
         } else if (whole) {
             const typename shared_memory::row_ends ends{shared.ends[warp]};
+            const row_place place{has_left, at.last_col || Channels > 1};
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
                 Sum sums[lane_cols];
                 sums_of(sums, k);
-                store_row(reinterpret_cast<Sum*>(to), sums, ends, k, lane);
+                const Sum left = Channels == 1 ? __shfl_sync(whole_warp, carries, rows + k) : Sum{};
+                store_row(reinterpret_cast<Sum*>(to), sums, left, place, ends, k, lane);
                 if ((k + 1) % ends.rows == 0)
-                    ends.store(to - (ends.rows - 1) * p.row_stride, p.row_stride, ends.rows, lane);
+                    ends.store(to - (ends.rows - 1) * p.row_stride, p.row_stride, ends.rows, place, lane);
             }
         } else {
             const int valid_rows = valid_rows_of(at) - warp * rows;
-            const int valid_cols = (one_behind && !at.last_col ? tile::cols - 1 : valid_cols_of(at)) - lane * lane_cols;
-            if (one_behind && lane >= rows && lane - rows < valid_rows)
-                store_streaming(reinterpret_cast<Sum*>(to + (lane - rows) * p.row_stride) - 1, carries);
-            to += lane * 16;
+            const auto takes_left = [&](const std::byte* row) {
+                return Channels == 1 && elements_to_boundary(reinterpret_cast<const Sum*>(row)) == lane_cols - 1;
+            };
+            std::byte* const row_of_left = to + (lane - rows) * p.row_stride;
+            if (has_left && lane >= rows && lane - rows < valid_rows && takes_left(row_of_left))
+                store_streaming(reinterpret_cast<Sum*>(row_of_left) - 1, carries);
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
                 Sum sums[lane_cols];
                 sums_of(sums, k);
-                Sum* const chunk = reinterpret_cast<Sum*>(to);
+                const bool leaves_last = !at.last_col && takes_left(to);
+                const int valid_cols = (leaves_last ? tile::cols - 1 : valid_cols_of(at)) - lane * lane_cols;
+                Sum* const chunk = reinterpret_cast<Sum*>(to + lane * 16);
                 if (p.rows_aligned && k < valid_rows && valid_cols >= lane_cols) {
                     store_streaming(chunk, sums);
                 } else {

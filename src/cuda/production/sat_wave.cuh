@@ -331,6 +331,7 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
     using row_ends = cuda::row_ends<Sum, lane_cols>;
     __shared__ typename row_ends::memory ends_of_warps[tile::warps];
     const row_ends ends{ends_of_warps[warp]};
+    constexpr row_place alone{.has_left = false, .ends = true};
     const bool turns = !p.rows_aligned && p.channels == 1 && tile::cols <= valid_cols;
 #pragma unroll
     for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
@@ -343,7 +344,7 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
             Sum sums[lane_cols];
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
-            store_row(row, sums, ends, k, lane);
+            store_row(row, sums, Sum{}, alone, ends, k, lane);
         } else if (p.channels > 1) {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i)
@@ -358,7 +359,7 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
         constexpr int together = row_ends::rows < rows ? row_ends::rows : rows;
         if ((k + 1) % together == 0 && turns)
             ends.store(to - (together - 1) * p.table_row_stride, p.table_row_stride,
-                       min(together, valid_rows - (k + 1 - together)), lane);
+                       min(together, valid_rows - (k + 1 - together)), alone, lane);
     }
 }
 

@@ -45,8 +45,9 @@ __global__ void row_kernel(Sum* row, int valid) {
         using row_ends = cuda::row_ends<Sum, lane_cols>;
         __shared__ typename row_ends::memory memory;
         const row_ends ends{memory};
-        store_row(row, x, ends, 0, threadIdx.x);
-        ends.store(reinterpret_cast<std::byte*>(row), 0, valid, threadIdx.x);
+        constexpr row_place alone{.has_left = false, .ends = true};
+        store_row(row, x, Sum{}, alone, ends, 0, threadIdx.x);
+        ends.store(reinterpret_cast<std::byte*>(row), 0, valid, alone, threadIdx.x);
     } else {
         store_part_of_row(row, x, valid, threadIdx.x);
     }
@@ -61,22 +62,27 @@ __global__ void row_one_behind_kernel(Sum* row, bool ends) {
     store_row_one_behind(row, x, Sum{}, ends, threadIdx.x);
 }
 
-/// Rows that follow each other without a gap, so that none may write beside itself; each starts 32 N + 1 behind the
-/// last.
+/// Rows of `pieces` pieces side by side, one element apart, so that none may write beside itself. Element i is i + 1,
+/// counted with the gaps.
 template <typename Sum>
-__global__ void rows_kernel(Sum* first, int rows) {
-    constexpr int lane_cols = row_elements<Sum> / 32, step = row_elements<Sum> + 1;
+__global__ void rows_kernel(Sum* first, int rows, int pieces) {
+    constexpr int lane_cols = row_elements<Sum> / 32;
+    const int step = pieces * row_elements<Sum> + 1;
     using row_ends = cuda::row_ends<Sum, lane_cols>;
     __shared__ typename row_ends::memory memory;
     const row_ends ends{memory};
-    for (int k = 0; k < rows; ++k) {
-        Sum x[lane_cols];
-        for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(k * step + threadIdx.x * lane_cols + i + 1);
-        store_row(first + k * step, x, ends, k, threadIdx.x);
-        const int put = k % ends.rows + 1;
-        if (put == ends.rows || k == rows - 1)
-            ends.store(reinterpret_cast<std::byte*>(first + (k + 1 - put) * step), step * sizeof(Sum), put,
-                       threadIdx.x);
+    for (int piece = 0; piece < pieces; ++piece) {
+        const row_place place{.has_left = piece > 0, .ends = piece == pieces - 1};
+        for (int k = 0; k < rows; ++k) {
+            const int start = k * step + piece * row_elements<Sum>;
+            Sum x[lane_cols];
+            for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(start + threadIdx.x * lane_cols + i + 1);
+            store_row(first + start, x, static_cast<Sum>(start), place, ends, k, threadIdx.x);
+            const int put = k % ends.rows + 1;
+            if (put == ends.rows || k == rows - 1)
+                ends.store(reinterpret_cast<std::byte*>(first + start - (put - 1) * step), step * sizeof(Sum), put,
+                           place, threadIdx.x);
+        }
     }
 }
 
@@ -96,20 +102,22 @@ TEST_F(device_row_store, whole_rows_start_anywhere) {
     check(std::uint64_t{});
 }
 
-TEST_F(device_row_store, ends_of_many_rows_go_together) {
+TEST_F(device_row_store, pieces_of_many_rows_meet) {
     const auto check = [&]<typename Sum>(Sum) {
-        constexpr int step = row_elements<Sum> + 1, rows = 19;
-        for (int offset = 0; offset < 4; ++offset) {
-            const device_buffer memory = upload(std::vector<Sum>(offset + rows * step + 4, poison<Sum>));
-            launch(rows_kernel<Sum>, {.block = 32}, stream(), as<Sum>(memory) + offset, rows);
-            const std::vector<Sum> got = download<Sum>(memory);
-            for (int i = 0; i < static_cast<int>(got.size()); ++i) {
-                const int at = i - offset;
-                const bool inside = at >= 0 && at < rows * step && at % step != step - 1;
-                ASSERT_EQ(got[static_cast<std::size_t>(i)], inside ? static_cast<Sum>(at + 1) : poison<Sum>)
-                    << "element " << at << ", offset " << offset;
+        constexpr int rows = 19;
+        for (const int pieces : {1, 3})
+            for (int offset = 0; offset < 4; ++offset) {
+                const int step = pieces * row_elements<Sum> + 1;
+                const device_buffer memory = upload(std::vector<Sum>(offset + rows * step + 4, poison<Sum>));
+                launch(rows_kernel<Sum>, {.block = 32}, stream(), as<Sum>(memory) + offset, rows, pieces);
+                const std::vector<Sum> got = download<Sum>(memory);
+                for (int i = 0; i < static_cast<int>(got.size()); ++i) {
+                    const int at = i - offset;
+                    const bool inside = at >= 0 && at < rows * step && at % step != step - 1;
+                    ASSERT_EQ(got[static_cast<std::size_t>(i)], inside ? static_cast<Sum>(at + 1) : poison<Sum>)
+                        << "element " << at << ", offset " << offset << ", " << pieces << " pieces";
+                }
             }
-        }
     };
     check(float{});
     check(std::uint64_t{});
