@@ -100,6 +100,13 @@ boxsum_emulated_mutant(
   REPLACEMENT "std::conditional_t<sizeof(Pixel) <= 2, std::uint16_t"
 )
 boxsum_emulated_mutant(
+  mutant_sum_to_the_left_forgotten NARROW HEADER device/row_store.cuh TEXT "x[0] = left;" REPLACEMENT ""
+)
+boxsum_emulated_mutant(
+  mutant_phases_alike NARROW HEADER production/sat_aligned_launch.cuh TEXT "phase < plan.rows ? phase : 0"
+  REPLACEMENT "0"
+)
+boxsum_emulated_mutant(
   mutant_rows_of_words_swapped HEADER production/sat_aligned_roles.cuh TEXT "(row[i / 2][i % 2])"
   REPLACEMENT "(row[i / 2][1 - i % 2])" FILTER wide_images
 )

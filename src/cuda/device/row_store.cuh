@@ -36,9 +36,9 @@ __device__ inline void turn_row(Sum (&x)[N], unsigned skip, int lane) {
     }
 }
 
-/// What lies beside a row of sums, which is a piece of a longer one. Where a row starts one element before a multiple of
-/// 16 bytes, whoever knows the sum to its left stores that and leaves its own last one to the neighbour on the right: so
-/// pieces meet at a multiple of 16 bytes, and no 16 bytes are stored in parts.
+/// What lies beside a row of sums, which is a piece of a longer one. Where a row starts one element before a multiple
+/// of 16 bytes, whoever knows the sum to its left stores that and leaves its own last one to the neighbour on the
+/// right: so pieces meet at a multiple of 16 bytes, and no 16 bytes are stored in parts.
 struct row_place {
     bool has_left;  ///< another piece is there, and its last sum is known
     bool ends;      ///< no other piece is to the right
@@ -75,8 +75,8 @@ struct row_ends {
 /// With selections and without a branch: a branch for each `skip` has fewer instructions, but rows no longer overlap,
 /// and takes 1.13 of the time (padded 32f32f at 8192).
 template <typename Sum, int N>
-__device__ inline void store_row(Sum* row, Sum (&x)[N], Sum left, const row_place& place,
-                                 const row_ends<Sum, N>& ends, int k, int lane) {
+__device__ inline void store_row(Sum* row, Sum (&x)[N], Sum left, const row_place& place, const row_ends<Sum, N>& ends,
+                                 int k, int lane) {
     const int skip = static_cast<int>(elements_to_boundary(row));
     const bool takes_left = skip == N - 1 && place.has_left;
     turn_row(x, static_cast<unsigned>(skip), lane);

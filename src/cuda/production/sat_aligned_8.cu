@@ -8,7 +8,9 @@ template void enqueue_aligned<u8>(const sat_geometry&, dtype, bool, int, const e
 bool aligned_kernels_available() {
     cudaFuncAttributes attributes{};
     if (cudaFuncGetAttributes(
-            &attributes, sat_aligned_kernel<u8, u32, aligned_columns::groups, aligned_load::box, 1>) == cudaSuccess)
+            &attributes,
+            sat_aligned_kernel<u8, u32, aligned_columns::groups, aligned_load::box, aligned_store::straight, 1>) ==
+        cudaSuccess)
         return true;
     (void)cudaGetLastError();  // no image for this device: not an error of the next call
     return false;

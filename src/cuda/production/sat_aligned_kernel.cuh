@@ -37,9 +37,9 @@
 /// run, or for an earlier role on the same tile.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
-struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
-    using roles = aligned_roles<Pixel, Sum, Columns, Load, Channels>;
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
+struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels> {
+    using roles = aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>;
     using channels = typename roles::channels;
     using tile = typename roles::tile;
     using tile_counter = typename roles::tile_counter;
@@ -99,7 +99,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             };
             look_at_top();
             // The same to the left: the last sum of that row.
-            const bool has_corner = Channels == 1 && p.takes_left && at.has_above && at.col > 0;
+            const bool has_corner = this->takes_left() && at.has_above && at.col > 0;
             value_words left_of_top{};
             const auto look_at_corner = [&] {
                 return look_at_missing(
@@ -147,7 +147,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             }
             shared.finished[slot].wait(now.parity() ^ 1);
             store_neighbours(shared.top[slot], cols, lane);
-            if (Channels == 1 && lane == 0)
+            if (roles::may_take_left && lane == 0)
                 shared.corner[slot] = corner[0] + (has_corner ? left_of_top.value() : Sum{});
             this->arrive(shared.topped[slot]);
         }
@@ -188,7 +188,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
                 this->add_carries(x, at, slot, warp);
             shared.topped[slot].wait(now.parity());
             add_neighbours(top, shared.top[slot], lane);
-            if constexpr (Channels == 1) carries = this->carries_and_left(carries, shared.corner[slot]);
+            if constexpr (roles::may_take_left) carries = this->carries_and_left(carries, shared.corner[slot]);
             this->arrive(shared.finished[slot]);
             if (threadIdx.x == 0) this->count_as_read(at);
             this->store(at, warp, x, top, carries);
@@ -215,7 +215,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
             this->arrive(shared.finished[slot]);
             sync_warps(1, 32 * tile::finish_warps);
             if (thread == 0) this->count_as_read(at);
-            carries = this->carries_and_left(carries, shared.corner[turn]);
+            if constexpr (roles::may_take_left) carries = this->carries_and_left(carries, shared.corner[turn]);
             Sum top[lane_cols];
             load_neighbours(top, shared.top[turn], lane);
 #pragma unroll
@@ -240,7 +240,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
         value_words above{};
         look_above(above);
         // One thread: the last sum of that row to the left of the tile.
-        const bool has_corner = p.takes_left && has_above && at.col > 0 && col == 0;
+        const bool has_corner = this->takes_left() && has_above && at.col > 0 && col == 0;
         const auto look_at_corner = [&](value_words& found) {
             return look_at_missing(
                 has_corner, found,
@@ -267,15 +267,15 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Channels> {
 
 /// Computes all tiles of the plan. The header's ticket, finished count and counters are zero before, as every call on
 /// the workspace leaves them; tags of this call's epoch are nowhere in the workspace.
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
 __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                                   registers_move ? aligned_tile<Sum>::blocks_per_multiprocessor : 2)
     sat_aligned_kernel(const __grid_constant__ aligned_plan plan,
                        const __grid_constant__ aligned_maps<aligned_phases(Load, sizeof(Pixel))> maps,
-                       const __grid_constant__ aligned_words words,
-                       workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+                       const __grid_constant__ aligned_words words, workspace_header* header, std::byte* workspace,
+                       std::size_t workspace_bytes) {
     using tile = aligned_tile<Sum>;
-    using block_roles = aligned_block<Pixel, Sum, Columns, Load, Channels>;
+    using block_roles = aligned_block<Pixel, Sum, Columns, Load, Store, Channels>;
     __shared__ typename block_roles::shared_memory shared;
     let_successor_start();
     if (threadIdx.x == 0) block_roles::initialize(shared);

@@ -42,14 +42,13 @@ aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sa
     return maps;
 }
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
-void enqueue_aligned_kernel(const aligned_plan& plan,
-                            const aligned_maps<aligned_phases(Load, sizeof(Pixel))>& maps, int multiprocessors,
-                            const execution& how) {
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
+void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned_phases(Load, sizeof(Pixel))>& maps,
+                            int multiprocessors, const execution& how) {
     using tile = aligned_tile<Sum>;
     workspace_slots slots(how.workspace);
     const aligned_words words(slots, plan, Columns, Channels * tile::row_words, tile::col_words);
-    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Channels>;
+    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels>;
     // 128 more, for the kernel aligns the slots itself.
     constexpr int shared_bytes = aligned_slots(sizeof(Pixel)) * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
     BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
@@ -69,11 +68,16 @@ template <typename Pixel, typename Sum, aligned_columns Columns, int Channels = 
 void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
     using tile = aligned_tile<Sum>;
     const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
-    if (const auto maps = box_maps(g, plan, sizeof(Pixel), tile::cols); maps.valid)
-        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::box, Channels>(plan, maps, multiprocessors, how);
-    else
-        enqueue_aligned_kernel<Pixel, Sum, Columns, aligned_load::rows, Channels>(
-            plan, phase_maps<sizeof(Pixel)>(g, plan, tile::cols), multiprocessors, how);
+    const auto enqueue = [&]<aligned_load Load, aligned_store Store>(const auto& maps) {
+        enqueue_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels>(plan, maps, multiprocessors, how);
+    };
+    const auto maps = box_maps(g, plan, sizeof(Pixel), tile::cols);
+    if (!maps.valid)
+        return enqueue.template operator()<aligned_load::rows, aligned_store::anywhere>(
+            phase_maps<sizeof(Pixel)>(g, plan, tile::cols));
+    if constexpr (Channels == 1)
+        if (plan.rows_aligned) return enqueue.template operator()<aligned_load::box, aligned_store::straight>(maps);
+    enqueue.template operator()<aligned_load::box, aligned_store::anywhere>(maps);
 }
 
 /// f<Channels>() for this many, which is more than one.

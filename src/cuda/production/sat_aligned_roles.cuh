@@ -18,7 +18,7 @@
 /// `carry`, and the way `finish` stores. sat_aligned_kernel.cuh has the picture.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, int Channels>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
 struct aligned_roles {
     using tile = aligned_tile<Sum>;
     using pixels = aligned_pixels<Pixel, Sum, Load>;
@@ -32,12 +32,19 @@ struct aligned_roles {
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
     static_assert(!chain || Channels == 1);
+    /// Whether a tile may store the last sum of the tile to its left instead of its own, see row_place: where all rows
+    /// start one before a multiple of 16 bytes, or, with two sums in 16 bytes, any that is not aligned (padded 8u64u at
+    /// 8192 0.93 of the time). With four sums it would be every fourth row (32f32f 0.99, 8u32u 1.01), and beside
+    /// aligned_load::rows, whose roles have more to do, it costs more than it gains (1.04).
+    static constexpr bool may_take_left = Store == aligned_store::anywhere && Channels == 1;
+    static constexpr bool pairs_take_left = may_take_left && lane_cols == 2 && Load == aligned_load::box;
+    __device__ bool takes_left() const { return may_take_left && (pairs_take_left || p.one_behind); }
     using channels = channels_of_lane<Channels, lane_cols>;
     static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
     static constexpr int left_warps = chain ? 2 : 1;
-    /// What a tile publishes of its rows: a lane's are those at the places `lane` and `lane` + 32 of every channel. With a chain a row has
-    /// words of its own, because a lane of `left` has one row.
+    /// What a tile publishes of its rows: a lane's are those at the places `lane` and `lane` + 32 of every channel.
+    /// With a chain a row has words of its own, because a lane of `left` has one row.
     using row_values = std::conditional_t<chain, sum_in_tile, tile_word<Pixel, Sum>>;
     using row_sum_words =
         std::conditional_t<chain, words_of_value<row_values>, words_of_lane<row_values, 2 * Channels>>;
@@ -253,8 +260,7 @@ struct aligned_roles {
         __syncwarp();
 #pragma unroll
         for (int k = 0; k < 2; ++k)
-            if (whole[k] > 0)
-                copy_bytes(to.row(lane + 32 * k), from[k], whole[k], shared.loaded[slot], policy);
+            if (whole[k] > 0) copy_bytes(to.row(lane + 32 * k), from[k], whole[k], shared.loaded[slot], policy);
         __syncwarp();
     }
 
@@ -350,7 +356,7 @@ struct aligned_roles {
 
     /// `warp`: of left_warps.
     __device__ void run_left(int warp) const {
-        constexpr int rows = 2 / left_warps;  // of a lane: the first, and 32 rows below it
+        constexpr int rows = 2 / left_warps;     // of a lane: the first, and 32 rows below it
         const int first_row = 32 * warp + lane;  // its place, see aligned_pixels
         const int word = chain ? first_row * words_of<row_values> : row_first(lane);
         for (tile_counter now;; ++now.n) {
@@ -548,7 +554,9 @@ struct aligned_roles {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sums[i] = static_cast<Sum>(x[k][i]) + (top[i] + carry);
         };
-        if (at.straight) {
+        const auto whole = [&] { return valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols; };
+        // Rows of one channel that are aligned have kernels of their own.
+        if (!may_take_left && (at.straight || (p.rows_aligned && whole()))) {
             to += lane * 16;
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
@@ -556,12 +564,8 @@ struct aligned_roles {
                 sums_of(sums, k);
                 store_streaming(reinterpret_cast<Sum*>(to), sums);
             }
-            return;
-        }
-        const bool whole = valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols;
-        const bool one_behind = Channels == 1 && p.one_behind;
-        const bool has_left = one_behind || (Channels == 1 && at.col > 0);
-        if (whole && one_behind) {
+            if (at.straight) return;
+        } else if (may_take_left && p.one_behind && whole()) {
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
                 Sum sums[lane_cols];
@@ -569,43 +573,50 @@ struct aligned_roles {
                 const Sum left = __shfl_sync(whole_warp, carries, rows + k);
                 store_row_one_behind(reinterpret_cast<Sum*>(to), sums, left, at.last_col, lane);
             }
-        } else if (whole) {
+        } else if (Store == aligned_store::anywhere && whole()) {
             const typename shared_memory::row_ends ends{shared.ends[warp]};
-            const row_place place{has_left, at.last_col || Channels > 1};
+            const row_place place{pairs_take_left && at.col > 0, !pairs_take_left || at.last_col};
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
                 Sum sums[lane_cols];
                 sums_of(sums, k);
-                const Sum left = Channels == 1 ? __shfl_sync(whole_warp, carries, rows + k) : Sum{};
+                const Sum left = pairs_take_left ? __shfl_sync(whole_warp, carries, rows + k) : Sum{};
                 store_row(reinterpret_cast<Sum*>(to), sums, left, place, ends, k, lane);
                 if ((k + 1) % ends.rows == 0)
                     ends.store(to - (ends.rows - 1) * p.row_stride, p.row_stride, ends.rows, place, lane);
             }
         } else {
-            const int valid_rows = valid_rows_of(at) - warp * rows;
-            const auto takes_left = [&](const std::byte* row) {
-                return Channels == 1 && elements_to_boundary(reinterpret_cast<const Sum*>(row)) == lane_cols - 1;
-            };
-            std::byte* const row_of_left = to + (lane - rows) * p.row_stride;
-            if (has_left && lane >= rows && lane - rows < valid_rows && takes_left(row_of_left))
-                store_streaming(reinterpret_cast<Sum*>(row_of_left) - 1, carries);
-#pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                Sum sums[lane_cols];
-                sums_of(sums, k);
-                const bool leaves_last = !at.last_col && takes_left(to);
-                const int valid_cols = (leaves_last ? tile::cols - 1 : valid_cols_of(at)) - lane * lane_cols;
-                Sum* const chunk = reinterpret_cast<Sum*>(to + lane * 16);
-                if (p.rows_aligned && k < valid_rows && valid_cols >= lane_cols) {
-                    store_streaming(chunk, sums);
-                } else {
-#pragma unroll
-                    for (int i = 0; i < lane_cols; ++i)
-                        if (k < valid_rows && i < valid_cols) store_streaming(chunk + i, sums[i]);
-                }
-            }
+            store_part(at, warp, to, carries, sums_of);
         }
         if (p.border && (at.row == 0 || at.col == 0)) store_border(at, warp);
+    }
+
+    /// The part of a tile that is in the table. What takes few registers, for these tiles are few.
+    template <typename SumsOf>
+    __device__ void store_part(const aligned_position& at, int warp, std::byte* to, Sum carries, SumsOf sums_of) const {
+        constexpr int rows = tile::warp_rows;
+        const int valid_rows = valid_rows_of(at) - warp * rows;
+        const auto takes_left = [&](const std::byte* row) {
+            return this->takes_left() && elements_to_boundary(reinterpret_cast<const Sum*>(row)) == lane_cols - 1;
+        };
+        std::byte* const row_of_left = to + (lane - rows) * p.row_stride;
+        if ((p.one_behind || at.col > 0) && lane >= rows && lane - rows < valid_rows && takes_left(row_of_left))
+            store_streaming(reinterpret_cast<Sum*>(row_of_left) - 1, carries);
+#pragma unroll
+        for (int k = 0; k < rows; ++k, to += p.row_stride) {
+            Sum sums[lane_cols];
+            sums_of(sums, k);
+            const int valid_cols =
+                (!at.last_col && takes_left(to) ? tile::cols - 1 : valid_cols_of(at)) - lane * lane_cols;
+            Sum* const chunk = reinterpret_cast<Sum*>(to + lane * 16);
+            if (p.rows_aligned && k < valid_rows && valid_cols >= lane_cols) {
+                store_streaming(chunk, sums);
+            } else {
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i)
+                    if (k < valid_rows && i < valid_cols) store_streaming(chunk + i, sums[i]);
+            }
+        }
     }
 
     /// Rows and columns of the tile that are in the table; perhaps more than it has.
