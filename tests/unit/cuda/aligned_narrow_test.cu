@@ -30,6 +30,8 @@ TEST_F(aligned_narrow, pixels_of_any_value_have_the_sums_of_any_table) {
             expect_tables<u16, u64>({64 * 5, cols, 2, layout, 0});  // every other row of an odd table is aligned
             expect_tables<s16, s64>({64 * 9 + 1, cols, 1, layout, 1, 1, 1, 1});
             expect_tables<u8, f32>({130, cols, 1, layout});
+            // The fifth, so that every kind has every pattern, of which there are eight by turns.
+            expect_tables<u8, u64>({64 * 3 + 1, cols, 1, layout, 1, 0, 3, 2});
         }
 }
 
