@@ -2,6 +2,8 @@
 
 #include "cuda/device/warp_scan.cuh"
 
+#include <type_traits>
+
 /// Rows of interleaved channels in the registers of a warp. A row of C channels is a row of elements that belong to the
 /// channels by turns. A lane has N neighbouring elements, of which the first belongs to channel `first`; so what is
 /// known by channel is turned by `first` where a lane needs it, and back. With one channel nothing is left of all this.
@@ -85,15 +87,19 @@ __device__ inline void warp_scan_channels(T (&x)[N], unsigned first) {
                     const T left = __shfl_up_sync(whole_warp, up_to, step);
                     if (lane_id() >= step) up_to = left + up_to;
                 }
-                const T left = __shfl_up_sync(whole_warp, up_to, channels::lanes_of_pixel);
-                before[i] = lane_id() < channels::lanes_of_pixel ? T{} : left;
+                if constexpr (std::is_integral_v<T>) {
+                    before[i] = up_to - x[i];
+                } else {
+                    const T left = __shfl_up_sync(whole_warp, up_to, channels::lanes_of_pixel);
+                    before[i] = lane_id() < channels::lanes_of_pixel ? T{} : left;
+                }
             }
         } else {
 #pragma unroll
             for (int i = 0; i < N; ++i) before[i % Channels] = x[i];  // the last of a channel is the lane's sum of it
             channels::to_channels(before, first);
 #pragma unroll
-            for (int k = 0; k < Channels; ++k) before[k] = exclusive_of(warp_scan(before[k]));
+            for (int k = 0; k < Channels; ++k) before[k] = exclusive_of(warp_scan(before[k]), before[k]);
             channels::to_lane(before, first);
         }
 #pragma unroll

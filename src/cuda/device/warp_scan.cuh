@@ -94,6 +94,15 @@ __device__ T exclusive_of(T inclusive) {
     return lane_id() == 0 ? T{} : left;
 }
 
+/// The same where this lane's own summand `x` is at hand, which integers may subtract.
+template <typename T>
+__device__ T exclusive_of(T inclusive, T x) {
+    if constexpr (std::is_integral_v<T>)
+        return inclusive - x;
+    else
+        return exclusive_of(inclusive);
+}
+
 /// Replaces the N neighbouring values that each lane holds of a row of 32 * N by the inclusive prefix sums of the row.
 template <scan_steps Steps = scan_steps::selected, typename T, int N>
 __device__ void warp_scan_row(T (&x)[N]) {
@@ -104,7 +113,7 @@ __device__ void warp_scan_row(T (&x)[N]) {
         up_to = predicated_warp_scan(x[N - 1]);
     else
         up_to = warp_scan(x[N - 1]);
-    const T before = exclusive_of(up_to);
+    const T before = exclusive_of(up_to, x[N - 1]);
 #pragma unroll
     for (int i = 0; i < N; ++i) x[i] += before;
 }
