@@ -67,12 +67,62 @@ struct channels_of_lane {
     }
 };
 
+/// Of every 4 lanes, lane l gets what each of them has at x[l], in their order: pixels of four channels become four
+/// pixels of a channel, and back.
+template <typename T>
+__device__ inline void turn_fours(T (&x)[4]) {
+#pragma unroll
+    for (int step = 1; step < 4; step *= 2) {
+        const bool upper = (lane_id() & step) != 0;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            if ((i & step) != 0) continue;
+            const T got = __shfl_xor_sync(whole_warp, upper ? x[i] : x[i + step], step);
+            if (upper)
+                x[i] = got;
+            else
+                x[i + step] = got;
+        }
+    }
+}
+
+/// The sum of the lanes before this one that are multiples of Step lanes away.
+template <int Step, typename T>
+__device__ inline T sum_before(T x) {
+    T up_to = x;
+#pragma unroll
+    for (int step = Step; step < warp_size; step *= 2) {
+        const T left = __shfl_up_sync(whole_warp, up_to, step);
+        if (lane_id() >= step) up_to = left + up_to;
+    }
+    if constexpr (std::is_integral_v<T>) {
+        return up_to - x;
+    } else {  // as exclusive_of()
+        const T left = __shfl_up_sync(whole_warp, up_to, Step);
+        return lane_id() < Step ? T{} : left;
+    }
+}
+
+/// Prefix sums of a row of four channels that turn_fours() has turned: a scan of 8 lanes instead of four of 32.
+template <typename T>
+__device__ inline void scan_turned_fours(T (&x)[4]) {
+#pragma unroll
+    for (int i = 1; i < 4; ++i) x[i] += x[i - 1];
+    const T before = sum_before<4>(x[3]);
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] += before;
+}
+
 /// Replaces the N elements that each lane holds of a row by the inclusive prefix sums of their channels.
 template <int Channels, typename T, int N>
 __device__ inline void warp_scan_channels(T (&x)[N], unsigned first) {
     using channels = channels_of_lane<Channels, N>;
     if constexpr (Channels == 1) {
         warp_scan_row(x);
+    } else if constexpr (Channels == 4 && N == 4) {
+        turn_fours(x);
+        scan_turned_fours(x);
+        turn_fours(x);
     } else {
 #pragma unroll
         for (int i = Channels; i < N; ++i) x[i] += x[i - Channels];
@@ -80,20 +130,7 @@ __device__ inline void warp_scan_channels(T (&x)[N], unsigned first) {
         T before[sums]{};
         if constexpr (channels::parts) {
 #pragma unroll
-            for (int i = 0; i < N; ++i) {
-                T up_to = x[i];
-#pragma unroll
-                for (int step = channels::lanes_of_pixel; step < warp_size; step *= 2) {
-                    const T left = __shfl_up_sync(whole_warp, up_to, step);
-                    if (lane_id() >= step) up_to = left + up_to;
-                }
-                if constexpr (std::is_integral_v<T>) {
-                    before[i] = up_to - x[i];
-                } else {
-                    const T left = __shfl_up_sync(whole_warp, up_to, channels::lanes_of_pixel);
-                    before[i] = lane_id() < channels::lanes_of_pixel ? T{} : left;
-                }
-            }
+            for (int i = 0; i < N; ++i) before[i] = sum_before<channels::lanes_of_pixel>(x[i]);
         } else {
 #pragma unroll
             for (int i = 0; i < N; ++i) before[i % Channels] = x[i];  // the last of a channel is the lane's sum of it

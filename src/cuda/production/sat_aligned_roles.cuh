@@ -500,19 +500,35 @@ struct aligned_roles {
     __device__ void scan_pairs_of_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot,
                                        const pixels& tile_pixels, unsigned first, int warp) const {
         static_assert(tile::cols * 255 < 1 << 16);
+        // Four pixels of a channel instead of four channels of a pixel, which the other order of reading gives away.
+        constexpr bool turned = Channels == 4 && lane_cols == 4 && !pixels::shifted;
         std::uint32_t pair[tile::warp_rows / 2][lane_cols];
 #pragma unroll
         for (int k = 0; k < tile::warp_rows / 2; ++k) {
-            const auto upper = tile_pixels.of_lane(warp * tile::warp_rows + 2 * k, lane);
-            const auto lower = tile_pixels.of_lane(warp * tile::warp_rows + 2 * k + 1, lane);
+            const int row = warp * tile::warp_rows + 2 * k;
+            if constexpr (turned) {
+                const uint4 upper = tile_pixels.chunk(row, lane / 4), lower = tile_pixels.chunk(row + 1, lane / 4);
+                const unsigned channel = lane % 4, select = channel | (channel + 4) << 8;
+                pair[k][0] = __byte_perm(upper.x, lower.x, select) & 0x00ff00ffu;
+                pair[k][1] = __byte_perm(upper.y, lower.y, select) & 0x00ff00ffu;
+                pair[k][2] = __byte_perm(upper.z, lower.z, select) & 0x00ff00ffu;
+                pair[k][3] = __byte_perm(upper.w, lower.w, select) & 0x00ff00ffu;
+            } else {
+                const auto upper = tile_pixels.of_lane(row, lane), lower = tile_pixels.of_lane(row + 1, lane);
 #pragma unroll
-            for (int i = 0; i < lane_cols; ++i)
-                pair[k][i] = std::uint32_t{upper.x[i]} | std::uint32_t{lower.x[i]} << 16;
+                for (int i = 0; i < lane_cols; ++i)
+                    pair[k][i] = std::uint32_t{upper.x[i]} | std::uint32_t{lower.x[i]} << 16;
+            }
         }
         arrive(shared.read[slot]);
 #pragma unroll
         for (int k = 0; k < tile::warp_rows; k += 2) {
-            warp_scan_channels<Channels>(pair[k / 2], first);
+            if constexpr (turned) {
+                scan_turned_fours(pair[k / 2]);
+                turn_fours(pair[k / 2]);
+            } else {
+                warp_scan_channels<Channels>(pair[k / 2], first);
+            }
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) {
                 x[k][i] = static_cast<scanned>(pair[k / 2][i] & 0xffffu);
