@@ -16,6 +16,9 @@ struct frame_run {
     int frames = 1;  ///< that count
     frame_request request = {};
     pipeline_options options = {};
+    /// Whether every frame is copied into its buffer. Else buffers keep what they got first, as if a camera had written
+    /// there, and reading takes no time.
+    bool copies = true;
     /// Looks at the first frame, which does not count; nothing: nobody looks.
     std::function<void(const frame_result&)> look = {};
 };

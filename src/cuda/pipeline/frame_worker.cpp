@@ -43,7 +43,8 @@ struct cuda_memory final : frame_slot::memory {
     pinned_buffer host_tensor;
     tensor_shape shape;
     cuda::frame_queries queries;
-    timed_stage upload, compute, query, download;
+    timed_stage upload, compute, download;
+    event queried;  ///< the queries begin where `compute` ends
 };
 
 enum step : int { upload_step, compute_step, finish_step, step_count };
@@ -132,16 +133,17 @@ class cuda_frame_worker final : public frame_worker {
             plan.run_async(part, tensor, workspace_, *compute_);
         m.compute.end.record(*compute_);
 
-        m.query.begin.record(*compute_);
-        if (m.queries.any()) m.queries.enqueue_kernels(tensor, job_.histogram.layout, *compute_);
-        m.query.end.record(*compute_);
+        if (m.queries.any()) {
+            m.queries.enqueue_kernels(tensor, job_.histogram.layout, *compute_);
+            m.queried.record(*compute_);
+        }
         // The tensor need not wait for the queries; answers that come back alone do not hold up the next frame's
         // kernels.
-        (request.tensor ? m.compute.end : m.query.end).precede(*download_);
+        (request.tensor || !m.queries.any() ? m.compute.end : m.queried).precede(*download_);
         m.download.begin.record(*download_);
         if (request.tensor) download(m, bytes);
         if (m.queries.any()) {
-            if (request.tensor) m.query.end.precede(*download_);
+            if (request.tensor) m.queried.precede(*download_);
             m.queries.enqueue_download(*download_);
         }
         m.download.end.record(*download_);
@@ -164,19 +166,20 @@ class cuda_frame_worker final : public frame_worker {
     void finish(frame_slot& slot, cuda_memory& m) {
         const frame_request& request = *slot.request;
         m.download.end.synchronize();
+        const bool queried = m.queries.any();
         m.queries.collect(request, slot.result.region, slot.result);
         if (request.match_histograms)
             m.queries.count_matches({m.tensor.data(), m.shape}, job_.histogram.layout, slot.result.region, slot.result,
                                     *match_);
         if (request.tensor) slot.result.tensor = {m.host_tensor.data(), m.shape};
-        add(slot, pipeline_stage::download, m.download);
-        add(slot, pipeline_stage::upload, m.upload);
-        add(slot, pipeline_stage::compute, m.compute);
-        add(slot, pipeline_stage::query, m.query);
+        add(slot, pipeline_stage::download, m.download.begin, m.download.end);
+        add(slot, pipeline_stage::upload, m.upload.begin, m.upload.end);
+        add(slot, pipeline_stage::compute, m.compute.begin, m.compute.end);
+        if (queried) add(slot, pipeline_stage::query, m.compute.end, m.queried);
     }
 
-    static void add(frame_slot& slot, pipeline_stage stage, const timed_stage& t) {
-        slot.busy[static_cast<std::size_t>(stage)] += t.end.seconds_since(t.begin);
+    static void add(frame_slot& slot, pipeline_stage stage, const event& begin, const event& end) {
+        slot.busy[static_cast<std::size_t>(stage)] += end.seconds_since(begin);
     }
 
     tensor_shape tensor_shape_of(std::int64_t rows, std::int64_t cols) const {
