@@ -62,16 +62,17 @@ void print_frames(const settings& s) {
                 options.buffers = buffers;
                 options.device = device;
                 options.histogram.threads = s.threads;
-                const pipeline_report all = run_frames(
-                    {s.rows, s.cols, bins, s.frames, request_for(product, s, bins), options, !s.in_place});
+                const pipeline_report all =
+                    run_frames({s.rows, s.cols, bins, s.frames, request_for(product, s, bins), options, !s.in_place});
                 const auto busy = [&](pipeline_stage stage) { return all.busy[static_cast<std::size_t>(stage)]; };
                 const double ms = 1e3 / static_cast<double>(all.frames);
-                std::printf("| %s | %lld | %d | %.1f | %.2f | %.3f ms | %.3f ms | %.3f ms | %.3f ms | %.3f ms | %.2f | %.2f |",
-                            product.c_str(), static_cast<long long>(bins), buffers, all.frames_per_second(),
-                            all.overlap(), busy(pipeline_stage::read) * ms, busy(pipeline_stage::upload) * ms,
-                            busy(pipeline_stage::compute) * ms, busy(pipeline_stage::query) * ms,
-                            busy(pipeline_stage::download) * ms, slowest_stage(all, device.has_value()) / all.seconds,
-                            (busy(pipeline_stage::compute) + busy(pipeline_stage::query)) / all.seconds);
+                std::printf(
+                    "| %s | %lld | %d | %.1f | %.2f | %.3f ms | %.3f ms | %.3f ms | %.3f ms | %.3f ms | %.2f | %.2f |",
+                    product.c_str(), static_cast<long long>(bins), buffers, all.frames_per_second(), all.overlap(),
+                    busy(pipeline_stage::read) * ms, busy(pipeline_stage::upload) * ms,
+                    busy(pipeline_stage::compute) * ms, busy(pipeline_stage::query) * ms,
+                    busy(pipeline_stage::download) * ms, slowest_stage(all, device.has_value()) / all.seconds,
+                    (busy(pipeline_stage::compute) + busy(pipeline_stage::query)) / all.seconds);
                 if (device && product == "tensor")
                     std::printf(" %.2f |\n",
                                 link_seconds(*device, bins * s.rows * s.cols * 4) * all.frames_per_second());

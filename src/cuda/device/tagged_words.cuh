@@ -75,58 +75,11 @@ __device__ inline word_pair look_at_pair(const tagged_word* where, std::uint64_t
 
 #endif
 
-/// The 16 bytes of 16 / sizeof(Sum) values as the payload of two word pairs, and those of 8 bytes as that of one. A
-/// warp publishes pair i of its lanes at [64 * i + 2 * lane], so that every access of 16 bytes a lane is contiguous.
-template <typename Sum, int Pairs>
-struct pairs_of {
-    static constexpr int values = Pairs * 8 / static_cast<int>(sizeof(Sum));
-
-    word_pair pair[Pairs];
-
-    __device__ static pairs_of of(const Sum (&x)[values], std::uint32_t tag) {
-        std::uint32_t bits[2 * Pairs];
-        memcpy(bits, x, sizeof bits);
-        pairs_of p;
-#pragma unroll
-        for (int i = 0; i < Pairs; ++i) p.pair[i] = {tagged(tag, bits[2 * i]), tagged(tag, bits[2 * i + 1])};
-        return p;
-    }
-
-    __device__ void publish_at(tagged_word* where, std::uint64_t keep) const {
-#pragma unroll
-        for (int i = 0; i < Pairs; ++i) publish(where + 64 * i, pair[i], keep);
-    }
-
-    __device__ void look_at(const tagged_word* where, std::uint64_t keep) {
-#pragma unroll
-        for (int i = 0; i < Pairs; ++i) pair[i] = look_at_pair(where + 64 * i, keep);
-    }
-
-    __device__ bool has(std::uint32_t tag) const {
-        bool all = true;
-#pragma unroll
-        for (int i = 0; i < Pairs; ++i) all = all && pair[i].has(tag);
-        return all;
-    }
-
-    __device__ void add_to(Sum (&sum)[values]) const {
-        std::uint32_t bits[2 * Pairs];
-#pragma unroll
-        for (int i = 0; i < Pairs; ++i) {
-            bits[2 * i] = static_cast<std::uint32_t>(pair[i].a);
-            bits[2 * i + 1] = static_cast<std::uint32_t>(pair[i].b);
-        }
-        Sum x[values];
-        memcpy(x, bits, sizeof bits);
-#pragma unroll
-        for (int i = 0; i < values; ++i) sum[i] += x[i];
-    }
-};
-
 /// What a lane hands on: values of any size as the payload of one word or of an even number of words. A warp publishes
 /// pair i of its lanes at [64 * i + 2 * lane], or their single words at [lane], so that every access is contiguous.
 template <typename T, int Values>
 struct words_of_lane {
+    static constexpr int values = Values;
     static constexpr int payload = (Values * static_cast<int>(sizeof(T)) + 3) / 4;
     static constexpr int words = payload == 1 ? 1 : (payload + 1) / 2 * 2;
 
@@ -154,6 +107,26 @@ struct words_of_lane {
         }
     }
 
+    __device__ void look_at(const tagged_word* where, std::uint64_t keep) {
+        if constexpr (words == 1) {
+            word[0] = look(where, keep);
+        } else {
+#pragma unroll
+            for (int i = 0; i < words; i += 2) {
+                const word_pair pair = look_at_pair(where + 32 * i, keep);
+                word[i] = pair.a;
+                word[i + 1] = pair.b;
+            }
+        }
+    }
+
+    __device__ bool has(std::uint32_t tag) const {
+        bool all = true;
+#pragma unroll
+        for (const tagged_word w : word) all = all && tag_of(w) == tag;
+        return all;
+    }
+
     template <typename Sum>
     __device__ void add_to(Sum (&sum)[Values]) const {
         std::uint32_t bits[words];
@@ -166,10 +139,12 @@ struct words_of_lane {
     }
 };
 
-/// One value in its own words.
+/// One value in its own words, side by side with those of the next lane's.
 template <typename Sum>
 struct words_of_value {
     tagged_word word[words_of<Sum>];
+
+    __device__ static int first(int lane) { return lane * words_of<Sum>; }
 
     __device__ static words_of_value of(Sum x, std::uint32_t tag) {
         std::uint32_t bits[words_of<Sum>];
@@ -216,11 +191,11 @@ struct words_of_value {
 
 /// Adds to `sum` the values of `count` publishers whose words lie `stride` words apart, in this order whatever the
 /// timing; waits for each. `Batch` of them are looked at together.
-template <int Batch, typename Sum, int Pairs>
+template <int Batch, typename Words, typename Sum>
 __device__ inline void gather(const tagged_word* where, unsigned stride, int count, std::uint32_t tag,
-                              std::uint64_t keep, Sum (&sum)[pairs_of<Sum, Pairs>::values]) {
+                              std::uint64_t keep, Sum (&sum)[Words::values]) {
     for (int first = 0; first < count; first += Batch, where += std::size_t{Batch} * stride) {
-        pairs_of<Sum, Pairs> found[Batch];
+        Words found[Batch];
         bool all;
         do {
             const tagged_word* from = where;

@@ -39,19 +39,6 @@ __device__ inline void look_if(bool wanted, tagged_word& w, const tagged_word* w
 
 /// Looks again at those of the words that do not have the tag; whether there were any. Words that nobody has looked at
 /// are zero, and no tag is. Looked at once early and later until none is missing, the way there and other work overlap.
-template <typename Sum, int Pairs>
-__device__ inline bool look_at_missing(bool wanted, pairs_of<Sum, Pairs>& words, const tagged_word* where,
-                                       std::uint32_t tag, std::uint64_t keep) {
-    bool any = false;
-#pragma unroll
-    for (int i = 0; i < Pairs; ++i) {
-        const bool missing = wanted && !words.pair[i].has(tag);
-        look_if(missing, words.pair[i], where + 64 * i, keep);
-        any = any || missing;
-    }
-    return any;
-}
-
 template <typename T, int Values>
 __device__ inline bool look_at_missing(bool wanted, words_of_lane<T, Values>& words, const tagged_word* where,
                                        std::uint32_t tag, std::uint64_t keep) {

@@ -71,7 +71,7 @@ enum class aligned_columns : std::uint8_t {
 };
 
 /// Registers of a thread behind the start, where blocks have 80 for each: 4 warps of `finish`, whose tile takes 64, and
-/// 4 others. With these no kernel spills any.
+/// 4 others.
 struct aligned_register_split {
     int finish, helpers;
 };

@@ -358,7 +358,7 @@ struct aligned_roles {
     __device__ void run_left(int warp) const {
         constexpr int rows = 2 / left_warps;     // of a lane: the first, and 32 rows below it
         const int first_row = 32 * warp + lane;  // its place, see aligned_pixels
-        const int word = chain ? first_row * words_of<row_values> : row_first(lane);
+        const int word = row_sum_words::first(chain ? first_row : lane);
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
@@ -405,13 +405,6 @@ struct aligned_roles {
             arrive(shared.left_added[slot]);
             arrive(shared.read[slot]);
         }
-    }
-
-    __device__ static int row_first(int lane) {
-        if constexpr (chain)
-            return 0;
-        else
-            return row_sum_words::first(lane);
     }
 
     /// For run_above() of the tiles below in this group of rows.

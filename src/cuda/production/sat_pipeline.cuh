@@ -442,7 +442,7 @@ struct pipeline_block {
             Sum col[lane_cols];
             add_cols(col);
             if (p.group_rows > 1)
-                pairs_of<Sum, 2>::of(col, tag).publish_at(words.col_sums + place * tile::col_words + 2 * lane, keep);
+                col_sum_words::of(col, tag).publish_at(words.col_sums + place * tile::col_words + 2 * lane, keep);
             store_lane(shared.own_cols[slot], col);
             arrive(shared.cols_added[slot]);
             arrive(shared.read[slot]);
@@ -516,7 +516,8 @@ struct pipeline_block {
     }
 
     /// Rows lie among the words so that the lane that reads rows 2 l and 2 l + 1 reads pairs at [64 * i + 2 * l].
-    static constexpr int row_pairs = words_of<Sum>;
+    using row_sum_words = words_of_lane<Sum, 2>;
+    using col_sum_words = words_of_lane<Sum, lane_cols>;
     __device__ void publish_rows(tagged_word* where, const Sum (&row)[2], std::uint32_t tag) const {
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
@@ -541,14 +542,14 @@ struct pipeline_block {
             shared.rows_added[slot].wait(parity);
             Sum left[2]{};
             // The words of publish_rows() in tiles with lower tickets.
-            gather<4 / words_of<Sum>, Sum, row_pairs>(
+            gather<4 / words_of<Sum>, row_sum_words>(
                 words.row_sums + (std::size_t{at.ring_row} * p.columns + at.column - before) * tile::row_words +
                     2 * lane,
                 tile::row_words, before, tag, keep, left);
             if (before == p.group_cols - 1 && at.col + 1 < p.tile_cols) {
                 const Sum total[2] = {left[0] + shared.own_rows[slot][2 * lane],
                                       left[1] + shared.own_rows[slot][2 * lane + 1]};
-                pairs_of<Sum, row_pairs>::of(total, tag).publish_at(group_words(at, at.group), keep);
+                row_sum_words::of(total, tag).publish_at(group_words(at, at.group), keep);
             }
             shared.left[slot][2 * lane] = left[0];
             shared.left[slot][2 * lane + 1] = left[1];
@@ -577,8 +578,8 @@ struct pipeline_block {
             arrive(shared.read[slot]);
             const std::uint32_t tag = tag_of_lap(at.lap);
             // The words that run_left() publishes in the last tiles of the groups to the left.
-            gather<4 / words_of<Sum>, Sum, row_pairs>(group_words(at, 0), tile::row_words, static_cast<int>(at.group),
-                                                      tag, keep, carry);
+            gather<4 / words_of<Sum>, row_sum_words>(group_words(at, 0), tile::row_words, static_cast<int>(at.group),
+                                                     tag, keep, carry);
             const Sum downwards = warp_scan(carry[0] + carry[1]);
             if (lane == 31) {
                 tagged_word* const where = words.carry_totals + group_of_rows(at) * 16 + at.in_group * words_of<Sum>;
@@ -619,12 +620,12 @@ struct pipeline_block {
             const std::uint32_t tag_above = same_lap ? tag : tag_of_lap(at.lap - 1);
             const tagged_word* const row_above =
                 words.table_rows + (std::size_t{group_above} * p.columns + at.column) * tile::col_words + 2 * lane;
-            pairs_of<Sum, 2> top;
+            col_sum_words top;
             if (below_group) top.look_at(row_above, keep);
 
             Sum cols[lane_cols]{};
             // The words of run_sum() in the tiles above.
-            gather<3, Sum, 2>(
+            gather<3, col_sum_words>(
                 words.col_sums + (std::size_t{group_ring_row} * p.columns + at.column) * tile::col_words + 2 * lane,
                 p.columns * tile::col_words, before, tag, keep, cols);
             shared.cols_added[slot].wait(parity);
@@ -649,7 +650,7 @@ struct pipeline_block {
                 Sum below[lane_cols];
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + (own[i] + own_carry);
-                pairs_of<Sum, 2>::of(below, tag)
+                col_sum_words::of(below, tag)
                     .publish_at(words.table_rows + group_of_rows(at) * tile::col_words + 2 * lane, keep);
             }
             shared.finished[slot].wait(parity ^ 1);

@@ -55,7 +55,8 @@ TEST_F(device_channels, four_lanes_exchange_rows_for_columns) {
     const device_buffer row = upload(x);
     launch(turn_fours_kernel<std::uint32_t>, {.block = 32}, stream(), as<std::uint32_t>(row));
     const std::vector<std::uint32_t> got = download<std::uint32_t>(row);
-    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(got[i], i / 16 * 16 + i % 4 * 4 + i / 4 % 4) << "element " << i;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        ASSERT_EQ(got[i], i / 16 * 16 + i % 4 * 4 + i / 4 % 4) << "element " << i;
 }
 
 }  // namespace

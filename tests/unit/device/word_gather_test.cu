@@ -69,9 +69,9 @@ TEST_F(device_word_gather, every_publisher_in_its_order_and_no_word_of_another_c
     };
     check.operator()<std::uint32_t, words_of_value<std::uint32_t>, 4>(1);
     check.operator()<std::uint64_t, words_of_value<std::uint64_t>, 3>(1);
-    check.operator()<std::uint32_t, pairs_of<std::uint32_t, 1>, 2>(2);
-    check.operator()<std::uint32_t, pairs_of<std::uint32_t, 2>, 3>(4);
-    check.operator()<double, pairs_of<double, 2>, 2>(2);
+    check.operator()<std::uint32_t, words_of_lane<std::uint32_t, 2>, 2>(2);
+    check.operator()<std::uint32_t, words_of_lane<std::uint32_t, 4>, 3>(4);
+    check.operator()<double, words_of_lane<double, 2>, 2>(2);
 }
 
 /// The same for words of a lane, of a type that is added up as another.
