@@ -565,7 +565,7 @@ struct aligned_roles {
         };
         const auto whole = [&] { return valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols; };
         // Rows of one channel that are aligned have kernels of their own.
-        if (!may_take_left && (at.straight || (p.rows_aligned && whole()))) {
+        if (!may_take_left && at.straight) {
             to += lane * 16;
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
@@ -573,8 +573,9 @@ struct aligned_roles {
                 sums_of(sums, k);
                 store_streaming(reinterpret_cast<Sum*>(to), sums);
             }
-            if (at.straight) return;
-        } else if (may_take_left && p.one_behind && whole()) {
+            return;
+        }
+        if (may_take_left && p.one_behind && whole()) {
 #pragma unroll
             for (int k = 0; k < rows; ++k, to += p.row_stride) {
                 Sum sums[lane_cols];
