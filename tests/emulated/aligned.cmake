@@ -27,27 +27,27 @@ function(boxsum_emulated_mutant name)
   boxsum_emulated_rejected(${name} FILTER "${arg_FILTER}" OBJECTS $<TARGET_OBJECTS:${name}_objects>)
 endfunction()
 boxsum_emulated_mutant(
-  mutant_dropped_carry HEADER production/sat_aligned_roles.cuh
+  mutant_dropped_carry NARROW HEADER production/sat_aligned_roles.cuh
   TEXT "static_cast<int>(at.group), at.tag" REPLACEMENT "0, at.tag"
 )
 boxsum_emulated_mutant(
-  mutant_words_replaced_early HEADER production/sat_aligned_roles.cuh TEXT "readers.wait()" REPLACEMENT "(void)readers"
+  mutant_words_replaced_early NARROW HEADER production/sat_aligned_roles.cuh TEXT "readers.wait()" REPLACEMENT "(void)readers"
 )
 boxsum_emulated_mutant(
-  mutant_words_published_early HEADER production/sat_aligned_roles.cuh TEXT "shared.rows_added[slot].wait(now.parity());"
-  REPLACEMENT "" FILTER planes_follow
+  mutant_words_published_early NARROW HEADER production/sat_aligned_roles.cuh TEXT "shared.rows_added[slot].wait(now.parity());"
+  REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_laps_alike HEADER production/sat_workspace.cuh TEXT "(lap & ((1u << tag_lap_bits) - 1))" REPLACEMENT "0 * lap"
+  mutant_laps_alike NARROW HEADER production/sat_workspace.cuh TEXT "(lap & ((1u << tag_lap_bits) - 1))" REPLACEMENT "0 * lap"
 )
 boxsum_emulated_mutant(
-  mutant_slot_overwritten HEADER production/sat_aligned_roles.cuh TEXT "shared.read[slot].wait(next.parity() ^ 1)" REPLACEMENT ""
+  mutant_slot_overwritten NARROW HEADER production/sat_aligned_roles.cuh TEXT "shared.read[slot].wait(next.parity() ^ 1)" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_top_overwritten HEADER production/sat_aligned_kernel.cuh TEXT "shared.finished[slot].wait(now.parity() ^ 1)" REPLACEMENT ""
+  mutant_top_overwritten NARROW HEADER production/sat_aligned_kernel.cuh TEXT "shared.finished[slot].wait(now.parity() ^ 1)" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_counters_not_settled HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
+  mutant_counters_not_settled NARROW HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
   mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true" FILTER waves_store
@@ -56,16 +56,15 @@ boxsum_emulated_mutant(
   mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane" FILTER waves_store
 )
 boxsum_emulated_mutant(
-  mutant_border_forgotten HEADER production/sat_aligned_roles.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
-  REPLACEMENT "if (p.border && at.row == 0)" FILTER rows_of_the_table_start
+  mutant_border_forgotten NARROW HEADER production/sat_aligned_roles.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
+  REPLACEMENT "if (p.border && at.row == 0)"
 )
 boxsum_emulated_mutant(
-  mutant_corner_forgotten HEADER production/sat_aligned_roles.cuh TEXT ": corner + carry"
-  REPLACEMENT ": carry" FILTER aligned_pitch
+  mutant_corner_forgotten NARROW HEADER production/sat_aligned_roles.cuh TEXT ": corner + carry"
+  REPLACEMENT ": carry"
 )
 boxsum_emulated_mutant(
-  mutant_last_sum_missing HEADER device/row_store.cuh TEXT "ends && lane == 31" REPLACEMENT "ends && lane == 32"
-  FILTER aligned_pitch
+  mutant_last_sum_missing NARROW HEADER device/row_store.cuh TEXT "ends && lane == 31" REPLACEMENT "ends && lane == 32"
 )
 boxsum_emulated_mutant(
   mutant_pixels_of_others HEADER production/sat_aligned_pixels.cuh TEXT "(of_head & own) | (of_tail & ~own)"
@@ -107,8 +106,8 @@ boxsum_emulated_mutant(
   REPLACEMENT "0"
 )
 boxsum_emulated_mutant(
-  mutant_rows_of_words_swapped HEADER production/sat_aligned_roles.cuh TEXT "(row[i / 2][i % 2])"
-  REPLACEMENT "(row[i / 2][1 - i % 2])" FILTER wide_images
+  mutant_rows_of_words_swapped NARROW HEADER production/sat_aligned_roles.cuh TEXT "(row[i / 2][i % 2])"
+  REPLACEMENT "(row[i / 2][1 - i % 2])"
 )
 boxsum_emulated_mutant(
   mutant_early_ticket_not_wrapped HEADER production/sat_wave.cuh TEXT "gridDim.x - 1);" REPLACEMENT "gridDim.x);"
