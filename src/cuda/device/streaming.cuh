@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #ifdef BOXSUM_EMULATED  // on a CPU, for tests: what is assembly here (tests/support/emulation)
 #include "emulated/streaming.hpp"
@@ -32,6 +33,14 @@ __device__ inline std::uint64_t unranked_in_l2() {
     return policy;
 }
 
+/// Gives the 128 bytes at `line`, a multiple of 128, up: nobody reads what they hold, and what a cache holds of them need
+/// not be written to memory. Whoever writes them next must be ordered behind this, as behind a store.
+__device__ inline void discard_line(void* line) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+    asm volatile("discard.global.L2 [%0], 128;" ::"l"(line) : "memory");
+#endif
+}
+
 /// Starts a copy of Bytes (4, 8 or 16) to shared memory, both sides aligned to Bytes. Only the first `valid` bytes are
 /// read; the rest becomes zero. Without a policy for the second-level cache: where the policy and the base of the
 /// shared address are both uniform registers, ptxas 13.0 makes an instruction of it that an H200 refuses as illegal.
@@ -46,6 +55,25 @@ __device__ inline void copy_async(void* to_shared, const void* from, int valid) 
 }
 
 #endif
+
+inline constexpr std::int64_t line_bytes = 128;  ///< of the second-level cache
+
+/// discard_line() of `bytes` bytes from `first` on, a multiple of 128 each, by threads `thread`, `thread` + `threads` ...
+__device__ inline void discard_lines(void* first, std::int64_t bytes, std::int64_t thread, std::int64_t threads) {
+    for (std::int64_t i = thread * line_bytes; i + line_bytes <= bytes; i += threads * line_bytes)
+        discard_line(static_cast<char*>(first) + i);
+}
+
+/// Streaming load of 4, 8 or 16 bytes.
+template <typename T>
+__device__ inline T load_streaming(const T* from) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
+    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 8, uint2, uint4>>;
+    const bits x = __ldcs(reinterpret_cast<const bits*>(from));
+    T result;
+    memcpy(&result, &x, sizeof x);
+    return result;
+}
 
 /// Streaming store of 4, 8 or 16 bytes.
 template <typename T, int N>

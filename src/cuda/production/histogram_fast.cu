@@ -117,6 +117,7 @@ struct histogram_run {
     void enqueue(const group_part& part) {
         const histogram_cut slab = cut.slab(part.band, part.bands);
         const histogram_scratch<count, sum>& scratch = groups % 2 == 0 ? workspace.even : workspace.odd;
+        const histogram_scratch<count, sum>& before = groups % 2 == 0 ? workspace.odd : workspace.even;
         const auto weights = planes_of<float>(memory.weights, p.histogram->weights.value_or(view_shape{}));
         const auto u = [](std::int64_t n) { return static_cast<unsigned>(n); };
 
@@ -126,7 +127,8 @@ struct histogram_run {
                                               part.plane,
                                               p.histogram->first_bin + part.bin,
                                               static_cast<int>(part.bins),
-                                              pixels_are_aligned<Pixel>(p, memory.image)};
+                                              pixels_are_aligned<Pixel>(p, memory.image),
+                                              groups > 0 && slab.wave.warps == 0 ? before.all : dead_memory{}};
             const auto kernel = slab.band_rows == 32 ? count_bins_kernel<32, Pixel, count, sum>
                                                      : count_bins_kernel<most_band_rows, Pixel, count, sum>;
             launch(kernel,

@@ -339,6 +339,31 @@ constexpr std::size_t wave_shared_bytes(int tile_rows, int bins) {
     return static_cast<std::size_t>(tile_rows) * static_cast<std::size_t>(strip_cols + bins * 2);
 }
 
+/// What a block of the kernel below has read, it alone: would be in the way of the stores, and go to memory in the end.
+/// And a share of the counts, which the kernel in between has read.
+template <int Warps, typename Entry>
+__device__ void discard_tile(const finish_task<Entry, std::uint8_t, std::uint32_t>& task, std::int64_t plane,
+                             std::int64_t tile, std::int64_t strip, int rows) {
+    const histogram_cut& cut = task.cut;
+    const auto& scratch = task.scratch;
+    const std::int64_t t = threadIdx.x, row = tile * cut.tile_rows(), threads = Warps * warp_size;
+    std::uint8_t* const bins =
+        scratch.bins + (plane * cut.padded_rows() + row) * cut.padded_cols() + strip * strip_cols;
+    static_assert(strip_cols == line_bytes);
+    for (std::int64_t r = t; r < rows; r += threads) discard_line(bins + r * cut.padded_cols());
+    for (int bin = warp_id(); bin < task.tables.bins; bin += Warps) {
+        const std::int64_t table = plane * task.tables.bins + bin;
+        auto* const row_carries = reinterpret_cast<std::uint16_t*>(scratch.row_carries);
+        discard_lines(row_carries + (table * cut.strips + strip) * cut.padded_rows() + row, rows * 2, lane_id(),
+                      warp_size);
+        discard_lines(scratch.col_carries + (table * cut.tiles + tile) * cut.padded_cols() + strip * strip_cols,
+                      strip_cols * 4, lane_id(), warp_size);
+    }
+    const std::int64_t block = blockIdx.x + gridDim.x * std::int64_t{blockIdx.y};
+    discard_lines(scratch.counts.first, scratch.counts.bytes, block * threads + t,
+                  std::int64_t{gridDim.x} * gridDim.y * threads);
+}
+
 /// As finish_tables_kernel, for all bins of the group, 32 at most: a block reads all that it needs, then does nothing
 /// but store, so that memory need not turn from writing to reading before the wave ends. A block of Warps warps owns
 /// the tile blockIdx.x of plane blockIdx.y.
@@ -373,6 +398,7 @@ __global__ void __launch_bounds__(Warps* warp_size, 16 / Warps)
                             carries + bin * tile_rows, rows);
     }
     __syncthreads();
+    discard_tile<Warps>(task, plane, tile, strip, rows);
 
     finish_strip<Entry, std::uint8_t, std::uint32_t, carry> s;
     s.bins = reinterpret_cast<const std::uint32_t*>(bins) + lane_id();

@@ -97,7 +97,8 @@ struct histogram_cut {
         count_bands();
         static_assert(histogram_limits::gathered * most_band_rows < 1 << 16 && strip_cols == 128);
         gathers = strips * bands <= histogram_limits::gathered && strips < 512;  // sums of counts fit 16 bits
-        if (!gathers && !p.histogram->weights && p.table.type != dtype::f32 && cols < histogram_limits::narrow_cols) {
+        if (!gathers && !p.histogram->weights && p.table.type != dtype::f32 && band_rows == most_band_rows &&
+            cols < histogram_limits::narrow_cols) {
             wave = histogram_wave(strips, bands, p.table.planes, shared_bytes);
             if (wave.warps > 0) tile_bands = static_cast<int>(wave.tile_bands);
             count_bands();
@@ -199,6 +200,12 @@ struct histogram_group {
     }
 };
 
+/// Whole lines of scratch memory that nobody reads any more.
+struct dead_memory {
+    void* first = nullptr;
+    std::int64_t bytes = 0;
+};
+
 /// Scratch memory of a group. Tables are numbered plane by plane, bin by bin. Count is std::uint8_t or float.
 template <typename Count, typename Sum>
 struct histogram_scratch {
@@ -212,6 +219,8 @@ struct histogram_scratch {
         row_carries;  ///< [table][strip][padded_rows]: of the row, left of the strip; 16 bits each for a histogram_wave
     Sum* col_carries;  ///< [table][tile][padded_cols]: of the column, above the tile
 
+    dead_memory counts, all;  ///< row_counts and col_counts; everything
+
     /// c: of a slab.
     histogram_scratch(workspace_slots& slots, const histogram_cut& c, const histogram_group& g)
         : bins(slots.take<std::uint8_t>(g.planes * c.padded_rows() * c.padded_cols())),
@@ -219,7 +228,14 @@ struct histogram_scratch {
           col_counts(slots.take<Count>(g.tables() * c.bands * c.padded_cols())),
           corners(slots.take<Sum>(g.tables() * c.bands * c.strips)),
           row_carries(c.gathers ? nullptr : slots.take<Sum>(g.tables() * c.row_carries())),
-          col_carries(c.gathers ? nullptr : slots.take<Sum>(g.tables() * c.tiles * c.padded_cols())) {}
+          col_carries(c.gathers ? nullptr : slots.take<Sum>(g.tables() * c.tiles * c.padded_cols())),
+          counts{row_counts, between(row_counts, corners)},
+          all{bins, between(bins, slots.take<std::uint8_t>(0))} {}
+
+  private:
+    static std::int64_t between(const void* first, const void* last) {
+        return static_cast<const std::byte*>(last) - static_cast<const std::byte*>(first);
+    }
 };
 
 /// What a slab hands to the one below.
