@@ -14,34 +14,46 @@ bin_queue::bin_queue(std::int64_t bins, std::int64_t bins_per_task) {
     }
 }
 
-std::optional<bin_task> bin_queue::take(std::size_t worker, bool wait) {
+std::optional<bin_task> bin_queue::take(std::size_t worker, bool wait, const task_batch& most) {
     std::unique_lock lock(mutex_);
     if (wait) changed_.wait(lock, [&] { return !waiting_.empty() || done_ == tasks_.size(); });
     if (waiting_.empty()) return {};
-    entry& e = tasks_[waiting_.front()];
-    waiting_.pop_front();
-    e.where = place::taken;
-    e.worker = worker;
-    return e.task;
+    const std::size_t half_share = (waiting_.size() + 2 * most.workers - 1) / (2 * most.workers);
+    bin_task taken{static_cast<std::int64_t>(waiting_.front()), tasks_[waiting_.front()].task.first_bin, 0, 0};
+    const auto fits = [&](std::size_t next) {
+        const bin_task& task = tasks_[next].task;
+        return task.first_bin == taken.first_bin + taken.bins && taken.bins + task.bins <= most.bins;
+    };
+    do {
+        entry& e = tasks_[waiting_.front()];
+        waiting_.pop_front();
+        e.where = place::taken;
+        e.worker = worker;
+        taken.bins += e.task.bins;
+        ++taken.tasks;
+    } while (static_cast<std::size_t>(taken.tasks) < half_share && fits(waiting_.front()));
+    return taken;
 }
 
-void bin_queue::done(std::size_t worker, const bin_task& task) {
+void bin_queue::done(std::size_t worker, const bin_task& taken) {
     const std::lock_guard lock(mutex_);
-    entry& e = tasks_.at(static_cast<std::size_t>(task.number));
-    if (e.where != place::taken || e.worker != worker)
-        throw std::logic_error("task " + std::to_string(task.number) + " is not with worker " + std::to_string(worker));
-    e.where = place::done;
-    if (++done_ == tasks_.size()) changed_.notify_all();
+    for (std::int64_t number = taken.number; number < taken.number + taken.tasks; ++number) {
+        entry& e = tasks_.at(static_cast<std::size_t>(number));
+        if (e.where != place::taken || e.worker != worker)
+            throw std::logic_error("task " + std::to_string(number) + " is not with worker " + std::to_string(worker));
+        e.where = place::done;
+        if (++done_ == tasks_.size()) changed_.notify_all();
+    }
 }
 
 void bin_queue::give_back(std::size_t worker, bool done_ones_too) {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    for (std::size_t i = tasks_.size(); i-- > 0;) {
         entry& e = tasks_[i];
         if (e.where == place::waiting || e.worker != worker || (e.where == place::done && !done_ones_too)) continue;
         if (e.where == place::done) --done_;
         e.where = place::waiting;
-        waiting_.push_front(i);  // others may be waiting for it
+        waiting_.push_front(i);  // others may be waiting for it; in order
     }
     changed_.notify_all();
 }

@@ -25,6 +25,7 @@ struct shared_run {
     bin_job job;
     bin_queue queue;
     std::vector<std::unique_ptr<kept_bins>> kept;
+    std::size_t workers;
 };
 
 std::vector<int> devices_of(std::span<const std::unique_ptr<bin_worker>> workers) {
@@ -38,10 +39,12 @@ void work(shared_run& run, std::size_t number, bin_worker& worker, task_worker_r
     std::deque<bin_task> started;
     std::vector<std::size_t> kept;
     try {
+        const std::int64_t together = std::min(worker.bins_together(run.job), worker.most_bins(run.job));
+        const task_batch most{run.workers, together};
         worker.begin(run.job);
         for (;;) {
             while (started.size() < worker.depth()) {
-                const auto task = run.queue.take(number, started.empty());
+                const auto task = run.queue.take(number, started.empty(), most);
                 if (!task) break;
                 started.push_back(*task);
                 const auto start = clock::now();
@@ -85,7 +88,7 @@ std::int64_t choose_bins_per_task(const bin_job& job, std::int64_t wanted,
 
 bin_run_result run_bins(const bin_job& job, std::int64_t bins_per_task,
                         std::span<const std::unique_ptr<bin_worker>> workers) {
-    shared_run run{job, bin_queue(job.bins->bins(), bins_per_task), {}};
+    shared_run run{job, bin_queue(job.bins->bins(), bins_per_task), {}, workers.size()};
     run.job.upload = share_upload(devices_of(workers));
     if (job.keeps()) run.kept.resize(run.queue.size());
     bin_run_result result;

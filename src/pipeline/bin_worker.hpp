@@ -11,11 +11,12 @@
 /// What a run of bin tasks asks of a backend. The queue owns who does what; a worker owns memory and computation.
 namespace boxsum::detail {
 
-/// Some bins of the whole histogram.
+/// Some bins of the whole histogram: a task, or several that follow each other and are done as one.
 struct bin_task {
-    std::int64_t number = 0;
+    std::int64_t number = 0;  ///< of the first
     std::int64_t first_bin = 0;
     std::int64_t bins = 0;
+    std::int64_t tasks = 1;
 
     friend bool operator==(const bin_task&, const bin_task&) = default;
 };
@@ -73,6 +74,10 @@ class bin_worker {
 
     /// Most bins of a task of this job that fit its memory; may be asked before begin().
     virtual std::int64_t most_bins(const bin_job& job) const = 0;
+
+    /// Tasks are done together up to this many bins, while there are enough for the others: one task a time where that
+    /// is no faster.
+    virtual std::int64_t bins_together(const bin_job&) const { return 1; }
 
     virtual void begin(const bin_job& job) = 0;
     virtual void start(const bin_task& task) = 0;

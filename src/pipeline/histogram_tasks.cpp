@@ -231,7 +231,8 @@ kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const 
     result.bins_ = bins.bins();
     result.layout_ = layout;
     result.report_ = std::move(done.report);
-    result.memory_ = std::move(done.kept);
+    for (auto& part : done.kept)
+        if (part != nullptr) result.memory_.push_back(std::move(part));
     std::int64_t first = 0;
     for (const auto& part : result.memory_) {
         result.groups_.push_back({first, part->device(), part->tensor()});

@@ -24,6 +24,7 @@ class wrapped_worker : public detail::bin_worker {
     bool wants_pinned_memory() const override { return inner_->wants_pinned_memory(); }
     std::size_t depth() const override { return inner_->depth(); }
     std::int64_t most_bins(const detail::bin_job& job) const override { return inner_->most_bins(job); }
+    std::int64_t bins_together(const detail::bin_job& job) const override { return inner_->bins_together(job); }
     void begin(const detail::bin_job& job) override { inner_->begin(job); }
     void start(const detail::bin_task& task) override { inner_->start(task); }
     std::unique_ptr<detail::kept_bins> finish(const detail::bin_task& task) override { return inner_->finish(task); }
@@ -108,7 +109,7 @@ class paced_worker : public wrapped_worker {
         : wrapped_worker(std::move(inner)), time_(time), task_(task) {}
 
     void start(const detail::bin_task& task) override {
-        (time_.*task_)();
+        for (std::int64_t i = 0; i < task.tasks; ++i) (time_.*task_)();
         wrapped_worker::start(task);
     }
 

@@ -134,11 +134,13 @@ TEST_F(several_devices, share_the_tasks_of_one_image) {
         std::vector<int> on(2);
         std::vector<std::uint32_t> found(t.boxes.size() * static_cast<std::size_t>(t.count));
         for (std::size_t g = 0; g < done.kept.size(); ++g) {
+            if (done.kept[g] == nullptr) continue;  // done with one before
             ++on[static_cast<std::size_t>(*done.kept[g]->device())];
             const auto part = done.kept[g]->box_histograms(t.boxes, table_layout::inclusive, 0);
-            for (std::size_t i = 0; i < t.boxes.size(); ++i)
-                std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(2 * i), 2,
-                            found.begin() + static_cast<std::ptrdiff_t>(i * 32 + 2 * g));
+            const auto bins = static_cast<std::ptrdiff_t>(done.kept[g]->tensor().shape.bins);
+            for (std::ptrdiff_t i = 0; i < std::ssize(t.boxes); ++i)
+                std::copy_n(part.begin() + bins * i, bins,
+                            found.begin() + i * 32 + 2 * static_cast<std::ptrdiff_t>(g));
         }
         if (keep) {
             EXPECT_EQ(found, t.counts());
@@ -185,7 +187,7 @@ TEST_F(several_devices, one_that_fails_gives_its_tasks_to_the_other) {
                 EXPECT_EQ(done.report.workers[1].failure, "");
                 if (!keep) continue;
                 EXPECT_EQ(done.report.workers[1].tasks, t.count);
-                for (const auto& part : done.kept) EXPECT_EQ(part->device(), 1 - bad);
+                for (const auto& part : done.kept) EXPECT_TRUE(part == nullptr || part->device() == 1 - bad);
             }
 }
 

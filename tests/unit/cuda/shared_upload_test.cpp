@@ -93,6 +93,7 @@ class run_case {
         std::vector<std::uint32_t> entries(found_.size());
         any_tensor_view to = view(entries);
         for (const auto& part : kept.kept) {
+            if (part == nullptr) continue;  // done with one before
             cuda::set_device(*part->device());
             const cuda::stream stream;
             to.shape.bins = part->tensor().shape.bins;

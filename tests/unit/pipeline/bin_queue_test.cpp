@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <thread>
+#include <vector>
 
 namespace boxsum::detail {
 namespace {
@@ -22,6 +23,35 @@ TEST(bin_queue, covers_all_bins_once_and_in_order) {
             EXPECT_EQ(next, bins);
             EXPECT_EQ(static_cast<std::int64_t>(queue.size()), number);
         }
+}
+
+TEST(bin_queue, batches_are_half_a_share_and_end_with_single_tasks) {
+    bin_queue queue(128, 16);
+    const task_batch most{2, 32};
+    std::vector<std::int64_t> tasks, bins;
+    std::int64_t next = 0;
+    while (const auto taken = queue.take(0, false, most)) {
+        EXPECT_EQ(taken->first_bin, next);
+        EXPECT_EQ(taken->number * 16, next);
+        next += taken->bins;
+        tasks.push_back(taken->tasks);
+        bins.push_back(taken->bins);
+        queue.done(0, *taken);
+    }
+    EXPECT_EQ(tasks, (std::vector<std::int64_t>{2, 2, 1, 1, 1, 1}));
+    EXPECT_EQ(bins, (std::vector<std::int64_t>{32, 32, 16, 16, 16, 16}));
+    EXPECT_EQ(queue.done_by(0), 8);
+    EXPECT_TRUE(queue.all_done());
+}
+
+TEST(bin_queue, batches_keep_to_their_bins_and_to_neighbours) {
+    bin_queue queue(100, 10);
+    EXPECT_EQ(queue.take(0, false, {1, 39})->bins, 30);  // of five
+    EXPECT_EQ(queue.take(0, false, {1, 5})->bins, 10);   // one task at least
+    EXPECT_EQ(queue.take(1, false, {1, 1000})->tasks, 3);
+    queue.give_back(0, false);
+    EXPECT_EQ(queue.take(1, false, {1, 1000})->bins, 40);  // 7 are there; task 7 is no neighbour of task 3
+    EXPECT_THROW(queue.done(1, bin_task{7, 70, 10, 1}), std::logic_error);
 }
 
 TEST(bin_queue, a_task_is_done_once_and_by_who_has_it) {
