@@ -12,8 +12,8 @@
 
 namespace boxsum::detail {
 
-/// How many tasks one of `workers` takes at once: half of its share of those that wait, of at most `bins` in all, so that
-/// what is left balances the workers (the factoring of Hummel et al. 1992).
+/// How many tasks one of `workers` takes at once: half of its share of those that wait, of at most `bins` in all, so
+/// that what is left balances the workers (the factoring of Hummel et al. 1992).
 struct task_batch {
     std::size_t workers = 1;
     std::int64_t bins = 1;
@@ -27,8 +27,8 @@ class bin_queue {
 
     std::size_t size() const { return tasks_.size(); }
 
-    /// The next task, or tasks: one at least. Nothing when all are done, or, unless `wait` is set, when none is there: a worker without tasks
-    /// waits for those of others, which may come back.
+    /// The next task, or tasks: one at least. Nothing when all are done, or, unless `wait` is set, when none is there:
+    /// a worker without tasks waits for those of others, which may come back.
     std::optional<bin_task> take(std::size_t worker, bool wait, const task_batch& most = {});
 
     /// Throws std::logic_error for a task that this worker does not have: it would be in the result twice.

@@ -89,7 +89,7 @@ std::int64_t choose_bins_per_task(const bin_job& job, std::int64_t wanted,
 bin_run_result run_bins(const bin_job& job, std::int64_t bins_per_task,
                         std::span<const std::unique_ptr<bin_worker>> workers) {
     shared_run run{job, bin_queue(job.bins->bins(), bins_per_task), {}, workers.size()};
-    run.job.upload = share_upload(devices_of(workers));
+    if (job.input_bytes() >= job.sharing.least_bytes) run.job.upload = share_upload(devices_of(workers));
     if (job.keeps()) run.kept.resize(run.queue.size());
     bin_run_result result;
     result.report.tasks = static_cast<std::int64_t>(run.queue.size());

@@ -24,6 +24,13 @@ struct bin_task {
 /// The image of a run on its way to several devices, known to their workers only.
 class shared_upload;
 
+/// When several devices share the upload of an image, and in what pieces its parts travel on to the others. Small
+/// images are there sooner than devices have told each other (docs/performance-histogram.md).
+struct upload_sharing {
+    std::int64_t least_bytes = std::int64_t{4} << 20;  ///< of an image, with its weights
+    std::int64_t piece_bytes = std::int64_t{4} << 20;
+};
+
 /// What all tasks of a run have in common. Checked.
 struct bin_job {
     const_any_view image;           ///< 8u or 16u, host
@@ -33,7 +40,12 @@ struct bin_job {
     any_tensor_view tensor;                      ///< of all bins, host; data is null where results are kept
     std::optional<const_any_view> weights = {};  ///< of the pixels, 32f, host; then entries are 32f
     std::shared_ptr<shared_upload> upload = {};  ///< null: every worker has all of the image from the host
+    upload_sharing sharing = {};
 
+    std::int64_t input_bytes() const {
+        const view_shape& s = image.shape;
+        return s.planes * s.rows * s.cols * static_cast<std::int64_t>(size_of(s.type) + (weights ? sizeof(float) : 0));
+    }
     bool keeps() const { return tensor.data == nullptr; }
 };
 

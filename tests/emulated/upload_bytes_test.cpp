@@ -45,6 +45,7 @@ std::uint64_t bytes_of_run(
     histogram_tensor<std::uint32_t> counts(16, v.rows, v.cols);
     detail::bin_job job{v.frame(0), &bins, dtype::u32, {}, counts.view()};
     if (weighted) job = {v.frame(0), &bins, dtype::f32, {}, sums.view(), v.weights_of(0)};
+    job.sharing.least_bytes = 0;
     all_begun all(static_cast<std::ptrdiff_t>(devices.size()), when_begun{begun});
     std::vector<std::unique_ptr<detail::bin_worker>> team;
     for (const int device : devices) team.push_back(std::make_unique<beginning_worker>(device, all));
@@ -70,6 +71,23 @@ TEST(upload_bytes, of_two_devices_are_those_of_one) {
             EXPECT_EQ(bytes_of_run(v, weighted, std::array{0, 1}), one) << rows << " rows";
             EXPECT_GE(one, v.pixels.size());
         }
+}
+
+TEST(upload_bytes, of_small_images_are_those_of_each_device) {
+    const test::weighted_video v(40, 100, 1);
+    const binning bins = binning::uniform(16, 0, 256);
+    std::vector<std::uint64_t> bytes;
+    for (const int devices : {1, 2}) {
+        std::vector<std::unique_ptr<detail::bin_worker>> team;
+        for (int device = 0; device < devices; ++device) team.push_back(detail::make_cuda_bin_worker(device));
+        histogram_tensor<std::uint32_t> counts(16, v.rows, v.cols);
+        detail::bin_job job{v.frame(0), &bins, dtype::u32, {}, counts.view()};
+        job.sharing.least_bytes = v.rows * v.cols + 1;
+        const std::uint64_t before = emulation::bytes_from_host();
+        (void)detail::run_bins(job, 2, team);
+        bytes.push_back(emulation::bytes_from_host() - before);
+    }
+    EXPECT_EQ(bytes[1], bytes[0] + v.pixels.size());
 }
 
 /// The devices reached each other when the run began.

@@ -33,8 +33,8 @@ __device__ inline std::uint64_t unranked_in_l2() {
     return policy;
 }
 
-/// Gives the 128 bytes at `line`, a multiple of 128, up: nobody reads what they hold, and what a cache holds of them need
-/// not be written to memory. Whoever writes them next must be ordered behind this, as behind a store.
+/// Gives the 128 bytes at `line`, a multiple of 128, up: nobody reads what they hold, and what a cache holds of them
+/// need not be written to memory. Whoever writes them next must be ordered behind this, as behind a store.
 __device__ inline void discard_line(void* line) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
     asm volatile("discard.global.L2 [%0], 128;" ::"l"(line) : "memory");
@@ -58,7 +58,8 @@ __device__ inline void copy_async(void* to_shared, const void* from, int valid) 
 
 inline constexpr std::int64_t line_bytes = 128;  ///< of the second-level cache
 
-/// discard_line() of `bytes` bytes from `first` on, a multiple of 128 each, by threads `thread`, `thread` + `threads` ...
+/// discard_line() of `bytes` bytes from `first` on, a multiple of 128 each, by threads `thread`, `thread` + `threads`
+/// ...
 __device__ inline void discard_lines(void* first, std::int64_t bytes, std::int64_t thread, std::int64_t threads) {
     for (std::int64_t i = thread * line_bytes; i + line_bytes <= bytes; i += threads * line_bytes)
         discard_line(static_cast<char*>(first) + i);

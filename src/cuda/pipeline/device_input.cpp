@@ -58,14 +58,17 @@ device_input::device_input(const bin_job& job, int device, std::shared_ptr<cuda:
     const view_shape& s = job.image.shape;
     image_shape_ = cuda::device_shape(s.type, s.rows, s.cols, 1, s.planes);
     image_ = allocate(image_shape_);
-    if (!job.weights) return;
-    weights_shape_ = cuda::device_shape(dtype::f32, s.rows, s.cols, 1, s.planes);
-    weights_ = allocate(weights_shape_);
+    if (job.weights) {
+        weights_shape_ = cuda::device_shape(dtype::f32, s.rows, s.cols, 1, s.planes);
+        weights_ = allocate(weights_shape_);
+    }
+    allocated_.record(*stream_);
 }
 
 /// By whichever thread is the last, which has a device of its own.
 device_input::~device_input() {
     const cuda::quiet_device_scope scope(device_);
+    from_others_.reset();
     image_ = {};
     weights_ = {};
     stream_ = nullptr;
@@ -81,10 +84,28 @@ void device_input::upload(const bin_job& job, row_range rows) {
     if (job.weights) upload_rows(*job.weights, {weights_.data(), weights_shape_}, rows, *stream_);
 }
 
-void device_input::copy_from(const device_input& other, row_range rows) {
-    other.published_.precede(*stream_);
-    copy_rows(other.image_, image_, image_shape_, rows, *stream_);
-    if (weights_.data() != nullptr) copy_rows(other.weights_, weights_, weights_shape_, rows, *stream_);
+void device_input::publish(row_range rows) {
+    published_.push_back({rows, {}});
+    published_.back().there.record(*stream_);
+}
+
+void device_input::wait_published() const {
+    for (const part& p : published_) p.there.synchronize();
+}
+
+void device_input::copy_from(const device_input& other) {
+    if (!from_others_) {
+        from_others_.emplace();
+        allocated_.precede(*from_others_);
+    }
+    for (const part& p : other.published_) {
+        p.there.precede(*from_others_);
+        copy_rows(other.image_, image_, image_shape_, p.rows, *from_others_);
+        if (weights_.data() != nullptr) copy_rows(other.weights_, weights_, weights_shape_, p.rows, *from_others_);
+    }
+    cuda::event copied;
+    copied.record(*from_others_);
+    copied.precede(*stream_);
 }
 
 }  // namespace boxsum::detail

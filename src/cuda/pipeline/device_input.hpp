@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace boxsum::detail {
 
@@ -38,21 +39,29 @@ class device_input {
     /// Enqueues the way of some rows from the host.
     void upload(const bin_job& job, row_range rows);
 
-    /// What is enqueued so far is there for others.
-    void publish() { published_.record(*stream_); }
+    /// These rows, whose upload is enqueued, are there for others.
+    void publish(row_range rows);
 
-    /// Waits for it. Throws cuda_error where it failed on the way: copies of it are worth nothing then.
-    void wait_published() const { published_.synchronize(); }
+    /// Waits for them. Throws cuda_error where they failed on the way: copies of them are worth nothing then.
+    void wait_published() const;
 
-    /// Enqueues the copy of rows that the other one has published.
-    void copy_from(const device_input& other, row_range rows);
+    /// Enqueues copies of what the other one has published, each behind its upload there and beside what comes from the
+    /// host here.
+    void copy_from(const device_input& other);
 
   private:
+    struct part {
+        row_range rows;
+        cuda::event there;
+    };
+
     int device_;
     std::shared_ptr<cuda::stream> stream_;  ///< outlives what is allocated on it
     view_shape image_shape_, weights_shape_;
     device_buffer image_, weights_;
-    cuda::event published_;
+    cuda::event allocated_;
+    std::vector<part> published_;
+    std::optional<cuda::stream> from_others_;
 };
 
 }  // namespace boxsum::detail

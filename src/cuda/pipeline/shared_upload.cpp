@@ -16,9 +16,9 @@ constexpr std::int64_t bytes_per_nanosecond = 32;
 
 /// Whether the copy is enqueued. What CUDA says against it may be the fault of the other device, which one does
 /// without; that of this one shows in the next call.
-bool copied(device_input& input, const device_input& source, row_range rows) {
+bool copied(device_input& input, const device_input& source) {
     try {
-        input.copy_from(source, rows);
+        input.copy_from(source);
         return true;
     } catch (const cuda_error&) {
         return false;
@@ -38,8 +38,17 @@ row_range shared_upload::rows_of(std::size_t share, const device_input& input) c
 
 void shared_upload::begin(const bin_job& job, std::shared_ptr<device_input> input) {
     const std::size_t share = share_of(*input);
-    input->upload(job, rows_of(share, *input));
-    input->publish();
+    const row_range rows = rows_of(share, *input);
+    const std::int64_t count = rows.last - rows.first;
+    const std::int64_t bytes = job.input_bytes() / input->rows() * count;
+    const std::int64_t pieces =
+        std::clamp<std::int64_t>(bytes / job.sharing.piece_bytes, 1, std::max<std::int64_t>(count, 1));
+    for (std::int64_t i = 0; i < pieces; ++i) {
+        const row_range piece{rows.first + count * i / pieces, rows.first + count * (i + 1) / pieces};
+        if (piece.empty()) continue;
+        input->upload(job, piece);
+        input->publish(piece);
+    }
     const std::lock_guard lock(mutex_);
     begun_.at(share) = std::move(input);
     changed_.notify_all();
@@ -63,7 +72,7 @@ std::vector<std::shared_ptr<const device_input>> shared_upload::complete(const b
         const row_range rows = rows_of(share, input);
         if (rows.empty()) continue;
         auto source = wait_for(share, deadline);
-        if (source != nullptr && copied(input, *source, rows))
+        if (source != nullptr && copied(input, *source))
             sources.push_back(std::move(source));
         else
             input.upload(job, rows);

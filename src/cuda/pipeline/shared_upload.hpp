@@ -15,9 +15,12 @@ namespace boxsum::detail {
 /// The image of a run on several devices that reach each other's memory: each has an equal share of its rows, and of
 /// the weights', from the host, over its own link, and copies the others' shares from their memory.
 ///
-///     cuda:0   | share 0 from the host | share 1 from cuda:1 | tasks ...
-///     cuda:1   | share 1 from the host | share 0 from cuda:0 | tasks ...
+///     cuda:0   | share 0 from the host       | tasks ...
+///                  | share 1 from cuda:1   |
+///     cuda:1   | share 1 from the host       | tasks ...
+///                  | share 0 from cuda:0   |
 ///
+/// A share travels in pieces, each of which goes on to the others while the next one comes.
 /// Devices wait for each other by events. A thread waits for others no longer than what it wants of them would take
 /// from the host: a share that nobody has begun by then, because its worker is late or failed, comes from there. A
 /// worker that ends or fails later takes nothing away, unless its device is lost with what others copy. Thread-safe.

@@ -286,8 +286,8 @@ __global__ void __launch_bounds__(count_threads, sizeof(Pixel) + sizeof(Count) =
             s.counters.sums, s.bins, bin0, bins,
             [&](int r, int c) { return weights[plane].at(row0 + r + cut.image_row, col0 + c + cut.image_col); },
             to_cols, cols_step, to_rows, rows_step, to_corners, corners_step);
-    // Whoever waits for this kernel has the group before this one behind it, whose scratch memory it may write to. Until
-    // then that would fill the cache, and go to memory in the end
+    // Whoever waits for this kernel has the group before this one behind it, whose scratch memory it may write to.
+    // Until then that would fill the cache, and go to memory in the end
     wait_for_predecessor();
     const std::int64_t block = blockIdx.x + gridDim.x * (blockIdx.y + std::int64_t{gridDim.y} * blockIdx.z);
     const std::int64_t blocks = std::int64_t{gridDim.x} * gridDim.y * gridDim.z;

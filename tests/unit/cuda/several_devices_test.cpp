@@ -139,8 +139,7 @@ TEST_F(several_devices, share_the_tasks_of_one_image) {
             const auto part = done.kept[g]->box_histograms(t.boxes, table_layout::inclusive, 0);
             const auto bins = static_cast<std::ptrdiff_t>(done.kept[g]->tensor().shape.bins);
             for (std::ptrdiff_t i = 0; i < std::ssize(t.boxes); ++i)
-                std::copy_n(part.begin() + bins * i, bins,
-                            found.begin() + i * 32 + 2 * static_cast<std::ptrdiff_t>(g));
+                std::copy_n(part.begin() + bins * i, bins, found.begin() + i * 32 + 2 * static_cast<std::ptrdiff_t>(g));
         }
         if (keep) {
             EXPECT_EQ(found, t.counts());

@@ -73,6 +73,7 @@ class run_case {
         if (keep) tensor.data = nullptr;
         detail::bin_job job{image(), &bins_, entries(), {}, tensor};
         if (weighted_) job.weights = weights();
+        job.sharing = {0, 200};  // however small, and in pieces
         return detail::run_bins(job, bins_per_task, team);
     }
 

@@ -18,7 +18,8 @@ inline std::uint64_t unranked_in_l2() {
 
 /// Whoever reads these after all reads rubbish.
 inline void discard_line(void* line) {
-    if (reinterpret_cast<std::uintptr_t>(line) % 128 != 0) emulation::fail("a discarded line that does not start at a multiple of 128 bytes");
+    if (reinterpret_cast<std::uintptr_t>(line) % 128 != 0)
+        emulation::fail("a discarded line that does not start at a multiple of 128 bytes");
     std::memset(line, 0xd5, 128);
 }
 
