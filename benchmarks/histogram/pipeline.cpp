@@ -1,6 +1,7 @@
 // Frames through histogram_pipeline with different numbers of buffers (figures 13 to 15 of Poostchi et al.), and one
 // large image through histogram_tasks with different numbers of workers (figures 16 and 17).
 
+#include "measure/frame_answers.hpp"
 #include "measure/pipeline_runs.hpp"
 
 #include <boxsum/device.hpp>
@@ -39,13 +40,9 @@ std::optional<int> device_of(const settings& s) {
 }
 
 frame_request request_for(const std::string& product, const settings& s, std::int64_t bins) {
+    if (product != "tensor") return request_for_answers(product, s.rows, s.cols, bins);
     frame_request r;
-    if (product == "tensor") r.tensor = true;
-    if (product == "boxes") r.boxes.assign(1000, box{s.rows / 8, s.cols / 8, s.rows / 4, s.cols / 4});
-    if (product == "search") {
-        r.grids = {{.rows = s.rows / 10, .cols = s.cols / 20, .row_step = 4, .col_step = 4}};
-        r.target.assign(static_cast<std::size_t>(bins), 1.0);
-    }
+    r.tensor = true;
     return r;
 }
 
@@ -62,8 +59,13 @@ void print_frames(const settings& s) {
                 options.buffers = buffers;
                 options.device = device;
                 options.histogram.threads = s.threads;
-                const pipeline_report all =
-                    run_frames({s.rows, s.cols, bins, s.frames, request_for(product, s, bins), options, !s.in_place});
+                frame_run run{s.rows, s.cols, bins, s.frames, request_for(product, s, bins), options, !s.in_place};
+                if (product != "tensor")
+                    run.look = [&](const frame_result& result) {
+                        if (const std::string found = check_answers(run.request, bins, result); found != "equal")
+                            throw error(product + ": " + found);
+                    };
+                const pipeline_report all = run_frames(run);
                 const auto busy = [&](pipeline_stage stage) { return all.busy[static_cast<std::size_t>(stage)]; };
                 const double ms = 1e3 / static_cast<double>(all.frames);
                 std::printf(

@@ -35,6 +35,12 @@ struct stream_case {
     int most_frames = 0;  ///< 0: as many as the options say
 };
 
+/// A stream of images of which only answers go to the host.
+struct answer_case {
+    std::int64_t rows = 0, cols = 0, bins = 0;
+    std::vector<int> buffers = {};
+};
+
 /// One image with bins as tasks.
 struct large_case {
     std::string name;  ///< the paper's
@@ -44,6 +50,7 @@ struct large_case {
 struct histogram_cases {
     std::vector<tensor_case> tensors = {};
     std::vector<stream_case> streams = {};
+    std::vector<answer_case> answers = {};
     std::vector<large_case> large = {};  ///< the smallest result first
 };
 
@@ -57,6 +64,7 @@ struct histogram_cases {
 ///   large      figures 16 and 17: bins as tasks, on 1 to all devices
 ///   threads    figure 19: speed-up over the CPU
 ///   vga        figure 20: 640 x 480
+///   answers    beyond the paper: boxes and a search of every frame, whose tensors stay on the device
 const std::vector<std::string>& histogram_experiment_names();
 
 /// Each image and number of bins once. On the CPU there are its own algorithms alone. Throws cli::usage_error for an

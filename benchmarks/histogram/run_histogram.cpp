@@ -1,5 +1,6 @@
 #include "histogram/run_histogram.hpp"
 
+#include "histogram/answers.hpp"
 #include "histogram/device_half.hpp"
 #include "histogram/host_tensors.hpp"
 #include "histogram/pipelines.hpp"
@@ -24,7 +25,7 @@ no time and exit code 1. A record that exists is extended where it is of the sam
 GPU the CPU's rows are measured, and the others say that they are not.
 
 Experiments: sizes (figure 7), parts (8), tuning (9, 10), transfers (11), buffers (13), rates (15), large (16, 17),
-threads (19), vga (20).
+threads (19), vga (20), answers (beyond the paper).
 
 Examples:
   boxsum bench hist --html hist.html
@@ -61,6 +62,10 @@ bench_record measure(const histogram_bench_options& options, const save_part& sa
     for (const stream_case& c : cases.streams) {
         progress(options.output, "stream of images, " + text_of(c.rows, c.cols, c.bins));
         keep(measure_stream(c, options, where));
+    }
+    for (const answer_case& c : cases.answers) {
+        progress(options.output, "answers to a stream of images, " + text_of(c.rows, c.cols, c.bins));
+        keep(measure_answers(c, options, where));
     }
     result_memory memory(cases.large, where.where == backend::cuda);
     for (const large_case& c : cases.large) {

@@ -14,7 +14,7 @@ std::string name_of_row(const histogram_row& r) {
     std::string name = r.algorithm.empty() ? r.what : r.algorithm;
     if (!r.parameters.empty()) name += ", " + r.parameters;
     if (r.what == "part") name += ", parts";
-    if (r.what == "frames") name += ", a stream with " + std::to_string(r.buffers) + " buffers";
+    if (r.what == "frames" || r.what == "answers") name += ", a stream with " + std::to_string(r.buffers) + " buffers";
     if (r.what.starts_with("tasks"))
         name += (r.what == "tasks-kept" ? ", tasks, kept, " : ", tasks, to the host, ") + std::to_string(r.workers) +
                 (r.workers == 1 ? " worker" : " workers");
@@ -43,7 +43,8 @@ section histogram_problems_section(const bench_record& record) {
     else
         s.blocks.push_back(paragraph{
             "Every tensor that was timed was compared, entry by entry, with another computation in the same run, and "
-            "was equal; of images with bins as tasks the histograms of boxes, with a direct count."});
+            "was equal; of images with bins as tasks the histograms of boxes, with a direct count; of streams of which "
+            "answers go back, those of the first frame."});
     table t{"Not run", {"what", "why", "cases"}, {}, {}, 3};
     for (const auto& [what, cases] : not_run) {
         std::string text;
@@ -67,7 +68,7 @@ document histogram_report_of(const bench_record& record) {
     for (const auto& make :
          {histogram_times_section, histogram_parts_section, histogram_tuning_section, histogram_transfers_section,
           histogram_buffers_section, histogram_rates_section, histogram_large_section, histogram_speedup_section,
-          histogram_vga_section, histogram_problems_section})
+          histogram_vga_section, histogram_answers_section, histogram_problems_section})
         d.sections.push_back(make(record));
     return d;
 }

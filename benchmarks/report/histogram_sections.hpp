@@ -25,6 +25,9 @@ section histogram_large_section(const bench_record& record);
 section histogram_speedup_section(const bench_record& record);
 section histogram_vga_section(const bench_record& record);
 
+/// Beyond the paper: streams of which only answers go back to the host.
+section histogram_answers_section(const bench_record& record);
+
 /// What was wrong, and what was not run, with reasons.
 section histogram_problems_section(const bench_record& record);
 

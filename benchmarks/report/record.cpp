@@ -105,6 +105,7 @@ void members(Row& r, F&& f) {
     f("read_us", r.read_us);
     f("upload_us", r.upload_us);
     f("compute_us", r.compute_us);
+    f("query_us", r.query_us);
     f("download_us", r.download_us);
     f("pinning_us", r.pinning_us);
     f("link_us", r.link_us);

@@ -68,8 +68,8 @@ struct micro_row {
 /// Integral histograms: a tensor, a part of its computation, its way to the host, or many of them.
 struct histogram_row {
     /// "tensor" (one, again and again), "memset" (as many bytes), "part" (the kernels of one name), "upload" (the
-    /// image), "download" (the tensor), "frames" (tensors of a stream of images, to the host), "tasks-kept" and
-    /// "tasks-host" (one image, bins as tasks).
+    /// image), "download" (the tensor), "frames" (tensors of a stream of images, to the host), "answers"
+    /// (of a stream of images whose tensors stay), "tasks-kept" and "tasks-host" (one image, bins as tasks).
     std::string what;
     std::string backend;  ///< "cpu", "cuda"
     std::int64_t rows = 0, cols = 0, bins = 0;
@@ -80,19 +80,20 @@ struct histogram_row {
     int workers = 0;    ///< devices, or CPU workers
     std::string image;  ///< the paper's name for the size of a large image, "HXGA"
 
-    std::optional<double> us, low_us, high_us;  ///< a tensor: median and quartiles; "frames": elapsed over frames
-    int samples = 0;                            ///< rounds, frames or runs
-    std::string launched;                       ///< "host", "stream", "graph"
-    std::string check;  ///< "equal"; "wrong: ..." where the result was not the histogram; empty where it was not run
-    std::string note;   ///< why it was not run, or what the reader should know
+    std::optional<double> us, low_us,
+        high_us;           ///< a tensor: median and quartiles; "frames" and "answers": elapsed over frames
+    int samples = 0;       ///< rounds, frames or runs
+    std::string launched;  ///< "host", "stream", "graph"
+    std::string check;     ///< "equal"; "wrong: ..." where the result was not the histogram; empty where it was not run
+    std::string note;      ///< why it was not run, or what the reader should know
 
     std::optional<std::int64_t> launches;       ///< kernels of a call, or of the part
     std::optional<std::int64_t> measured_bins;  ///< where the time is that of so many bins, scaled
     std::optional<std::int64_t> tasks;
-    std::optional<double> occupancy;                                    ///< of a multiprocessor's threads, 0 to 1
-    std::optional<double> overlap;                                      ///< busy time of all stages over elapsed time
-    std::optional<double> read_us, upload_us, compute_us, download_us;  ///< busy, a frame
-    std::optional<double> pinning_us;                                   ///< page-locking, apart from the time
+    std::optional<double> occupancy;  ///< of a multiprocessor's threads, 0 to 1
+    std::optional<double> overlap;    ///< busy time of all stages over elapsed time
+    std::optional<double> read_us, upload_us, compute_us, query_us, download_us;  ///< busy, a frame
+    std::optional<double> pinning_us;                                             ///< page-locking, apart from the time
     /// The tensor's way to page-locked host memory and nothing else, at the sum of what the links of all its devices
     /// do one at a time, and at what they do at once.
     std::optional<double> link_us, links_at_once_us;

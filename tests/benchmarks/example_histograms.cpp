@@ -115,6 +115,13 @@ bench_record example_histograms() {
             record.histograms.push_back(row("frames", "cuda", e, algorithm, 1.1 * e.bytes() / bytes_per_us_of_link));
             record.histograms.back().buffers = 2;
         }
+    for (const char* answers : {"boxes", "boxes, in place", "search", "search, in place"}) {
+        record.histograms.push_back(row("answers", "cuda", {720, 1280, 32}, "fast", 80));
+        record.histograms.back().parameters = answers;
+        record.histograms.back().buffers = 4;
+        record.histograms.back().compute_us = 40;
+        record.histograms.back().query_us = answers[0] == 'b' ? 10 : 36;
+    }
     add_host(record, {8192, 8192, 128});
     for (const char* what : {"tasks-kept", "tasks-host"})
         for (const int workers : {1, 2}) {

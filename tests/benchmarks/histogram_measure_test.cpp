@@ -1,6 +1,8 @@
+#include "histogram/answers.hpp"
 #include "histogram/host_tensors.hpp"
 #include "histogram/pipelines.hpp"
 #include "histogram/rows.hpp"
+#include "measure/frame_answers.hpp"
 #include "measure/pipeline_runs.hpp"
 #include "measure/plain_histogram.hpp"
 
@@ -74,6 +76,40 @@ TEST(measure_stream, what_cannot_run_says_so_and_the_others_go_on) {
     EXPECT_FALSE(rows[0].us);
     EXPECT_NE((rows[0].check + rows[0].note).find("no-such"), std::string::npos) << rows[0].check << rows[0].note;
     EXPECT_TRUE(rows[1].us);
+}
+
+TEST(measure_answers, those_of_streams_are_right) {
+    const std::vector<histogram_row> rows = measure_answers({60, 80, 16, {1, 3}}, short_run(), {});
+    ASSERT_EQ(rows.size(), 8u);  // boxes and a search, copied and in place
+    for (const histogram_row& r : rows) {
+        EXPECT_EQ(r.check, "equal") << r.parameters << r.note;
+        EXPECT_EQ(r.samples, 3);
+        EXPECT_TRUE(r.us && r.compute_us && r.query_us && r.read_us);
+    }
+    EXPECT_EQ(rows[0].parameters, "boxes");
+    EXPECT_EQ(rows[7].parameters, "search, in place");
+}
+
+TEST(measure_answers, wrong_ones_are_found) {
+    constexpr std::int64_t rows = 50, cols = 60, bins = 8;
+    for (const std::string& name : answer_names()) {
+        frame_run run{rows, cols, bins, 1};
+        run.request = request_for_answers(name, rows, cols, bins);
+        std::vector<std::string> found;
+        run.look = [&](const frame_result& result) {
+            found.push_back(check_answers(run.request, bins, result));
+            frame_result wrong = result;
+            if (name == "boxes")
+                ++wrong.histograms[777 * bins + 3];
+            else
+                wrong.matches[0].where.col += 4;
+            found.push_back(check_answers(run.request, bins, wrong));
+        };
+        (void)run_frames(run);
+        ASSERT_EQ(found.size(), 2u);
+        EXPECT_EQ(found[0], "equal");
+        EXPECT_EQ(found[1], name == "boxes" ? "wrong: bin 3 of box 777" : "wrong: the best window is another one");
+    }
 }
 
 TEST(measure_large, bins_as_tasks_are_right_wherever_they_end) {

@@ -141,6 +141,20 @@ TEST(histogram_sections, figure_20_stands_beside_the_printed_rate) {
     EXPECT_NEAR(std::stod(cell_of(t, "fast", "", "of the paper's")), rate / 300.4, 0.006 * rate / 300.4);
 }
 
+TEST(histogram_sections, answers_are_measured_by_their_kernels) {
+    const section s = histogram_answers_section(example_histograms());
+    const table& t = *tables_of(s)[0];
+    ASSERT_EQ(t.rows.size(), 4u);
+    EXPECT_EQ(t.rows[0][2].text, "boxes");
+    EXPECT_EQ(t.rows[0][4].text, "12500");
+    EXPECT_EQ(t.rows[0][5].text, "0.625");
+    EXPECT_EQ(t.rows[3][5].text, "0.950");
+    EXPECT_EQ(t.rows[3][9].text, "0.0360");
+    bench_record without = example_histograms();
+    std::erase_if(without.histograms, [](const histogram_row& r) { return r.what == "answers"; });
+    EXPECT_EQ(tables_of(histogram_answers_section(without))[0]->rows.size(), 1u);
+}
+
 TEST(histogram_sections, wrong_results_and_reasons_are_listed) {
     bench_record record = example_histograms();
     EXPECT_FALSE(has_wrong(record));
@@ -185,7 +199,7 @@ TEST(histogram_sections, rows_fit_their_heads_and_ids_are_unique) {
             for (const table* t : tables_of(s))
                 for (const auto& row : t->rows) EXPECT_EQ(row.size(), t->head.size()) << s.id << ": " << t->caption;
         }
-        EXPECT_EQ(ids.size(), 10u);
+        EXPECT_EQ(ids.size(), 11u);
     }
 }
 

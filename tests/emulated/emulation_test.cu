@@ -1,5 +1,6 @@
 // What emulated threads can do: all of it against the definition in CUDA's programming guide.
 
+#include "cuda/device/streaming.cuh"
 #include "support/device_check.cuh"
 #include "support/emulation/settings.hpp"
 
@@ -181,6 +182,18 @@ TEST_F(emulation_of, shared_memory_is_no_number_before_it_is_written) {
         EXPECT_EQ(download<float>(out)[0], 1.0f);
         EXPECT_TRUE(std::isnan(download<float>(out)[1]));
     }
+}
+
+__global__ void discarding_kernel(unsigned* memory) {
+    cuda::discard_line(memory);
+}
+
+/// A GPU need not do so, and mostly does not: who reads too late is found out here only.
+TEST_F(emulation_of, discarded_lines_hold_rubbish) {
+    const device_buffer memory = upload(std::vector<unsigned>(64, 7));
+    launch(discarding_kernel, {}, stream(), as<unsigned>(memory));
+    const auto got = download<unsigned>(memory);
+    for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(got[i] == 7, i >= 32) << i;
 }
 
 TEST_F(emulation_of, launches_that_a_device_refuses_are_refused) {

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #ifdef BOXSUM_EMULATED  // on a CPU, for tests: what is assembly here (tests/support/emulation)
 #include "emulated/streaming.hpp"
@@ -63,17 +62,6 @@ inline constexpr std::int64_t line_bytes = 128;  ///< of the second-level cache
 __device__ inline void discard_lines(void* first, std::int64_t bytes, std::int64_t thread, std::int64_t threads) {
     for (std::int64_t i = thread * line_bytes; i + line_bytes <= bytes; i += threads * line_bytes)
         discard_line(static_cast<char*>(first) + i);
-}
-
-/// Streaming load of 4, 8 or 16 bytes.
-template <typename T>
-__device__ inline T load_streaming(const T* from) {
-    static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16);
-    using bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::conditional_t<sizeof(T) == 8, uint2, uint4>>;
-    const bits x = __ldcs(reinterpret_cast<const bits*>(from));
-    T result;
-    memcpy(&result, &x, sizeof x);
-    return result;
 }
 
 /// Streaming store of 4, 8 or 16 bytes.

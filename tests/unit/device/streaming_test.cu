@@ -55,5 +55,32 @@ TEST_F(device_streaming, stores_write_their_values_in_order) {
     check(double{}, std::integral_constant<int, 2>{});
 }
 
+__global__ void discard_kernel(unsigned char* first, std::int64_t bytes) {
+    discard_lines(first, bytes, threadIdx.x, blockDim.x);
+}
+
+/// Words from `first` on: others than before.
+__global__ void write_kernel(std::uint32_t* first, int count) {
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x))
+        first[i] = static_cast<std::uint32_t>(7 * i);
+}
+
+TEST_F(device_streaming, discarded_lines_are_nobodys_until_they_are_written_again) {
+    constexpr std::size_t words = 4096, first = 64, discarded = 3 * 1024;  // whole lines of 32 words, and 31 more
+    std::vector<std::uint32_t> before(words);
+    std::iota(before.begin(), before.end(), 1000u);
+    const device_buffer memory = upload(before);
+    auto* const line = as<std::uint32_t>(memory) + first;
+    launch(discard_kernel, {.block = 96}, stream(), reinterpret_cast<unsigned char*>(line), (discarded + 31) * 4);
+    auto got = download<std::uint32_t>(memory);
+    for (std::size_t i = 0; i < words; ++i)
+        if (i < first || i >= first + discarded) {
+            ASSERT_EQ(got[i], before[i]) << i;
+        }
+    launch(write_kernel, {.block = 96}, stream(), line, static_cast<int>(discarded));
+    got = download<std::uint32_t>(memory);
+    for (std::size_t i = 0; i < discarded; ++i) ASSERT_EQ(got[first + i], 7 * i) << i;
+}
+
 }  // namespace
 }  // namespace boxsum::cuda
