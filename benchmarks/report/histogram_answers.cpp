@@ -9,8 +9,8 @@ namespace boxsum::bench {
 section histogram_answers_section(const bench_record& record) {
     section s{"answers", "Only answers go back: boxes and a search", {}};
     table t{"This machine: frames whose tensors stay where they are computed",
-            {"algorithm", "size", "answers", "buffers", "frames a second", "of the kernels", "read, ms a frame", "upload",
-             "tensor", "answers, ms"},
+            {"algorithm", "size", "answers", "buffers", "frames a second", "of the kernels", "read, ms a frame",
+             "upload", "tensor", "answers, ms"},
             {},
             "1000 boxes of all sizes, or the best of every fourth window of a tenth by a twentieth of the frame. In "
             "place: frames are in their buffers already; else each is copied there first. Of the kernels: the time of "

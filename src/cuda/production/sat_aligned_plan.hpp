@@ -27,9 +27,8 @@ struct aligned_tile {
     static constexpr int col_words = cols * static_cast<int>(sizeof(Sum)) / 4;
 };
 
-/// Tiles of a block in shared memory; one more is in the registers of `finish`. With pixels of 4 bytes there is room
-/// for
-/// 2. Time of 8u32u with 3 instead of 2 and with 4 instead of 3, measured at 16384: 0.98 and 1.00.
+/// Tiles of a block in shared memory; one more is in the registers of `finish`. There is room for two with pixels of 4
+/// bytes. Time of 8u32u with 3 instead of 2 and with 4 instead of 3, measured at 16384: 0.98 and 1.00.
 constexpr int aligned_slots(int pixel_bytes) {
     return pixel_bytes < 4 ? 3 : 2;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What nvcc declares before the first line of a .cu file; the emulated files are compiled with `-include` of this one.
+// What nvcc declares before the first line of a .cu file: the first header of all emulated files, precompiled.
 
 #include "support/emulation/intrinsics.hpp"
 #include "support/emulation/machine.hpp"

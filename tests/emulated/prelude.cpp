@@ -1,0 +1,1 @@
+// Compiled with the precompiled header that the emulated sources share (CMakeLists.txt).
