@@ -18,23 +18,20 @@ std::optional<bin_task> bin_queue::take(std::size_t worker, bool wait, const tas
     std::unique_lock lock(mutex_);
     if (wait) changed_.wait(lock, [&] { return !waiting_.empty() || done_ == tasks_.size(); });
     if (waiting_.empty()) return {};
-    const std::size_t share = (waiting_.size() + most.workers - 1) / most.workers;
-    const bin_task& first = tasks_[waiting_.front()].task;
-    bin_task taken{first.number, first.first_bin, first.bins, 1};
-    for (std::size_t n = 1; n < share; ++n) {
-        const bin_task& next = tasks_[waiting_[n]].task;
-        if (next.first_bin != taken.first_bin + taken.bins || taken.bins + next.bins > most.bins) break;
-        taken.bins += next.bins;
-        ++taken.tasks;
-    }
-    const bool alone = most.workers == 1 || most.bins == 1;
-    if (!wait && !alone && waiting_.size() < static_cast<std::size_t>(taken.tasks) * (most.workers + 1)) return {};
-    for (std::int64_t n = 0; n < taken.tasks; ++n) {
+    const std::size_t half_share = (waiting_.size() + 2 * most.workers - 1) / (2 * most.workers);
+    bin_task taken{static_cast<std::int64_t>(waiting_.front()), tasks_[waiting_.front()].task.first_bin, 0, 0};
+    const auto fits = [&](std::size_t next) {
+        const bin_task& task = tasks_[next].task;
+        return task.first_bin == taken.first_bin + taken.bins && taken.bins + task.bins <= most.bins;
+    };
+    do {
         entry& e = tasks_[waiting_.front()];
         waiting_.pop_front();
         e.where = place::taken;
         e.worker = worker;
-    }
+        taken.bins += e.task.bins;
+        ++taken.tasks;
+    } while (static_cast<std::size_t>(taken.tasks) < half_share && fits(waiting_.front()));
     return taken;
 }
 

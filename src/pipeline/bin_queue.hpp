@@ -12,9 +12,8 @@
 
 namespace boxsum::detail {
 
-/// How many tasks one of `workers` takes at once: its share of those that wait, of at most `bins` in all, so that what
-/// is left balances the workers (the guided self-scheduling of Polychronopoulos and Kuck 1987). Whoever may take
-/// several and has some takes more only where as many are left for everyone: others may be faster.
+/// How many tasks one of `workers` takes at once: half of its share of those that wait, of at most `bins` in all, so
+/// that what is left balances the workers (the factoring of Hummel et al. 1992).
 struct task_batch {
     std::size_t workers = 1;
     std::int64_t bins = 1;
