@@ -104,9 +104,9 @@ class kept_histogram {
 /// Integral histograms of large images by several devices (Poostchi et al., section 4.6): groups of bins are tasks on
 /// one queue, each worker takes the next one when it is free, so that fast workers do more of them, and on a device the
 /// result of one task travels while the next is computed. Small tasks whose results stay on a device are done several
-/// at once as long as many wait. Devices that reach each other's memory share the upload of
-/// the image: each has a part of it from the host, and the others' from them. A worker that fails gives its tasks back,
-/// those that are kept in its memory too, and is left out for the rest of the run.
+/// at once as long as many wait. Devices that reach each other's memory share the upload of an image of 4 MB and more:
+/// each has a part of it from the host, and the others' from them. A worker that fails gives its tasks back, those that
+/// are kept in its memory too, and is left out for the rest of the run.
 ///
 ///     histogram_tasks tasks;                                       // all GPUs, else the CPU's threads
 ///     const auto report = tasks.run(image, bins, tensor.view());   // into host memory

@@ -10,8 +10,8 @@ namespace boxsum::detail {
 
 struct bin_run_result {
     histogram_tasks_report report;
-    std::vector<std::unique_ptr<kept_bins>>
-        kept;  ///< where the job keeps results: by number, null for tasks that were done with one before
+    /// Where the job keeps results: by number, null for tasks that were done with one before.
+    std::vector<std::unique_ptr<kept_bins>> kept;
 };
 
 /// Bins of a task: `wanted`, or for 0 as many as give each worker at least 4 tasks; at most what every worker can hold.

@@ -184,7 +184,7 @@ class Histograms(Tool):
             self.assertIn(words, done.stdout)
         record = json.loads((self.dir / "r.json").read_text())
         self.assertEqual((record["kind"], record["commit"], record["backend"]), ("boxsum bench hist", COMMIT, "cpu"))
-        self.assertEqual({r["what"] for r in record["histograms"]}, {"tensor", "frames", "tasks-kept", "tasks-host"})
+        self.assertEqual({r["what"] for r in record["histograms"]}, {"tensor", "frames", "answers", "tasks-kept", "tasks-host"})
         for row in record["histograms"]:
             self.assertEqual(row["check"], "equal", row)
         page = (self.dir / "r.html").read_text()
