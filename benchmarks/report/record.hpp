@@ -80,8 +80,8 @@ struct histogram_row {
     int workers = 0;    ///< devices, or CPU workers
     std::string image;  ///< the paper's name for the size of a large image, "HXGA"
 
-    std::optional<double> us, low_us,
-        high_us;           ///< a tensor: median and quartiles; "frames" and "answers": elapsed over frames
+    /// A tensor: median and quartiles; "frames" and "answers": elapsed over frames.
+    std::optional<double> us, low_us, high_us;
     int samples = 0;       ///< rounds, frames or runs
     std::string launched;  ///< "host", "stream", "graph"
     std::string check;     ///< "equal"; "wrong: ..." where the result was not the histogram; empty where it was not run
