@@ -55,11 +55,11 @@ boxsum_emulated_mutant(
   mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane" FILTER waves_store
 )
 boxsum_emulated_mutant(
-  mutant_border_forgotten NARROW HEADER production/sat_aligned_roles.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
+  mutant_border_forgotten NARROW HEADER production/sat_aligned_finish.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
   REPLACEMENT "if (p.border && at.row == 0)"
 )
 boxsum_emulated_mutant(
-  mutant_corner_forgotten NARROW HEADER production/sat_aligned_roles.cuh TEXT ": corner + carry"
+  mutant_corner_forgotten NARROW HEADER production/sat_aligned_finish.cuh TEXT ": corner + carry"
   REPLACEMENT ": carry"
 )
 boxsum_emulated_mutant(
@@ -74,7 +74,7 @@ boxsum_emulated_mutant(
   FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
-  mutant_carry_of_another_channel CHANNELS HEADER production/sat_aligned_roles.cuh
+  mutant_carry_of_another_channel CHANNELS HEADER production/sat_aligned_finish.cuh
   TEXT "carry[k * Channels + (first + i) % Channels]" REPLACEMENT "carry[k * Channels + i % Channels]"
 )
 boxsum_emulated_mutant(
@@ -86,7 +86,16 @@ boxsum_emulated_mutant(
   REPLACEMENT "0"
 )
 boxsum_emulated_mutant(
-  mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_roles.cuh TEXT "store_streaming(to + c, Sum{})"
+  mutant_panel_left_out_of_carries CHANNELS HEADER production/sat_aligned_roles.cuh TEXT "if (panel > 0)
+                            carry" REPLACEMENT "if (panel > 1)
+                            carry" FILTER in_panels
+)
+boxsum_emulated_mutant(
+  mutant_panel_left_out_of_columns CHANNELS HEADER production/sat_aligned_kernel.cuh
+  TEXT "go_on_across(corner, cols_in_group)" REPLACEMENT "(void)0" FILTER in_panels
+)
+boxsum_emulated_mutant(
+  mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "store_streaming(to + c, Sum{})"
   REPLACEMENT "store_streaming(to, Sum{})"
 )
 boxsum_emulated_mutant(

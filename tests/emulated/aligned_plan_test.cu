@@ -84,7 +84,7 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
 }
 
 TEST(aligned_plan, words_take_little_of_large_tables) {
-    for (const std::int64_t n : {4096, 6000, 8192, 16384, 32768})
+    for (const std::int64_t n : {4096, 4500, 6000, 8192, 16384, 32768})
         for (const int pixel_bytes : {1, 4}) {
             const aligned_plan p = plan_of(n, pixel_bytes);
             workspace_slots slots;
@@ -95,24 +95,45 @@ TEST(aligned_plan, words_take_little_of_large_tables) {
 }
 
 TEST(aligned_plan, words_of_channels_take_little_of_large_tables) {
-    for (const int channels : {2, 3, 4})
+    for (const int channels : {1, 2, 3, 4})
         for (const int pixel_bytes : {1, 4, 8})
             for (const int sum_bytes : {4, 8})
                 for (const std::int64_t n : {2048, 2368, 2900, 4096, 8192}) {
+                    if (channels == 1 && sum_bytes < 8) continue;
                     if (channels * n * n * sum_bytes < 64 << 20) continue;
                     sat_geometry g = table_of(n, n);
                     g.channels = channels;
                     const aligned_columns columns = aligned_columns_of(g, pixel_bytes, sum_bytes);
                     EXPECT_EQ(columns, aligned_columns::groups);
-                    const aligned_plan p = make_aligned_plan(g, pixel_bytes, sum_bytes, columns,
-                                                             aligned_tiles_in_flight(132, pixel_bytes));
-                    EXPECT_EQ(p.ring_rows % p.by_group_rows.divisor(), 0u);
-                    workspace_slots slots;
-                    (void)aligned_words(slots, p, columns, channels * 64 * sum_bytes / 4, 128);
-                    EXPECT_LE(static_cast<double>(slots.bytes()),
-                              0.07 * sum_bytes * static_cast<double>(channels * n * n) + 65536)
-                        << channels << " channels, " << pixel_bytes << " to " << sum_bytes << " bytes, " << n;
+                    for (int panels = 1; panels <= aligned_panels(g, pixel_bytes, sum_bytes, 132); ++panels) {
+                        const aligned_plan p = make_aligned_plan(g, pixel_bytes, sum_bytes, columns,
+                                                                 aligned_tiles_in_flight(132, pixel_bytes), panels);
+                        EXPECT_EQ(p.ring_rows % p.by_group_rows.divisor(), 0u);
+                        workspace_slots slots;
+                        (void)aligned_words(slots, p, columns, channels * 64 * sum_bytes / 4, panels * 128);
+                        EXPECT_LE(static_cast<double>(slots.bytes()),
+                                  0.07 * sum_bytes * static_cast<double>(channels * n * n) + 65536)
+                            << channels << " channels in " << panels << " panels, " << pixel_bytes << " to "
+                            << sum_bytes << " bytes, " << n;
+                    }
                 }
+}
+
+TEST(aligned_plan, tiles_have_two_panels_where_words_are_many_and_blocks_have_several) {
+    const auto panels = [](std::int64_t n, int channels, int pixel_bytes, int sum_bytes) {
+        sat_geometry g = table_of(n, n);
+        g.channels = channels;
+        return aligned_panels(g, pixel_bytes, sum_bytes, 132);
+    };
+    EXPECT_EQ(panels(4096, 4, 1, 4), 2);
+    EXPECT_EQ(panels(2048, 4, 1, 4), 2);
+    EXPECT_EQ(panels(1024, 4, 1, 4), 1);
+    EXPECT_EQ(panels(4096, 3, 1, 4), 1);
+    EXPECT_EQ(panels(4096, 1, 1, 4), 1);
+    EXPECT_EQ(panels(4096, 4, 4, 4), 1);
+    EXPECT_EQ(panels(8192, 1, 1, 8), 2);
+    EXPECT_EQ(panels(1024, 1, 1, 8), 1);
+    EXPECT_EQ(panels(8192, 3, 1, 8), 1);
 }
 
 TEST(aligned_plan, a_table_with_a_border_has_the_tiles_of_its_sums) {

@@ -57,8 +57,8 @@ __device__ inline void copy_async(void* to_shared, const void* from, int valid) 
 
 inline constexpr std::int64_t line_bytes = 128;  ///< of the second-level cache
 
-/// discard_line() of `bytes` bytes from `first` on, a multiple of 128 each, by threads `thread`, `thread` + `threads`
-/// ...
+/// discard_line() of the `bytes` bytes from `first` on, both multiples of 128, shared out among `threads` threads, of
+/// which this is number `thread`.
 __device__ inline void discard_lines(void* first, std::int64_t bytes, std::int64_t thread, std::int64_t threads) {
     for (std::int64_t i = thread * line_bytes; i + line_bytes <= bytes; i += threads * line_bytes)
         discard_line(static_cast<char*>(first) + i);

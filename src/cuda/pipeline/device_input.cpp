@@ -4,6 +4,8 @@
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/peers.hpp"
 
+#include <boxsum/error.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -98,14 +100,20 @@ void device_input::copy_from(const device_input& other) {
         from_others_.emplace();
         allocated_.precede(*from_others_);
     }
-    for (const part& p : other.published_) {
-        p.there.precede(*from_others_);
-        copy_rows(other.image_, image_, image_shape_, p.rows, *from_others_);
-        if (weights_.data() != nullptr) copy_rows(other.weights_, weights_, weights_shape_, p.rows, *from_others_);
+    try {
+        for (const part& p : other.published_) {
+            p.there.precede(*from_others_);
+            copy_rows(other.image_, image_, image_shape_, p.rows, *from_others_);
+            if (weights_.data() != nullptr) copy_rows(other.weights_, weights_, weights_shape_, p.rows, *from_others_);
+        }
+        cuda::event copied;
+        copied.record(*from_others_);
+        copied.precede(*stream_);
+    } catch (const cuda_error&) {
+        // The caller takes the rows from elsewhere and lets go of the other one: no copy may be under way then.
+        (void)cudaStreamSynchronize(from_others_->get());
+        throw;
     }
-    cuda::event copied;
-    copied.record(*from_others_);
-    copied.precede(*stream_);
 }
 
 }  // namespace boxsum::detail

@@ -46,7 +46,7 @@ class device_input {
     void wait_published() const;
 
     /// Enqueues copies of what the other one has published, each behind its upload there and beside what comes from the
-    /// host here.
+    /// host here. Where it throws cuda_error, none is under way.
     void copy_from(const device_input& other);
 
   private:

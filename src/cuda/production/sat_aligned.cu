@@ -5,6 +5,7 @@
 #include "cuda/production/sat_aligned_tile.cuh"
 #include "cuda/production/sat_fast_choice.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 namespace boxsum::cuda {
@@ -20,13 +21,17 @@ bool aligned_kernels_fit(const sat_geometry& g, dtype sum) {
 std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors) {
     const int cols = aligned_tile_cols(sum_bytes);
     const int words = sum_bytes / 4;
-    workspace_slots slots;
     constexpr int rows = aligned_tile<float>::rows;
     const aligned_columns columns = aligned_columns_of(g, pixel_bytes, sum_bytes);
-    const aligned_plan plan =
-        make_aligned_plan(g, pixel_bytes, sum_bytes, columns, aligned_tiles_in_flight(multiprocessors, pixel_bytes));
-    (void)aligned_words(slots, plan, columns, g.channels * rows * words, cols * words);
-    return slots.bytes();
+    const int in_flight = aligned_tiles_in_flight(multiprocessors, pixel_bytes);
+    const auto bytes_with = [&](int panels) {
+        workspace_slots slots;
+        const aligned_plan plan = make_aligned_plan(g, pixel_bytes, sum_bytes, columns, in_flight, panels);
+        (void)aligned_words(slots, plan, columns, g.channels * rows * words, panels * cols * words);
+        return slots.bytes();
+    };
+    // Where an image starts, which may be in the way of panels, is not known yet.
+    return std::max(bytes_with(1), bytes_with(aligned_panels(g, pixel_bytes, sum_bytes, multiprocessors)));
 }
 
 }  // namespace boxsum::cuda

@@ -3,7 +3,7 @@
 #include "cuda/device/dependent_launch.cuh"
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/role_registers.cuh"
-#include "cuda/production/sat_aligned_roles.cuh"
+#include "cuda/production/sat_aligned_finish.cuh"
 
 #include <cstdint>
 
@@ -37,9 +37,10 @@
 /// run, or for an earlier role on the same tile.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
-struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels> {
-    using roles = aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>;
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
+          int Panels>
+struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels, Panels> {
+    using roles = aligned_finish<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     using channels = typename roles::channels;
     using tile = typename roles::tile;
     using tile_counter = typename roles::tile_counter;
@@ -48,15 +49,44 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>
     using table_row_words = typename roles::table_row_words;
     using sum_in_tile = typename roles::sum_in_tile;
     using scanned = typename roles::scanned;
-    using roles::aligned_roles;
+    using roles::aligned_finish;
+    using roles::col_words;
     using roles::keep;
     using roles::lane;
     using roles::lane_cols;
     using roles::p;
+    using roles::panels;
     using roles::shared;
     using roles::words;
 
     // Role `above`
+
+    /// Adds the last of a panel's scanned column sums of every channel to what is left of the next panel.
+    __device__ static void go_on_across(Sum (&left)[Channels], const sum_in_tile (&x)[lane_cols]) {
+        constexpr int last = tile::cols - Channels;
+#pragma unroll
+        for (int c = 0; c < Channels; ++c)
+            left[c] += static_cast<Sum>(__shfl_sync(whole_warp, x[(last + c) % lane_cols], (last + c) / lane_cols));
+    }
+
+    /// Values that all lanes have alike, one a lane: registers are short between the panels.
+    __device__ static Sum one_a_lane(const Sum (&a)[Channels], const Sum (&b)[Channels]) {
+        const int lane = threadIdx.x % 32;
+        Sum by_lane{};
+#pragma unroll
+        for (int c = 0; c < Channels; ++c) {
+            if (lane == c) by_lane = a[c];
+            if (lane == Channels + c) by_lane = b[c];
+        }
+        return by_lane;
+    }
+    __device__ static void spread(Sum (&a)[Channels], Sum (&b)[Channels], Sum by_lane) {
+#pragma unroll
+        for (int c = 0; c < Channels; ++c) {
+            a[c] = __shfl_sync(whole_warp, by_lane, c);
+            b[c] = __shfl_sync(whole_warp, by_lane, Channels + c);
+        }
+    }
 
     __device__ void run_above() const {
         // Rows of tiles that are looked at together.
@@ -82,71 +112,84 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>
                 return missing;
             };
             look_at_total();
-            sum_in_tile cols_in_group[lane_cols]{};
-            // Published by run_left() in the tiles above.
-            gather_by_warp<batch, col_sum_words>(
-                words.col_sums + std::size_t{at.place - at.in_group * p.tile_cols} * tile::col_words +
-                    col_sum_words::first(lane),
-                std::size_t{p.tile_cols} * tile::col_words, before, at.tag, keep,
-                [&](const col_sum_words& found) { found.add_to(cols_in_group); });
-            // Published below, in the last row of tiles of the group above, perhaps a lap before.
-            table_row_words top{};
-            const auto look_at_top = [&] {
-                return look_at_missing(at.has_above, top,
-                                       words.table_rows + std::size_t{at.rows_place_above} * tile::col_words +
-                                           table_row_words::first(lane),
-                                       at.tag_above, keep);
-            };
-            look_at_top();
-            // The same to the left: the last sum of that row.
+            // What is left of a panel, by channel: down to the tile within its group, and beside the tile itself.
+            Sum corner[Channels], own_carry[Channels];
+            [[maybe_unused]] Sum by_lane;
+            // The same to the left of the table row above: its last sum.
             const bool has_corner = this->takes_left() && at.has_above && at.col > 0;
             value_words left_of_top{};
             const auto look_at_corner = [&] {
-                return look_at_missing(
-                    has_corner, left_of_top,
-                    words.table_rows + std::size_t{at.rows_place_above} * tile::col_words - words_of<Sum>, at.tag_above,
-                    keep);
+                return look_at_missing(has_corner, left_of_top,
+                                       words.table_rows + std::size_t{at.rows_place_above} * col_words - words_of<Sum>,
+                                       at.tag_above, keep);
             };
-            look_at_corner();
-            shared.cols_added[slot].wait(now.parity());
-            sum_in_tile own[lane_cols];
-            load_neighbours(own, shared.own_cols[slot], lane);
-            this->arrive(shared.read[slot]);
-            const unsigned first = roles::first_channel(at.col, lane);
-            warp_scan_channels<Channels>(cols_in_group, first);
-            if (at.ends_rows) warp_scan_channels<Channels>(own, first);
-            Sum cols[lane_cols];
 #pragma unroll
-            for (int i = 0; i < lane_cols; ++i) cols[i] = static_cast<Sum>(cols_in_group[i]);
-            look_until_found(look_at_total);
-            Sum corner[Channels], own_carry[Channels];
+            for (int panel = 0; panel < panels; ++panel) {
+                sum_in_tile cols_in_group[lane_cols]{};
+                // Published by run_left() in the tiles above.
+                const int first_word = panel * tile::col_words;
+                gather_by_warp<batch, col_sum_words>(words.col_sums +
+                                                         std::size_t{at.place - at.in_group * p.tile_cols} * col_words +
+                                                         first_word + col_sum_words::first(lane),
+                                                     std::size_t{p.tile_cols} * col_words, before, at.tag, keep,
+                                                     [&](const col_sum_words& found) { found.add_to(cols_in_group); });
+                // Published below, in the last row of tiles of the group above, perhaps a lap before.
+                table_row_words top{};
+                const auto look_at_top = [&] {
+                    return look_at_missing(at.has_above, top,
+                                           words.table_rows + std::size_t{at.rows_place_above} * col_words +
+                                               first_word + table_row_words::first(lane),
+                                           at.tag_above, keep);
+                };
+                look_at_top();
+                if (panel == 0) {
+                    look_at_corner();
+                    shared.cols_added[slot].wait(now.parity());
+                }
+                sum_in_tile own[lane_cols]{};
+                add_neighbours(own, shared.own_cols[this->place_of(now)][panel], lane);
+                if (panel == 0) this->arrive(shared.read[slot]);
+                if (panel > 0) spread(corner, own_carry, by_lane);
+                const unsigned first = roles::first_channel(at.col, lane);
+                warp_scan_channels<Channels>(cols_in_group, first);
+                if (at.ends_rows) warp_scan_channels<Channels>(own, first);
+                Sum cols[lane_cols];
 #pragma unroll
-            for (int c = 0; c < Channels; ++c) {
-                const Sum carry = has_total ? total[c].value() : Sum{};
-                corner[c] = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
-                own_carry[c] = __shfl_sync(whole_warp, carry, before);
+                for (int i = 0; i < lane_cols; ++i) cols[i] = static_cast<Sum>(cols_in_group[i]);
+                if (panel == 0) {
+                    look_until_found(look_at_total);
+#pragma unroll
+                    for (int c = 0; c < Channels; ++c) {
+                        const Sum carry = has_total ? total[c].value() : Sum{};
+                        corner[c] = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
+                        own_carry[c] = __shfl_sync(whole_warp, carry, before);
+                    }
+                }
+                channels::add(cols, corner, first);
+                if (panel < panels - 1) go_on_across(corner, cols_in_group);
+                if (at.has_above) {
+                    look_until_found(look_at_top);
+                    top.add_to(cols);
+                }
+                if (panel == 0) look_until_found(look_at_corner);
+                if (at.ends_rows) {
+                    Sum below[lane_cols];
+#pragma unroll
+                    for (int i = 0; i < lane_cols; ++i) below[i] = static_cast<Sum>(own[i]);
+                    channels::add(below, own_carry, first);
+                    if (panel < panels - 1) go_on_across(own_carry, own);
+#pragma unroll
+                    for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + below[i];
+                    // For this role in the tiles of the group below.
+                    table_row_words::of(below, at.tag)
+                        .publish_at(words.table_rows + std::size_t{at.rows_place} * col_words + first_word +
+                                        table_row_words::first(lane),
+                                    keep);
+                }
+                if (panel < panels - 1) by_lane = one_a_lane(corner, own_carry);
+                if (panel == 0) shared.finished[slot].wait(now.parity() ^ 1);
+                store_neighbours(shared.top[slot][panel], cols, lane);
             }
-            channels::add(cols, corner, first);
-            if (at.has_above) {
-                look_until_found(look_at_top);
-                top.add_to(cols);
-            }
-            look_until_found(look_at_corner);
-            if (at.ends_rows) {
-                Sum below[lane_cols];
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i) below[i] = static_cast<Sum>(own[i]);
-                channels::add(below, own_carry, first);
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + below[i];
-                // For this role in the tiles of the group below.
-                table_row_words::of(below, at.tag)
-                    .publish_at(
-                        words.table_rows + std::size_t{at.rows_place} * tile::col_words + table_row_words::first(lane),
-                        keep);
-            }
-            shared.finished[slot].wait(now.parity() ^ 1);
-            store_neighbours(shared.top[slot], cols, lane);
             if (roles::may_take_left && lane == 0)
                 shared.corner[slot] = corner[0] + (has_corner ? left_of_top.value() : Sum{});
             this->arrive(shared.topped[slot]);
@@ -169,29 +212,34 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
-            scanned x[tile::warp_rows][lane_cols];
-            this->scan_rows(x, slot, at.plane, warp);
-            // Two copies by turns and one barrier a tile: whoever writes a copy again has passed the barrier of the
-            // tile between, which the others reach behind their reads.
-            auto& bottom = shared.bottom[now.n % 2];
-            if (warp < tile::finish_warps - 1) store_neighbours(bottom[warp], x[tile::warp_rows - 1], lane);
-            sync_warps(1, 32 * tile::finish_warps);
-            Sum top[lane_cols]{};
+#pragma unroll 1
+            for (int panel = 0; panel < panels; ++panel) {
+                scanned x[tile::warp_rows][lane_cols];
+                this->scan_rows(x, slot, panel, at.plane, warp);
+                // Two copies by turns and one barrier a panel: whoever writes a copy again has passed the barrier of
+                // the panel between, which the others reach behind their reads.
+                auto& bottom = shared.bottom[(now.n * panels + static_cast<unsigned>(panel)) % 2];
+                if (warp < tile::finish_warps - 1) store_neighbours(bottom[warp], x[tile::warp_rows - 1], lane);
+                sync_warps(1, 32 * tile::finish_warps);
+                Sum top[lane_cols]{};
 #pragma unroll
-            for (int w = 0; w < tile::finish_warps - 1; ++w)
-                if (w < warp) add_neighbours(top, bottom[w], lane);
-            shared.carried[slot].wait(now.parity());
-            Sum carries{};
-            if constexpr (Channels == 1)
-                carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
-            else
-                this->add_carries(x, at, slot, warp);
-            shared.topped[slot].wait(now.parity());
-            add_neighbours(top, shared.top[slot], lane);
-            if constexpr (roles::may_take_left) carries = this->carries_and_left(carries, shared.corner[slot]);
-            this->arrive(shared.finished[slot]);
-            if (threadIdx.x == 0) this->count_as_read(at);
-            this->store(at, warp, x, top, carries);
+                for (int w = 0; w < tile::finish_warps - 1; ++w)
+                    if (w < warp) add_neighbours(top, bottom[w], lane);
+                shared.carried[slot].wait(now.parity());
+                Sum carries{};
+                if constexpr (Channels == 1)
+                    carries = shared.carry[slot][panel][warp * tile::warp_rows + lane % tile::warp_rows];
+                else
+                    this->add_carries(x, at, slot, panel, warp);
+                shared.topped[slot].wait(now.parity());
+                add_neighbours(top, shared.top[slot][panel], lane);
+                if constexpr (roles::may_take_left) carries = this->carries_and_left(carries, shared.corner[slot]);
+                if (panel == panels - 1) {
+                    this->arrive(shared.finished[slot]);
+                    if (threadIdx.x == 0) this->count_as_read(at);
+                }
+                this->store(at, panel, warp, x, top, carries);
+            }
         }
     }
 
@@ -203,25 +251,25 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
             scanned x[tile::warp_rows][lane_cols];
-            this->scan_rows(x, slot, at.plane, warp);
+            this->scan_rows(x, slot, 0, at.plane, warp);
             // Copies by turns, as above: they are read behind the second barrier, too.
             const unsigned turn = now.n % 2;
             auto& bottom = shared.bottom[turn];
             store_neighbours(bottom[warp], x[tile::warp_rows - 1], lane);
             sync_warps(1, 32 * tile::finish_warps);
             shared.carried[slot].wait(now.parity());
-            if (thread < tile::cols) pass_column_on(at, thread, turn, shared.carry[slot][tile::rows - 1]);
-            Sum carries = shared.carry[slot][warp * tile::warp_rows + lane % tile::warp_rows];
+            if (thread < tile::cols) pass_column_on(at, thread, turn, shared.carry[slot][0][tile::rows - 1]);
+            Sum carries = shared.carry[slot][0][warp * tile::warp_rows + lane % tile::warp_rows];
             this->arrive(shared.finished[slot]);
             sync_warps(1, 32 * tile::finish_warps);
             if (thread == 0) this->count_as_read(at);
             if constexpr (roles::may_take_left) carries = this->carries_and_left(carries, shared.corner[turn]);
             Sum top[lane_cols];
-            load_neighbours(top, shared.top[turn], lane);
+            load_neighbours(top, shared.top[turn][0], lane);
 #pragma unroll
             for (int w = 0; w < tile::finish_warps - 1; ++w)
                 if (w < warp) add_neighbours(top, bottom[w], lane);
-            this->store(at, warp, x, top, carries);
+            this->store(at, 0, warp, x, top, carries);
         }
     }
 
@@ -259,7 +307,7 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>
             value_words::of(sum + top, at.tag)
                 .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + col * words_of<Sum>,
                             keep);
-        shared.top[turn][col] = top;
+        shared.top[turn][0][col] = top;
         look_until_found([&] { return look_at_corner(corner); });
         if (col == 0) shared.corner[turn] = has_corner ? corner.value() : Sum{};
     }
@@ -267,7 +315,8 @@ struct aligned_block : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels>
 
 /// Computes all tiles of the plan. The header's ticket, finished count and counters are zero before, as every call on
 /// the workspace leaves them; tags of this call's epoch are nowhere in the workspace.
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
+          int Panels>
 __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                                   registers_move ? aligned_tile<Sum>::blocks_per_multiprocessor : 2)
     sat_aligned_kernel(const __grid_constant__ aligned_plan plan,
@@ -275,7 +324,7 @@ __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                        const __grid_constant__ aligned_words words, workspace_header* header, std::byte* workspace,
                        std::size_t workspace_bytes) {
     using tile = aligned_tile<Sum>;
-    using block_roles = aligned_block<Pixel, Sum, Columns, Load, Store, Channels>;
+    using block_roles = aligned_block<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     __shared__ typename block_roles::shared_memory shared;
     let_successor_start();
     if (threadIdx.x == 0) block_roles::initialize(shared);

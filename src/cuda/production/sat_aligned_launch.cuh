@@ -42,15 +42,16 @@ aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sa
     return maps;
 }
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
+          int Panels = 1>
 void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned_phases(Load, sizeof(Pixel))>& maps,
                             int multiprocessors, const execution& how) {
     using tile = aligned_tile<Sum>;
     workspace_slots slots(how.workspace);
-    const aligned_words words(slots, plan, Columns, Channels * tile::row_words, tile::col_words);
-    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels>;
+    const aligned_words words(slots, plan, Columns, Channels * tile::row_words, Panels * tile::col_words);
+    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     // 128 more, for the kernel aligns the slots itself.
-    constexpr int shared_bytes = aligned_slots(sizeof(Pixel)) * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
+    constexpr int shared_bytes = aligned_slots(sizeof(Pixel)) * Panels * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
     BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     int resident = 0;
     BOXSUM_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile::threads, shared_bytes));
@@ -63,10 +64,29 @@ void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned
            how.stream, plan, maps, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
 }
 
+/// In tiles of two panels; false if there is no kernel for the rows of the image or of one channel's table, and nothing
+/// is enqueued.
+template <typename Pixel, typename Sum, int Channels>
+bool enqueue_in_panels(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
+    constexpr auto columns = aligned_columns::groups;
+    constexpr auto store = Channels == 1 ? aligned_store::straight : aligned_store::anywhere;
+    const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), columns, tiles_in_flight, 2);
+    if (store == aligned_store::straight && !plan.rows_aligned) return false;
+    const auto maps = box_maps(g, plan, sizeof(Pixel), aligned_tile<Sum>::cols);
+    if (!maps.valid) return false;
+    enqueue_aligned_kernel<Pixel, Sum, columns, aligned_load::box, store, Channels, 2>(plan, maps, multiprocessors,
+                                                                                       how);
+    return true;
+}
+
 /// `Channels`: those of the geometry.
 template <typename Pixel, typename Sum, aligned_columns Columns, int Channels = 1>
 void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
     using tile = aligned_tile<Sum>;
+    if constexpr (aligned_may_have_panels(sizeof(Pixel), sizeof(Sum), Channels))
+        if (aligned_panels(g, sizeof(Pixel), sizeof(Sum), multiprocessors) == 2 &&
+            enqueue_in_panels<Pixel, Sum, Channels>(g, multiprocessors, tiles_in_flight, how))
+            return;
     const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
     const auto enqueue = [&]<aligned_load Load, aligned_store Store>(const auto& maps) {
         enqueue_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels>(plan, maps, multiprocessors, how);

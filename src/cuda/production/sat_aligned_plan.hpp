@@ -33,6 +33,7 @@ constexpr int aligned_slots(int pixel_bytes) {
     return pixel_bytes < 4 ? 3 : 2;
 }
 
+/// Of one panel.
 inline int aligned_tile_cols(int sum_bytes) {
     return 32 * 16 / sum_bytes;
 }
@@ -42,6 +43,16 @@ enum class aligned_load : std::uint8_t {
     box,   ///< a box of a tensor map: rows of the image are at multiples of 16 bytes
     rows,  ///< from the multiple of 16 bytes below each row's start on: a box for every phase, or a copy for each row
 };
+
+/// Whether there are kernels for tiles of two panels, each of the columns of aligned_tile, side by side. A row of such
+/// a tile has as many words for twice the pixels, and half as many tiles are to the left. That counts where words are
+/// many: with four channels, or with 8-byte sums, of which a panel has 64 in a row. 8u32u with four channels at 2048,
+/// 4096 and 8192 takes 0.88, 0.90 and 0.81 of the time; 8u64u with four and two at 4096 0.73 and 0.88, with one at
+/// 3072, 8192 and 16384 0.97, 0.98 and 0.98. 8u32u with one and two channels 1.00, with three 0.99; with four in rows
+/// that start anywhere 1.12, for there is room for two slots only. Larger pixels have no room at all.
+constexpr bool aligned_may_have_panels(int pixel_bytes, int sum_bytes, int channels) {
+    return pixel_bytes == 1 && (sum_bytes == 8 ? channels != 3 : channels == 4);
+}
 
 /// How sums leave. The kernels for straight rows have no code for others, whose registers they would miss: at 8192
 /// 8u32u 0.97 of the time, 32f32f 0.99.
@@ -183,20 +194,31 @@ static_assert(offsetof(workspace_header, reserved) + aligned_first_counter * siz
 static_assert(aligned_first_counter + aligned_counters <= sizeof(workspace_header::reserved) / sizeof(std::uint32_t));
 
 /// Rows of a ring whose words take at most 7 % of a table of 64 MiB or more, in whole groups; any number for others.
-/// Several channels have several times the row sums: 32 rows are 11 % of 2048 x 2048 x 4 sums.
-inline unsigned aligned_rows_of_few_words(const aligned_plan& p, unsigned planes, int sum_bytes, unsigned group_rows) {
+/// Several channels have several times the row sums: 32 rows are 11 % of 2048 x 2048 x 4 sums. And all rows of a table
+/// of 8-byte sums just that large are 8 %.
+inline unsigned aligned_rows_of_few_words(const aligned_plan& p, unsigned planes, int panels, int sum_bytes,
+                                          unsigned group_rows) {
     const double table = static_cast<double>(p.rows) * static_cast<double>(p.cols) * planes * sum_bytes;
     if (table < 64 * 1048576.0) return ~0u;
     const double words_of_sum = sum_bytes / 4.0, rows = aligned_tile<float>::rows * words_of_sum * p.channels;
-    const double cols = 128;  // words of the columns of a tile, of any type
+    const double cols = 128 * panels;  // words of the columns of a tile, of any type
     const double tile_words = rows + cols + (cols + 16.0 * p.channels) / group_rows;
     const double row_of_tiles = 8 * (p.tile_cols * tile_words + p.groups * rows);
     return static_cast<unsigned>(0.07 * table / row_of_tiles) / group_rows * group_rows;
 }
 
+/// Panels of a tile, if boxes load them. Where blocks would have a tile or two, each had better be small: four channels
+/// of 8u32u at 1024 take 1.2 of the time with two panels, one of 8u64u at 2560, where there are 2 tiles a block, 1.07.
+inline int aligned_panels(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors) {
+    if (!aligned_may_have_panels(pixel_bytes, sum_bytes, g.channels)) return 1;
+    const double tiles = static_cast<double>(g.planes) * tiles_along(g.rows, aligned_tile<float>::rows) *
+                         tiles_along(g.cols * g.channels, 2 * aligned_tile_cols(sum_bytes));
+    return tiles >= 2.5 * aligned_tile<float>::blocks_per_multiprocessor * multiprocessors ? 2 : 1;
+}
+
 /// For a geometry that is not empty, less than 2^30 tiles.
 inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
-                                      int tiles_in_flight) {
+                                      int tiles_in_flight, int panels = 1) {
     using tile = aligned_tile<float>;
     aligned_plan p{};
     p.image = static_cast<const std::byte*>(g.image);
@@ -216,7 +238,7 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.one_behind = p.border && g.channels == 1 &&
                    common_alignment({address_of(p.sums) - sum_bytes, p.row_stride, p.plane_stride}) == 16;
     p.tile_rows = tiles_along(p.rows, tile::rows);
-    p.tile_cols = tiles_along(p.cols, aligned_tile_cols(sum_bytes));
+    p.tile_cols = tiles_along(p.cols, panels * aligned_tile_cols(sum_bytes));
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
     const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels, pixel_bytes, sum_bytes);
@@ -227,8 +249,9 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
 
     const unsigned all_rows = static_cast<unsigned>(g.planes) * p.rows_of_plane;
     p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows, pixel_bytes, sum_bytes);
-    if (g.channels > 1) {
-        const unsigned most = aligned_rows_of_few_words(p, static_cast<unsigned>(g.planes), sum_bytes, group_rows);
+    if (columns == aligned_columns::groups) {
+        const unsigned most =
+            aligned_rows_of_few_words(p, static_cast<unsigned>(g.planes), panels, sum_bytes, group_rows);
         p.ring_rows = std::min(p.ring_rows, std::max(most, 2 * group_rows));
     }
     if (p.ring_rows > aligned_counters) {

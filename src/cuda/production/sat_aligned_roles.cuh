@@ -3,7 +3,6 @@
 #include "cuda/device/bulk_copy.cuh"
 #include "cuda/device/channels.cuh"
 #include "cuda/device/ptx.cuh"
-#include "cuda/device/row_store.cuh"
 #include "cuda/device/word_gather.cuh"
 #include "cuda/production/sat_aligned_pixels.cuh"
 #include "cuda/production/sat_aligned_tile.cuh"
@@ -14,11 +13,12 @@
 #include <cstdint>
 #include <type_traits>
 
-/// The roles of the aligned pipeline that know nothing about how a tile learns the table row above it: `sum`, `left`,
-/// `carry`, and the way `finish` stores. sat_aligned_kernel.cuh has the picture.
+/// The roles of the aligned pipeline that know nothing about how a tile learns the table row above it: `sum`, `left`
+/// and `carry`. sat_aligned_kernel.cuh has the picture.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels>
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
+          int Panels>
 struct aligned_roles {
     using tile = aligned_tile<Sum>;
     using pixels = aligned_pixels<Pixel, Sum, Load>;
@@ -26,8 +26,10 @@ struct aligned_roles {
     using sum_in_tile = tile_sum<Pixel, Sum>;
     /// What `finish` scans. Carries of channels that share a row are added to it, so it is the table's type there.
     using scanned = std::conditional_t<Channels == 1, sum_in_tile, Sum>;
-    using shared_memory = aligned_shared<Sum, sum_in_tile, scanned, aligned_slots(sizeof(Pixel)), Channels,
-                                         Columns == aligned_columns::chain>;
+    static constexpr int panels = Panels;
+    using of_panel = std::conditional_t<panels == 1, sum_in_tile, tile_word<Pixel, Sum>>;
+    using shared_memory = aligned_shared<Sum, sum_in_tile, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
+                                         panels, Columns == aligned_columns::chain>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
@@ -37,10 +39,14 @@ struct aligned_roles {
     /// 8192 0.93 of the time). With four sums it would be every fourth row (32f32f 0.99, 8u32u 1.01), and beside
     /// aligned_load::rows, whose roles have more to do, it costs more than it gains (1.04).
     static constexpr bool may_take_left = Store == aligned_store::anywhere && Channels == 1;
+    static_assert(panels == 1 || (!may_take_left && Load == aligned_load::box && tile::cols % Channels == 0));
     static constexpr bool pairs_take_left = may_take_left && lane_cols == 2 && Load == aligned_load::box;
     __device__ bool takes_left() const { return may_take_left && (pairs_take_left || p.one_behind); }
     using channels = channels_of_lane<Channels, lane_cols>;
-    static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
+    static constexpr int tile_cols = panels * tile::cols;
+    static constexpr int panel_bytes = tile::cols * static_cast<int>(sizeof(Sum));  // of a row of sums
+    static constexpr int row_words = Channels * tile::row_words;                    // of a tile: [channel][row]
+    static constexpr int col_words = panels * tile::col_words;                      // of a tile: [panel][column]
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
     static constexpr int left_warps = chain ? 2 : 1;
     /// What a tile publishes of its rows: a lane's are those at the places `lane` and `lane` + 32 of every channel.
@@ -54,10 +60,13 @@ struct aligned_roles {
     static_assert(sizeof(row_sum_words) * (chain ? 2 : 1) * 32 <= sizeof(tagged_word) * row_words);
     static_assert(sizeof(col_sum_words) * 32 <= sizeof(tagged_word) * tile::col_words);
     /// Tiles whose words a lane looks at together: 8 words, if a tile has no more, of at most 4 tiles. A lane with one
-    /// row of a tile looks at 8.
+    /// row of a tile looks at 8. Row sums of 4 bytes of several channels come from two tiles at a time nevertheless:
+    /// 32f32f with four channels at 4096 takes 0.96 of the time, with three 0.99. Sums of groups do not: 8u64u 1.5.
     template <typename Words>
     static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)), 1,
                                                std::is_same_v<Words, words_of_value<row_values>> ? 8 : 4);
+    static constexpr int left_batch = Channels > 2 && sizeof(row_values) == 4 ? std::max(2, batch_of<row_sum_words>)
+                                                                              : batch_of<row_sum_words>;
 
     using maps_of_image = aligned_maps<pixels::phases>;
 
@@ -89,10 +98,15 @@ struct aligned_roles {
         announce_barriers();
     }
 
-    __device__ pixels pixels_of(unsigned slot, unsigned plane) const {
-        if constexpr (!pixels::shifted) return {slots + slot * pixels::bytes};
-        // Modulo 16 it does not matter which tile of the plane it is: they are 64 rows and multiples of 64 bytes apart.
-        return {slots + slot * pixels::bytes,
+    __device__ static unsigned offset_of(unsigned slot, int panel) {
+        return (slot * panels + static_cast<unsigned>(panel)) * pixels::bytes;
+    }
+
+    __device__ pixels pixels_of(unsigned slot, int panel, unsigned plane) const {
+        if constexpr (!pixels::shifted) return {slots + offset_of(slot, panel)};
+        // Modulo 16 it does not matter which panel of the plane it is: they are 64 rows and multiples of 64 bytes
+        // apart.
+        return {slots + offset_of(slot, panel),
                 static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p.image)) +
                     plane * static_cast<std::uint32_t>(p.image_plane_stride),
                 static_cast<std::uint32_t>(p.image_row_stride)};
@@ -133,9 +147,9 @@ struct aligned_roles {
         at.ends_rows = at.in_group + 1 == p.by_group_rows.divisor() && at.row + 1 < p.tile_rows;
         at.has_above = at.row > at.in_group;
         const std::int64_t row = std::int64_t{at.row} * tile::rows;
-        const std::int64_t col = std::int64_t{at.col} * tile::cols;
+        const std::int64_t col = std::int64_t{at.col} * tile_cols;
         const bool beside_border = p.border && (at.row == 0 || at.col == 0);
-        at.straight = p.rows_aligned && !beside_border && row + tile::rows <= p.rows && col + tile::cols <= p.cols;
+        at.straight = p.rows_aligned && !beside_border && row + tile::rows <= p.rows && col + tile_cols <= p.cols;
         at.to = p.sums + at.plane * p.plane_stride + row * p.row_stride + col * static_cast<std::int64_t>(sizeof(Sum));
         return at;
     }
@@ -219,23 +233,28 @@ struct aligned_roles {
                 static_cast<int>(ticket - line * p.tile_cols)};
     }
 
-    /// Starts a copy of the tile, or of its rows of every phase, one a lane.
+    /// Starts copies of the tile's panels, or of their rows of every phase, one a lane.
     __device__ void copy_boxes(const box_place& at, unsigned slot, std::uint64_t policy) const {
-        if (lane == 0) expect(shared.loaded[slot], tile::rows * pixels::pitch);
-        if constexpr (pixels::phases > 1) __syncwarp();
-        if (lane < pixels::phases)
-            copy_box(slots + slot * pixels::bytes + lane * pixels::phase_bytes, maps.of_phase[lane],
-                     at.col * tile::cols, at.row * pixels::phase_rows, at.plane, shared.loaded[slot], policy);
+        constexpr int boxes = panels * pixels::phases;
+        static_assert(boxes <= 32);
+        if (lane == 0) expect(shared.loaded[slot], panels * tile::rows * pixels::pitch);
+        if constexpr (boxes > 1) __syncwarp();
+        const int panel = lane / pixels::phases, phase = lane % pixels::phases;
+        if (lane < boxes)
+            copy_box(slots + offset_of(slot, panel) + phase * pixels::phase_bytes, maps.of_phase[phase],
+                     at.col * tile_cols + panel * tile::cols, at.row * pixels::phase_rows, at.plane,
+                     shared.loaded[slot], policy);
     }
 
-    /// Starts copies of the tile's rows, two a lane.
-    __device__ void copy_rows(const box_place& at, unsigned slot, std::uint64_t policy) const {
+    /// Starts copies of a panel's rows, two a lane.
+    __device__ void copy_rows(const box_place& at, unsigned slot, int panel, std::uint64_t policy) const {
         const std::int64_t first_row = std::int64_t{at.row} * tile::rows;
-        const std::int64_t bytes_left = (p.cols - std::int64_t{at.col} * tile::cols) * int{sizeof(Pixel)};
+        const std::int64_t first_col = std::int64_t{at.col} * tile_cols + panel * tile::cols;
+        const std::int64_t bytes_left = (p.cols - first_col) * int{sizeof(Pixel)};
         const int bytes = bytes_left < pixels::row_bytes ? static_cast<int>(bytes_left) : pixels::row_bytes;
-        const std::byte* const first = p.image + at.plane * p.image_plane_stride + first_row * p.image_row_stride +
-                                       std::int64_t{at.col} * pixels::row_bytes;
-        const pixels to{slots + slot * pixels::bytes};
+        const std::byte* const first =
+            p.image + at.plane * p.image_plane_stride + first_row * p.image_row_stride + first_col * int{sizeof(Pixel)};
+        const pixels to{slots + offset_of(slot, panel)};
         const std::byte* from[2];
         int whole[2];  // bytes that the copy engine brings; nothing behind the image
 #pragma unroll
@@ -278,7 +297,7 @@ struct aligned_roles {
             if (!pixels::shifted || maps.valid)
                 copy_boxes(at, slot, policy);
             else
-                copy_rows(at, slot, policy);
+                for (int panel = 0; panel < panels; ++panel) copy_rows(at, slot, panel, policy);
         }
         const aligned_position at = position_of(ticket);
         if (lane == 0) {
@@ -296,7 +315,8 @@ struct aligned_roles {
     __device__ void prefetch_tile(unsigned ticket) const {
         if (lane > 0 || ticket >= p.tiles) return;
         const box_place at = box_of(ticket);
-        prefetch_box(maps.of_phase[0], at.col * tile::cols, at.row * tile::rows, at.plane);
+        for (int panel = 0; panel < panels; ++panel)
+            prefetch_box(maps.of_phase[0], at.col * tile_cols + panel * tile::cols, at.row * tile::rows, at.plane);
     }
 
     __device__ void run_sum() const {
@@ -312,12 +332,17 @@ struct aligned_roles {
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
-            const pixels tile_pixels = pixels_of(slot, at.plane);
             sum_in_tile row[Channels][2];
-            if constexpr (Channels == 1)
-                tile_pixels.add_rows(row[0], lane);
-            else
-                tile_pixels.add_rows_by_channel(row, first_channel(at.col, 0), lane);
+#pragma unroll 1
+            for (int panel = 0; panel < panels; ++panel) {
+                if (panel > 0) leave_panel_rows(place_of(now), panel - 1, row);
+                const pixels panel_pixels = pixels_of(slot, panel, at.plane);
+                if constexpr (Channels == 1)
+                    panel_pixels.add_rows(row[0], lane);
+                else
+                    panel_pixels.add_rows_by_channel(row, first_channel(at.col, 0), lane);
+            }
+            if constexpr (panels > 1) add_panel_rows(row, place_of(now));
             readers.wait();
             publish_rows(words.row_sums + std::size_t{at.place} * row_words, row, at.tag);
 #pragma unroll
@@ -330,7 +355,30 @@ struct aligned_roles {
         }
     }
 
-    /// The channel of the first of the lane's elements in a tile.
+    /// A panel's row sums for run_carry(), which needs them to the left of the next panel.
+    __device__ void leave_panel_rows(unsigned place, int panel, const sum_in_tile (&row)[Channels][2]) const {
+#pragma unroll
+        for (int i = 0; i < 2 * Channels; ++i)
+            shared.panel_rows[place][panel][i / 2 * tile::rows + pixels::row_at(lane + 32 * (i % 2))] =
+                static_cast<of_panel>(row[i / 2][i % 2]);
+    }
+
+    /// Adds the rows of the panels before the last one to those of the last one.
+    __device__ void add_panel_rows(sum_in_tile (&row)[Channels][2], unsigned place) const {
+#pragma unroll
+        for (int panel = 0; panel < panels - 1; ++panel)
+#pragma unroll
+            for (int i = 0; i < 2 * Channels; ++i)
+                row[i / 2][i % 2] +=
+                    shared.panel_rows[place][panel][i / 2 * tile::rows + pixels::row_at(lane + 32 * (i % 2))];
+    }
+
+    /// Where what a panel leaves to others lies.
+    __device__ static unsigned place_of(const tile_counter& now) {
+        return now.template place<shared_memory::kept>();
+    }
+
+    /// The channel of the first of the lane's elements in a panel of a tile.
     __device__ static unsigned first_channel(unsigned tile_col, int lane) {
         if constexpr (tile::cols % Channels == 0)
             return channels::first(static_cast<unsigned>(lane * lane_cols));
@@ -371,17 +419,28 @@ struct aligned_roles {
             // be replaced now, see earlier_readers. Until then the columns, which `sum` has no time for: one warp that
             // did both took longer for a tile of 8u than memory does (0.97 of the time at 8192 and 16384, 32f32f
             // 0.995).
-            [[maybe_unused]] sum_in_tile col[lane_cols];
-            if constexpr (!chain) pixels_of(slot, at.plane).add_cols(col, lane);
+            [[maybe_unused]] sum_in_tile col[panels][lane_cols];
+            if constexpr (!chain) {
+#pragma unroll
+                for (int panel = 0; panel < panels; ++panel)
+                    pixels_of(slot, panel, at.plane).add_cols(col[panel], lane);
+            }
             shared.rows_added[slot].wait(now.parity());
             if constexpr (!chain) {
-                publish_cols(words.col_sums + std::size_t{at.place} * tile::col_words, col, at.tag);
-                store_neighbours(shared.own_cols[slot], col, lane);
+#pragma unroll
+                for (int panel = 0; panel < panels; ++panel) {
+                    publish_cols(words.col_sums + std::size_t{at.place} * col_words + panel * tile::col_words,
+                                 col[panel], at.tag);
+                    of_panel own[lane_cols];
+#pragma unroll
+                    for (int i = 0; i < lane_cols; ++i) own[i] = static_cast<of_panel>(col[panel][i]);
+                    store_neighbours(shared.own_cols[place_of(now)][panel], own, lane);
+                }
                 arrive(shared.cols_added[slot]);
             }
             Sum left[rows * Channels]{};
             // Published by run_sum() in tiles with lower tickets.
-            gather_by_warp<batch_of<row_sum_words>, row_sum_words>(
+            gather_by_warp<left_batch, row_sum_words>(
                 words.row_sums + std::size_t{at.place - at.before} * row_words + word, row_words,
                 static_cast<int>(at.before), at.tag, keep, [&](const row_sum_words& found) {
                     if constexpr (chain)
@@ -438,221 +497,35 @@ struct aligned_roles {
             gather_by_warp<batch_of<group_sum_words>, group_sum_words>(
                 words.group_sums + std::size_t{at.group_place} * row_words + group_sum_words::first(lane), row_words,
                 static_cast<int>(at.group), at.tag, keep, [&](const group_sum_words& found) { found.add_to(carry); });
-            Sum downwards[Channels];
 #pragma unroll
-            for (int c = 0; c < Channels; ++c) {
-                downwards[c] = warp_scan(carry[2 * c] + carry[2 * c + 1]);
-                if constexpr (!chain) {
-                    // For run_above() of the tiles below in this group of rows.
-                    if (lane == 31)
-                        value_words::of(downwards[c], at.tag)
-                            .publish_at(words.total_of(at.rows_place, Channels, at.in_group, c, words_of<Sum>), keep);
+            for (int panel = 0; panel < panels; ++panel) {
+                Sum upper[Channels], downwards[Channels];
+#pragma unroll
+                for (int c = 0; c < Channels; ++c) {
+#pragma unroll
+                    for (int i = 0; i < 2; ++i)
+                        if (panel > 0)
+                            carry[2 * c + i] += static_cast<Sum>(
+                                shared.panel_rows[place_of(now)][panel - 1][c * tile::rows + 2 * lane + i]);
+                    downwards[c] = warp_scan(carry[2 * c] + carry[2 * c + 1]);
+                    if constexpr (!chain) {
+                        // For run_above() of the tiles below in this group of rows.
+                        if (panel == 0 && lane == 31)
+                            value_words::of(downwards[c], at.tag)
+                                .publish_at(words.total_of(at.rows_place, Channels, at.in_group, c, words_of<Sum>),
+                                            keep);
+                    }
+                    upper[c] = carry[2 * c] + exclusive_of(downwards[c]);
                 }
-                carry[2 * c] += exclusive_of(downwards[c]);
-            }
-            shared.finished[slot].wait(now.parity() ^ 1);
+                if (panel == 0) shared.finished[slot].wait(now.parity() ^ 1);
 #pragma unroll
-            for (int c = 0; c < Channels; ++c) {
-                shared.carry[slot][2 * lane * Channels + c] = carry[2 * c];
-                shared.carry[slot][(2 * lane + 1) * Channels + c] = downwards[c];
+                for (int c = 0; c < Channels; ++c) {
+                    shared.carry[slot][panel][2 * lane * Channels + c] = upper[c];
+                    shared.carry[slot][panel][(2 * lane + 1) * Channels + c] = downwards[c];
+                }
             }
             arrive(shared.carried[slot]);
         }
-    }
-
-    // Role `finish`
-
-    /// This warp's 16 rows of the tile, scanned along both directions.
-    __device__ void scan_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot, unsigned plane, int warp) const {
-        const unsigned first = first_channel(0, lane);  // what the channels are called does not matter here
-        const pixels tile_pixels = pixels_of(slot, plane);
-        if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
-            scan_pairs_of_rows(x, slot, tile_pixels, first, warp);
-        } else {
-#pragma unroll
-            for (int k = 0; k < tile::warp_rows; ++k) {
-                const auto from = tile_pixels.of_lane(warp * tile::warp_rows + k, lane);
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i) x[k][i] = widen<scanned>(from.x[i]);
-            }
-            arrive(shared.read[slot]);
-#pragma unroll
-            for (int k = 0; k < tile::warp_rows; ++k) {
-                if constexpr (Channels == 1 && !chain)
-                    warp_scan_row<scan_steps::predicated>(x[k]);
-                else
-                    warp_scan_channels<Channels>(x[k], first);
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i)
-                    if (k > 0) x[k][i] += x[k - 1][i];
-            }
-        }
-    }
-
-    /// The same with 16 bits for each of two rows, so that they share the exchanges of a scan.
-    __device__ void scan_pairs_of_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot,
-                                       const pixels& tile_pixels, unsigned first, int warp) const {
-        static_assert(tile::cols * 255 < 1 << 16);
-        // Four pixels of a channel instead of four channels of a pixel, which the other order of reading gives away.
-        constexpr bool turned = Channels == 4 && lane_cols == 4 && !pixels::shifted;
-        std::uint32_t pair[tile::warp_rows / 2][lane_cols];
-#pragma unroll
-        for (int k = 0; k < tile::warp_rows / 2; ++k) {
-            const int row = warp * tile::warp_rows + 2 * k;
-            if constexpr (turned) {
-                const uint4 upper = tile_pixels.chunk(row, lane / 4), lower = tile_pixels.chunk(row + 1, lane / 4);
-                const unsigned channel = lane % 4, select = channel | (channel + 4) << 8;
-                pair[k][0] = __byte_perm(upper.x, lower.x, select) & 0x00ff00ffu;
-                pair[k][1] = __byte_perm(upper.y, lower.y, select) & 0x00ff00ffu;
-                pair[k][2] = __byte_perm(upper.z, lower.z, select) & 0x00ff00ffu;
-                pair[k][3] = __byte_perm(upper.w, lower.w, select) & 0x00ff00ffu;
-            } else {
-                const auto upper = tile_pixels.of_lane(row, lane), lower = tile_pixels.of_lane(row + 1, lane);
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i)
-                    pair[k][i] = std::uint32_t{upper.x[i]} | std::uint32_t{lower.x[i]} << 16;
-            }
-        }
-        arrive(shared.read[slot]);
-#pragma unroll
-        for (int k = 0; k < tile::warp_rows; k += 2) {
-            if constexpr (turned) {
-                scan_turned_fours(pair[k / 2]);
-                turn_fours(pair[k / 2]);
-            } else {
-                warp_scan_channels<Channels>(pair[k / 2], first);
-            }
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i) {
-                x[k][i] = static_cast<scanned>(pair[k / 2][i] & 0xffffu);
-                if (k > 0) x[k][i] += x[k - 1][i];
-                x[k + 1][i] = x[k][i] + static_cast<scanned>(pair[k / 2][i] >> 16);
-            }
-        }
-    }
-
-    /// Adds the rows' carries to channels that share a row. A single channel's wait in a register a lane until store().
-    __device__ void add_carries(Sum (&x)[tile::warp_rows][lane_cols], const aligned_position& at, unsigned slot,
-                                int warp) const {
-        const unsigned first = first_channel(at.col, lane);
-        const Sum* const carry = shared.carry[slot] + warp * tile::warp_rows * Channels;
-#pragma unroll
-        for (int k = 0; k < tile::warp_rows; ++k) {
-            Sum of_channel[lane_cols];
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i)
-                of_channel[i] = i < Channels ? carry[k * Channels + (first + i) % Channels] : of_channel[i - Channels];
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i) x[k][i] += of_channel[i];
-        }
-    }
-
-    /// What lane l has for store(): the carry of row l, and lane l + 16 the sum left of the tile in that row, which is
-    /// the one above the tile (`corner`) and all that lies left of the tile down to the row, its carry.
-    __device__ Sum carries_and_left(Sum carry, Sum corner) const {
-        return lane < tile::warp_rows ? carry : corner + carry;
-    }
-
-    /// Stores x + top + the row's carry, see carries_and_left(); with several channels x has them.
-    __device__ void store(const aligned_position& at, int warp, const scanned (&x)[tile::warp_rows][lane_cols],
-                          const Sum (&top)[lane_cols], Sum carries) const {
-        constexpr int rows = tile::warp_rows;
-        std::byte* to = at.to + warp * rows * p.row_stride;
-        const auto sums_of = [&](Sum(&sums)[lane_cols], int k) {
-            const Sum carry = Channels == 1 ? __shfl_sync(whole_warp, carries, k) : Sum{};
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i) sums[i] = static_cast<Sum>(x[k][i]) + (top[i] + carry);
-        };
-        const auto whole = [&] { return valid_rows_of(at) >= tile::rows && valid_cols_of(at) >= tile::cols; };
-        // Rows of one channel that are aligned have kernels of their own.
-        if (!may_take_left && at.straight) {
-            to += lane * 16;
-#pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                Sum sums[lane_cols];
-                sums_of(sums, k);
-                store_streaming(reinterpret_cast<Sum*>(to), sums);
-            }
-            return;
-        }
-        if (may_take_left && p.one_behind && whole()) {
-#pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                Sum sums[lane_cols];
-                sums_of(sums, k);
-                const Sum left = __shfl_sync(whole_warp, carries, rows + k);
-                store_row_one_behind(reinterpret_cast<Sum*>(to), sums, left, at.last_col, lane);
-            }
-        } else if (Store == aligned_store::anywhere && whole()) {
-            const typename shared_memory::row_ends ends{shared.ends[warp]};
-            const row_place place{pairs_take_left && at.col > 0, !pairs_take_left || at.last_col};
-#pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                Sum sums[lane_cols];
-                sums_of(sums, k);
-                const Sum left = pairs_take_left ? __shfl_sync(whole_warp, carries, rows + k) : Sum{};
-                store_row(reinterpret_cast<Sum*>(to), sums, left, place, ends, k, lane);
-                if ((k + 1) % ends.rows == 0)
-                    ends.store(to - (ends.rows - 1) * p.row_stride, p.row_stride, ends.rows, place, lane);
-            }
-        } else {
-            store_part(at, warp, to, carries, sums_of);
-        }
-        if (p.border && (at.row == 0 || at.col == 0)) store_border(at, warp);
-    }
-
-    /// The part of a tile that is in the table. What takes few registers, for these tiles are few.
-    template <typename SumsOf>
-    __device__ void store_part(const aligned_position& at, int warp, std::byte* to, Sum carries, SumsOf sums_of) const {
-        constexpr int rows = tile::warp_rows;
-        const int valid_rows = valid_rows_of(at) - warp * rows;
-        const auto takes_left = [&](const std::byte* row) {
-            return this->takes_left() && elements_to_boundary(reinterpret_cast<const Sum*>(row)) == lane_cols - 1;
-        };
-        std::byte* const row_of_left = to + (lane - rows) * p.row_stride;
-        if ((p.one_behind || at.col > 0) && lane >= rows && lane - rows < valid_rows && takes_left(row_of_left))
-            store_streaming(reinterpret_cast<Sum*>(row_of_left) - 1, carries);
-#pragma unroll
-        for (int k = 0; k < rows; ++k, to += p.row_stride) {
-            Sum sums[lane_cols];
-            sums_of(sums, k);
-            const int valid_cols =
-                (!at.last_col && takes_left(to) ? tile::cols - 1 : valid_cols_of(at)) - lane * lane_cols;
-            Sum* const chunk = reinterpret_cast<Sum*>(to + lane * 16);
-            if (p.rows_aligned && k < valid_rows && valid_cols >= lane_cols) {
-                store_streaming(chunk, sums);
-            } else {
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i)
-                    if (k < valid_rows && i < valid_cols) store_streaming(chunk + i, sums[i]);
-            }
-        }
-    }
-
-    /// Rows and columns of the tile that are in the table; perhaps more than it has.
-    __device__ static int at_most_int(std::int64_t x) {
-        return static_cast<int>(x < 1 << 30 ? x : 1 << 30);
-    }
-    __device__ int valid_rows_of(const aligned_position& at) const {
-        return at_most_int(p.rows - std::int64_t{at.row} * tile::rows);
-    }
-    __device__ int valid_cols_of(const aligned_position& at) const {
-        return at_most_int(p.cols - std::int64_t{at.col} * tile::cols);
-    }
-
-    /// The zeros beside a tile of the first row or column of tiles.
-    __device__ void store_border(const aligned_position& at, int warp) const {
-        if (at.row == 0 && warp == 0)
-            store_zeros<lane_cols>(reinterpret_cast<Sum*>(at.to - p.row_stride), valid_cols_of(at), lane);
-        if (at.col > 0) return;
-        const int row = warp * tile::warp_rows + lane;
-        Sum* const to = reinterpret_cast<Sum*>(at.to + row * p.row_stride) - Channels;
-#pragma unroll
-        for (int c = 0; c < Channels; ++c)
-            if (lane < tile::warp_rows && row < valid_rows_of(at)) store_streaming(to + c, Sum{});
-        // The corner, where the first row of tiles meets the first column.
-        if (at.row == 0 && warp == 0 && lane < Channels)
-            store_streaming(reinterpret_cast<Sum*>(at.to - p.row_stride) - Channels + lane, Sum{});
     }
 };
 

@@ -78,10 +78,17 @@ struct tile_counter {
     __device__ unsigned slot() const { return n % Slots; }
     __device__ std::uint32_t parity() const { return n / Slots % 2; }
     __device__ unsigned position() const { return n % (2 * Slots); }
+    /// Of aligned_shared::kept places.
+    template <int Kept>
+    __device__ unsigned place() const {
+        return n % Kept;
+    }
 };
 
-/// SumInTile: of rows and columns of a tile; Scanned: of `finish`. Chain: aligned_columns::chain.
-template <typename Sum, typename SumInTile, typename Scanned, int Slots, int Channels, bool Chain>
+/// SumInTile: of rows and columns of a tile, OfPanel: of its panels; Scanned: of `finish`. Chain:
+/// aligned_columns::chain.
+template <typename Sum, typename SumInTile, typename OfPanel, typename Scanned, int Slots, int Channels, int Panels,
+          bool Chain>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
@@ -102,15 +109,21 @@ struct aligned_shared {
     aligned_position position[2 * slots];
     // Last rows of the warps of `finish`, by turns; a chain needs the tile's last row, too, and no column sums.
     alignas(16) Scanned bottom[2][tile::finish_warps - (Chain ? 0 : 1)][tile::cols];
-    alignas(16) SumInTile own_cols[Chain ? 1 : slots][tile::cols];  // column sums of the tile
-    alignas(16) Sum top[slots][tile::cols];                         // the table row above the tile
-    Sum corner[slots];                                              // what that row has left of the tile
+    /// Of several panels, what a role still reads when it has arrived at `read` for the tile. It arrives there for the
+    /// next tile when it has done so, and a tile is not loaded before that has happened for the one `slots` before it.
+    static constexpr int kept = Panels > 1 ? slots + 1 : slots;
+    alignas(16) OfPanel own_cols[Chain ? 1 : kept][Panels][tile::cols];  // column sums of the tile
+    alignas(16) Sum top[slots][Panels][tile::cols];                      // the table row above the tile
+    Sum corner[slots];                                                   // what that row has left of the tile
     using row_ends = cuda::row_ends<Sum, tile::lane_cols>;
     typename row_ends::memory ends[tile::finish_warps];  // of rows of the table that start anywhere
     /// Row sums of the tile, by channel; then those of the tiles to the left in the group, which `left` leaves in their
     /// place: with both, 4 channels of 32f32f would have two blocks a multiprocessor instead of three.
     alignas(16) Sum own_rows[slots][Channels * tile::rows];
-    alignas(16) Sum carry[slots][tile::rows * Channels];  // row carries, summed downwards; a row's side by side
+    /// Row sums of all panels but the last.
+    alignas(16) OfPanel
+        panel_rows[Panels > 1 ? kept : 1][Panels > 1 ? Panels - 1 : 1][Panels > 1 ? Channels* tile::rows : 1];
+    alignas(16) Sum carry[slots][Panels][tile::rows * Channels];  // carries, summed downwards; a row's side by side
 };
 
 // Arithmetic
