@@ -50,10 +50,6 @@ struct channels_of_lane {
     __device__ static void to_lane(T (&x)[Channels], unsigned first) {
         if constexpr (!alike) turn<common>(x, first);
     }
-    template <typename T>
-    __device__ static void to_channels(T (&x)[Channels], unsigned first) {
-        if constexpr (!alike) turn_back<common>(x, first);
-    }
 
     /// Adds to each element what there is for its channel.
     template <typename T>
@@ -91,10 +87,7 @@ template <int Step, typename T>
 __device__ inline T sum_before(T x) {
     T up_to = x;
 #pragma unroll
-    for (int step = Step; step < warp_size; step *= 2) {
-        const T left = __shfl_up_sync(whole_warp, up_to, step);
-        if (lane_id() >= step) up_to = left + up_to;
-    }
+    for (int step = Step; step < warp_size; step *= 2) add_from_left(up_to, step);
     if constexpr (std::is_integral_v<T>) {
         return up_to - x;
     } else {  // as exclusive_of()
@@ -113,9 +106,37 @@ __device__ inline void scan_turned_fours(T (&x)[4]) {
     for (int i = 0; i < 4; ++i) x[i] += before;
 }
 
+/// For every element of this lane, by its place among C neighbours, the sum of those of its channel in the lanes
+/// before; `own`: the sums of this lane. A lane that is d lanes away starts d * N elements away, which turns the
+/// channels by a number that the compiler knows: nobody needs to ask which channel it is.
+template <int N, typename T, int C>
+__device__ inline void sums_before(T (&before)[C], const T (&own)[C]) {
+    T up_to[C];
+#pragma unroll
+    for (int k = 0; k < C; ++k) up_to[k] = own[k];
+#pragma unroll
+    for (int step = 1; step < warp_size; step *= 2) {
+        if constexpr (N % C == 0) {
+#pragma unroll
+            for (int k = 0; k < C; ++k) add_from_left(up_to[k], step);
+        } else {
+            add_from_left(up_to, step, step * N % C);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < C; ++k) {
+        if constexpr (std::is_integral_v<T>) {
+            before[k] = up_to[k] - own[k];
+        } else {  // as exclusive_of()
+            const T left = __shfl_up_sync(whole_warp, up_to[(k + N) % C], 1);
+            before[k] = lane_id() == 0 ? T{} : left;
+        }
+    }
+}
+
 /// Replaces the N elements that each lane holds of a row by the inclusive prefix sums of their channels.
 template <int Channels, typename T, int N>
-__device__ inline void warp_scan_channels(T (&x)[N], unsigned first) {
+__device__ inline void warp_scan_channels(T (&x)[N]) {
     using channels = channels_of_lane<Channels, N>;
     if constexpr (Channels == 1) {
         warp_scan_row(x);
@@ -123,24 +144,18 @@ __device__ inline void warp_scan_channels(T (&x)[N], unsigned first) {
         turn_fours(x);
         scan_turned_fours(x);
         turn_fours(x);
+    } else if constexpr (channels::parts) {
+#pragma unroll
+        for (int i = 0; i < N; ++i) x[i] += sum_before<channels::lanes_of_pixel>(x[i]);
     } else {
 #pragma unroll
         for (int i = Channels; i < N; ++i) x[i] += x[i - Channels];
-        constexpr int sums = channels::parts ? N : Channels;
-        T before[sums]{};
-        if constexpr (channels::parts) {
+        T own[Channels]{}, before[Channels];
 #pragma unroll
-            for (int i = 0; i < N; ++i) before[i] = sum_before<channels::lanes_of_pixel>(x[i]);
-        } else {
+        for (int i = 0; i < N; ++i) own[i % Channels] = x[i];  // the last of a channel is the lane's sum of it
+        sums_before<N>(before, own);
 #pragma unroll
-            for (int i = 0; i < N; ++i) before[i % Channels] = x[i];  // the last of a channel is the lane's sum of it
-            channels::to_channels(before, first);
-#pragma unroll
-            for (int k = 0; k < Channels; ++k) before[k] = exclusive_of(warp_scan(before[k]), before[k]);
-            channels::to_lane(before, first);
-        }
-#pragma unroll
-        for (int i = 0; i < N; ++i) x[i] += before[i % sums];
+        for (int i = 0; i < N; ++i) x[i] += before[i % Channels];
     }
 }
 

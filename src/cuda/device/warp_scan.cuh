@@ -54,24 +54,55 @@ enum class scan_steps {
     predicated,  ///< by the exchange's own predicate, for 32f: two instructions a step instead of three
 };
 
+/// Step of a scan: adds what the lane `step` lanes before has, where there is one.
+template <typename T>
+__device__ inline void add_from_left(T& x, int step) {
+    const T left = __shfl_up_sync(whole_warp, x, step);
+    if (lane_id() >= step) x = left + x;
+}
+
+/// The same for C values, of which x[k] gets what is at x[(k + turned) % C] there.
+template <typename T, int C>
+__device__ inline void add_from_left(T (&x)[C], int step, int turned) {
+    T left[C];
+#pragma unroll
+    for (int k = 0; k < C; ++k) left[k] = __shfl_up_sync(whole_warp, x[(k + turned) % C], step);
+#pragma unroll
+    for (int k = 0; k < C; ++k)
+        if (lane_id() >= step) x[k] = left[k] + x[k];
+}
+
 #ifndef BOXSUM_EMULATED
+__device__ inline void add_from_left(float& x, int step) {
+    asm volatile(
+        "{\n.reg .f32 left;\n.reg .pred exists;\n"
+        "shfl.sync.up.b32 left|exists, %0, %1, 0, -1;\n"
+        "@exists add.f32 %0, left, %0;\n}"
+        : "+f"(x)
+        : "r"(step));
+}
+
+/// All exchanges come before the first addition. 32f32f with three channels at 4096: 0.94 of the time with selections.
+__device__ inline void add_from_left(float (&x)[3], int step, int turned) {
+    asm volatile(
+        "{\n.reg .f32 a, b, c;\n.reg .pred exists;\n"
+        "shfl.sync.up.b32 a|exists, %4, %3, 0, -1;\n"
+        "shfl.sync.up.b32 b|exists, %5, %3, 0, -1;\n"
+        "shfl.sync.up.b32 c|exists, %6, %3, 0, -1;\n"
+        "@exists add.f32 %0, a, %0;\n"
+        "@exists add.f32 %1, b, %1;\n"
+        "@exists add.f32 %2, c, %2;\n}"
+        : "+f"(x[0]), "+f"(x[1]), "+f"(x[2])
+        : "r"(step), "f"(x[turned % 3]), "f"(x[(1 + turned) % 3]), "f"(x[(2 + turned) % 3]));
+}
+#endif
+
 /// warp_scan() with predicated steps; the same bits.
 __device__ inline float predicated_warp_scan(float x) {
 #pragma unroll
-    for (int i = 1; i < warp_size; i *= 2)
-        asm volatile(
-            "{\n.reg .f32 left;\n.reg .pred exists;\n"
-            "shfl.sync.up.b32 left|exists, %0, %1, 0, -1;\n"
-            "@exists add.f32 %0, left, %0;\n}"
-            : "+f"(x)
-            : "r"(i));
+    for (int i = 1; i < warp_size; i *= 2) add_from_left(x, i);
     return x;
 }
-#else
-__device__ inline float predicated_warp_scan(float x) {
-    return warp_scan(x);
-}
-#endif
 
 /// The sum of all lanes, the same bits in every lane.
 template <typename T>

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
-/// What role `finish` of the aligned pipeline does with a panel: scans it in registers, and stores it in rows that start
-/// anywhere, with the border beside it. sat_aligned_kernel.cuh has the picture.
+/// What role `finish` of the aligned pipeline does with a panel: scans it in registers, and stores it in rows that
+/// start anywhere, with the border beside it. sat_aligned_kernel.cuh has the picture.
 namespace boxsum::cuda {
 
 template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
@@ -37,13 +37,12 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     /// This warp's 16 rows of a panel, scanned along both directions.
     __device__ void scan_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot, int panel, unsigned plane,
                               int warp) const {
-        const unsigned first = first_channel(0, lane);  // what the channels are called does not matter here
         const pixels tile_pixels = pixels_of(slot, panel, plane);
         const auto arrive_as_reader = [&] {
             if (panel == panels - 1) arrive(shared.read[slot]);
         };
         if constexpr (std::is_same_v<Pixel, std::uint8_t>) {
-            scan_pairs_of_rows(x, tile_pixels, first, warp, arrive_as_reader);
+            scan_pairs_of_rows(x, tile_pixels, warp, arrive_as_reader);
         } else {
 #pragma unroll
             for (int k = 0; k < tile::warp_rows; ++k) {
@@ -57,7 +56,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                 if constexpr (Channels == 1 && !chain)
                     warp_scan_row<scan_steps::predicated>(x[k]);
                 else
-                    warp_scan_channels<Channels>(x[k], first);
+                    warp_scan_channels<Channels>(x[k]);
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i)
                     if (k > 0) x[k][i] += x[k - 1][i];
@@ -67,8 +66,8 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
 
     /// The same with 16 bits for each of two rows, so that they share the exchanges of a scan.
     template <typename Arrive>
-    __device__ void scan_pairs_of_rows(scanned (&x)[tile::warp_rows][lane_cols], const pixels& tile_pixels,
-                                       unsigned first, int warp, Arrive arrive_as_reader) const {
+    __device__ void scan_pairs_of_rows(scanned (&x)[tile::warp_rows][lane_cols], const pixels& tile_pixels, int warp,
+                                       Arrive arrive_as_reader) const {
         static_assert(tile::cols * 255 < 1 << 16);
         // Four pixels of a channel instead of four channels of a pixel, which the other order of reading gives away.
         constexpr bool turned = Channels == 4 && lane_cols == 4 && !pixels::shifted;
@@ -97,7 +96,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                 scan_turned_fours(pair[k / 2]);
                 turn_fours(pair[k / 2]);
             } else {
-                warp_scan_channels<Channels>(pair[k / 2], first);
+                warp_scan_channels<Channels>(pair[k / 2]);
             }
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) {

@@ -151,8 +151,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 if (panel == 0) this->arrive(shared.read[slot]);
                 if (panel > 0) spread(corner, own_carry, by_lane);
                 const unsigned first = roles::first_channel(at.col, lane);
-                warp_scan_channels<Channels>(cols_in_group, first);
-                if (at.ends_rows) warp_scan_channels<Channels>(own, first);
+                warp_scan_channels<Channels>(cols_in_group);
+                if (at.ends_rows) warp_scan_channels<Channels>(own);
                 Sum cols[lane_cols];
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i) cols[i] = static_cast<Sum>(cols_in_group[i]);

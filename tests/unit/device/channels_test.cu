@@ -12,7 +12,7 @@ template <int Channels, typename T, int N>
 __global__ void scan_channels_kernel(T* row) {
     T x[N];
     for (int i = 0; i < N; ++i) x[i] = row[lane_id() * N + i];
-    warp_scan_channels<Channels>(x, channels_of_lane<Channels, N>::first(static_cast<unsigned>(lane_id() * N)));
+    warp_scan_channels<Channels>(x);
     for (int i = 0; i < N; ++i) row[lane_id() * N + i] = x[i];
 }
 
