@@ -82,7 +82,7 @@ boxsum_emulated_mutant(
   REPLACEMENT "(in_group * channels + channel / 2)"
 )
 boxsum_emulated_mutant(
-  mutant_tiles_start_alike CHANNELS HEADER production/sat_aligned_roles.cuh TEXT "tile_col * (tile::cols % Channels)"
+  mutant_tiles_start_alike CHANNELS HEADER production/sat_aligned_roles.cuh TEXT "(tile_col * panels + static_cast<unsigned>(panel))"
   REPLACEMENT "0"
 )
 boxsum_emulated_mutant(
@@ -92,7 +92,7 @@ boxsum_emulated_mutant(
 )
 boxsum_emulated_mutant(
   mutant_panel_left_out_of_columns CHANNELS HEADER production/sat_aligned_kernel.cuh
-  TEXT "go_on_across(corner, cols_in_group)" REPLACEMENT "(void)0" FILTER in_panels
+  TEXT "go_on_across(corner, cols_in_group, next_first)" REPLACEMENT "(void)0" FILTER in_panels
 )
 boxsum_emulated_mutant(
   mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "store_streaming(to + c, Sum{})"

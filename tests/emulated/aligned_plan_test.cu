@@ -128,12 +128,14 @@ TEST(aligned_plan, tiles_have_two_panels_where_words_are_many_and_blocks_have_se
     EXPECT_EQ(panels(4096, 4, 1, 4), 2);
     EXPECT_EQ(panels(2048, 4, 1, 4), 2);
     EXPECT_EQ(panels(1024, 4, 1, 4), 1);
-    EXPECT_EQ(panels(4096, 3, 1, 4), 1);
+    EXPECT_EQ(panels(4096, 3, 1, 4), 2);
+    EXPECT_EQ(panels(2432, 3, 1, 4), 1);
+    EXPECT_EQ(panels(4096, 2, 1, 4), 1);
     EXPECT_EQ(panels(4096, 1, 1, 4), 1);
     EXPECT_EQ(panels(4096, 4, 4, 4), 1);
     EXPECT_EQ(panels(8192, 1, 1, 8), 2);
     EXPECT_EQ(panels(1024, 1, 1, 8), 1);
-    EXPECT_EQ(panels(8192, 3, 1, 8), 1);
+    EXPECT_EQ(panels(8192, 3, 1, 8), 2);
 }
 
 TEST(aligned_plan, a_table_with_a_border_has_the_tiles_of_its_sums) {

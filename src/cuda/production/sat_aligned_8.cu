@@ -9,7 +9,7 @@ bool aligned_kernels_available() {
     cudaFuncAttributes attributes{};
     if (cudaFuncGetAttributes(
             &attributes,
-            sat_aligned_kernel<u8, u32, aligned_columns::groups, aligned_load::box, aligned_store::straight, 1>) ==
+            sat_aligned_kernel<u8, u32, aligned_columns::groups, aligned_load::box, aligned_store::straight, 1, 1>) ==
         cudaSuccess)
         return true;
     (void)cudaGetLastError();  // no image for this device: not an error of the next call

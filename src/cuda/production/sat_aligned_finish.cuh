@@ -110,7 +110,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     /// Adds the rows' carries to channels that share a row. A single channel's wait in a register a lane until store().
     __device__ void add_carries(Sum (&x)[tile::warp_rows][lane_cols], const aligned_position& at, unsigned slot,
                                 int panel, int warp) const {
-        const unsigned first = first_channel(at.col, lane);
+        const unsigned first = first_channel(at.col, panel, lane);
         const Sum* const carry = shared.carry[slot][panel] + warp * tile::warp_rows * Channels;
 #pragma unroll
         for (int k = 0; k < tile::warp_rows; ++k) {

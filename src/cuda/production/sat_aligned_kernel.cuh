@@ -12,7 +12,8 @@
 /// carries; everything downwards is by element anyway. Rows of the image and of the table start at any element;
 /// "aligned" are the tiles, whose pixels and sums move 16 aligned bytes at a time all the same.
 ///
-/// The table is cut into tiles of 64 rows. Persistent blocks draw tiles by ticket, row by row of tiles. Roles, each a
+/// The table is cut into tiles of 64 rows and one or two panels of columns, which each role works on one after another
+/// (aligned_may_have_panels() says why). Persistent blocks draw tiles by ticket, row by row of tiles. Roles, each a
 /// warp, work on a block's tiles one after another, so that a tile is loaded while others wait for their neighbours and
 /// one is stored:
 ///
@@ -61,12 +62,17 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
 
     // Role `above`
 
-    /// Adds the last of a panel's scanned column sums of every channel to what is left of the next panel.
-    __device__ static void go_on_across(Sum (&left)[Channels], const sum_in_tile (&x)[lane_cols]) {
+    /// Adds the last of a panel's scanned column sums of every channel to what is left of the next panel, which starts
+    /// with channel `first`.
+    __device__ static void go_on_across(Sum (&left)[Channels], const sum_in_tile (&x)[lane_cols], unsigned first) {
         constexpr int last = tile::cols - Channels;
+        Sum across[Channels];
 #pragma unroll
         for (int c = 0; c < Channels; ++c)
-            left[c] += static_cast<Sum>(__shfl_sync(whole_warp, x[(last + c) % lane_cols], (last + c) / lane_cols));
+            across[c] = static_cast<Sum>(__shfl_sync(whole_warp, x[(last + c) % lane_cols], (last + c) / lane_cols));
+        if constexpr (tile::cols % Channels != 0) turn_back<1>(across, first);
+#pragma unroll
+        for (int c = 0; c < Channels; ++c) left[c] += across[c];
     }
 
     /// Values that all lanes have alike, one a lane: registers are short between the panels.
@@ -150,7 +156,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 add_neighbours(own, shared.own_cols[this->place_of(now)][panel], lane);
                 if (panel == 0) this->arrive(shared.read[slot]);
                 if (panel > 0) spread(corner, own_carry, by_lane);
-                const unsigned first = roles::first_channel(at.col, lane);
+                const unsigned first = roles::first_channel(at.col, panel, lane);
+                const unsigned next_first = roles::first_channel(at.col, panel + 1, 0);
                 warp_scan_channels<Channels>(cols_in_group);
                 if (at.ends_rows) warp_scan_channels<Channels>(own);
                 Sum cols[lane_cols];
@@ -166,7 +173,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                     }
                 }
                 channels::add(cols, corner, first);
-                if (panel < panels - 1) go_on_across(corner, cols_in_group);
+                if (panel < panels - 1) go_on_across(corner, cols_in_group, next_first);
                 if (at.has_above) {
                     look_until_found(look_at_top);
                     top.add_to(cols);
@@ -177,7 +184,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
 #pragma unroll
                     for (int i = 0; i < lane_cols; ++i) below[i] = static_cast<Sum>(own[i]);
                     channels::add(below, own_carry, first);
-                    if (panel < panels - 1) go_on_across(own_carry, own);
+                    if (panel < panels - 1) go_on_across(own_carry, own, next_first);
 #pragma unroll
                     for (int i = 0; i < lane_cols; ++i) below[i] = cols[i] + below[i];
                     // For this role in the tiles of the group below.

@@ -46,12 +46,13 @@ enum class aligned_load : std::uint8_t {
 
 /// Whether there are kernels for tiles of two panels, each of the columns of aligned_tile, side by side. A row of such
 /// a tile has as many words for twice the pixels, and half as many tiles are to the left. That counts where words are
-/// many: with four channels, or with 8-byte sums, of which a panel has 64 in a row. 8u32u with four channels at 2048,
-/// 4096 and 8192 takes 0.88, 0.90 and 0.81 of the time; 8u64u with four and two at 4096 0.73 and 0.88, with one at
-/// 3072, 8192 and 16384 0.97, 0.98 and 0.98. 8u32u with one and two channels 1.00, with three 0.99; with four in rows
-/// that start anywhere 1.12, for there is room for two slots only. Larger pixels have no room at all.
+/// many: with three and four channels, or with 8-byte sums, of which a panel has 64 in a row. 8u32u with four channels
+/// at 2048, 4096 and 8192 takes 0.88, 0.90 and 0.81 of the time, with three at 4096 and 8192 0.98 and 0.91; 8u64u with
+/// four, three and two at 4096 0.73, 0.75 and 0.88, with one at 3072, 8192 and 16384 0.97, 0.98 and 0.98. 8u32u with
+/// one and two channels 1.00; with four in rows that start anywhere 1.12, for there is room for two slots only. Larger
+/// pixels have no room at all.
 constexpr bool aligned_may_have_panels(int pixel_bytes, int sum_bytes, int channels) {
-    return pixel_bytes == 1 && (sum_bytes == 8 ? channels != 3 : channels == 4);
+    return pixel_bytes == 1 && (sum_bytes == 8 || channels >= 3);
 }
 
 /// How sums leave. The kernels for straight rows have no code for others, whose registers they would miss: at 8192
@@ -208,12 +209,14 @@ inline unsigned aligned_rows_of_few_words(const aligned_plan& p, unsigned planes
 }
 
 /// Panels of a tile, if boxes load them. Where blocks would have a tile or two, each had better be small: four channels
-/// of 8u32u at 1024 take 1.2 of the time with two panels, one of 8u64u at 2560, where there are 2 tiles a block, 1.07.
+/// of 8u32u at 1024 take 1.2 of the time with two panels, one of 8u64u at 2560, where there are 2 tiles a block, 1.07;
+/// three of 8u32u at 2432 with 3 tiles a block 1.04.
 inline int aligned_panels(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors) {
     if (!aligned_may_have_panels(pixel_bytes, sum_bytes, g.channels)) return 1;
     const double tiles = static_cast<double>(g.planes) * tiles_along(g.rows, aligned_tile<float>::rows) *
                          tiles_along(g.cols * g.channels, 2 * aligned_tile_cols(sum_bytes));
-    return tiles >= 2.5 * aligned_tile<float>::blocks_per_multiprocessor * multiprocessors ? 2 : 1;
+    const double least = g.channels == 3 && sum_bytes == 4 ? 5 : 2.5;  // a block
+    return tiles >= least * aligned_tile<float>::blocks_per_multiprocessor * multiprocessors ? 2 : 1;
 }
 
 /// For a geometry that is not empty, less than 2^30 tiles.

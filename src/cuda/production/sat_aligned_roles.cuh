@@ -39,7 +39,7 @@ struct aligned_roles {
     /// 8192 0.93 of the time). With four sums it would be every fourth row (32f32f 0.99, 8u32u 1.01), and beside
     /// aligned_load::rows, whose roles have more to do, it costs more than it gains (1.04).
     static constexpr bool may_take_left = Store == aligned_store::anywhere && Channels == 1;
-    static_assert(panels == 1 || (!may_take_left && Load == aligned_load::box && tile::cols % Channels == 0));
+    static_assert(panels == 1 || (!may_take_left && Load == aligned_load::box));
     static constexpr bool pairs_take_left = may_take_left && lane_cols == 2 && Load == aligned_load::box;
     __device__ bool takes_left() const { return may_take_left && (pairs_take_left || p.one_behind); }
     using channels = channels_of_lane<Channels, lane_cols>;
@@ -340,7 +340,7 @@ struct aligned_roles {
                 if constexpr (Channels == 1)
                     panel_pixels.add_rows(row[0], lane);
                 else
-                    panel_pixels.add_rows_by_channel(row, first_channel(at.col, 0), lane);
+                    panel_pixels.add_rows_by_channel(row, first_channel(at.col, panel, 0), lane);
             }
             if constexpr (panels > 1) add_panel_rows(row, place_of(now));
             readers.wait();
@@ -379,11 +379,13 @@ struct aligned_roles {
     }
 
     /// The channel of the first of the lane's elements in a panel of a tile.
-    __device__ static unsigned first_channel(unsigned tile_col, int lane) {
+    __device__ static unsigned first_channel(unsigned tile_col, int panel, int lane) {
+        const auto element = static_cast<unsigned>(lane * lane_cols);
         if constexpr (tile::cols % Channels == 0)
-            return channels::first(static_cast<unsigned>(lane * lane_cols));
+            return channels::first(element);
         else
-            return channels::first(tile_col * (tile::cols % Channels) + static_cast<unsigned>(lane * lane_cols));
+            return channels::first((tile_col * panels + static_cast<unsigned>(panel)) * (tile::cols % Channels) +
+                                   element);
     }
 
     /// For run_left() of the tiles to the right in this group.

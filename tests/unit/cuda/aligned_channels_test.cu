@@ -90,6 +90,7 @@ TEST_F(aligned_channels, in_panels_go_round_the_ring_and_have_several_groups) {
         expect_panels<u8, u64>({64 * 11 + 5, 43, 2, layout}, 1);
         expect_panels<u8, f32>({64 * 9, 64 * 5 + 33, 1, layout}, 1);
         expect_panels<u8, f64, 2>({64 * 12, 64 * 7 + 5, 1, layout}, 1);
+        expect_panels<u8, u32, 3>({64 * 10 + 1, 85 * 9 + 5, 1, layout}, 1);
     }
     expect_panels<u8, u64, 1>({64 * 21 + 3, 128 * 3 + 65, 2, table_layout::inclusive}, 1);
     expect_panels<u8, u64, 1>({66, 128 * 40, 1, table_layout::inclusive}, 1);
@@ -98,10 +99,12 @@ TEST_F(aligned_channels, in_panels_go_round_the_ring_and_have_several_groups) {
 TEST_F(aligned_channels, in_panels_end_in_either_panel) {
     for (const table_layout layout : layouts)
         for (const std::int64_t rows : {2, 64, 66, 321})
-            for (const std::int64_t cols : {2, 16, 31, 32, 33, 63, 64, 65, 96, 97}) {
+            for (const std::int64_t cols : {2, 16, 31, 32, 33, 42, 43, 63, 64, 65, 85, 86, 96, 97, 171}) {
                 expect_panels<u8, u32>({rows, cols, 2, layout}, 9);
                 expect_panels<u8, u64>({rows, cols, 1, layout}, 9);
                 expect_panels<u8, u64, 2>({rows, cols, 1, layout}, 9);
+                expect_panels<u8, u32, 3>({rows, cols, 2, layout}, 9);
+                expect_panels<u8, u64, 3>({rows, cols, 1, layout}, 9);
                 if (layout == table_layout::inclusive) expect_panels<u8, u64, 1>({rows, 2 * cols, 1, layout}, 9);
             }
 }
