@@ -110,8 +110,9 @@ class aligned_kernel_test : public gpu_kernel_test {
         }
     }
 
-    /// Computes a table of random pixels with enqueue(problem, geometry, execution); what is wrong with it.
-    template <typename Pixel, typename Table, typename Enqueue>
+    /// Computes a table of random pixels, or of their squares, with enqueue(geometry, execution); what is wrong with
+    /// it.
+    template <typename Pixel, typename Table, bool Squares = false, typename Enqueue>
     std::optional<std::string> wrong_table(const shape& s, Enqueue enqueue) {
         using sum = cuda::sum_type<Table>;
         const std::int64_t padding = s.layout == table_layout::padded ? 1 : 0;
@@ -128,8 +129,10 @@ class aligned_kernel_test : public gpu_kernel_test {
                 sum row[4]{};
                 for (std::int64_t c = 0; c < expected.view.cols * s.channels; ++c) {
                     sum& of_channel = row[c % s.channels];
-                    if (r >= border && c >= border * s.channels)
-                        of_channel += static_cast<sum>(image.row(plane, r - border)[c - border * s.channels]);
+                    if (r >= border && c >= border * s.channels) {
+                        const auto x = static_cast<sum>(image.row(plane, r - border)[c - border * s.channels]);
+                        of_channel += Squares ? x * x : x;
+                    }
                     const sum above = r > 0 ? static_cast<sum>(expected.row(plane, r - 1)[c]) : sum{};
                     expected.row(plane, r)[c] = static_cast<Table>(of_channel + above);
                 }

@@ -3,6 +3,8 @@
 
 #include "support/aligned_kernel_test.cuh"
 
+#include <type_traits>
+
 namespace boxsum {
 namespace {
 
@@ -32,13 +34,14 @@ class aligned_channels : public test::aligned_kernel_test {
     }
 
     /// In tiles of two panels, which the policy leaves to larger images.
-    template <typename Pixel, typename Table, int Channels = 4>
+    template <typename Pixel, typename Table, int Channels = 4, bool Squares = false>
     void expect_panels(shape s, int tiles_in_flight) {
+        using summand = std::conditional_t<Squares, cuda::squared<Pixel>, Pixel>;
         s.channels = Channels;
         expect_right(s, "panels", [&] {
-            return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-                ASSERT_TRUE((cuda::enqueue_in_panels<Pixel, cuda::sum_type<Table>, Channels>(g, 1 + turn_ % 5,
-                                                                                             tiles_in_flight, how)));
+            return wrong_table<Pixel, Table, Squares>(s, [&](const cuda::sat_geometry& g, const execution& how) {
+                ASSERT_TRUE((cuda::enqueue_in_panels<summand, cuda::sum_type<Table>, Channels>(g, 1 + turn_ % 5,
+                                                                                               tiles_in_flight, how)));
             });
         });
     }
@@ -94,6 +97,14 @@ TEST_F(aligned_channels, in_panels_go_round_the_ring_and_have_several_groups) {
     }
     expect_panels<u8, u64, 1>({64 * 21 + 3, 128 * 3 + 65, 2, table_layout::inclusive}, 1);
     expect_panels<u8, u64, 1>({66, 128 * 40, 1, table_layout::inclusive}, 1);
+}
+
+TEST_F(aligned_channels, in_panels_have_squares) {
+    for (int turn = 0; turn < 8; ++turn) {  // among them all pixels 255
+        expect_panels<u8, u64, 1, true>({64 * 9 + 3, 128 * 3 + 65, 1, table_layout::inclusive}, 1);
+        expect_panels<u8, u64, 3, true>({64 * 5, 43 * 5 + 2, 1, table_layout::padded}, 1);
+        expect_panels<u8, u32, 4, true>({64 * 9 + 1, 64 * 3 + 33, 1, table_layout::exclusive}, 1);
+    }
 }
 
 TEST_F(aligned_channels, in_panels_end_in_either_panel) {
