@@ -243,11 +243,11 @@ def part_test():
     groups = [
         shards(tests / "gpu_conformance_test", min(12, jobs()), 300) +
         shards(tests / "gpu_histogram_conformance_test", min(12, jobs()), 300),
-        [run for program in sorted(tests.glob("gpu_device_*_test")) for run in alone(where, program.name, 120)],
+        shards(tests / "gpu_device_test", min(4, jobs()), 120),
         *[alone(where, program.name, 120) for program in sorted(tests.glob("gpu_*_test"))
-          if not program.name.startswith("gpu_device_") and
-          program.name not in ("gpu_conformance_test", "gpu_histogram_conformance_test", "gpu_small_test",
-                               "gpu_small_histogram_test", "gpu_soak_test", "gpu_broken_records_test")],
+          if program.name not in ("gpu_conformance_test", "gpu_histogram_conformance_test", "gpu_small_test",
+                                  "gpu_small_histogram_test", "gpu_device_test", "gpu_soak_test",
+                                  "gpu_broken_records_test")],
         alone(where, "gpu_broken_records_test", 200),
         alone(where, "gpu_soak_test", 120, {"BOXSUM_SOAK": "0.05"}),  # the full amount is soak's
     ]
@@ -279,12 +279,11 @@ def part_sanitize():
     tests = where / "tests"
     # What small shapes do not reach: tiles of two panels.
     only = {"gpu_aligned_rings_test": "aligned_channels.in_panels*"}
-    programs = ["gpu_small_test", "gpu_small_histogram_test", *only,
-                *sorted(p.name for p in tests.glob("gpu_device_*_test"))]
+    programs = ["gpu_small_test", "gpu_small_histogram_test", "gpu_device_test", *only]
     runs = []
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
         for program in programs:
-            count = {"gpu_small_test": 6, "gpu_small_histogram_test": 8}.get(program, 1)
+            count = {"gpu_small_test": 6, "gpu_small_histogram_test": 8, "gpu_device_test": 4}.get(program, 1)
             # Asks the driver for what it has to refuse, which memcheck reports.
             chosen = only.get(program, "-*.maps_that_hardware_has_not_are_refused")
             for run in shards(tests / program, count, 420, {"GTEST_FILTER": chosen}):

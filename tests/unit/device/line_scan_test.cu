@@ -9,7 +9,7 @@ namespace {
 class device_line_scan : public test::gpu_kernel_test {};
 
 template <int Batch>
-__global__ void scan_kernel(const std::uint8_t* in, std::uint32_t* out, std::int64_t count, std::uint32_t carry,
+__global__ void scan_line_kernel(const std::uint8_t* in, std::uint32_t* out, std::int64_t count, std::uint32_t carry,
                             std::uint32_t* last) {
     *last = scan_line<Batch>(line<const std::uint8_t>{in, 2}, line<std::uint32_t>{out, 8}, count, carry);
 }
@@ -21,7 +21,7 @@ TEST_F(device_line_scan, sums_follow_the_carry_for_every_length_around_a_batch) 
     for (std::int64_t count = 0; count <= 40; ++count) {
         const device_buffer out = upload(std::vector<std::uint32_t>(80, 7)),
                             last = upload(std::vector<std::uint32_t>(1));
-        launch(scan_kernel<8>, {}, stream(), as<const std::uint8_t>(in), as<std::uint32_t>(out), count, 1000u,
+        launch(scan_line_kernel<8>, {}, stream(), as<const std::uint8_t>(in), as<std::uint32_t>(out), count, 1000u,
                as<std::uint32_t>(last));
         const auto sums = download<std::uint32_t>(out);
         std::uint32_t expected = 1000;

@@ -72,7 +72,7 @@ TEST_F(device_patches, patches_of_images_of_any_size_pitch_and_channels_have_zer
 }
 
 template <typename Sum>
-__global__ void scan_kernel(Sum* x) {
+__global__ void scan_patch_kernel(Sum* x) {
     const patch_share own;
     Sum* const own_part = x + own.line * patch_side + own.first;
     Sum values[patch_items];
@@ -89,7 +89,7 @@ TEST_F(device_patches, lines_are_scanned_each_by_itself) {
             expected[i] = i % patch_side == 0 ? values[i] : expected[i - 1] + values[i];
         }
         const device_buffer memory = upload(values);
-        launch(scan_kernel<Sum>, {.block = patch_threads}, stream(), as<Sum>(memory));
+        launch(scan_patch_kernel<Sum>, {.block = patch_threads}, stream(), as<Sum>(memory));
         EXPECT_EQ(download<Sum>(memory), expected);
     };
     check(std::uint32_t{});

@@ -18,7 +18,7 @@ class device_tile_pieces : public test::gpu_kernel_test {
 /// The table of one tile of an image in which `left` stands before each row, `above` over each column and `corner` over
 /// all; and what the steps say of the sums of rows and columns.
 template <int W, int Threads>
-__global__ void tile_kernel(layer<const std::uint8_t> image, layer<std::uint32_t> table, tile_index t,
+__global__ void tile_by_pieces_kernel(layer<const std::uint8_t> image, layer<std::uint32_t> table, tile_index t,
                             std::uint32_t* row_sums, std::uint32_t* column_sums) {
     auto& s = *dynamic_shared<tile_in_pieces<std::uint32_t, W, Threads>>();
     const tile_piece<W, Threads> own;
@@ -55,7 +55,7 @@ void device_tile_pieces::check_tiles() const {
         for (std::int64_t J = 0; J * W < cols; ++J) {
             const device_buffer result = upload(table(pixels.size(), 777u)), row_sums = upload(table(W)),
                                 column_sums = upload(table(W));
-            launch(tile_kernel<W, Threads>,
+            launch(tile_by_pieces_kernel<W, Threads>,
                    {.block = Threads, .shared_bytes = sizeof(tile_in_pieces<std::uint32_t, W, Threads>)}, stream(),
                    layer<const std::uint8_t>{as<const std::uint8_t>(image), rows, cols, cols, 1},
                    layer<std::uint32_t>{as<std::uint32_t>(result), rows, cols, cols * 4, 4}, tile_index{I, J},

@@ -8,7 +8,7 @@ class device_tile_sat : public test::gpu_kernel_test {};
 
 /// The table of one tile of an image, from the tile alone.
 template <typename Pixel, typename T, int W>
-__global__ void tile_kernel(layer<const Pixel> image, layer<T> table, tile_index t) {
+__global__ void tile_sat_kernel(layer<const Pixel> image, layer<T> table, tile_index t) {
     __shared__ sat_tile<T, W> tile;
     const tile_box box = box_of<W>(t, image.rows, image.cols);
     load_tile(tile, image, box);
@@ -19,7 +19,7 @@ __global__ void tile_kernel(layer<const Pixel> image, layer<T> table, tile_index
 template <typename Pixel, typename T, int W>
 void check_tile(std::int64_t rows, std::int64_t cols, tile_index t, unsigned threads, const device_buffer& image,
                 const device_buffer& table, stream_ref stream) {
-    launch(tile_kernel<Pixel, T, W>, {.block = threads}, stream,
+    launch(tile_sat_kernel<Pixel, T, W>, {.block = threads}, stream,
            layer<const Pixel>{static_cast<const Pixel*>(image.data()), rows, cols,
                               cols * static_cast<std::int64_t>(sizeof(Pixel)), sizeof(Pixel)},
            layer<T>{static_cast<T*>(table.data()), rows, cols, cols * static_cast<std::int64_t>(sizeof(T)), sizeof(T)},

@@ -8,7 +8,7 @@ class device_tile_sums : public test::gpu_kernel_test {};
 
 /// Tile t of one layer, when all tiles to the left and above are done: 1R1W with a launch per tile.
 template <int W>
-__global__ void tile_kernel(layers<const std::uint8_t> a, tile_sums<std::uint32_t> global, layers<std::uint32_t> b,
+__global__ void tile_sums_kernel(layers<const std::uint8_t> a, tile_sums<std::uint32_t> global, layers<std::uint32_t> b,
                             std::int64_t layer, tile_index t) {
     __shared__ sat_tile<std::uint32_t, W> tile;
     const tile_box box = box_of<W>(t, a.rows, a.cols);
@@ -52,7 +52,7 @@ TEST_F(device_tile_sums, sums_of_rows_columns_and_tiles_carry_a_table_over_its_t
     for (std::int64_t k = 0; k < count; ++k)
         for (std::int64_t i = 0; i < 3; ++i)
             for (std::int64_t j = 0; j < 3; ++j)
-                launch(tile_kernel<w>, {.block = k == 0 ? 2 * w : w * w}, stream(),
+                launch(tile_sums_kernel<w>, {.block = k == 0 ? 2 * w : w * w}, stream(),
                        packed_layers(as<const std::uint8_t>(image), count, rows, cols), sums,
                        packed_layers(as<std::uint32_t>(table), count, rows, cols), k, tile_index{i, j});
     EXPECT_EQ(download<std::uint32_t>(table), expected);
