@@ -53,9 +53,9 @@ void profile_table(const profiled_table& t, stream_ref stream) {
     const buffer_sets sets(image, table, squares, stream);
     sat_options options;
     options.layout = t.layout;
-    const cuda::sat_plan plan(squares ? describe(sets.image(0), sets.table(0), sets.squares(0))
-                                      : describe(sets.image(0), sets.table(0)),
-                              options);
+    const cuda::sat_plan plan(
+        squares ? describe(sets.image(0), sets.table(0), sets.squares(0)) : describe(sets.image(0), sets.table(0)),
+        options);
     const device_buffer workspace(plan.workspace_bytes(), stream);
     cuda::initialize_workspace_async(workspace, stream);
     const auto run = [&](int set) {

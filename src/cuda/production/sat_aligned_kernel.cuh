@@ -57,6 +57,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
     using roles::lane_cols;
     using roles::p;
     using roles::panels;
+    using roles::panels_unrolled;
     using roles::shared;
     using roles::words;
 
@@ -129,7 +130,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                                        words.table_rows + std::size_t{at.rows_place_above} * col_words - words_of<Sum>,
                                        at.tag_above, keep);
             };
-#pragma unroll
+#pragma unroll(panels_unrolled)
             for (int panel = 0; panel < panels; ++panel) {
                 sum_in_tile cols_in_group[lane_cols]{};
                 // Published by run_left() in the tiles above.

@@ -43,10 +43,14 @@ struct aligned_roles {
     static constexpr bool pairs_take_left = may_take_left && lane_cols == 2 && Load == aligned_load::box;
     __device__ bool takes_left() const { return may_take_left && (pairs_take_left || p.one_behind); }
     using channels = channels_of_lane<Channels, lane_cols>;
-    static constexpr int tile_cols = panels * tile::cols;
+    static constexpr int cols_of_tile = panels * tile::cols;
     static constexpr int panel_bytes = tile::cols * static_cast<int>(sizeof(Sum));  // of a row of sums
     static constexpr int row_words = Channels * tile::row_words;                    // of a tile: [channel][row]
     static constexpr int col_words = panels * tile::col_words;                      // of a tile: [panel][column]
+    /// Panels that `left`, `carry` and `above` have code for, each by itself. One code for both is better where there
+    /// is much (see aligned_finish::together): three and four channels of 8u32u 0.97 and 0.98 of the time at 4096,
+    /// squares in 64u 0.97. One channel of 8u64u 1.01.
+    static constexpr int panels_unrolled = Channels == 1 && std::is_same_v<Pixel, std::uint8_t> ? panels : 1;
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
     static constexpr int left_warps = chain ? 2 : 1;
     /// What a tile publishes of its rows: a lane's are those at the places `lane` and `lane` + 32 of every channel.
@@ -147,9 +151,9 @@ struct aligned_roles {
         at.ends_rows = at.in_group + 1 == p.by_group_rows.divisor() && at.row + 1 < p.tile_rows;
         at.has_above = at.row > at.in_group;
         const std::int64_t row = std::int64_t{at.row} * tile::rows;
-        const std::int64_t col = std::int64_t{at.col} * tile_cols;
+        const std::int64_t col = std::int64_t{at.col} * cols_of_tile;
         const bool beside_border = p.border && (at.row == 0 || at.col == 0);
-        at.straight = p.rows_aligned && !beside_border && row + tile::rows <= p.rows && col + tile_cols <= p.cols;
+        at.straight = p.rows_aligned && !beside_border && row + tile::rows <= p.rows && col + cols_of_tile <= p.cols;
         at.to = p.sums + at.plane * p.plane_stride + row * p.row_stride + col * static_cast<std::int64_t>(sizeof(Sum));
         return at;
     }
@@ -242,14 +246,14 @@ struct aligned_roles {
         const int panel = lane / pixels::phases, phase = lane % pixels::phases;
         if (lane < boxes)
             copy_box(slots + offset_of(slot, panel) + phase * pixels::phase_bytes, maps.of_phase[phase],
-                     at.col * tile_cols + panel * tile::cols, at.row * pixels::phase_rows, at.plane,
+                     at.col * cols_of_tile + panel * tile::cols, at.row * pixels::phase_rows, at.plane,
                      shared.loaded[slot], policy);
     }
 
     /// Starts copies of a panel's rows, two a lane.
     __device__ void copy_rows(const box_place& at, unsigned slot, int panel, std::uint64_t policy) const {
         const std::int64_t first_row = std::int64_t{at.row} * tile::rows;
-        const std::int64_t first_col = std::int64_t{at.col} * tile_cols + panel * tile::cols;
+        const std::int64_t first_col = std::int64_t{at.col} * cols_of_tile + panel * tile::cols;
         const std::int64_t bytes_left = (p.cols - first_col) * int{sizeof(Pixel)};
         const int bytes = bytes_left < pixels::row_bytes ? static_cast<int>(bytes_left) : pixels::row_bytes;
         const std::byte* const first =
@@ -316,7 +320,7 @@ struct aligned_roles {
         if (lane > 0 || ticket >= p.tiles) return;
         const box_place at = box_of(ticket);
         for (int panel = 0; panel < panels; ++panel)
-            prefetch_box(maps.of_phase[0], at.col * tile_cols + panel * tile::cols, at.row * tile::rows, at.plane);
+            prefetch_box(maps.of_phase[0], at.col * cols_of_tile + panel * tile::cols, at.row * tile::rows, at.plane);
     }
 
     __device__ void run_sum() const {
@@ -375,7 +379,7 @@ struct aligned_roles {
 
     /// Where what a panel leaves to others lies.
     __device__ static unsigned place_of(const tile_counter& now) {
-        return now.template place<shared_memory::kept>();
+        return now.n % shared_memory::kept;
     }
 
     /// The channel of the first of the lane's elements in a panel of a tile.
@@ -418,25 +422,28 @@ struct aligned_roles {
                 break;
             }
             // Own rows first: by then those of the neighbours are there, and little is looked at twice. And words may
-            // be replaced now, see earlier_readers. Until then the columns, which `sum` has no time for: one warp that
+            // be replaced then, see earlier_readers. Until then the columns, which `sum` has no time for: one warp that
             // did both took longer for a tile of 8u than memory does (0.97 of the time at 8192 and 16384, 32f32f
-            // 0.995).
-            [[maybe_unused]] sum_in_tile col[panels][lane_cols];
+            // 0.995). They wait in own_cols, whose reader has left the place, see aligned_shared::kept.
             if constexpr (!chain) {
+#pragma unroll(panels_unrolled)
+                for (int panel = 0; panel < panels; ++panel) {
+                    sum_in_tile col[lane_cols];
+                    pixels_of(slot, panel, at.plane).add_cols(col, lane);
+                    of_panel own[lane_cols];
 #pragma unroll
-                for (int panel = 0; panel < panels; ++panel)
-                    pixels_of(slot, panel, at.plane).add_cols(col[panel], lane);
+                    for (int i = 0; i < lane_cols; ++i) own[i] = static_cast<of_panel>(col[i]);
+                    store_neighbours(shared.own_cols[place_of(now)][panel], own, lane);
+                }
             }
             shared.rows_added[slot].wait(now.parity());
             if constexpr (!chain) {
-#pragma unroll
+#pragma unroll(panels_unrolled)
                 for (int panel = 0; panel < panels; ++panel) {
-                    publish_cols(words.col_sums + std::size_t{at.place} * col_words + panel * tile::col_words,
-                                 col[panel], at.tag);
                     of_panel own[lane_cols];
-#pragma unroll
-                    for (int i = 0; i < lane_cols; ++i) own[i] = static_cast<of_panel>(col[panel][i]);
-                    store_neighbours(shared.own_cols[place_of(now)][panel], own, lane);
+                    load_neighbours(own, shared.own_cols[place_of(now)][panel], lane);
+                    publish_cols(words.col_sums + std::size_t{at.place} * col_words + panel * tile::col_words, own,
+                                 at.tag);
                 }
                 arrive(shared.cols_added[slot]);
             }
@@ -469,7 +476,7 @@ struct aligned_roles {
     }
 
     /// For run_above() of the tiles below in this group of rows.
-    __device__ void publish_cols(tagged_word* where, const sum_in_tile (&col)[lane_cols], std::uint32_t tag) const {
+    __device__ void publish_cols(tagged_word* where, const of_panel (&col)[lane_cols], std::uint32_t tag) const {
         tile_word<Pixel, Sum> x[lane_cols];
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<tile_word<Pixel, Sum>>(col[i]);
@@ -499,7 +506,7 @@ struct aligned_roles {
             gather_by_warp<batch_of<group_sum_words>, group_sum_words>(
                 words.group_sums + std::size_t{at.group_place} * row_words + group_sum_words::first(lane), row_words,
                 static_cast<int>(at.group), at.tag, keep, [&](const group_sum_words& found) { found.add_to(carry); });
-#pragma unroll
+#pragma unroll(panels_unrolled)
             for (int panel = 0; panel < panels; ++panel) {
                 Sum upper[Channels], downwards[Channels];
 #pragma unroll

@@ -78,11 +78,6 @@ struct tile_counter {
     __device__ unsigned slot() const { return n % Slots; }
     __device__ std::uint32_t parity() const { return n / Slots % 2; }
     __device__ unsigned position() const { return n % (2 * Slots); }
-    /// Of aligned_shared::kept places.
-    template <int Kept>
-    __device__ unsigned place() const {
-        return n % Kept;
-    }
 };
 
 /// SumInTile: of rows and columns of a tile, OfPanel: of its panels; Scanned: of `finish`. Chain:

@@ -10,7 +10,7 @@ class device_line_scan : public test::gpu_kernel_test {};
 
 template <int Batch>
 __global__ void scan_line_kernel(const std::uint8_t* in, std::uint32_t* out, std::int64_t count, std::uint32_t carry,
-                            std::uint32_t* last) {
+                                 std::uint32_t* last) {
     *last = scan_line<Batch>(line<const std::uint8_t>{in, 2}, line<std::uint32_t>{out, 8}, count, carry);
 }
 

@@ -19,7 +19,7 @@ class device_tile_pieces : public test::gpu_kernel_test {
 /// all; and what the steps say of the sums of rows and columns.
 template <int W, int Threads>
 __global__ void tile_by_pieces_kernel(layer<const std::uint8_t> image, layer<std::uint32_t> table, tile_index t,
-                            std::uint32_t* row_sums, std::uint32_t* column_sums) {
+                                      std::uint32_t* row_sums, std::uint32_t* column_sums) {
     auto& s = *dynamic_shared<tile_in_pieces<std::uint32_t, W, Threads>>();
     const tile_piece<W, Threads> own;
     const tile_box box = box_of<W>(t, image.rows, image.cols);

@@ -9,7 +9,7 @@ class device_tile_sums : public test::gpu_kernel_test {};
 /// Tile t of one layer, when all tiles to the left and above are done: 1R1W with a launch per tile.
 template <int W>
 __global__ void tile_sums_kernel(layers<const std::uint8_t> a, tile_sums<std::uint32_t> global, layers<std::uint32_t> b,
-                            std::int64_t layer, tile_index t) {
+                                 std::int64_t layer, tile_index t) {
     __shared__ sat_tile<std::uint32_t, W> tile;
     const tile_box box = box_of<W>(t, a.rows, a.cols);
     load_tile(tile, a[layer], box);
