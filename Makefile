@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 # More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
 CMAKE_FLAGS ?=
 
-.PHONY: help build demo test format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu bench-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -42,6 +42,9 @@ soak-gpu: packages-build packages-test ## More than 2^32 elements, random shapes
 
 bench-gpu: packages-build packages-bench ## Measure the GPU kernels beside a device copy; writes results/<gpu>/bench-*.json
 	scripts/bench_gpu
+
+profile-gpu: packages-build packages-bench ## Where the GPU kernels' time goes, by Nsight Compute; writes results/<gpu>/profile-sat.json
+	scripts/profile_gpu
 
 bench-zoo: packages-build packages-bench ## The papers' experiments on the GPU; writes results/<gpu>/bench-zoo.json
 	scripts/bench_zoo

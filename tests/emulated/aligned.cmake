@@ -95,6 +95,10 @@ boxsum_emulated_mutant(
   TEXT "go_on_across(corner, cols_in_group, next_first)" REPLACEMENT "(void)0" FILTER in_panels
 )
 boxsum_emulated_mutant(
+  mutant_rows_of_a_half_apart CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "(behind > 0 && first > 0)"
+  REPLACEMENT "false"
+)
+boxsum_emulated_mutant(
   mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "store_streaming(to + c, Sum{})"
   REPLACEMENT "store_streaming(to, Sum{})"
 )
