@@ -6,6 +6,9 @@
 namespace boxsum::cuda {
 namespace {
 
+template <typename Sum>
+constexpr Sum poison = static_cast<Sum>(987654);
+
 class device_row_store : public test::gpu_kernel_test {
   protected:
     /// Runs kernel(row) on a row that starts `offset` elements into poisoned memory, which is returned.
@@ -28,8 +31,6 @@ class device_row_store : public test::gpu_kernel_test {
     }
 
     static constexpr int memory_elements = 256;
-    template <typename Sum>
-    static constexpr Sum poison = static_cast<Sum>(987654);
 };
 
 template <typename Sum>

@@ -1,0 +1,24 @@
+# Headers of src/cuda/device that have a test of their own, for a GPU and for the emulated device.
+set(device_headers
+    block_scan
+    bulk_copy
+    channels
+    inclusive
+    layers
+    line_scan
+    lookback
+    neighbours
+    patches
+    phase_barrier
+    ptx
+    register_matrix
+    row_store
+    streaming
+    tagged_words
+    tile_pieces
+    tile_sat
+    tile_sums
+    transpose
+    warp_scan
+    word_gather
+)
