@@ -137,6 +137,18 @@ def run_bench(subcommand, record, arguments):
     return status
 
 
+def write_rows(name, found, record, rows):
+    """Writes results/<gpu>/NAME, what is said of the whole run and then a row a line; returns the path."""
+    target = pathlib.Path(os.environ.get("BOXSUM_RESULTS") or ROOT / "results") / folder_name(found) / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    head = json.dumps(record)[1:-1]
+    body = ",\n".join(" " + json.dumps(row) for row in rows)
+    temporary = target.with_suffix(".tmp")
+    temporary.write_text("{" + head + ",\n\"rows\": [\n" + body + "\n]}\n", encoding="utf-8")
+    temporary.replace(target)
+    return target
+
+
 class Run:
     """One process of one test program."""
 

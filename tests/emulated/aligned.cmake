@@ -99,6 +99,15 @@ boxsum_emulated_mutant(
   REPLACEMENT "false"
 )
 boxsum_emulated_mutant(
+  mutant_slot_left_half_read CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "first + together == tile::warp_rows"
+  REPLACEMENT "first == 0"
+)
+boxsum_emulated_mutant(
+  mutant_columns_of_another_panel CHANNELS HEADER production/sat_aligned_roles.cuh
+  TEXT "load_neighbours(own, shared.own_cols[place_of(now)][panel], lane)"
+  REPLACEMENT "load_neighbours(own, shared.own_cols[place_of(now)][0], lane)" FILTER in_panels
+)
+boxsum_emulated_mutant(
   mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "store_streaming(to + c, Sum{})"
   REPLACEMENT "store_streaming(to, Sum{})"
 )
