@@ -134,3 +134,10 @@ boxsum_emulated_mutant(
   mutant_early_ticket_not_wrapped HEADER production/sat_wave.cuh TEXT "gridDim.x - 1);" REPLACEMENT "gridDim.x);"
   FILTER waves_store
 )
+boxsum_emulated_mutant(
+  mutant_rows_sent_before_they_are_there NARROW HEADER device/staged_rows.cuh TEXT "announce_writes();
+        __syncwarp();" REPLACEMENT "announce_writes();"
+)
+boxsum_emulated_mutant(
+  mutant_rows_replaced_before_they_are_sent NARROW HEADER device/staged_rows.cuh TEXT "wait_until_read<1>();" REPLACEMENT "wait_until_read<2>();"
+)

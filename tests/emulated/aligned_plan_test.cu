@@ -18,9 +18,9 @@ sat_geometry table_of(std::int64_t rows, std::int64_t cols, std::int64_t planes 
     return g;
 }
 
-aligned_plan plan_of(std::int64_t n, int pixel_bytes) {
+aligned_plan plan_of(std::int64_t n, int pixel_bytes, aligned_store store = aligned_store::straight) {
     return make_aligned_plan(table_of(n, n), pixel_bytes, 4, aligned_columns_of(n, pixel_bytes, 4),
-                             aligned_tiles_in_flight(132, pixel_bytes));
+                             aligned_tiles_in_flight(132, pixel_bytes), 1, store);
 }
 
 TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
@@ -41,10 +41,14 @@ TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
     EXPECT_EQ(plan_of(16384, 4).ring_rows, 24u);
     EXPECT_EQ(plan_of(32768, 4).ring_rows, 12u);
     EXPECT_EQ(plan_of(8192, 1).ring_rows, 44u);
-    EXPECT_EQ(plan_of(16384, 1).ring_rows, 32u);
+    EXPECT_EQ(plan_of(16384, 1).ring_rows, 40u);
     EXPECT_EQ(plan_of(4096, 4).by_group_rows.divisor(), 4u);
     EXPECT_EQ(plan_of(8192, 4).by_group_rows.divisor(), 4u);
+    EXPECT_EQ(plan_of(3072, 1, aligned_store::anywhere).by_group_rows.divisor(), 4u);
+    EXPECT_EQ(plan_of(3072, 1).by_group_rows.divisor(), 8u);
+    EXPECT_EQ(plan_of(4096, 1).by_group_rows.divisor(), 8u);
     EXPECT_EQ(plan_of(8192, 1).by_group_rows.divisor(), 4u);
+    EXPECT_EQ(plan_of(16384, 1).by_group_rows.divisor(), 8u);
     EXPECT_EQ(plan_of(16384, 4).by_group_rows.divisor(), 8u);
     EXPECT_EQ(plan_of(32768, 4).by_group_rows.divisor(), 1u);
     EXPECT_EQ(plan_of(16384, 4).by_group_cols.divisor(), 8u);
@@ -58,9 +62,9 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
                 for (const std::int64_t cols : {1, 128, 129, 500, 3000, 100000})
                     for (const std::int64_t planes : {1, 3, 1000})
                         for (const int pixel_bytes : {1, 4}) {
-                            const aligned_plan p =
-                                make_aligned_plan(table_of(rows, cols, planes), pixel_bytes, 4, columns,
-                                                  aligned_tiles_in_flight(multiprocessors, pixel_bytes));
+                            const aligned_plan p = make_aligned_plan(
+                                table_of(rows, cols, planes), pixel_bytes, 4, columns,
+                                aligned_tiles_in_flight(multiprocessors, pixel_bytes), 1, aligned_store::straight);
                             const unsigned group = p.by_group_rows.divisor();
                             const auto where = ::testing::Message()
                                                << planes << " x " << rows << " x " << cols << " on " << multiprocessors;
@@ -85,13 +89,14 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
 
 TEST(aligned_plan, words_take_little_of_large_tables) {
     for (const std::int64_t n : {4096, 4500, 6000, 8192, 16384, 32768})
-        for (const int pixel_bytes : {1, 4}) {
-            const aligned_plan p = plan_of(n, pixel_bytes);
-            workspace_slots slots;
-            (void)aligned_words(slots, p, aligned_columns_of(n, pixel_bytes, 4), aligned_tile<float>::row_words,
-                                aligned_tile<float>::col_words);
-            EXPECT_LE(static_cast<double>(slots.bytes()), 0.07 * 4.0 * static_cast<double>(n * n) + 65536) << n;
-        }
+        for (const int pixel_bytes : {1, 4})
+            for (const aligned_store store : {aligned_store::straight, aligned_store::anywhere}) {
+                const aligned_plan p = plan_of(n, pixel_bytes, store);
+                workspace_slots slots;
+                (void)aligned_words(slots, p, aligned_columns_of(n, pixel_bytes, 4), aligned_tile<float>::row_words,
+                                    aligned_tile<float>::col_words);
+                EXPECT_LE(static_cast<double>(slots.bytes()), 0.07 * 4.0 * static_cast<double>(n * n) + 65536) << n;
+            }
 }
 
 TEST(aligned_plan, words_of_channels_take_little_of_large_tables) {

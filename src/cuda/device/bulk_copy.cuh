@@ -6,8 +6,9 @@
 
 #include <cstdint>
 
-/// Copies by the copy engine of a multiprocessor (compute capability 9.0 and later): one thread starts them, a barrier
-/// counts their bytes. Empty on older devices, where no plan asks for them.
+/// Copies by the copy engine of a multiprocessor (compute capability 9.0 and later): one thread starts them. A barrier
+/// counts the bytes of those to shared memory; those from shared memory are waited for in groups by the thread that
+/// started them. Empty on older devices, where no plan asks for them.
 namespace boxsum::cuda {
 
 /// Makes barriers that this thread has initialized known to the copy engine, and orders its accesses to shared memory
@@ -65,6 +66,43 @@ __device__ inline void copy_bytes(void* to_shared, const void* from, int bytes, 
             "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared))),
         "l"(from), "r"(bytes), "r"(barrier.address()), "l"(policy)
         : "memory");
+#endif
+}
+
+/// Orders what this thread wrote to shared memory before copies from there; before the barrier behind which they are
+/// started.
+__device__ inline void announce_writes() {
+    announce_barriers();  // the same fence
+}
+
+/// `bytes` in a row from shared memory; these and both addresses are multiples of 16. Belongs to the thread's group
+/// that close_store_group() closes next.
+__device__ inline void store_bytes(void* to, const void* from_shared, int bytes, std::uint64_t policy) {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%0], [%1], %2, %3;" ::"l"(to),
+                 "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(from_shared))), "r"(bytes), "l"(policy)
+                 : "memory");
+#endif
+}
+
+__device__ inline void close_store_group() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits until shared memory has been read by all groups of this thread but the last `Open`: it may be written again.
+template <int Open>
+__device__ inline void wait_until_read() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Open) : "memory");
+#endif
+}
+
+/// Waits until all groups of this thread are in memory. A kernel may not end before.
+__device__ inline void wait_until_stored() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 #endif
 }
 

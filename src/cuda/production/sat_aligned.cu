@@ -24,14 +24,16 @@ std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int 
     constexpr int rows = aligned_tile<float>::rows;
     const aligned_columns columns = aligned_columns_of(g, pixel_bytes, sum_bytes);
     const int in_flight = aligned_tiles_in_flight(multiprocessors, pixel_bytes);
-    const auto bytes_with = [&](int panels) {
+    const auto bytes_with = [&](int panels, aligned_store store) {
         workspace_slots slots;
-        const aligned_plan plan = make_aligned_plan(g, pixel_bytes, sum_bytes, columns, in_flight, panels);
+        const aligned_plan plan = make_aligned_plan(g, pixel_bytes, sum_bytes, columns, in_flight, panels, store);
         (void)aligned_words(slots, plan, columns, g.channels * rows * words, panels * cols * words);
         return slots.bytes();
     };
-    // Where an image starts, which may be in the way of panels, is not known yet.
-    return std::max(bytes_with(1), bytes_with(aligned_panels(g, pixel_bytes, sum_bytes, multiprocessors)));
+    // Where image and table start, which may be in the way of panels and of straight rows, is not known yet.
+    using enum aligned_store;
+    return std::max({bytes_with(1, anywhere), bytes_with(1, straight),
+                     bytes_with(aligned_panels(g, pixel_bytes, sum_bytes, multiprocessors), anywhere)});
 }
 
 }  // namespace boxsum::cuda

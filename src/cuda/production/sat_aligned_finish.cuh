@@ -159,6 +159,14 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         return lane < tile::warp_rows ? carry : corner + carry;
     }
 
+    using staged = staged_rows<Sum, lane_cols, std::max(2, roles::staged_rows)>;
+    static_assert(tile::warp_rows % staged::rows_of_group == 0);
+
+    /// Before the kernel ends, by all lanes.
+    static __device__ void settle_stores() {
+        if constexpr (roles::staged_rows > 0) staged::settle();
+    }
+
     /// Stores a panel: x + top + the row's carry, see carries_and_left(); with several channels x has them.
     __device__ void store(const aligned_position& at, int panel, int warp,
                           const scanned (&x)[tile::warp_rows][lane_cols], const Sum (&top)[lane_cols],
@@ -173,12 +181,22 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         const auto whole = [&] { return valid_rows_of(at) >= tile::rows && valid_cols_of(at, panel) >= tile::cols; };
         // Rows of one channel that are aligned have kernels of their own.
         if (!may_take_left && at.straight) {
-            to += lane * 16;
+            if constexpr (roles::staged_rows > 0) {
+                const staged staged_rows{shared.stage.memory[warp]};
 #pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                Sum sums[lane_cols];
-                sums_of(sums, k);
-                store_streaming(reinterpret_cast<Sum*>(to), sums);
+                for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                    Sum sums[lane_cols];
+                    sums_of(sums, k);
+                    staged_rows.store(to, p.row_stride, sums, k, lane);
+                }
+            } else {
+                to += lane * 16;
+#pragma unroll
+                for (int k = 0; k < rows; ++k, to += p.row_stride) {
+                    Sum sums[lane_cols];
+                    sums_of(sums, k);
+                    store_streaming(reinterpret_cast<Sum*>(to), sums);
+                }
             }
             return;
         }

@@ -97,7 +97,9 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
 
     __device__ void run_above() const {
         // Rows of tiles that are looked at together.
-        constexpr int batch = sizeof(col_sum_words) == sizeof(tagged_word) * 4 && words_of<Sum> == 2 ? 2 : 3;
+        constexpr auto words_of_cols = sizeof(col_sum_words) / sizeof(tagged_word);
+        constexpr bool all = words_of_cols == 2 && aligned_looks_at_all(Store, sizeof(Pixel), sizeof(Sum));
+        constexpr int batch = all ? aligned_most_group_rows - 1 : words_of_cols == 4 && words_of<Sum> == 2 ? 2 : 3;
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
@@ -211,6 +213,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             finish_in_chain();
         else
             finish_below_above();
+        this->settle_stores();
     }
 
     __device__ void finish_below_above() const {

@@ -87,7 +87,7 @@ void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int ti
         if (aligned_panels(g, sizeof(Pixel), sizeof(Sum), multiprocessors) == 2 &&
             enqueue_in_panels<Pixel, Sum, Channels>(g, multiprocessors, tiles_in_flight, how))
             return;
-    const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
+    aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
     const auto enqueue = [&]<aligned_load Load, aligned_store Store>(const auto& maps) {
         enqueue_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels>(plan, maps, multiprocessors, how);
     };
@@ -95,8 +95,13 @@ void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int ti
     if (!maps.valid)
         return enqueue.template operator()<aligned_load::rows, aligned_store::anywhere>(
             phase_maps<sizeof(Pixel)>(g, plan, tile::cols));
-    if constexpr (Channels == 1)
-        if (plan.rows_aligned) return enqueue.template operator()<aligned_load::box, aligned_store::straight>(maps);
+    if constexpr (Channels == 1) {
+        if (plan.rows_aligned) {
+            constexpr auto store = aligned_store::straight;
+            plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight, 1, store);
+            return enqueue.template operator()<aligned_load::box, store>(maps);
+        }
+    }
     enqueue.template operator()<aligned_load::box, aligned_store::anywhere>(maps);
 }
 

@@ -33,6 +33,14 @@ constexpr int aligned_slots(int pixel_bytes) {
     return pixel_bytes < 4 ? 3 : 2;
 }
 
+/// Rows of sums that a warp of `finish` has on their way to memory by the copy engine, see device/staged_rows.cuh; with
+/// 0 it stores them itself. Only where shared memory has room beside three blocks' slots, in the kernels for straight
+/// rows of one channel. 8u32u at 2560, 4096 and from 5120 on takes 0.97, 0.96 and 1.00 of the time, 16u32u at 4096
+/// 0.98; two channels of 8u32u 1.02, 8u64u 1.005. Rows that are not at multiples of 32 bytes take 1.1 to 1.25.
+constexpr int aligned_staged_rows(int pixel_bytes, int sum_bytes) {
+    return sum_bytes > 4 || pixel_bytes > 2 ? 0 : pixel_bytes == 1 ? 16 : 8;
+}
+
 /// Of one panel.
 inline int aligned_tile_cols(int sum_bytes) {
     return 32 * 16 / sum_bytes;
@@ -132,13 +140,22 @@ inline unsigned aligned_group_cols(unsigned tile_cols, int channels, int pixel_b
 
 inline constexpr int aligned_most_group_rows = 8;
 
+/// Whether the column sums of all tiles above in a group of rows are looked at together, which takes two words of each
+/// a lane. Not where rows start anywhere, whose kernels have too much code without (1.02).
+constexpr bool aligned_looks_at_all(aligned_store store, int pixel_bytes, int sum_bytes) {
+    return store == aligned_store::straight && pixel_bytes == 1 && sum_bytes == 4;
+}
+
 /// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 2, 4, 8 rows: 1.327, 1.225, 1.240 at
 /// 4096; 1.114, 1.107, 1.111 at 8192; 1.096, 1.090, 1.084 at 16384. 8u32u: 1.555, 1.386, 1.432 at 4096 and 4 before 8
-/// by 0.97 at 8192, too; 8 before 4 by 0.99 at 32768. 8 fill a line of carry totals.
-constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_rows, unsigned tile_cols,
-                                      int pixel_bytes) {
+/// by 0.97 at 8192, too; 8 before 4 by 0.99 at 32768. 8 fill a line of carry totals. Where the column sums of all tiles
+/// above are looked at together, `all`, 8 before 4 by 0.94, 0.95, 0.99 and 0.996 at 2560, 3072, 4096 and 16384, and 4
+/// before 8 by 0.995 at 5120 and 6144.
+constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_rows, unsigned tile_cols, int pixel_bytes,
+                                      bool all) {
     if (columns == aligned_columns::chain) return 1;
-    if (tile_rows >= 5 && tile_cols > (pixel_bytes > 1 ? 64 : 128)) return aligned_most_group_rows;
+    const bool most = all ? tile_cols <= 32 || tile_cols > 95 : tile_cols > (pixel_bytes > 1 ? 64 : 128);
+    if (tile_rows >= 5 && most) return aligned_most_group_rows;
     return tile_rows >= 3 ? 4 : std::max(1u, tile_rows);
 }
 
@@ -219,9 +236,10 @@ inline int aligned_panels(const sat_geometry& g, int pixel_bytes, int sum_bytes,
     return tiles >= least * aligned_tile<float>::blocks_per_multiprocessor * multiprocessors ? 2 : 1;
 }
 
-/// For a geometry that is not empty, less than 2^30 tiles.
+/// For a geometry that is not empty, less than 2^30 tiles; `store`: of the kernel.
 inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
-                                      int tiles_in_flight, int panels = 1) {
+                                      int tiles_in_flight, int panels = 1,
+                                      aligned_store store = aligned_store::anywhere) {
     using tile = aligned_tile<float>;
     aligned_plan p{};
     p.image = static_cast<const std::byte*>(g.image);
@@ -245,7 +263,8 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
     const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels, pixel_bytes, sum_bytes);
-    unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes);
+    unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes,
+                                             g.channels == 1 && aligned_looks_at_all(store, pixel_bytes, sum_bytes));
     if (g.channels > 1) group_rows = std::min(group_rows, 4u);  // for shorter rings, see below
     p.groups = (p.tile_cols + group_cols - 1) / group_cols;
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;

@@ -28,8 +28,10 @@ struct aligned_roles {
     using scanned = std::conditional_t<Channels == 1, sum_in_tile, Sum>;
     static constexpr int panels = Panels;
     using of_panel = std::conditional_t<panels == 1, sum_in_tile, tile_word<Pixel, Sum>>;
+    static constexpr int staged_rows =
+        Store == aligned_store::straight ? aligned_staged_rows(sizeof(Pixel), sizeof(Sum)) : 0;
     using shared_memory = aligned_shared<Sum, sum_in_tile, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
-                                         panels, Columns == aligned_columns::chain>;
+                                         panels, Columns == aligned_columns::chain, staged_rows>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
@@ -48,7 +50,7 @@ struct aligned_roles {
     static constexpr int row_words = Channels * tile::row_words;                    // of a tile: [channel][row]
     static constexpr int col_words = panels * tile::col_words;                      // of a tile: [panel][column]
     /// Panels that `left`, `carry` and `above` have code for, each by itself. One code for both is better where there
-    /// is much (see aligned_finish::together): three and four channels of 8u32u 0.97 and 0.98 of the time at 4096,
+    /// is much (see aligned_finish::together): three and four channels of 8u32u 0.93 and 0.98 of the time at 4096,
     /// squares in 64u 0.97. One channel of 8u64u 1.01.
     static constexpr int panels_unrolled = Channels == 1 && std::is_same_v<Pixel, std::uint8_t> ? panels : 1;
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.

@@ -3,6 +3,7 @@
 #include "cuda/device/layers.cuh"
 #include "cuda/device/phase_barrier.cuh"
 #include "cuda/device/row_store.cuh"
+#include "cuda/device/staged_rows.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/device/tagged_words.cuh"
 #include "cuda/device/warp_scan.cuh"
@@ -80,13 +81,24 @@ struct tile_counter {
     __device__ unsigned position() const { return n % (2 * Slots); }
 };
 
+/// Rows of a warp of `finish` on their way to memory: aligned_staged_rows().
+template <typename Sum, int Rows>
+struct aligned_stage {
+    using rows = staged_rows<Sum, aligned_tile<Sum>::lane_cols, Rows>;
+    alignas(128) typename rows::memory memory[aligned_tile<Sum>::finish_warps];
+};
+
+template <typename Sum>
+struct aligned_stage<Sum, 0> {};
+
 /// SumInTile: of rows and columns of a tile, OfPanel: of its panels; Scanned: of `finish`. Chain:
 /// aligned_columns::chain.
 template <typename Sum, typename SumInTile, typename OfPanel, typename Scanned, int Slots, int Channels, int Panels,
-          bool Chain>
+          bool Chain, int StagedRows>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
+    [[no_unique_address]] aligned_stage<Sum, StagedRows> stage;
 
     // A tile goes through its slot's barriers once a phase.
     phase_barrier loaded[slots];      // position and pixels are there: the lane of `sum` that drew the ticket
@@ -106,6 +118,8 @@ struct aligned_shared {
     alignas(16) Scanned bottom[2][tile::finish_warps - (Chain ? 0 : 1)][tile::cols];
     /// Of several panels, what a role still reads when it has arrived at `read` for the tile. It arrives there for the
     /// next tile when it has done so, and a tile is not loaded before that has happened for the one `slots` before it.
+    /// With one panel `left` writes own_cols before it waits for rows_added, too; `above` has read the place before it
+    /// arrives at `read`.
     static constexpr int kept = Panels > 1 ? slots + 1 : slots;
     alignas(16) OfPanel own_cols[Chain ? 1 : kept][Panels][tile::cols];  // column sums of the tile
     alignas(16) Sum top[slots][Panels][tile::cols];                      // the table row above the tile

@@ -13,6 +13,7 @@ set(device_headers
     ptx
     register_matrix
     row_store
+    staged_rows
     streaming
     tagged_words
     tile_pieces

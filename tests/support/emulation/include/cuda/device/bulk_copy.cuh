@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 namespace boxsum::cuda {
 
@@ -83,6 +84,61 @@ inline void copy_bytes(void* to_shared, const void* from, int bytes, phase_barri
         emulation::fail("a copy of " + std::to_string(bytes) + " bytes is not aligned to 16 bytes");
     emulation::do_later(emulation::make_work(
         byte_copy{static_cast<std::byte*>(to_shared), static_cast<const std::byte*>(from), bytes, &barrier}));
+}
+
+inline void announce_writes() {}
+
+/// Every other copy from shared memory is carried out at once, to find bytes that are not there yet, and the others
+/// when the thread waits for them, to find those that are replaced too early.
+struct thread_stores {
+    struct one {
+        std::byte* to;
+        const std::byte* from;
+        std::size_t bytes;
+        unsigned group;
+    };
+    std::vector<one> waiting;
+    unsigned group = 0, started = 0;
+
+    static thread_stores& of_this_thread() {
+        static thread_local thread_stores of_block[1024];
+        return of_block[threadIdx.x];
+    }
+
+    /// Those of all groups before `end`.
+    void carry_out(unsigned end) {
+        std::erase_if(waiting, [&](const one& store) {
+            const bool due = static_cast<int>(store.group - end) < 0;
+            if (due) std::memcpy(store.to, store.from, store.bytes);
+            return due;
+        });
+    }
+};
+
+inline void store_bytes(void* to, const void* from_shared, int bytes, std::uint64_t) {
+    if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from_shared) |
+         static_cast<std::uintptr_t>(bytes)) %
+            16 !=
+        0)
+        emulation::fail("a copy of " + std::to_string(bytes) + " bytes is not aligned to 16 bytes");
+    auto& stores = thread_stores::of_this_thread();
+    stores.waiting.push_back({static_cast<std::byte*>(to), static_cast<const std::byte*>(from_shared),
+                              static_cast<std::size_t>(bytes), stores.group});
+    if (++stores.started % 2 == 0) stores.carry_out(stores.group + 1);
+}
+
+inline void close_store_group() {
+    ++thread_stores::of_this_thread().group;
+}
+
+template <int Open>
+inline void wait_until_read() {
+    auto& stores = thread_stores::of_this_thread();
+    stores.carry_out(stores.group - Open);
+}
+
+inline void wait_until_stored() {
+    wait_until_read<0>();
 }
 
 }  // namespace boxsum::cuda
