@@ -44,7 +44,9 @@ struct staged_rows {
     }
 
     /// Waits until all rows are in memory. By all lanes of a warp, at the end of a kernel.
-    __device__ static void settle() { wait_until_stored(); }
+    __device__ static void settle() {
+        wait_until_stored();
+    }
 };
 
 }  // namespace boxsum::cuda
