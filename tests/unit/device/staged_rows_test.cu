@@ -49,7 +49,8 @@ void expect_rows(std::int64_t gap, const std::vector<Sum>& got, Sum poison) {
 TEST_F(device_staged_rows, every_row_arrives_whole_and_nothing_beside_it) {
     const auto check = [&]<typename Sum, int Rows>(Sum poison) {
         for (const std::int64_t bytes_between : {0, 16, 48}) {
-            const std::int64_t stride = 512 + bytes_between, gap = bytes_between / static_cast<std::int64_t>(sizeof(Sum));
+            const std::int64_t stride = 512 + bytes_between,
+                               gap = bytes_between / static_cast<std::int64_t>(sizeof(Sum));
             const auto count = static_cast<std::size_t>(warps * tiles * rows_of_tile * stride) / sizeof(Sum);
             const device_buffer out = upload(std::vector<Sum>(count, poison));
             launch(rows_kernel<Sum, Rows>, {.block = 32 * warps}, stream(), as<Sum>(out), stride);

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <utility>
 #include <vector>
 
 namespace boxsum::cuda {
@@ -88,7 +90,7 @@ inline void copy_bytes(void* to_shared, const void* from, int bytes, phase_barri
 
 inline void announce_writes() {}
 
-/// Every other copy from shared memory is carried out at once, to find bytes that are not there yet, and the others
+/// Every third copy from shared memory is carried out at once, to find bytes that are not there yet, and the others
 /// when the thread waits for them, to find those that are replaced too early.
 struct thread_stores {
     struct one {
@@ -101,8 +103,9 @@ struct thread_stores {
     unsigned group = 0, started = 0;
 
     static thread_stores& of_this_thread() {
-        static thread_local thread_stores of_block[1024];
-        return of_block[threadIdx.x];
+        // Of all blocks: one thread runs at a time, and thread_local memory is shared memory.
+        static std::map<std::pair<unsigned, unsigned>, thread_stores> of_threads;
+        return of_threads[{blockIdx.x, threadIdx.x}];
     }
 
     /// Those of all groups before `end`.
@@ -122,9 +125,11 @@ inline void store_bytes(void* to, const void* from_shared, int bytes, std::uint6
         0)
         emulation::fail("a copy of " + std::to_string(bytes) + " bytes is not aligned to 16 bytes");
     auto& stores = thread_stores::of_this_thread();
-    stores.waiting.push_back({static_cast<std::byte*>(to), static_cast<const std::byte*>(from_shared),
-                              static_cast<std::size_t>(bytes), stores.group});
-    if (++stores.started % 2 == 0) stores.carry_out(stores.group + 1);
+    if (++stores.started % 3 == 0)
+        std::memcpy(to, from_shared, static_cast<std::size_t>(bytes));
+    else
+        stores.waiting.push_back({static_cast<std::byte*>(to), static_cast<const std::byte*>(from_shared),
+                                  static_cast<std::size_t>(bytes), stores.group});
 }
 
 inline void close_store_group() {
