@@ -8,10 +8,11 @@ boxsum_emulated_test(
 )
 
 # The same tests must fail where their kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT
-# text [FILTER tests] [CHANNELS | NARROW]) compiles that for one channel, that for several, or that for narrow pixels,
-# with a copy of a header of src/cuda in which REPLACEMENT stands in place of TEXT.
+# text [FILTER tests] [CHANNELS | NARROW | UNIT name]) compiles that for one channel, that for several, that for narrow
+# pixels, or that of a header of src/cuda/device, with a copy of a header of src/cuda in which REPLACEMENT stands in
+# place of TEXT.
 function(boxsum_emulated_mutant name)
-  cmake_parse_arguments(arg "CHANNELS;NARROW" "HEADER;TEXT;REPLACEMENT;FILTER" "" ${ARGN})
+  cmake_parse_arguments(arg "CHANNELS;NARROW" "HEADER;TEXT;REPLACEMENT;FILTER;UNIT" "" ${ARGN})
   set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   boxsum_emulated_mutate("${header}" "${folder}/cuda/${arg_HEADER}" "${arg_TEXT}" "${arg_REPLACEMENT}")
@@ -19,6 +20,8 @@ function(boxsum_emulated_mutant name)
     boxsum_emulated_objects(${name}_objects "${aligned_channels_test}")
   elseif(arg_NARROW)
     boxsum_emulated_objects(${name}_objects "${aligned_narrow_test}")
+  elseif(arg_UNIT)
+    boxsum_emulated_objects(${name}_objects "${PROJECT_SOURCE_DIR}/tests/unit/device/${arg_UNIT}_test.cu")
   else()
     boxsum_emulated_objects(${name}_objects "${aligned_rings_test}")
   endif()
@@ -135,8 +138,8 @@ boxsum_emulated_mutant(
   FILTER waves_store
 )
 boxsum_emulated_mutant(
-  mutant_rows_sent_before_they_are_there NARROW HEADER device/staged_rows.cuh TEXT "__syncwarp()" REPLACEMENT "(void)0"
+  mutant_rows_sent_before_they_are_there UNIT staged_rows HEADER device/staged_rows.cuh TEXT "__syncwarp()" REPLACEMENT "(void)0"
 )
 boxsum_emulated_mutant(
-  mutant_rows_replaced_before_they_are_sent NARROW HEADER device/staged_rows.cuh TEXT "wait_until_read<1>();" REPLACEMENT "wait_until_read<2>();"
+  mutant_rows_replaced_before_they_are_sent UNIT staged_rows HEADER device/staged_rows.cuh TEXT "wait_until_read<1>();" REPLACEMENT "wait_until_read<2>();"
 )
