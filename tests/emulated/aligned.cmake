@@ -3,8 +3,8 @@ set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test
 set(aligned_channels_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_channels_test.cu")
 set(aligned_narrow_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_narrow_test.cu")
 boxsum_emulated_test(
-  emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${aligned_rings_test}" "${aligned_channels_test}"
-                                      "${aligned_narrow_test}"
+  emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${cuda}/production/sat_aligned.cu" "${aligned_rings_test}"
+                                      "${aligned_channels_test}" "${aligned_narrow_test}"
 )
 
 # The same tests must fail where their kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT

@@ -1,10 +1,13 @@
 // The policy of the aligned kernels: the settings that were measured, and what every plan must hold for its kernel to
 // be right. Host code only, but its header needs tensor maps.
 
+#include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_aligned_plan.hpp"
 #include "cuda/production/sat_aligned_tile.cuh"
 
 #include <gtest/gtest.h>
+
+#include <utility>
 
 namespace boxsum::cuda {
 namespace {
@@ -61,10 +64,12 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
             for (const std::int64_t rows : {1, 64, 65, 129, 200, 300, 600, 5000, 100000})
                 for (const std::int64_t cols : {1, 128, 129, 500, 3000, 100000})
                     for (const std::int64_t planes : {1, 3, 1000})
-                        for (const int pixel_bytes : {1, 4}) {
-                            const aligned_plan p = make_aligned_plan(
-                                table_of(rows, cols, planes), pixel_bytes, 4, columns,
-                                aligned_tiles_in_flight(multiprocessors, pixel_bytes), 1, aligned_store::straight);
+                        for (const auto& [pixel_bytes, store] :
+                             {std::pair{1, aligned_store::straight}, std::pair{1, aligned_store::anywhere},
+                              std::pair{4, aligned_store::straight}}) {
+                            const aligned_plan p =
+                                make_aligned_plan(table_of(rows, cols, planes), pixel_bytes, 4, columns,
+                                                  aligned_tiles_in_flight(multiprocessors, pixel_bytes), 1, store);
                             const unsigned group = p.by_group_rows.divisor();
                             const auto where = ::testing::Message()
                                                << planes << " x " << rows << " x " << cols << " on " << multiprocessors;
@@ -97,6 +102,24 @@ TEST(aligned_plan, words_take_little_of_large_tables) {
                                     aligned_tile<float>::col_words);
                 EXPECT_LE(static_cast<double>(slots.bytes()), 0.07 * 4.0 * static_cast<double>(n * n) + 65536) << n;
             }
+}
+
+/// A workspace is made before it is known where image and table will start.
+TEST(aligned_plan, a_workspace_has_room_for_the_words_of_any_kernel) {
+    for (const std::int64_t n : {300, 2304, 4096, 8192, 12288, 16384})
+        for (const int pixel_bytes : {1, 4})
+            for (const int multiprocessors : {2, 132})
+                for (const aligned_store store : {aligned_store::straight, aligned_store::anywhere}) {
+                    const sat_geometry g = table_of(n, n);
+                    const aligned_columns columns = aligned_columns_of(n, pixel_bytes, 4);
+                    const aligned_plan p = make_aligned_plan(
+                        g, pixel_bytes, 4, columns, aligned_tiles_in_flight(multiprocessors, pixel_bytes), 1, store);
+                    workspace_slots slots;
+                    (void)aligned_words(slots, p, columns, aligned_tile<float>::row_words,
+                                        aligned_tile<float>::col_words);
+                    EXPECT_GE(aligned_workspace_bytes(g, pixel_bytes, 4, multiprocessors), slots.bytes())
+                        << n << ", pixels of " << pixel_bytes << " bytes, " << multiprocessors << " multiprocessors";
+                }
 }
 
 TEST(aligned_plan, words_of_channels_take_little_of_large_tables) {
