@@ -52,7 +52,7 @@ boxsum_emulated_mutant(
   mutant_counters_not_settled NARROW HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "lane < 31 || skip == 0" REPLACEMENT "true" FILTER waves_store
+  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "there && !has_ends" REPLACEMENT "there" FILTER waves_store
 )
 boxsum_emulated_mutant(
   mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane" FILTER waves_store
@@ -66,7 +66,28 @@ boxsum_emulated_mutant(
   REPLACEMENT ": carry"
 )
 boxsum_emulated_mutant(
-  mutant_last_sum_missing NARROW HEADER device/row_store.cuh TEXT "ends && lane == 31" REPLACEMENT "ends && lane == 32"
+  mutant_last_sum_missing NARROW HEADER production/sat_aligned_finish.cuh TEXT "first <= col && col < valid_cols"
+  REPLACEMENT "first < col && col < valid_cols"
+)
+boxsum_emulated_mutant(
+  mutant_row_below_the_table HEADER production/sat_aligned_finish.cuh TEXT "lane < pieces ? valid_rows : 0"
+  REPLACEMENT "lane < pieces ? valid_rows + 1 : 0" FILTER edges_of
+)
+boxsum_emulated_mutant(
+  mutant_pieces_beside_the_table HEADER production/sat_aligned_finish.cuh TEXT "lane < pieces ? valid_rows : 0"
+  REPLACEMENT "valid_rows" FILTER edges_of
+)
+boxsum_emulated_mutant(
+  mutant_turned_row_below_the_table HEADER production/sat_aligned_finish.cuh TEXT "ends, k, k < valid_rows"
+  REPLACEMENT "ends, k, k <= valid_rows" FILTER start_at_any_element
+)
+boxsum_emulated_mutant(
+  mutant_chunks_beside_the_table HEADER production/sat_wave.cuh TEXT "(lane + 1) * lane_cols <= valid_cols ? valid_rows : 0"
+  REPLACEMENT "valid_rows" FILTER waves_store
+)
+boxsum_emulated_mutant(
+  mutant_last_chunk_forgotten HEADER production/sat_aligned_pixels.cuh TEXT "lane == 31 ? last[i] : next" REPLACEMENT "next"
+  FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
   mutant_pixels_of_others HEADER production/sat_aligned_pixels.cuh TEXT "(of_head & own) | (of_tail & ~own)"
@@ -139,6 +160,10 @@ boxsum_emulated_mutant(
 )
 boxsum_emulated_mutant(
   mutant_rows_sent_before_they_are_there UNIT staged_rows HEADER device/staged_rows.cuh TEXT "__syncwarp()" REPLACEMENT "(void)0"
+)
+boxsum_emulated_mutant(
+  mutant_staged_rows_below_the_table UNIT staged_rows HEADER device/staged_rows.cuh TEXT "k - above < rows"
+  REPLACEMENT "true"
 )
 boxsum_emulated_mutant(
   mutant_rows_replaced_before_they_are_sent UNIT staged_rows HEADER device/staged_rows.cuh TEXT "wait_until_read<1>();" REPLACEMENT "wait_until_read<2>();"

@@ -95,7 +95,8 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
 TEST(aligned_plan, words_take_little_of_large_tables) {
     for (const std::int64_t n : {4096, 4500, 6000, 8192, 16384, 32768})
         for (const int pixel_bytes : {1, 4})
-            for (const aligned_store store : {aligned_store::straight, aligned_store::anywhere}) {
+            for (const aligned_store store :
+                 {aligned_store::straight, aligned_store::one_behind, aligned_store::anywhere}) {
                 const aligned_plan p = plan_of(n, pixel_bytes, store);
                 workspace_slots slots;
                 (void)aligned_words(slots, p, aligned_columns_of(n, pixel_bytes, 4), aligned_tile<float>::row_words,
@@ -109,7 +110,8 @@ TEST(aligned_plan, a_workspace_has_room_for_the_words_of_any_kernel) {
     for (const std::int64_t n : {300, 2304, 4096, 8192, 12288, 16384})
         for (const int pixel_bytes : {1, 4})
             for (const int multiprocessors : {2, 132})
-                for (const aligned_store store : {aligned_store::straight, aligned_store::anywhere}) {
+                for (const aligned_store store :
+                     {aligned_store::straight, aligned_store::one_behind, aligned_store::anywhere}) {
                     const sat_geometry g = table_of(n, n);
                     const aligned_columns columns = aligned_columns_of(n, pixel_bytes, 4);
                     const aligned_plan p = make_aligned_plan(

@@ -2,6 +2,8 @@
 
 #include <boxsum/types.hpp>
 
+#include <cstdint>
+
 /// What CUDA C++ has no word for, or only in large headers. The one place with inline assembly, so that a host compiler
 /// can be given another (tests/support/emulation).
 namespace boxsum::cuda {
@@ -39,6 +41,13 @@ __device__ inline unsigned long long load_relaxed(const unsigned long long* word
 /// it: a round trip to the second-level cache.
 __device__ inline void add_relaxed(unsigned* word, unsigned value) {
     asm volatile("red.relaxed.gpu.global.add.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+}
+
+/// The same number, of which the compiler does not know where it came from: an address that moves on from row to row is
+/// otherwise worked out anew for each.
+__device__ inline std::uintptr_t opaque(std::uintptr_t x) {
+    asm volatile("" : "+l"(x));
+    return x;
 }
 
 /// Dynamic shared memory of the block.

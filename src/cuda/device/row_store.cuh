@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/device/ptx.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/device/warp_scan.cuh"
 
@@ -16,25 +17,57 @@ __device__ inline unsigned elements_to_boundary(const Sum* row) {
     return (0u - static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row) / sizeof(Sum))) % lane_cols;
 }
 
-/// The row turned `skip` elements to the left: lane l gets N l + skip and those behind it, lane 31 the row's first ones
-/// behind its last. By all lanes of a warp.
+/// A lane's 16 aligned bytes of a row of sums that starts anywhere: those of lane 0 begin at the first multiple of 16
+/// bytes in the row. What is asked for every row are bits of one number that moves on from row to row, for `finish` of
+/// the aligned kernels spends its time here: prime 8u32u at 4093 and 8191 0.945 of the time.
 template <typename Sum, int N>
-__device__ inline void turn_row(Sum (&x)[N], unsigned skip, int lane) {
-    // Each lane's own elements first, so that no more than N are held.
+struct row_piece {
+    std::uintptr_t at;  ///< 16 bytes less one element behind the row's start, and 16 more a lane
+
+    __device__ row_piece(const void* row, int lane)
+        : at(reinterpret_cast<std::uintptr_t>(row) + (16 - sizeof(Sum)) + static_cast<unsigned>(lane) * 16) {}
+
+    /// The same of a row that many bytes on.
+    __device__ void move(std::int64_t stride) { at = opaque(at + static_cast<std::uintptr_t>(stride)); }
+
+    /// Where the row starts.
+    __device__ std::byte* row(int lane) const {
+        return reinterpret_cast<std::byte*>(at - (16 - sizeof(Sum)) - static_cast<unsigned>(lane) * 16);
+    }
+
+    __device__ Sum* begin() const { return reinterpret_cast<Sum*>(at & ~std::uintptr_t{15}); }
+
+    /// Whether less than N - `elements` elements lie before the first multiple of 16 bytes. So none if N - 1.
+    __device__ bool starts_late(int elements) const {
+        constexpr unsigned bytes = sizeof(Sum);
+        return (static_cast<unsigned>(at) & (16 - bytes)) >= static_cast<unsigned>(elements) * bytes;
+    }
+    __device__ bool aligned() const { return starts_late(N - 1); }
+
+    /// Turns the row to the left by the elements before the boundary: lane l gets those of its piece, lane 31 the row's
+    /// first ones behind its last. By all lanes of a warp.
+    __device__ void turn(Sum (&x)[N], int lane) const {
+        static_assert(N == 2 || N == 4);
+        // Each lane's own elements first, so that no more than N are held.
+        if constexpr (N == 4) turn_by<1>(x, (static_cast<unsigned>(at) & unsigned{sizeof(Sum)}) == 0);
+        turn_by<N / 2>(x, !starts_late(N / 2));
 #pragma unroll
-    for (int step = 1; step < N; step *= 2) {
+        for (int i = 1; i < N; ++i) {
+            const Sum next = __shfl_sync(whole_warp, x[i], (lane + 1) % 32);
+            x[i] = starts_late(i) ? x[i] : next;
+        }
+    }
+
+  private:
+    template <int Step>
+    __device__ static void turn_by(Sum (&x)[N], bool wanted) {
         Sum turned[N];
 #pragma unroll
-        for (int i = 0; i < N; ++i) turned[i] = (skip & step) != 0 ? x[(i + step) % N] : x[i];
+        for (int i = 0; i < N; ++i) turned[i] = wanted ? x[(i + Step) % N] : x[i];
 #pragma unroll
         for (int i = 0; i < N; ++i) x[i] = turned[i];
     }
-#pragma unroll
-    for (int i = 1; i < N; ++i) {
-        const Sum next = __shfl_sync(whole_warp, x[i], (lane + 1) % 32);
-        x[i] = i + static_cast<int>(skip) < N ? x[i] : next;
-    }
-}
+};
 
 /// What lies beside a row of sums, which is a piece of a longer one. Where a row starts one element before a multiple
 /// of 16 bytes, whoever knows the sum to its left stores that and leaves its own last one to the neighbour on the
@@ -53,6 +86,14 @@ struct row_ends {
 
     memory& of_rows;
 
+    /// By the lane that has them: of row number k.
+    __device__ void put(const Sum (&x)[N], int k) const {
+        vector_of<Sum, N> end;
+#pragma unroll
+        for (int i = 0; i < N; ++i) end.x[i] = x[i];
+        of_rows[k % rows] = end;
+    }
+
     /// Those of the row `first` and the rows below it, `stride` bytes apart, of which `count` were put. By all lanes of
     /// a warp.
     __device__ void store(std::byte* first, std::int64_t stride, int count, const row_place& place, int lane) const {
@@ -69,54 +110,35 @@ struct row_ends {
 };
 
 /// All of row number k, which x does not hold afterwards, but its ends, if it is not aligned: these go with the next
-/// ends.store(), which must come before row k + ends.rows. `left`: the sum before the row, where the place has one. By
-/// all lanes of a warp.
+/// ends.store(), which must come before row k + ends.rows. `left`: the sum before the row, where the place has one.
+/// Nothing if the row is not `there`; the lanes take part all the same. By all lanes of a warp.
 ///
-/// With selections and without a branch: a branch for each `skip` has fewer instructions, but rows no longer overlap,
-/// and takes 1.13 of the time (padded 32f32f at 8192).
-template <typename Sum, int N>
-__device__ inline void store_row(Sum* row, Sum (&x)[N], Sum left, const row_place& place, const row_ends<Sum, N>& ends,
-                                 int k, int lane) {
-    const int skip = static_cast<int>(elements_to_boundary(row));
-    const bool takes_left = skip == N - 1 && place.has_left;
-    turn_row(x, static_cast<unsigned>(skip), lane);
-    if (lane == 31 && skip != 0) {
-        vector_of<Sum, N> end;
-#pragma unroll
-        for (int i = 0; i < N; ++i) end.x[i] = x[i];
-        ends.of_rows[k % ends.rows] = end;
-        x[0] = left;
-    }
-    if (lane < 31 || skip == 0 || takes_left)
-        store_streaming(row + (lane == 31 && takes_left ? -1 : lane * N + skip), x);
-}
-
-/// The row's first `valid` elements; any number, none for a negative one. In a row that starts between multiples of 16
-/// bytes they go element by element: what takes fewer registers, for the right edge of a table.
-template <typename Sum, int N>
-__device__ inline void store_part_of_row(Sum* row, const Sum (&x)[N], int valid, int lane) {
-    if (elements_to_boundary(row) == 0 && lane * N + N <= valid) {
-        store_streaming(row + lane * N, x);
+/// With selections and without a branch: a branch for each place where a row may start has fewer instructions, but rows
+/// no longer overlap, and takes 1.13 of the time (padded 32f32f at 8192).
+template <bool TakesLeft, typename Sum, int N>
+__device__ inline void store_row(const row_piece<Sum, N>& piece, Sum (&x)[N], Sum left, const row_place& place,
+                                 const row_ends<Sum, N>& ends, int k, bool there, int lane) {
+    piece.turn(x, lane);
+    const bool has_ends = lane == 31 && !piece.aligned();
+    if (has_ends) ends.put(x, k);
+    if constexpr (TakesLeft) {
+        const bool takes_left = has_ends && !piece.starts_late(1) && place.has_left;
+        if (takes_left) x[0] = left;
+        store_streaming_if(there && (!has_ends || takes_left), piece.begin() - (takes_left ? 32 * N : 0), x);
     } else {
-#pragma unroll
-        for (int i = 0; i < N; ++i)
-            if (lane * N + i < valid) store_streaming(row + lane * N + i, x[i]);
+        store_streaming_if(there && !has_ends, piece.begin(), x);
     }
 }
 
-/// All of a row but its last element, which is stored only if the row `ends` here, and `left`, which belongs before the
-/// row, where a multiple of 16 bytes is. So rows side by side are stored in whole pieces of 512 bytes: a boundary
-/// between them within 16 bytes costs two small accesses. By all lanes of a warp.
+/// The row one element on: `left` and all but its last. Rows side by side that start one element behind a multiple of
+/// 16 bytes are so stored in whole pieces of 512 bytes: a boundary between them within 16 bytes costs two small
+/// accesses. By all lanes of a warp.
 template <typename Sum, int N>
-__device__ inline void store_row_one_behind(Sum* row, const Sum (&x)[N], Sum left, bool ends, int lane) {
-    Sum* const to = row + lane * N;
-    if (ends && lane == 31) store_streaming(to + N - 1, x[N - 1]);
+__device__ inline void move_one_behind(Sum (&x)[N], Sum left, int lane) {
     const Sum before = __shfl_up_sync(whole_warp, x[N - 1], 1);
-    Sum y[N];
-    y[0] = lane == 0 ? left : before;
 #pragma unroll
-    for (int i = 1; i < N; ++i) y[i] = x[i - 1];
-    store_streaming(to - 1, y);
+    for (int i = N - 1; i > 0; --i) x[i] = x[i - 1];
+    x[0] = lane == 0 ? left : before;
 }
 
 /// Zeros in the row's first `valid` elements, at most 32 N of them, `step` apart.

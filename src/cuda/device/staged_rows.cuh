@@ -8,8 +8,8 @@
 #include <cstdint>
 
 /// Rows of 32 N elements, 512 bytes, that a warp has in registers and the copy engine takes to memory, by way of shared
-/// memory. A warp that stores them itself waits until the caches take them, and what its multiprocessor reads meanwhile
-/// waits behind them.
+/// memory. Thought was: a warp that stores them itself waits until the caches take them, and what its multiprocessor
+/// reads meanwhile waits behind them. Measured was what came of it, see aligned_rows_on_their_way().
 namespace boxsum::cuda {
 
 /// `Rows` of them at a time are under way; they leave in two groups.
@@ -22,8 +22,10 @@ struct staged_rows {
     memory& of_rows;
 
     /// Row number k of those that the warp stores one after another, a multiple of rows_of_group in all, `stride` bytes
-    /// apart, each at a multiple of 16 bytes. Streaming. By all lanes of a warp.
-    __device__ void store(std::byte* to, std::int64_t stride, const Sum (&x)[N], int k, int lane) const {
+    /// apart, each at a multiple of 16 bytes: the first `pieces` 16 bytes of it, if k < rows. Streaming. By all lanes
+    /// of a warp.
+    __device__ void store(std::byte* to, std::int64_t stride, const Sum (&x)[N], int k, int rows, int pieces,
+                          int lane) const {
         if (k % rows_of_group == 0) {
             // Here were the rows of the group before the last one.
             if (lane < rows_of_group) wait_until_read<1>();
@@ -38,7 +40,9 @@ struct staged_rows {
         __syncwarp();
         if (lane < rows_of_group) {
             const int above = rows_of_group - 1 - lane;  // rows between this lane's and row k
-            store_bytes(to - above * stride, of_rows[(k - above) % Rows], 512, drop_from_l2());
+            if (k - above < rows && pieces > 0)
+                store_bytes(to - above * stride, of_rows[(k - above) % Rows], 16 * (pieces < 32 ? pieces : 32),
+                            drop_from_l2());
             close_store_group();
         }
     }

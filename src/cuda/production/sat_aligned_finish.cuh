@@ -22,11 +22,10 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     using roles::aligned_roles;
     using roles::arrive;
     using roles::chain;
-    using roles::cols_of_tile;
     using roles::first_channel;
     using roles::lane;
     using roles::lane_cols;
-    using roles::may_take_left;
+    using roles::one_behind;
     using roles::p;
     using roles::pairs_take_left;
     using roles::panel_bytes;
@@ -88,7 +87,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         arrive_as_reader();
 #pragma unroll
         for (int k = 0; k < together; ++k) {
-            if constexpr (Channels == 1 && !chain)
+            if constexpr (Channels == 1 && !chain && std::is_same_v<scanned, float>)
                 warp_scan_row<scan_steps::predicated>(x[k]);
             else
                 warp_scan_channels<Channels>(x[k]);
@@ -113,6 +112,19 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                 pair[k][1] = __byte_perm(upper.y, lower.y, select) & 0x00ff00ffu;
                 pair[k][2] = __byte_perm(upper.z, lower.z, select) & 0x00ff00ffu;
                 pair[k][3] = __byte_perm(upper.w, lower.w, select) & 0x00ff00ffu;
+            } else if constexpr (lane_cols == 4) {
+                std::uint32_t upper, lower;
+                const auto pixels_above = tile_pixels.of_lane(row, lane),
+                           pixels_below = tile_pixels.of_lane(row + 1, lane);
+                memcpy(&upper, &pixels_above, 4);
+                memcpy(&lower, &pixels_below, 4);
+                // A number of a selector is a byte of the first word, from 4 on of the second.
+                const std::uint32_t even[2] = {upper & 0x00ff00ffu, lower & 0x00ff00ffu};
+                const std::uint32_t odd[2] = {upper & 0xff00ff00u, lower & 0xff00ff00u};
+                pair[k][0] = __byte_perm(even[0], even[1], 0x5410);
+                pair[k][1] = __byte_perm(odd[0], odd[1], 0x4501);
+                pair[k][2] = __byte_perm(even[0], even[1], 0x7632);
+                pair[k][3] = __byte_perm(odd[0], odd[1], 0x6723);
             } else {
                 const auto upper = tile_pixels.of_lane(row, lane), lower = tile_pixels.of_lane(row + 1, lane);
 #pragma unroll
@@ -126,6 +138,8 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
             if constexpr (turned) {
                 scan_turned_fours(pair[k / 2]);
                 turn_fours(pair[k / 2]);
+            } else if constexpr (Channels == 1) {
+                warp_scan_row<scan_steps::predicated>(pair[k / 2]);
             } else {
                 warp_scan_channels<Channels>(pair[k / 2]);
             }
@@ -159,111 +173,109 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         return lane < tile::warp_rows ? carry : corner + carry;
     }
 
-    using staged = staged_rows<Sum, lane_cols, std::max(2, roles::staged_rows)>;
-    static_assert(tile::warp_rows % staged::rows_of_group == 0);
-
     /// Before the kernel ends, by all lanes.
     static __device__ void settle_stores() {
-        if constexpr (roles::staged_rows > 0) staged::settle();
+        if constexpr (roles::rows_on_their_way > 0) decltype(shared.stage)::rows::settle();
     }
 
-    /// Stores a panel: x + top + the row's carry, see carries_and_left(); with several channels x has them.
+    /// Stores a panel: x + top + the row's carry, see carries_and_left(); with several channels x has them. Which rows
+    /// are in the table is asked where they are stored, not before they are exchanged between lanes: an exchange in a
+    /// branch that the compiler takes for one of single lanes costs registers, and code of their own for the last rows
+    /// of tiles would come from memory when nothing is left to hide that (exclusive 32f32f at 4096 0.96 of the time).
     __device__ void store(const aligned_position& at, int panel, int warp,
                           const scanned (&x)[tile::warp_rows][lane_cols], const Sum (&top)[lane_cols],
                           Sum carries) const {
         constexpr int rows = tile::warp_rows;
         std::byte* to = at.to + panel * panel_bytes + warp * rows * p.row_stride;
+        const int valid_rows = at.valid_rows - warp * rows, valid_cols = valid_cols_of(at, panel);
         const auto sums_of = [&](Sum(&sums)[lane_cols], int k) {
             const Sum carry = Channels == 1 ? __shfl_sync(whole_warp, carries, k) : Sum{};
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sums[i] = static_cast<Sum>(x[k][i]) + (top[i] + carry);
         };
-        const auto whole = [&] { return valid_rows_of(at) >= tile::rows && valid_cols_of(at, panel) >= tile::cols; };
-        // Rows of one channel that are aligned have kernels of their own.
-        if (!may_take_left && at.straight) {
-            if constexpr (roles::staged_rows > 0) {
-                const staged staged_rows{shared.stage.memory[warp]};
-#pragma unroll
-                for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                    Sum sums[lane_cols];
-                    sums_of(sums, k);
-                    staged_rows.store(to, p.row_stride, sums, k, lane);
-                }
-            } else {
-                to += lane * 16;
-#pragma unroll
-                for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                    Sum sums[lane_cols];
-                    sums_of(sums, k);
-                    store_streaming(reinterpret_cast<Sum*>(to), sums);
-                }
-            }
-            return;
-        }
-        if (may_take_left && p.one_behind && whole()) {
-#pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
-                Sum sums[lane_cols];
+        const auto left_of = [&](int k) { return __shfl_sync(whole_warp, carries, rows + k); };
+        if (Store == aligned_store::straight || (Channels > 1 && p.rows_aligned && p.cols % lane_cols == 0)) {
+            const int pieces = valid_cols / lane_cols;
+            if (Channels == 1 && at.last_col) store_elements(to, valid_rows, pieces * lane_cols, valid_cols, sums_of);
+            store_pieces(to, warp, valid_rows, pieces, sums_of);
+        } else if (one_behind) {
+            // Pieces start with the sum before the row; of the last column of tiles, there may be one more.
+            const int pieces = at.last_col ? (valid_cols + 1) / lane_cols : 32;
+            if (at.last_col) store_elements(to, valid_rows, min(pieces, 32) * lane_cols - 1, valid_cols, sums_of);
+            if (pieces == 0) store_left_sums(to, valid_rows, carries);
+            store_pieces(to - sizeof(Sum), warp, valid_rows, pieces, [&](Sum(&sums)[lane_cols], int k) {
                 sums_of(sums, k);
-                const Sum left = __shfl_sync(whole_warp, carries, rows + k);
-                store_row_one_behind(reinterpret_cast<Sum*>(to), sums, left, at.last_col, lane);
-            }
-        } else if (Store == aligned_store::anywhere && whole()) {
+                move_one_behind(sums, left_of(k), lane);
+            });
+        } else if (valid_cols < tile::cols) {
+            if (pairs_take_left && at.col > 0) store_left_sums(to, valid_rows, carries);
+            store_elements(to, valid_rows, 0, valid_cols, sums_of);
+        } else {
             const typename shared_memory::row_ends ends{shared.ends[warp]};
             const row_place place{pairs_take_left && at.col > 0, !pairs_take_left || at.last_col};
+            row_piece<Sum, lane_cols> piece(to, lane);
 #pragma unroll
-            for (int k = 0; k < rows; ++k, to += p.row_stride) {
+            for (int k = 0; k < rows; ++k, piece.move(p.row_stride)) {
                 Sum sums[lane_cols];
                 sums_of(sums, k);
-                const Sum left = pairs_take_left ? __shfl_sync(whole_warp, carries, rows + k) : Sum{};
-                store_row(reinterpret_cast<Sum*>(to), sums, left, place, ends, k, lane);
+                const Sum left = pairs_take_left ? left_of(k) : Sum{};
+                store_row<pairs_take_left>(piece, sums, left, place, ends, k, k < valid_rows, lane);
                 if ((k + 1) % ends.rows == 0)
-                    ends.store(to - (ends.rows - 1) * p.row_stride, p.row_stride, ends.rows, place, lane);
+                    ends.store(piece.row(lane) - (ends.rows - 1) * p.row_stride, p.row_stride,
+                               valid_rows - (k + 1 - ends.rows), place, lane);
             }
-        } else {
-            store_part(at, panel, warp, to, carries, sums_of);
         }
         if (p.border && (at.row == 0 || at.col == 0)) store_border(at, panel, warp);
     }
 
-    /// The part of a tile that is in the table. What takes few registers, for these tiles are few.
+    /// Of this warp's rows, sums_of(x, k) each, the first `pieces` 16 bytes, from `to` on, a multiple of 16 bytes.
     template <typename SumsOf>
-    __device__ void store_part(const aligned_position& at, int panel, int warp, std::byte* to, Sum carries,
-                               SumsOf sums_of) const {
+    __device__ void store_pieces(std::byte* to, int warp, int valid_rows, int pieces, SumsOf sums_of) const {
         constexpr int rows = tile::warp_rows;
-        const int valid_rows = valid_rows_of(at) - warp * rows;
-        const auto takes_left = [&](const std::byte* row) {
-            return this->takes_left() && elements_to_boundary(reinterpret_cast<const Sum*>(row)) == lane_cols - 1;
-        };
-        std::byte* const row_of_left = to + (lane - rows) * p.row_stride;
-        if ((p.one_behind || at.col > 0) && lane >= rows && lane - rows < valid_rows && takes_left(row_of_left))
-            store_streaming(reinterpret_cast<Sum*>(row_of_left) - 1, carries);
+        const int lane_rows = lane < pieces ? valid_rows : 0;
 #pragma unroll
         for (int k = 0; k < rows; ++k, to += p.row_stride) {
             Sum sums[lane_cols];
             sums_of(sums, k);
-            const int valid_cols =
-                (!at.last_col && takes_left(to) ? tile::cols - 1 : valid_cols_of(at, panel)) - lane * lane_cols;
-            Sum* const chunk = reinterpret_cast<Sum*>(to + lane * 16);
-            if (p.rows_aligned && k < valid_rows && valid_cols >= lane_cols) {
-                store_streaming(chunk, sums);
+            if constexpr (roles::rows_on_their_way > 0) {
+                using staged = typename decltype(shared.stage)::rows;
+                static_assert(rows % staged::rows_of_group == 0);
+                staged{shared.stage.memory[warp]}.store(to, p.row_stride, sums, k, valid_rows, pieces, lane);
             } else {
-#pragma unroll
-                for (int i = 0; i < lane_cols; ++i)
-                    if (k < valid_rows && i < valid_cols) store_streaming(chunk + i, sums[i]);
+                store_streaming_if(k < lane_rows, reinterpret_cast<Sum*>(to + lane * 16), sums);
             }
         }
     }
 
-    /// Rows and columns of a panel that are in the table; perhaps more than it has.
-    __device__ static int at_most_int(std::int64_t x) {
-        return static_cast<int>(x < 1 << 30 ? x : 1 << 30);
+    /// The elements of this warp's rows, sums_of(x, k) each, from number `first` on, one by one. In front of
+    /// store_pieces(), not behind it, whose registers it would take.
+    template <typename SumsOf>
+    __device__ void store_elements(std::byte* to, int valid_rows, int first, int valid_cols, SumsOf sums_of) const {
+        if (first >= valid_cols || first >= tile::cols) return;
+        to += lane * 16;
+#pragma unroll
+        for (int k = 0; k < tile::warp_rows; ++k, to += p.row_stride) {
+            Sum sums[lane_cols];
+            sums_of(sums, k);
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) {
+                const int col = lane * lane_cols + i;
+                if (k < valid_rows && first <= col && col < valid_cols)
+                    store_streaming(reinterpret_cast<Sum*>(to) + i, sums[i]);
+            }
+        }
     }
-    __device__ int valid_rows_of(const aligned_position& at) const {
-        return at_most_int(p.rows - std::int64_t{at.row} * tile::rows);
+
+    /// The sums left of this warp's rows, see carries_and_left(), one by one, where rows start one sum behind a
+    /// multiple of 16 bytes.
+    __device__ void store_left_sums(std::byte* to, int valid_rows, Sum carries) const {
+        const int k = lane - tile::warp_rows;
+        Sum* const row = reinterpret_cast<Sum*>(to + k * p.row_stride);
+        if (k >= 0 && k < valid_rows && elements_to_boundary(row) == lane_cols - 1) store_streaming(row - 1, carries);
     }
-    __device__ int valid_cols_of(const aligned_position& at, int panel) const {
-        return at_most_int(p.cols - (std::int64_t{at.col} * cols_of_tile + panel * tile::cols));
+
+    __device__ static int valid_cols_of(const aligned_position& at, int panel) {
+        return at.valid_cols - panel * tile::cols;
     }
 
     /// The zeros beside a panel of the first row or column of tiles.
@@ -276,7 +288,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         Sum* const to = reinterpret_cast<Sum*>(at.to + row * p.row_stride) - Channels;
 #pragma unroll
         for (int c = 0; c < Channels; ++c)
-            if (lane < tile::warp_rows && row < valid_rows_of(at)) store_streaming(to + c, Sum{});
+            if (lane < tile::warp_rows && row < at.valid_rows) store_streaming(to + c, Sum{});
         // The corner, where the first row of tiles meets the first column.
         if (at.row == 0 && warp == 0 && lane < Channels)
             store_streaming(reinterpret_cast<Sum*>(at.to - p.row_stride) - Channels + lane, Sum{});

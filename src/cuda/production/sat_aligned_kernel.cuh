@@ -98,6 +98,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
     __device__ void run_above() const {
         // Rows of tiles that are looked at together.
         constexpr auto words_of_cols = sizeof(col_sum_words) / sizeof(tagged_word);
+        // Squares have twice the words.
         constexpr bool all = words_of_cols == 2 && aligned_looks_at_all(Store, sizeof(Pixel), sizeof(Sum));
         constexpr int batch = all ? aligned_most_group_rows - 1 : words_of_cols == 4 && words_of<Sum> == 2 ? 2 : 3;
         for (tile_counter now;; ++now.n) {
@@ -125,7 +126,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             Sum corner[Channels], own_carry[Channels];
             [[maybe_unused]] Sum by_lane;
             // The same to the left of the table row above: its last sum.
-            const bool has_corner = this->takes_left() && at.has_above && at.col > 0;
+            const bool has_corner = roles::takes_left && at.has_above && at.col > 0;
             value_words left_of_top{};
             const auto look_at_corner = [&] {
                 return look_at_missing(has_corner, left_of_top,
@@ -200,7 +201,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 if (panel == 0) shared.finished[slot].wait(now.parity() ^ 1);
                 store_neighbours(shared.top[slot][panel], cols, lane);
             }
-            if (roles::may_take_left && lane == 0)
+            if (roles::takes_left && lane == 0)
                 shared.corner[slot] = corner[0] + (has_corner ? left_of_top.value() : Sum{});
             this->arrive(shared.topped[slot]);
         }
@@ -244,10 +245,10 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                     this->add_carries(x, at, slot, panel, warp);
                 shared.topped[slot].wait(now.parity());
                 add_neighbours(top, shared.top[slot][panel], lane);
-                if constexpr (roles::may_take_left) carries = this->carries_and_left(carries, shared.corner[slot]);
+                if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[slot]);
                 if (panel == panels - 1) {
                     this->arrive(shared.finished[slot]);
-                    if (threadIdx.x == 0) this->count_as_read(at);
+                    if (warp == 0) this->count_as_read(at);
                 }
                 this->store(at, panel, warp, x, top, carries);
             }
@@ -273,8 +274,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             Sum carries = shared.carry[slot][0][warp * tile::warp_rows + lane % tile::warp_rows];
             this->arrive(shared.finished[slot]);
             sync_warps(1, 32 * tile::finish_warps);
-            if (thread == 0) this->count_as_read(at);
-            if constexpr (roles::may_take_left) carries = this->carries_and_left(carries, shared.corner[turn]);
+            if (warp == 0) this->count_as_read(at);
+            if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[turn]);
             Sum top[lane_cols];
             load_neighbours(top, shared.top[turn][0], lane);
 #pragma unroll
@@ -299,7 +300,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
         value_words above{};
         look_above(above);
         // One thread: the last sum of that row to the left of the tile.
-        const bool has_corner = this->takes_left() && has_above && at.col > 0 && col == 0;
+        const bool has_corner = roles::takes_left && has_above && at.col > 0 && col == 0;
         const auto look_at_corner = [&](value_words& found) {
             return look_at_missing(
                 has_corner, found,

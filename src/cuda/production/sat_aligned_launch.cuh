@@ -6,6 +6,8 @@
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 /// Launches of the aligned kernels of the record `fast`. sat_aligned_*.cu instantiate enqueue_aligned() for one
 /// channel, sat_channels_*.cu enqueue_aligned_channels() for several.
@@ -49,6 +51,9 @@ void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned
     using tile = aligned_tile<Sum>;
     workspace_slots slots(how.workspace);
     const aligned_words words(slots, plan, Columns, Channels * tile::row_words, Panels * tile::col_words);
+    if (slots.bytes() > how.workspace_bytes)
+        throw std::logic_error("words take " + std::to_string(slots.bytes()) + " bytes of a workspace of " +
+                               std::to_string(how.workspace_bytes));
     const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     // 128 more, for the kernel aligns the slots itself.
     constexpr int shared_bytes = aligned_slots(sizeof(Pixel)) * Panels * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
@@ -89,20 +94,21 @@ void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int ti
             return;
     aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
     const auto enqueue = [&]<aligned_load Load, aligned_store Store>(const auto& maps) {
+        plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight, 1, Store);
         enqueue_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels>(plan, maps, multiprocessors, how);
+    };
+    const auto enqueue_unless_straight = [&]<aligned_load Load>(const auto& maps) {
+        if constexpr (Channels == 1 && !aligned_pairs_take_left(Load, sizeof(Sum)))
+            if (plan.one_behind) return enqueue.template operator()<Load, aligned_store::one_behind>(maps);
+        enqueue.template operator()<Load, aligned_store::anywhere>(maps);
     };
     const auto maps = box_maps(g, plan, sizeof(Pixel), tile::cols);
     if (!maps.valid)
-        return enqueue.template operator()<aligned_load::rows, aligned_store::anywhere>(
+        return enqueue_unless_straight.template operator()<aligned_load::rows>(
             phase_maps<sizeof(Pixel)>(g, plan, tile::cols));
-    if constexpr (Channels == 1) {
-        if (plan.rows_aligned) {
-            constexpr auto store = aligned_store::straight;
-            plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight, 1, store);
-            return enqueue.template operator()<aligned_load::box, store>(maps);
-        }
-    }
-    enqueue.template operator()<aligned_load::box, aligned_store::anywhere>(maps);
+    if constexpr (Channels == 1)
+        if (plan.rows_aligned) return enqueue.template operator()<aligned_load::box, aligned_store::straight>(maps);
+    enqueue_unless_straight.template operator()<aligned_load::box>(maps);
 }
 
 /// f<Channels>() for this many, which is more than one.

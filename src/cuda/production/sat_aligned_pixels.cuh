@@ -3,6 +3,7 @@
 #include "cuda/device/channels.cuh"
 #include "cuda/device/layers.cuh"
 #include "cuda/device/streaming.cuh"
+#include "cuda/device/warp_scan.cuh"
 #include "cuda/production/sat_aligned_plan.hpp"
 #include "cuda/production/sat_squares.cuh"
 
@@ -109,10 +110,7 @@ struct aligned_pixels {
             std::uint32_t both[8];
             const uint4 chunks[2] = {chunk(r, lane), chunk(r, lane + 1)};
             memcpy(both, chunks, 32);
-#pragma unroll
-            for (int step = 1; step < 4; step *= 2)
-#pragma unroll
-                for (int i = 0; i + step < 8; ++i) both[i] = (skip / 4 & step) != 0 ? both[i + step] : both[i];
+            take_from(both, skip / 4);
 #pragma unroll
             for (int i = 0; i < 4; ++i) x[i] = both[i];
         } else {
@@ -122,12 +120,15 @@ struct aligned_pixels {
 #pragma unroll
                 for (int i = 0; i < words; ++i) x[i] = from[i];
             } else {
+                // Where all words are the row's, none is asked whether it is needed; behind the last one of a tile is
+                // another's memory.
+                constexpr int most = row_bytes - size + 16 - static_cast<int>(sizeof(Pixel));  // of `at`
+                constexpr bool all_there = size % 4 == 0 && most / 4 + words < pitch / 4;
                 std::uint32_t low = from[0];
 #pragma unroll
                 for (int i = 0; i < words; ++i) {
-                    // Never read where it is not needed: behind the last word of the tile is another's memory.
-                    const std::uint32_t high = at % 4 + size > 4u * (i + 1) ? from[i + 1] : 0;
-                    x[i] = __funnelshift_r(low, high, at % 4 * 8);
+                    const std::uint32_t high = all_there || at % 4 + size > 4u * (i + 1) ? from[i + 1] : 0;
+                    x[i] = __funnelshift_r(low, high, (all_there ? skip : at % 4) * 8);
                     low = high;
                 }
             }
@@ -135,6 +136,15 @@ struct aligned_pixels {
         vector_of<Pixel, N> pixels;
         memcpy(&pixels, x, size);
         return pixels;
+    }
+
+    /// The first half of x is what was behind the first `skip`, less than half of it.
+    template <typename T, int N>
+    __device__ static void take_from(T (&x)[N], unsigned skip) {
+#pragma unroll
+        for (int step = 1; step < N / 2; step *= 2)
+#pragma unroll
+            for (int i = 0; i + step < N; ++i) x[i] = (skip & step) != 0 ? x[i + step] : x[i];
     }
 
     __device__ uint4 chunk(unsigned r, int i) const {
@@ -249,14 +259,22 @@ struct aligned_pixels {
             // Four columns a lane: of all rows, or half of the warp has every other row.
             constexpr int parts = 4 / lane_cols, lanes = 32 / parts;
             std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each: 64 * 255 fits
-            constexpr int rows_together = shifted ? 16 : 4;
-#pragma unroll(rows_together)
-            for (int r = 0; r < tile::rows; r += parts) {
+            const auto add = [&](int r) {
                 const auto pixels = of_lane<4>(r + lane / lanes, lane % lanes);
                 std::uint32_t x;
                 memcpy(&x, &pixels, 4);
                 even += x & 0x00ff00ffu;
                 odd += (x >> 8) & 0x00ff00ffu;
+            };
+            if constexpr (shifted) {
+                // Phase by phase: its rows start alike and lie side by side.
+#pragma unroll 1
+                for (int phase = 0; phase < phases; phase += parts)
+#pragma unroll
+                    for (int r = 0; r < tile::rows; r += phases) add(r + phase);
+            } else {
+#pragma unroll 4
+                for (int r = 0; r < tile::rows; r += parts) add(r);
             }
             if constexpr (parts == 1) {
                 sum[0] = even & 0xffffu;
@@ -271,6 +289,8 @@ struct aligned_pixels {
                 sum[0] = lane % 2 == 0 ? even & 0xffffu : even >> 16;
                 sum[1] = lane % 2 == 0 ? odd & 0xffffu : odd >> 16;
             }
+        } else if constexpr (shifted && lane_cols * sizeof(Pixel) == 16) {
+            add_shifted_cols(sum, lane);
         } else {
             sum_in_tile other[lane_cols]{};
 #pragma unroll
@@ -287,6 +307,40 @@ struct aligned_pixels {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sum[i] += other[i];
         }
+    }
+
+  private:
+    /// Rows of a phase start alike: their chunks are added up as they are, and the sums are shifted. Half of the reads
+    /// and little code: prime 32f32f at 4093 and 8191 0.98 and 0.99 of the time.
+    __device__ void add_shifted_cols(sum_in_tile (&sum)[lane_cols], int lane) const {
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) sum[i] = {};
+#pragma unroll 1
+        for (int phase = 0; phase < phases; ++phase) {
+            sum_in_tile own[lane_cols]{}, last[lane_cols]{};  // last: lane 31, of the chunk behind its own
+#pragma unroll 4
+            for (int r = phase; r < tile::rows; r += phases) {
+                add_chunk(own, chunk(r, lane));
+                if (lane == 31) add_chunk(last, chunk(r, 32));
+            }
+            sum_in_tile both[2 * lane_cols];
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) {
+                const sum_in_tile next = __shfl_down_sync(whole_warp, own[i], 1);
+                both[i] = own[i];
+                both[lane_cols + i] = lane == 31 ? last[i] : next;
+            }
+            take_from(both, shift_of(phase) / sizeof(Pixel));
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) sum[i] += both[i];
+        }
+    }
+
+    __device__ static void add_chunk(sum_in_tile (&sum)[lane_cols], uint4 chunk) {
+        vector_of<Pixel, lane_cols> pixels;
+        memcpy(&pixels, &chunk, 16);
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) sum[i] += widen<sum_in_tile>(pixels.x[i]);
     }
 };
 

@@ -33,14 +33,6 @@ constexpr int aligned_slots(int pixel_bytes) {
     return pixel_bytes < 4 ? 3 : 2;
 }
 
-/// Rows of sums that a warp of `finish` has on their way to memory by the copy engine, see device/staged_rows.cuh; with
-/// 0 it stores them itself. Only where shared memory has room beside three blocks' slots, in the kernels for straight
-/// rows of one channel. 8u32u at 2560, 4096 and from 5120 on takes 0.97, 0.96 and 1.00 of the time, 16u32u at 4096
-/// 0.98; two channels of 8u32u 1.02, 8u64u 1.005. Rows that are not at multiples of 32 bytes take 1.1 to 1.25.
-constexpr int aligned_staged_rows(int pixel_bytes, int sum_bytes) {
-    return sum_bytes > 4 || pixel_bytes > 2 ? 0 : pixel_bytes == 1 ? 16 : 8;
-}
-
 /// Of one panel.
 inline int aligned_tile_cols(int sum_bytes) {
     return 32 * 16 / sum_bytes;
@@ -50,6 +42,12 @@ inline int aligned_tile_cols(int sum_bytes) {
 enum class aligned_load : std::uint8_t {
     box,   ///< a box of a tensor map: rows of the image are at multiples of 16 bytes
     rows,  ///< from the multiple of 16 bytes below each row's start on: a box for every phase, or a copy for each row
+};
+
+/// How a tile learns the table row above it.
+enum class aligned_columns : std::uint8_t {
+    groups,  ///< column sums of the tiles above in its group of rows, and the table row above the group
+    chain,   ///< the table row that the tile above has finished
 };
 
 /// Whether there are kernels for tiles of two panels, each of the columns of aligned_tile, side by side. A row of such
@@ -63,12 +61,31 @@ constexpr bool aligned_may_have_panels(int pixel_bytes, int sum_bytes, int chann
     return pixel_bytes == 1 && (sum_bytes == 8 || channels >= 3);
 }
 
-/// How sums leave. The kernels for straight rows have no code for others, whose registers they would miss: at 8192
-/// 8u32u 0.97 of the time, 32f32f 0.99.
+/// How sums leave. The kernels for some rows have no code for others, whose registers they would miss: at 8192 8u32u
+/// in straight rows 0.97 of the time, 32f32f 0.99.
 enum class aligned_store : std::uint8_t {
-    straight,  ///< one channel, rows of sums are at multiples of 16 bytes
+    straight,    ///< one channel, rows of sums are at multiples of 16 bytes
+    one_behind,  ///< one channel, they start one sum behind, see aligned_plan::one_behind
     anywhere,
 };
+
+/// Whether rows that are not aligned start one sum behind, because 16 bytes have two, and tiles in the kernels for rows
+/// that start anywhere know the sum to their left: padded 8u64u at 8192 0.93 of the time. With four sums it would be
+/// every fourth row (32f32f 0.99, 8u32u 1.01), and beside aligned_load::rows, whose roles have more to do, it costs
+/// more than it gains (1.04). There, rows of which all start one behind have kernels of their own.
+constexpr bool aligned_pairs_take_left(aligned_load load, int sum_bytes) {
+    return load == aligned_load::box && sum_bytes == 8;
+}
+
+/// Rows of sums that a warp of `finish` has on their way to memory by the copy engine, see device/staged_rows.cuh; with
+/// 0 it stores them itself. Only where shared memory has room beside three blocks' slots, in the kernels for straight
+/// rows. 8u32u at 2560, 4096 and from 5120 on takes 0.97, 0.96 and 1.00 of the time, 16u32u at 4096 0.98; two channels
+/// of 8u32u 1.02, 8u64u 1.005; 8u32u in rows one behind 1.04 at 4096 and 1.015 at 8192. Rows that are not at multiples
+/// of 32 bytes take 1.1 to 1.25.
+constexpr int aligned_rows_on_their_way(aligned_store store, int pixel_bytes, int sum_bytes) {
+    if (store != aligned_store::straight || sum_bytes > 4 || pixel_bytes > 2) return 0;
+    return pixel_bytes == 1 ? 16 : 8;
+}
 
 /// Rows of an image of which every row starts at another place between multiples of 16 bytes: every so many rows it is
 /// the same place again, whatever the pitch. These, a phase, are a tensor whose rows are at multiples of 16 bytes.
@@ -81,12 +98,6 @@ template <int Phases>
 struct aligned_maps {
     CUtensorMap of_phase[Phases];
     bool valid;  ///< else rows are copied one by one
-};
-
-/// How a tile learns the table row above it.
-enum class aligned_columns : std::uint8_t {
-    groups,  ///< column sums of the tiles above in its group of rows, and the table row above the group
-    chain,   ///< the table row that the tile above has finished
 };
 
 /// Registers of a thread behind the start, where blocks have 80 for each: 4 warps of `finish`, whose tile takes 64, and
@@ -143,7 +154,7 @@ inline constexpr int aligned_most_group_rows = 8;
 /// Whether the column sums of all tiles above in a group of rows are looked at together, which takes two words of each
 /// a lane. Not where rows start anywhere, whose kernels have too much code without (1.02).
 constexpr bool aligned_looks_at_all(aligned_store store, int pixel_bytes, int sum_bytes) {
-    return store == aligned_store::straight && pixel_bytes == 1 && sum_bytes == 4;
+    return store != aligned_store::anywhere && pixel_bytes == 1 && sum_bytes == 4;
 }
 
 /// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 2, 4, 8 rows: 1.327, 1.225, 1.240 at
@@ -264,7 +275,7 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
 
     const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels, pixel_bytes, sum_bytes);
     unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes,
-                                             g.channels == 1 && aligned_looks_at_all(store, pixel_bytes, sum_bytes));
+                                             aligned_looks_at_all(store, pixel_bytes, sum_bytes));
     if (g.channels > 1) group_rows = std::min(group_rows, 4u);  // for shorter rings, see below
     p.groups = (p.tile_cols + group_cols - 1) / group_cols;
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;

@@ -28,22 +28,19 @@ struct aligned_roles {
     using scanned = std::conditional_t<Channels == 1, sum_in_tile, Sum>;
     static constexpr int panels = Panels;
     using of_panel = std::conditional_t<panels == 1, sum_in_tile, tile_word<Pixel, Sum>>;
-    static constexpr int staged_rows =
-        Store == aligned_store::straight ? aligned_staged_rows(sizeof(Pixel), sizeof(Sum)) : 0;
+    static constexpr int rows_on_their_way = aligned_rows_on_their_way(Store, sizeof(Pixel), sizeof(Sum));
     using shared_memory = aligned_shared<Sum, sum_in_tile, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
-                                         panels, Columns == aligned_columns::chain, staged_rows>;
+                                         panels, Columns == aligned_columns::chain, rows_on_their_way>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
     static_assert(!chain || Channels == 1);
-    /// Whether a tile may store the last sum of the tile to its left instead of its own, see row_place: where all rows
-    /// start one before a multiple of 16 bytes, or, with two sums in 16 bytes, any that is not aligned (padded 8u64u at
-    /// 8192 0.93 of the time). With four sums it would be every fourth row (32f32f 0.99, 8u32u 1.01), and beside
-    /// aligned_load::rows, whose roles have more to do, it costs more than it gains (1.04).
-    static constexpr bool may_take_left = Store == aligned_store::anywhere && Channels == 1;
-    static_assert(panels == 1 || (!may_take_left && Load == aligned_load::box));
-    static constexpr bool pairs_take_left = may_take_left && lane_cols == 2 && Load == aligned_load::box;
-    __device__ bool takes_left() const { return may_take_left && (pairs_take_left || p.one_behind); }
+    static constexpr bool one_behind = Store == aligned_store::one_behind;
+    static constexpr bool pairs_take_left =
+        Store == aligned_store::anywhere && Channels == 1 && aligned_pairs_take_left(Load, sizeof(Sum));
+    /// Whether a tile stores the last sum of the tile to its left instead of its own, in all rows or in some.
+    static constexpr bool takes_left = one_behind || pairs_take_left;
+    static_assert(panels == 1 || (!takes_left && Load == aligned_load::box));
     using channels = channels_of_lane<Channels, lane_cols>;
     static constexpr int cols_of_tile = panels * tile::cols;
     static constexpr int panel_bytes = tile::cols * static_cast<int>(sizeof(Sum));  // of a row of sums
@@ -154,11 +151,13 @@ struct aligned_roles {
         at.has_above = at.row > at.in_group;
         const std::int64_t row = std::int64_t{at.row} * tile::rows;
         const std::int64_t col = std::int64_t{at.col} * cols_of_tile;
-        const bool beside_border = p.border && (at.row == 0 || at.col == 0);
-        at.straight = p.rows_aligned && !beside_border && row + tile::rows <= p.rows && col + cols_of_tile <= p.cols;
+        at.valid_rows = at_most_int(p.rows - row);
+        at.valid_cols = at_most_int(p.cols - col);
         at.to = p.sums + at.plane * p.plane_stride + row * p.row_stride + col * static_cast<std::int64_t>(sizeof(Sum));
         return at;
     }
+
+    __device__ static int at_most_int(std::int64_t x) { return static_cast<int>(x < 1 << 30 ? x : 1 << 30); }
 
     /// Words are replaced when all tiles that look at them have finished: one counter of them a lane, those of the row
     /// of tiles a lap before and of the group below it. count_as_read() is the other side.
@@ -166,7 +165,7 @@ struct aligned_roles {
     /// Relaxed on both sides, because a release at device scope waits for all stores that the multiprocessor has under
     /// way (10 us a tile). It is safe because no value passes through the counter. A tile counts only after its roles
     /// have accepted their words, by their tags: they arrive at `carried` and `topped` (with a chain, at the second
-    /// barrier of `finish`) after that, and the counting thread waits for both. Words are replaced only after all have
+    /// barrier of `finish`) after that, and the counting threads wait for both. Words are replaced only after all have
     /// counted. Neither an addition nor a store is carried out before the branches that it depends on are decided, so a
     /// look cannot return the word that replaces the one it was for; and one that did would find another lap's tag,
     /// never another value.
@@ -203,14 +202,13 @@ struct aligned_roles {
         return readers;
     }
 
-    /// By one thread of `finish`, behind all looks at the ring for this tile.
+    /// By one warp of `finish`, behind all looks at the ring for this tile. Of one lane's loop the compiler makes a
+    /// page of code, in the way of all that follows (4 channels of 8u32u 0.98 of the time without).
     __device__ void count_as_read(const aligned_position& at) const {
-        if (!p.ring_reused) return;
-        // The last row of tiles of a plane counts for the rows that fill up its group.
-        const unsigned end = at.row + 1 < p.tile_rows ? 1 : p.rows_of_plane - at.row;
-        for (unsigned i = 0; i < end; ++i) {
-            add_relaxed(&header->reserved[aligned_first_counter + ((at.ring_row + i) >> p.counter_shift)], 1);
-        }
+        // The last row of tiles of a plane counts for the rows that fill up its group, a lane each.
+        const int rows = at.row + 1 < p.tile_rows ? 1 : static_cast<int>(p.rows_of_plane - at.row);
+        if (p.ring_reused && lane < rows)
+            add_relaxed(&header->reserved[aligned_first_counter + ((at.ring_row + lane) >> p.counter_shift)], 1);
     }
 
     /// By all threads of the launch's last block: waits until every tile has been counted.
@@ -277,6 +275,7 @@ struct aligned_roles {
             if (whole[k] <= there) continue;
             // The end of the image, perhaps of its memory: at most 15 bytes of the last row go one by one.
             whole[k] = static_cast<int>(there);
+#pragma unroll 1
             for (int i = whole[k]; i < needed; ++i) to.row(r)[i] = from[k][i];
             announce_barriers();  // the slot's next copy comes behind these stores
         }

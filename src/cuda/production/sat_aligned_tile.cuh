@@ -50,23 +50,23 @@ struct aligned_words {
 /// Where a ticket's tile and its words lie. `sum` works it out once and leaves it to the other roles in shared memory,
 /// who read what they need when they need it.
 struct aligned_position {
-    std::uint32_t tag;          // of this tile's words; 0: behind the last tile
-    std::uint32_t tag_above;    // of the table row above its group
-    unsigned plane, row, col;   // of tiles
-    unsigned lap, ring_row;     // where the words of its row of tiles are
-    unsigned in_group;          // row of tiles within its group
-    unsigned before;            // tiles to the left within their group
-    unsigned group;             // of columns
-    unsigned place;             // ring row * tile columns + tile column
-    unsigned group_place;       // the same for groups of columns: ring row * groups
-    unsigned rows_place;        // the same for groups of rows
-    unsigned rows_place_above;  // for the group of rows above, perhaps a lap before
-    bool ends_group;            // publishes the sums of its group
-    bool ends_rows;             // publishes a table row
-    bool has_above;             // there is a table row above its group
-    bool last_col;              // of its plane
-    bool straight;              // nothing outside, no border beside it, rows at multiples of 16 bytes
-    std::byte* to;              // where the first of its sums is stored
+    std::uint32_t tag;           // of this tile's words; 0: behind the last tile
+    std::uint32_t tag_above;     // of the table row above its group
+    unsigned plane, row, col;    // of tiles
+    unsigned lap, ring_row;      // where the words of its row of tiles are
+    unsigned in_group;           // row of tiles within its group
+    unsigned before;             // tiles to the left within their group
+    unsigned group;              // of columns
+    unsigned place;              // ring row * tile columns + tile column
+    unsigned group_place;        // the same for groups of columns: ring row * groups
+    unsigned rows_place;         // the same for groups of rows
+    unsigned rows_place_above;   // for the group of rows above, perhaps a lap before
+    bool ends_group;             // publishes the sums of its group
+    bool ends_rows;              // publishes a table row
+    bool has_above;              // there is a table row above its group
+    bool last_col;               // of its plane
+    int valid_rows, valid_cols;  // from its first one on in the table; perhaps more than it has
+    std::byte* to;               // where the first of its sums is stored
 
     __device__ bool valid() const { return tag != 0; }
 };
@@ -81,7 +81,7 @@ struct tile_counter {
     __device__ unsigned position() const { return n % (2 * Slots); }
 };
 
-/// Rows of a warp of `finish` on their way to memory: aligned_staged_rows().
+/// Rows of the warps of `finish` on their way to memory: aligned_rows_on_their_way().
 template <typename Sum, int Rows>
 struct aligned_stage {
     using rows = staged_rows<Sum, aligned_tile<Sum>::lane_cols, Rows>;
@@ -94,11 +94,11 @@ struct aligned_stage<Sum, 0> {};
 /// SumInTile: of rows and columns of a tile, OfPanel: of its panels; Scanned: of `finish`. Chain:
 /// aligned_columns::chain.
 template <typename Sum, typename SumInTile, typename OfPanel, typename Scanned, int Slots, int Channels, int Panels,
-          bool Chain, int StagedRows>
+          bool Chain, int RowsOnTheirWay>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
-    [[no_unique_address]] aligned_stage<Sum, StagedRows> stage;
+    [[no_unique_address]] aligned_stage<Sum, RowsOnTheirWay> stage;
 
     // A tile goes through its slot's barriers once a phase.
     phase_barrier loaded[slots];      // position and pixels are there: the lane of `sum` that drew the ticket

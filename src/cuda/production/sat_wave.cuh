@@ -176,15 +176,26 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
     const int valid_cols = p.cols - static_cast<int>(tile_col) * tile::cols;
     const std::int64_t first_element =
         (std::int64_t{tile_col} * tile::cols + lane * lane_cols) * p.channels + channel;  // of a row
+    const bool whole = static_cast<int>(tile_row + 1) * tile::rows <= p.rows && tile::cols <= valid_cols;
+    // A lane's columns are there all or none.
+    const bool in_chunks = tile::cols <= valid_cols || valid_cols % lane_cols == 0;
+    const int lane_rows = (lane + 1) * lane_cols <= valid_cols ? valid_rows : 0;
     Sum x[rows][lane_cols];
     {
         vector_of<Pixel, lane_cols> pixels[rows];
         const std::byte* from = p.image + plane * p.image_plane_stride + first_row * p.image_row_stride +
                                 first_element * std::int64_t{sizeof(Pixel)};
-        if (p.load_vectors && static_cast<int>(tile_row + 1) * tile::rows <= p.rows && tile::cols <= valid_cols) {
+        if (p.load_vectors && whole) {
 #pragma unroll
             for (int k = 0; k < rows; ++k)
                 pixels[k] = *reinterpret_cast<const vector_of<Pixel, lane_cols>*>(from + k * p.image_row_stride);
+        } else if (p.load_vectors && in_chunks) {
+#pragma unroll
+            for (int k = 0; k < rows; ++k) {
+                pixels[k] = {};
+                if (k < lane_rows)
+                    pixels[k] = *reinterpret_cast<const vector_of<Pixel, lane_cols>*>(from + k * p.image_row_stride);
+            }
         } else {
 #pragma unroll
             for (int k = 0; k < rows; ++k, from += p.image_row_stride)
@@ -328,38 +339,55 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
         if (tile_col == 0 && lane < rows && lane < valid_rows)
             store_streaming(reinterpret_cast<Sum*>(to + lane * p.table_row_stride) - p.channels, Sum{});
     }
-    using row_ends = cuda::row_ends<Sum, lane_cols>;
-    __shared__ typename row_ends::memory ends_of_warps[tile::warps];
-    const row_ends ends{ends_of_warps[warp]};
-    constexpr row_place alone{.has_left = false, .ends = true};
-    const bool turns = !p.rows_aligned && p.channels == 1 && tile::cols <= valid_cols;
-#pragma unroll
-    for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
+    const auto next_sums = [&](int k) {
         const Sum row_carry = __shfl_sync(whole_warp, carry, k);
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) top[i] += x[k][i] + row_carry;
-        Sum* const row = reinterpret_cast<Sum*>(to);
-        if (k >= valid_rows) {
-        } else if (turns) {
+    };
+    // A loop for each kind of rows, short and without branches: code of this kernel runs once, straight from memory.
+    if (p.rows_aligned && whole) {
+        to += lane * 16;
+#pragma unroll
+        for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
+            next_sums(k);
+            store_streaming(reinterpret_cast<Sum*>(to), top);
+        }
+    } else if (p.rows_aligned && in_chunks) {
+        to += lane * 16;
+#pragma unroll
+        for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
+            next_sums(k);
+            store_streaming_if(k < lane_rows, reinterpret_cast<Sum*>(to), top);
+        }
+    } else if (p.channels == 1 && tile::cols <= valid_cols) {
+        using row_ends = cuda::row_ends<Sum, lane_cols>;
+        __shared__ typename row_ends::memory ends_of_warps[tile::warps];
+        const row_ends ends{ends_of_warps[warp]};
+        constexpr row_place alone{.has_left = false, .ends = true};
+        row_piece<Sum, lane_cols> piece(to, lane);
+#pragma unroll
+        for (int k = 0; k < rows; ++k, piece.move(p.table_row_stride)) {
+            next_sums(k);
             Sum sums[lane_cols];
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
-            store_row(row, sums, Sum{}, alone, ends, k, lane);
-        } else if (p.channels > 1) {
+            store_row<false>(piece, sums, Sum{}, alone, ends, k, k < valid_rows, lane);
+            // The ends of as many rows as there is memory for, the last ones too.
+            constexpr int together = row_ends::rows < rows ? row_ends::rows : rows;
+            if ((k + 1) % together == 0)
+                ends.store(piece.row(lane) - (together - 1) * p.table_row_stride, p.table_row_stride,
+                           min(together, valid_rows - (k + 1 - together)), alone, lane);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < rows; ++k, to += p.table_row_stride) {
+            next_sums(k);
+            Sum* const row = reinterpret_cast<Sum*>(to) + std::int64_t{lane * lane_cols} * p.channels;
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i)
-                if (lane * lane_cols + i < valid_cols)
-                    store_streaming(row + std::int64_t{lane * lane_cols + i} * p.channels, top[i]);
-        } else if (tile::cols <= valid_cols) {
-            store_streaming(row + lane * lane_cols, top);
-        } else {
-            store_part_of_row(row, top, valid_cols, lane);
+                if (k < valid_rows && lane * lane_cols + i < valid_cols)
+                    store_streaming(row + std::int64_t{i} * p.channels, top[i]);
         }
-        // The ends of as many rows as there is memory for, the last ones too.
-        constexpr int together = row_ends::rows < rows ? row_ends::rows : rows;
-        if ((k + 1) % together == 0 && turns)
-            ends.store(to - (together - 1) * p.table_row_stride, p.table_row_stride,
-                       min(together, valid_rows - (k + 1 - together)), alone, lane);
     }
 }
 

@@ -100,7 +100,11 @@ TEST_F(aligned_rings, tables_with_a_border_and_an_aligned_pitch) {  // a tile st
             for (const std::int64_t rows : {3, 64, 64 * 9 + 1}) {
                 expect_tables<f32, f32>({rows, cols, 2, layout, gap}, 1);
                 expect_tables<u8, u32>({rows, cols, 1, layout, gap}, 1);
+                // Of images whose rows start anywhere.
+                expect_tables<f32, f32>({rows, cols, 1, layout, gap, 0, 1, 1}, 1);
+                expect_tables<u8, u32>({rows, cols, 1, layout, gap, 0, 3, 5}, 1);
             }
+            expect_tables<f64, f64>({64 * 5 + 7, cols, 1, layout, gap % 2, 0, 1, 1}, 1);
             expect_tables<f64, f64>({64 * 5 + 7, cols, 1, layout, gap % 2}, 1);
         }
 }
@@ -126,9 +130,10 @@ TEST_F(aligned_rings, rows_of_the_image_start_at_any_element) {
 TEST_F(aligned_rings, waves_store_rows_that_start_at_any_element) {
     for (const table_layout layout : layouts)
         for (const std::int64_t gap : {0, 1, 2, 3})
-            for (const std::int64_t cols : {1, 127, 128, 257}) {
+            for (const std::int64_t cols : {1, 127, 128, 132, 257}) {
                 expect_waves<f32, f32>({66, cols, 1, layout, gap, (gap + cols) % 4});
                 expect_waves<f64, f64>({66, cols, 2, layout, gap, cols % 2});
+                expect_waves<u8, u32>({66, cols, 1, layout, gap, (gap + cols) % 4, (gap + 1) % 4});
             }
 }
 

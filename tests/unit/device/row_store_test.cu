@@ -36,36 +36,33 @@ class device_row_store : public test::gpu_kernel_test {
 template <typename Sum>
 constexpr int row_elements = 32 * 16 / static_cast<int>(sizeof(Sum));
 
-/// Element i is i + 1. A whole row counts as `valid` rows, 1.
-template <typename Sum, bool Whole>
-__global__ void row_kernel(Sum* row, int valid) {
+/// Element i is i + 1. The row is there or not.
+template <typename Sum>
+__global__ void row_kernel(Sum* row, bool there) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     Sum x[lane_cols];
     for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(threadIdx.x * lane_cols + i + 1);
-    if constexpr (Whole) {
-        using row_ends = cuda::row_ends<Sum, lane_cols>;
-        __shared__ typename row_ends::memory memory;
-        const row_ends ends{memory};
-        constexpr row_place alone{.has_left = false, .ends = true};
-        store_row(row, x, Sum{}, alone, ends, 0, threadIdx.x);
-        ends.store(reinterpret_cast<std::byte*>(row), 0, valid, alone, threadIdx.x);
-    } else {
-        store_part_of_row(row, x, valid, threadIdx.x);
-    }
+    using row_ends = cuda::row_ends<Sum, lane_cols>;
+    __shared__ typename row_ends::memory memory;
+    const row_ends ends{memory};
+    constexpr row_place alone{.has_left = false, .ends = true};
+    store_row<false>(row_piece<Sum, lane_cols>(row, threadIdx.x), x, Sum{}, alone, ends, 0, there, threadIdx.x);
+    ends.store(reinterpret_cast<std::byte*>(row), 0, there ? 1 : 0, alone, threadIdx.x);
 }
 
 /// The same one place on, with `left` = 0 before.
 template <typename Sum>
-__global__ void row_one_behind_kernel(Sum* row, bool ends) {
+__global__ void one_behind_kernel(Sum* row) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     Sum x[lane_cols];
     for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(threadIdx.x * lane_cols + i + 1);
-    store_row_one_behind(row, x, Sum{}, ends, threadIdx.x);
+    move_one_behind(x, Sum{}, threadIdx.x);
+    store_streaming(row + threadIdx.x * lane_cols, x);
 }
 
 /// Rows of `pieces` pieces side by side, one element apart, so that none may write beside itself. Element i is i + 1,
 /// counted with the gaps.
-template <typename Sum>
+template <typename Sum, bool TakesLeft>
 __global__ void rows_kernel(Sum* first, int rows, int pieces) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     const int step = pieces * row_elements<Sum> + 1;
@@ -73,12 +70,13 @@ __global__ void rows_kernel(Sum* first, int rows, int pieces) {
     __shared__ typename row_ends::memory memory;
     const row_ends ends{memory};
     for (int piece = 0; piece < pieces; ++piece) {
-        const row_place place{.has_left = piece > 0, .ends = piece == pieces - 1};
-        for (int k = 0; k < rows; ++k) {
+        const row_place place{.has_left = TakesLeft && piece > 0, .ends = !TakesLeft || piece == pieces - 1};
+        row_piece<Sum, lane_cols> of_lane(first + piece * row_elements<Sum>, threadIdx.x);
+        for (int k = 0; k < rows; ++k, of_lane.move(step * sizeof(Sum))) {
             const int start = k * step + piece * row_elements<Sum>;
             Sum x[lane_cols];
             for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(start + threadIdx.x * lane_cols + i + 1);
-            store_row(first + start, x, static_cast<Sum>(start), place, ends, k, threadIdx.x);
+            store_row<TakesLeft>(of_lane, x, static_cast<Sum>(start), place, ends, k, true, threadIdx.x);
             const int put = k % ends.rows + 1;
             if (put == ends.rows || k == rows - 1)
                 ends.store(reinterpret_cast<std::byte*>(first + start - (put - 1) * step), step * sizeof(Sum), put,
@@ -95,7 +93,9 @@ __global__ void zeros_kernel(Sum* row, int valid) {
 TEST_F(device_row_store, whole_rows_start_anywhere) {
     const auto check = [&]<typename Sum>(Sum) {
         for (int offset = 4; offset < 12; ++offset)
-            expect_elements(stored<Sum>(row_kernel<Sum, true>, offset, 1), offset, row_elements<Sum>, 1, 1);
+            for (const bool there : {false, true})
+                expect_elements(stored<Sum>(row_kernel<Sum>, offset, there), offset, there ? row_elements<Sum> : 0, 1,
+                                1);
     };
     check(float{});
     check(std::uint32_t{});
@@ -106,32 +106,20 @@ TEST_F(device_row_store, whole_rows_start_anywhere) {
 TEST_F(device_row_store, pieces_of_many_rows_meet) {
     const auto check = [&]<typename Sum>(Sum) {
         constexpr int rows = 19;
-        for (const int pieces : {1, 3})
-            for (int offset = 0; offset < 4; ++offset) {
-                const int step = pieces * row_elements<Sum> + 1;
-                const device_buffer memory = upload(std::vector<Sum>(offset + rows * step + 4, poison<Sum>));
-                launch(rows_kernel<Sum>, {.block = 32}, stream(), as<Sum>(memory) + offset, rows, pieces);
-                const std::vector<Sum> got = download<Sum>(memory);
-                for (int i = 0; i < static_cast<int>(got.size()); ++i) {
-                    const int at = i - offset;
-                    const bool inside = at >= 0 && at < rows * step && at % step != step - 1;
-                    ASSERT_EQ(got[static_cast<std::size_t>(i)], inside ? static_cast<Sum>(at + 1) : poison<Sum>)
-                        << "element " << at << ", offset " << offset << ", " << pieces << " pieces";
+        for (const auto kernel : {rows_kernel<Sum, false>, rows_kernel<Sum, true>})
+            for (const int pieces : {1, 3})
+                for (int offset = 0; offset < 4; ++offset) {
+                    const int step = pieces * row_elements<Sum> + 1;
+                    const device_buffer memory = upload(std::vector<Sum>(offset + rows * step + 4, poison<Sum>));
+                    launch(kernel, {.block = 32}, stream(), as<Sum>(memory) + offset, rows, pieces);
+                    const std::vector<Sum> got = download<Sum>(memory);
+                    for (int i = 0; i < static_cast<int>(got.size()); ++i) {
+                        const int at = i - offset;
+                        const bool inside = at >= 0 && at < rows * step && at % step != step - 1;
+                        ASSERT_EQ(got[static_cast<std::size_t>(i)], inside ? static_cast<Sum>(at + 1) : poison<Sum>)
+                            << "element " << at << ", offset " << offset << ", " << pieces << " pieces";
+                    }
                 }
-            }
-    };
-    check(float{});
-    check(std::uint64_t{});
-}
-
-TEST_F(device_row_store, rows_end_anywhere) {
-    const auto check = [&]<typename Sum>(Sum) {
-        for (int offset = 4; offset < 8; ++offset)
-            for (const int valid :
-                 {-3, 0, 1, 2, 3, 4, 5, 6, 7, 8, 31, 60, 61, 62, 63, 64, 65, 123, 124, 125, 126, 127, 128, 1000}) {
-                const int count = std::clamp(valid, 0, row_elements<Sum>);
-                expect_elements(stored<Sum>(row_kernel<Sum, false>, offset, valid), offset, count, 1, 1);
-            }
     };
     check(float{});
     check(std::uint64_t{});
@@ -139,10 +127,8 @@ TEST_F(device_row_store, rows_end_anywhere) {
 
 TEST_F(device_row_store, rows_one_behind_leave_their_last_element_to_the_next) {
     const auto check = [&]<typename Sum>(Sum) {
-        constexpr int offset = 16 / sizeof(Sum) + 1;
-        for (const bool ends : {false, true})
-            expect_elements(stored<Sum>(row_one_behind_kernel<Sum>, offset, ends), offset - 1,
-                            row_elements<Sum> + (ends ? 1 : 0), 0, 1);
+        constexpr int offset = 16 / sizeof(Sum);
+        expect_elements(stored<Sum>(one_behind_kernel<Sum>, offset), offset, row_elements<Sum>, 0, 1);
     };
     check(float{});
     check(std::uint32_t{});

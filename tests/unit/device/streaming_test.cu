@@ -55,6 +55,28 @@ TEST_F(device_streaming, stores_write_their_values_in_order) {
     check(double{}, std::integral_constant<int, 2>{});
 }
 
+template <typename T, int N>
+__global__ void store_some_kernel(T* to, std::uint32_t wanted) {
+    T x[N];
+    for (int i = 0; i < N; ++i) x[i] = static_cast<T>(threadIdx.x * N + i + 1);
+    store_streaming_if((wanted >> threadIdx.x & 1) != 0, to + threadIdx.x * N, x);
+}
+
+TEST_F(device_streaming, stores_that_are_not_wanted_leave_what_was_there) {
+    const auto check = [&]<typename T, int N>(T, std::integral_constant<int, N>) {
+        for (const std::uint32_t wanted : {0u, ~0u, 0x80000001u, 0x0f0f3355u}) {
+            const device_buffer to = upload(std::vector<T>(32 * N, T{77}));
+            launch(store_some_kernel<T, N>, {.block = 32}, stream(), as<T>(to), wanted);
+            const auto got = download<T>(to);
+            for (std::size_t i = 0; i < got.size(); ++i)
+                EXPECT_EQ(got[i], (wanted >> i / N & 1) != 0 ? static_cast<T>(i + 1) : T{77}) << i;
+        }
+    };
+    check(float{}, std::integral_constant<int, 4>{});
+    check(std::uint32_t{}, std::integral_constant<int, 4>{});
+    check(double{}, std::integral_constant<int, 2>{});
+}
+
 __global__ void discard_kernel(unsigned char* first, std::int64_t bytes) {
     discard_lines(first, bytes, threadIdx.x, blockDim.x);
 }

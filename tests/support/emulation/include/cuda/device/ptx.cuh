@@ -6,6 +6,8 @@
 
 #include <boxsum/types.hpp>
 
+#include <cstdint>
+
 namespace boxsum::cuda {
 
 inline float half_to_float(float16 x) {
@@ -42,6 +44,10 @@ inline void add_relaxed(unsigned* word, unsigned value,
     emulation::add_later(word, value);
     emulation::progress();
     emulation::yield(where);
+}
+
+inline std::uintptr_t opaque(std::uintptr_t x) {
+    return x;
 }
 
 template <typename T>
