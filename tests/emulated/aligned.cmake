@@ -2,17 +2,18 @@
 set(aligned_rings_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_rings_test.cu")
 set(aligned_channels_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_channels_test.cu")
 set(aligned_narrow_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/aligned_narrow_test.cu")
+set(one_wave_test "${PROJECT_SOURCE_DIR}/tests/unit/cuda/one_wave_test.cu")
 boxsum_emulated_test(
   emulated_aligned_rings_test SOURCES aligned_plan_test.cu "${cuda}/production/sat_aligned.cu" "${aligned_rings_test}"
-                                      "${aligned_channels_test}" "${aligned_narrow_test}"
+                                      "${aligned_channels_test}" "${aligned_narrow_test}" "${one_wave_test}"
 )
 
 # The same tests must fail where their kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT
-# text [FILTER tests] [CHANNELS | NARROW | UNIT name]) compiles that for one channel, that for several, that for narrow
-# pixels, or that of a header of src/cuda/device, with a copy of a header of src/cuda in which REPLACEMENT stands in
-# place of TEXT.
+# text [FILTER tests] [CHANNELS | NARROW | WAVE | UNIT name]) compiles that for one channel, that for several, that for
+# narrow pixels, that for one wave, or that of a header of src/cuda/device, with a copy of a header of src/cuda in which
+# REPLACEMENT stands in place of TEXT.
 function(boxsum_emulated_mutant name)
-  cmake_parse_arguments(arg "CHANNELS;NARROW" "HEADER;TEXT;REPLACEMENT;FILTER;UNIT" "" ${ARGN})
+  cmake_parse_arguments(arg "CHANNELS;NARROW;WAVE" "HEADER;TEXT;REPLACEMENT;FILTER;UNIT" "" ${ARGN})
   set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   boxsum_emulated_mutate("${header}" "${folder}/cuda/${arg_HEADER}" "${arg_TEXT}" "${arg_REPLACEMENT}")
@@ -20,6 +21,8 @@ function(boxsum_emulated_mutant name)
     boxsum_emulated_objects(${name}_objects "${aligned_channels_test}")
   elseif(arg_NARROW)
     boxsum_emulated_objects(${name}_objects "${aligned_narrow_test}")
+  elseif(arg_WAVE)
+    boxsum_emulated_objects(${name}_objects "${one_wave_test}")
   elseif(arg_UNIT)
     boxsum_emulated_objects(${name}_objects "${PROJECT_SOURCE_DIR}/tests/unit/device/${arg_UNIT}_test.cu")
   else()
@@ -52,10 +55,10 @@ boxsum_emulated_mutant(
   mutant_counters_not_settled NARROW HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_row_past_its_end HEADER device/row_store.cuh TEXT "there && !has_ends" REPLACEMENT "there" FILTER waves_store
+  mutant_row_past_its_end WAVE HEADER device/row_store.cuh TEXT "there && !has_ends" REPLACEMENT "there"
 )
 boxsum_emulated_mutant(
-  mutant_row_not_turned HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane" FILTER waves_store
+  mutant_row_not_turned WAVE HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane"
 )
 boxsum_emulated_mutant(
   mutant_border_forgotten NARROW HEADER production/sat_aligned_finish.cuh TEXT "if (p.border && (at.row == 0 || at.col == 0))"
@@ -82,8 +85,8 @@ boxsum_emulated_mutant(
   REPLACEMENT "ends, k, k <= valid_rows" FILTER start_at_any_element
 )
 boxsum_emulated_mutant(
-  mutant_chunks_beside_the_table HEADER production/sat_wave.cuh TEXT "(lane + 1) * lane_cols <= valid_cols ? valid_rows : 0"
-  REPLACEMENT "valid_rows" FILTER waves_store
+  mutant_chunks_beside_the_table WAVE HEADER production/sat_wave.cuh TEXT "(lane + 1) * lane_cols <= valid_cols ? valid_rows : 0"
+  REPLACEMENT "valid_rows"
 )
 boxsum_emulated_mutant(
   mutant_last_chunk_forgotten HEADER production/sat_aligned_pixels.cuh TEXT "lane == 31 ? last[i] : next" REPLACEMENT "next"
@@ -155,8 +158,7 @@ boxsum_emulated_mutant(
   REPLACEMENT "(row[i / 2][1 - i % 2])"
 )
 boxsum_emulated_mutant(
-  mutant_early_ticket_not_wrapped HEADER production/sat_wave.cuh TEXT "gridDim.x - 1);" REPLACEMENT "gridDim.x);"
-  FILTER waves_store
+  mutant_early_ticket_not_wrapped WAVE HEADER production/sat_wave.cuh TEXT "gridDim.x - 1);" REPLACEMENT "gridDim.x);"
 )
 boxsum_emulated_mutant(
   mutant_rows_sent_before_they_are_there UNIT staged_rows HEADER device/staged_rows.cuh TEXT "__syncwarp()" REPLACEMENT "(void)0"

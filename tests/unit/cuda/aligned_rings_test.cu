@@ -1,8 +1,8 @@
 // The aligned kernels for one channel by themselves: with rings of words so short that small images go round them
-// many times, with either way down the columns, as one wave, several planes, and calls that follow each other in
-// one workspace. On a GPU and on an emulated device (tests/emulated), where blocks start in any order.
+// many times, with either way down the columns, several planes, and calls that follow each other in one workspace. On a
+// GPU and on an emulated device (tests/emulated), where blocks start in any order.
 
-#include "cuda/production/sat_wave_launch.cuh"
+#include "cuda/production/sat_aligned_launch.cuh"
 #include "support/aligned_kernel_test.cuh"
 
 namespace boxsum {
@@ -21,13 +21,6 @@ class aligned_rings : public test::aligned_kernel_test {
         });
     }
 
-    template <typename Pixel, typename Table, int WarpRows>
-    std::optional<std::string> wrong_in_wave(const shape& s) {
-        return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-            cuda::enqueue_wave<Pixel, cuda::sum_type<Table>, WarpRows>(g, how);
-        });
-    }
-
     /// The ways down the columns that the library has for the pixels.
     template <typename Pixel, typename Table>
     void expect_tables(const shape& s, int tiles_in_flight) {
@@ -38,13 +31,6 @@ class aligned_rings : public test::aligned_kernel_test {
             expect_right(s, "chain", [&] {
                 return wrong_in_pipeline<Pixel, Table, aligned_columns::chain>(s, tiles_in_flight, 1 + turn_ % 5);
             });
-    }
-
-    template <typename Pixel, typename Table>
-    void expect_waves(const shape& s) {
-        expect_right(s, "wave, 4 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 4>(s); });
-        expect_right(s, "wave, 8 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 8>(s); });
-        expect_right(s, "wave, 16 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 16>(s); });
     }
 };
 
@@ -127,30 +113,10 @@ TEST_F(aligned_rings, rows_of_the_image_start_at_any_element) {
     expect_tables<u8, u32>({70, 128 * 18 + 3, 3, table_layout::inclusive, 0, 0, 0, 0}, 1);
 }
 
-TEST_F(aligned_rings, waves_store_rows_that_start_at_any_element) {
-    for (const table_layout layout : layouts)
-        for (const std::int64_t gap : {0, 1, 2, 3})
-            for (const std::int64_t cols : {1, 127, 128, 132, 257}) {
-                expect_waves<f32, f32>({66, cols, 1, layout, gap, (gap + cols) % 4});
-                expect_waves<f64, f64>({66, cols, 2, layout, gap, cols % 2});
-                expect_waves<u8, u32>({66, cols, 1, layout, gap, (gap + cols) % 4, (gap + 1) % 4});
-            }
-}
-
 TEST_F(aligned_rings, sums_of_eight_bytes) {
     for (const table_layout layout : layouts) {
         expect_tables<f64, f64>({64 * 21 + 5, 64 * 2 + 3, 1, layout}, 1);
         expect_tables<f64, f64>({70, 64 * 18 + 1, 2, layout}, 1);
-    }
-}
-
-TEST_F(aligned_rings, waves_with_more_publishers_than_are_looked_at_together) {
-    for (const table_layout layout : layouts) {
-        expect_waves<f32, f32>({32 * 27 + 5, 129, 1, layout});
-        expect_waves<u8, u32>({33, 128 * 19 + 2, 1, layout});
-        expect_waves<f64, f64>({32 * 11, 64 * 9, 1, layout});
-        expect_waves<u8, u32>({70, 131, 5, layout});
-        for (const std::int64_t cols : {1, 4, 127, 129}) expect_waves<f32, f32>({31, cols, 3, layout});
     }
 }
 
