@@ -127,6 +127,15 @@ TEST_F(aligned_rings, epochs_start_over) {
     EXPECT_GT(epoch(), 0u);
 }
 
+TEST_F(aligned_rings, words_that_do_not_fit_the_workspace_are_refused) {
+    const auto compute = [&](const cuda::sat_geometry& g, const execution& how) {
+        execution small = how;
+        small.workspace_bytes = 4096;
+        cuda::enqueue_aligned_pipeline<f32, f32, aligned_columns::groups>(g, 3, 9, small);
+    };
+    EXPECT_THROW((wrong_table<f32, f32>({64 * 3, 128 * 3, 1, table_layout::inclusive}, compute)), std::logic_error);
+}
+
 TEST_F(aligned_rings, an_epoch_that_is_used_twice_is_seen) {
     const shape s{64 * 3, 128 * 3, 1, table_layout::inclusive};
     int wrong = 0;
