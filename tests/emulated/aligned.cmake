@@ -55,7 +55,7 @@ boxsum_emulated_mutant(
   mutant_counters_not_settled NARROW HEADER production/sat_aligned_kernel.cuh TEXT "block.settle_counters();" REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_row_past_its_end WAVE HEADER device/row_store.cuh TEXT "there && !has_ends" REPLACEMENT "there"
+  mutant_row_past_its_end WAVE HEADER device/row_store.cuh TEXT "there && !is_end" REPLACEMENT "there"
 )
 boxsum_emulated_mutant(
   mutant_row_not_turned WAVE HEADER device/row_store.cuh TEXT "(lane + 1) % 32" REPLACEMENT "lane"
@@ -89,16 +89,31 @@ boxsum_emulated_mutant(
   REPLACEMENT "valid_rows"
 )
 boxsum_emulated_mutant(
-  mutant_last_chunk_forgotten HEADER production/sat_aligned_pixels.cuh TEXT "lane == 31 ? last[i] : next" REPLACEMENT "next"
-  FILTER rows_of_the_image
+  mutant_sector_written_twice UNIT row_store HEADER device/row_store.cuh TEXT "if (Unit == 32 && lane == 30) limit = 16 - sizeof(Sum);"
+  REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_pixels_of_others HEADER production/sat_aligned_pixels.cuh TEXT "(of_head & own) | (of_tail & ~own)"
-  REPLACEMENT "of_head" FILTER rows_of_the_image
+  mutant_last_chunk_forgotten HEADER production/sat_aligned_pixels.cuh TEXT "k <= together; ++k) x[k] = to[i + k]"
+  REPLACEMENT "k <= together; ++k) x[k] = to[i + k % together]" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
-  mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "i < needed" REPLACEMENT "i < whole[k]"
-  FILTER rows_of_the_image
+  mutant_bytes_not_moved HEADER production/sat_aligned_pixels.cuh TEXT "skip % 4 * 8" REPLACEMENT "0" FILTER rows_of_the_image
+)
+boxsum_emulated_mutant(
+  mutant_read_before_it_is_moved HEADER production/sat_aligned_roles.cuh TEXT "shared.rows_added[now.slot()].wait(now.parity());"
+  REPLACEMENT "(void)now;" FILTER rows_of_the_image
+)
+boxsum_emulated_mutant(
+  mutant_copies_not_waited_for HEADER production/sat_aligned_roles.cuh TEXT "shared.loaded[slot].arrive_after_copies()"
+  REPLACEMENT "shared.loaded[slot].arrive()" FILTER rows_of_the_image
+)
+boxsum_emulated_mutant(
+  mutant_chunks_behind_rows_missing HEADER production/sat_aligned_roles.cuh TEXT "chunk * 16 >= skip + bytes"
+  REPLACEMENT "chunk * 16 >= bytes" FILTER rows_of_the_image
+)
+boxsum_emulated_mutant(
+  mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "std::min(p.image_end - from, std::ptrdiff_t{16})"
+  REPLACEMENT "(p.image_end - from < 16 ? 0 : 16)" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
   mutant_carry_of_another_channel CHANNELS HEADER production/sat_aligned_finish.cuh
@@ -140,7 +155,7 @@ boxsum_emulated_mutant(
 )
 boxsum_emulated_mutant(
   mutant_shifted_rows_start_alike CHANNELS HEADER production/sat_aligned_pixels.cuh
-  TEXT "16 * Channels - shift_of(rows[k]) / sizeof(Pixel)" REPLACEMENT "0" FILTER start_at_any_element
+  TEXT "shifts.of(row_at(place))" REPLACEMENT "shifts.of(0)" FILTER start_at_any_element
 )
 boxsum_emulated_mutant(
   mutant_words_too_narrow NARROW HEADER production/sat_aligned_pixels.cuh TEXT "std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t"

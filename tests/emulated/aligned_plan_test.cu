@@ -58,6 +58,27 @@ TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
     EXPECT_EQ(plan_of(32768, 4).by_group_cols.divisor(), 16u);
 }
 
+TEST(aligned_plan, sums_of_a_group_of_tiles_have_32_bits_if_those_of_a_tile_have) {
+    for (const int channels : {1, 4})
+        for (const int sum_bytes : {4, 8})
+            for (const unsigned tile_cols : {1u, 128u, 129u, 1u << 16, (1u << 16) + 1, 1u << 29}) {
+                const unsigned tiles = aligned_group_cols(tile_cols, channels, 2, sum_bytes);
+                EXPECT_GE(tiles, 1u);
+                EXPECT_LE(std::int64_t{tiles} * aligned_tile_cols(sum_bytes) * 0xffff, 0xffffffff) << tile_cols;
+            }
+}
+
+TEST(aligned_plan, rows_one_behind_leave_a_whole_piece_to_every_tile) {
+    alignas(64) static std::byte table[64];
+    for (const std::int64_t cols : {127, 128, 129, 130, 131, 132, 255, 256, 257, 258, 259}) {
+        sat_geometry g = table_of(65, cols + 1, 1, 1);
+        g.table_row_stride = (cols + 1 + 3) / 4 * 16;
+        g.table = table;
+        EXPECT_EQ(make_aligned_plan(g, 4, 4, aligned_columns::groups, 9).one_behind, cols % 128 != 1 && cols % 128 != 2)
+            << cols;
+    }
+}
+
 TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
     for (const aligned_columns columns : {aligned_columns::groups, aligned_columns::chain})
         for (const int multiprocessors : {1, 2, 16, 132, 160})

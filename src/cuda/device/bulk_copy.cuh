@@ -57,18 +57,6 @@ __device__ inline void prefetch_box(const CUtensorMap& map, int col, int row, in
 #endif
 }
 
-/// `bytes` in a row; these and both addresses are multiples of 16.
-__device__ inline void copy_bytes(void* to_shared, const void* from, int bytes, phase_barrier& barrier,
-                                  std::uint64_t policy) {
-#if __CUDA_ARCH__ >= 900
-    asm volatile(
-        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
-            "r"(static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared))),
-        "l"(from), "r"(bytes), "r"(barrier.address()), "l"(policy)
-        : "memory");
-#endif
-}
-
 /// Orders what this thread wrote to shared memory before copies from there; before the barrier behind which they are
 /// started.
 __device__ inline void announce_writes() {

@@ -41,12 +41,17 @@ __device__ inline void discard_line(void* line) {
 }
 
 /// Starts a copy of Bytes (4, 8 or 16) to shared memory, both sides aligned to Bytes. Only the first `valid` bytes are
-/// read; the rest becomes zero. Without a policy for the second-level cache: where the policy and the base of the
-/// shared address are both uniform registers, ptxas 13.0 makes an instruction of it that an H200 refuses as illegal.
-template <int Bytes>
+/// read; the rest becomes zero. WithLine: the second-level cache is asked for all 128 bytes. Without a policy for the
+/// second-level cache: where the policy and the base of the shared address are both uniform registers, ptxas 13.0 makes
+/// an instruction of it that an H200 refuses as illegal.
+template <int Bytes, bool WithLine = false>
 __device__ inline void copy_async(void* to_shared, const void* from, int valid) {
     const auto to = static_cast<std::uint32_t>(__cvta_generic_to_shared(to_shared));
-    if constexpr (Bytes == 16)
+    static_assert(Bytes == 16 || !WithLine);
+    if constexpr (WithLine)
+        asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid)
+                     : "memory");
+    else if constexpr (Bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(valid) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(to), "l"(from), "r"(valid), "n"(Bytes)

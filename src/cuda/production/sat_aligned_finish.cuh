@@ -34,9 +34,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     using roles::shared;
 
     /// This warp's 16 rows of a panel, scanned along both directions.
-    __device__ void scan_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot, int panel, unsigned plane,
-                              int warp) const {
-        const pixels tile_pixels = pixels_of(slot, panel, plane);
+    __device__ void scan_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot, int panel, int warp) const {
 #pragma unroll 1
         for (int first = 0; first < tile::warp_rows; first += together) {
             if constexpr (together < tile::warp_rows)
@@ -44,11 +42,12 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
             const auto arrive_as_reader = [&] {
                 if (panel == panels - 1 && first + together == tile::warp_rows) arrive(shared.read[slot]);
             };
+            const pixels rows = pixels_of(slot, panel).from_row(warp * tile::warp_rows + first);
             scanned some[together][lane_cols];
             if constexpr (std::is_same_v<Pixel, std::uint8_t>)
-                scan_pairs_of_rows(some, tile_pixels, warp * tile::warp_rows + first, arrive_as_reader);
+                scan_pairs_of_rows(some, rows, arrive_as_reader);
             else
-                scan_each_row(some, tile_pixels, warp * tile::warp_rows + first, arrive_as_reader);
+                scan_each_row(some, rows, arrive_as_reader);
             constexpr int behind = tile::warp_rows - together;  // rows that came before
 #pragma unroll
             for (int k = 0; k < together; ++k)
@@ -62,10 +61,9 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
 
     /// Rows that are read and scanned together. All where code is short. A multiprocessor has about 40 KB of
     /// instructions at hand: where its roles go through more again and again, warps wait for them, with three and four
-    /// channels for a quarter of the time of `finish`. There, half of the rows, twice: 32f32f 0.985 of the time. 8u in
-    /// rows that start anywhere is an exception, 1.03: its reads are waited for twice.
-    static constexpr int together =
-        Channels == 1 || (pixels::shifted && sizeof(Pixel) == 1) ? tile::warp_rows : tile::warp_rows / 2;
+    /// channels for a quarter of the time of `finish`. There, half of the rows, twice: 32f32f 0.985 of the time, two
+    /// and four channels of 8u32u in prime rows 0.97 and 0.985.
+    static constexpr int together = Channels == 1 ? tile::warp_rows : tile::warp_rows / 2;
 
     /// Makes room for the next ones at the end of x, whose places are registers.
     __device__ static void move_up(scanned (&x)[tile::warp_rows][lane_cols]) {
@@ -76,11 +74,11 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     }
 
     template <typename Arrive>
-    __device__ void scan_each_row(scanned (&x)[together][lane_cols], const pixels& tile_pixels, int first_row,
+    __device__ void scan_each_row(scanned (&x)[together][lane_cols], const pixels& rows,
                                   Arrive arrive_as_reader) const {
 #pragma unroll
         for (int k = 0; k < together; ++k) {
-            const auto from = tile_pixels.of_lane(first_row + k, lane);
+            const auto from = rows.of_lane(k, lane);
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) x[k][i] = widen<scanned>(from.x[i]);
         }
@@ -96,17 +94,17 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
 
     /// The same with 16 bits for each of two rows, so that they share the exchanges of a scan.
     template <typename Arrive>
-    __device__ void scan_pairs_of_rows(scanned (&x)[together][lane_cols], const pixels& tile_pixels, int first_row,
+    __device__ void scan_pairs_of_rows(scanned (&x)[together][lane_cols], const pixels& rows,
                                        Arrive arrive_as_reader) const {
         static_assert(tile::cols * 255 < 1 << 16);
         // Four pixels of a channel instead of four channels of a pixel, which the other order of reading gives away.
-        constexpr bool turned = Channels == 4 && lane_cols == 4 && !pixels::shifted;
+        constexpr bool turned = Channels == 4 && lane_cols == 4;
         std::uint32_t pair[together / 2][lane_cols];
 #pragma unroll
         for (int k = 0; k < together / 2; ++k) {
-            const int row = first_row + 2 * k;
+            const int row = 2 * k;
             if constexpr (turned) {
-                const uint4 upper = tile_pixels.chunk(row, lane / 4), lower = tile_pixels.chunk(row + 1, lane / 4);
+                const uint4 upper = rows.chunk(row, lane / 4), lower = rows.chunk(row + 1, lane / 4);
                 const unsigned channel = lane % 4, select = channel | (channel + 4) << 8;
                 pair[k][0] = __byte_perm(upper.x, lower.x, select) & 0x00ff00ffu;
                 pair[k][1] = __byte_perm(upper.y, lower.y, select) & 0x00ff00ffu;
@@ -114,8 +112,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                 pair[k][3] = __byte_perm(upper.w, lower.w, select) & 0x00ff00ffu;
             } else if constexpr (lane_cols == 4) {
                 std::uint32_t upper, lower;
-                const auto pixels_above = tile_pixels.of_lane(row, lane),
-                           pixels_below = tile_pixels.of_lane(row + 1, lane);
+                const auto pixels_above = rows.of_lane(row, lane), pixels_below = rows.of_lane(row + 1, lane);
                 memcpy(&upper, &pixels_above, 4);
                 memcpy(&lower, &pixels_below, 4);
                 // A number of a selector is a byte of the first word, from 4 on of the second.
@@ -126,7 +123,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                 pair[k][2] = __byte_perm(even[0], even[1], 0x7632);
                 pair[k][3] = __byte_perm(odd[0], odd[1], 0x6723);
             } else {
-                const auto upper = tile_pixels.of_lane(row, lane), lower = tile_pixels.of_lane(row + 1, lane);
+                const auto upper = rows.of_lane(row, lane), lower = rows.of_lane(row + 1, lane);
 #pragma unroll
                 for (int i = 0; i < lane_cols; ++i)
                     pair[k][i] = std::uint32_t{upper.x[i]} | std::uint32_t{lower.x[i]} << 16;
@@ -202,7 +199,6 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
             // Pieces start with the sum before the row; of the last column of tiles, there may be one more.
             const int pieces = at.last_col ? (valid_cols + 1) / lane_cols : 32;
             if (at.last_col) store_elements(to, valid_rows, min(pieces, 32) * lane_cols - 1, valid_cols, sums_of);
-            if (pieces == 0) store_left_sums(to, valid_rows, carries);
             store_pieces(to - sizeof(Sum), warp, valid_rows, pieces, [&](Sum(&sums)[lane_cols], int k) {
                 sums_of(sums, k);
                 move_one_behind(sums, left_of(k), lane);
@@ -211,7 +207,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
             if (pairs_take_left && at.col > 0) store_left_sums(to, valid_rows, carries);
             store_elements(to, valid_rows, 0, valid_cols, sums_of);
         } else {
-            const typename shared_memory::row_ends ends{shared.ends[warp]};
+            const typename shared_memory::row_ends ends(shared.ends[warp], lane);
             const row_place place{pairs_take_left && at.col > 0, !pairs_take_left || at.last_col};
             row_piece<Sum, lane_cols> piece(to, lane);
 #pragma unroll

@@ -224,10 +224,11 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
+            this->wait_for_moved_rows(now);
 #pragma unroll 1
             for (int panel = 0; panel < panels; ++panel) {
                 scanned x[tile::warp_rows][lane_cols];
-                this->scan_rows(x, slot, panel, at.plane, warp);
+                this->scan_rows(x, slot, panel, warp);
                 // Two copies by turns and one barrier a panel: whoever writes a copy again has passed the barrier of
                 // the panel between, which the others reach behind their reads.
                 auto& bottom = shared.bottom[(now.n * panels + static_cast<unsigned>(panel)) % 2];
@@ -262,8 +263,9 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
+            this->wait_for_moved_rows(now);
             scanned x[tile::warp_rows][lane_cols];
-            this->scan_rows(x, slot, 0, at.plane, warp);
+            this->scan_rows(x, slot, 0, warp);
             // Copies by turns, as above: they are read behind the second barrier, too.
             const unsigned turn = now.n % 2;
             auto& bottom = shared.bottom[turn];

@@ -30,7 +30,8 @@ aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sa
                                                                         int tile_cols) {
     constexpr int phases = aligned_phases(aligned_load::rows, PixelBytes);
     aligned_maps<phases> maps{};
-    maps.valid = plan.rows > 0 && plan.cols > 0 && common_alignment({g.planes > 1 ? g.image_plane_stride : 0}) == 16;
+    maps.valid = aligned_rows_in_boxes(PixelBytes) && plan.rows > 0 && plan.cols > 0 &&
+                 common_alignment({g.planes > 1 ? g.image_plane_stride : 0}) == 16;
     for (int phase = 0; phase < phases && maps.valid; ++phase) {
         // A phase without rows has the map of the first one: what its boxes bring is outside the image.
         const int first = phase < plan.rows ? phase : 0;

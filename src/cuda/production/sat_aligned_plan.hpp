@@ -41,7 +41,7 @@ inline int aligned_tile_cols(int sum_bytes) {
 /// How a tile reaches shared memory.
 enum class aligned_load : std::uint8_t {
     box,   ///< a box of a tensor map: rows of the image are at multiples of 16 bytes
-    rows,  ///< from the multiple of 16 bytes below each row's start on: a box for every phase, or a copy for each row
+    rows,  ///< from the multiple of 16 bytes below each row's start on: a box for every phase, or 16 bytes a lane
 };
 
 /// How a tile learns the table row above it.
@@ -87,17 +87,25 @@ constexpr int aligned_rows_on_their_way(aligned_store store, int pixel_bytes, in
     return pixel_bytes == 1 ? 16 : 8;
 }
 
+/// Whether the copy engine loads tiles of rows that start anywhere, where it can. Else, and where it cannot, `sum`
+/// does, 16 bytes a lane. With pixels of 1 byte a tile would be 16 boxes of 4 rows: 8u32u in prime rows at 2503, 4093,
+/// 8191 and 12289 takes 0.90, 0.96, 1.01 and 1.02 of the time by lanes, into rows that are aligned or one behind at
+/// 4096 and 8192 0.945 and 0.98, 8u64u 0.95 and 0.98; 32f32f 1.05 and 1.015 at 4093 and 8191.
+constexpr bool aligned_rows_in_boxes(int pixel_bytes) {
+    return pixel_bytes > 1;
+}
+
 /// Rows of an image of which every row starts at another place between multiples of 16 bytes: every so many rows it is
 /// the same place again, whatever the pitch. These, a phase, are a tensor whose rows are at multiples of 16 bytes.
 constexpr int aligned_phases(aligned_load load, int pixel_bytes) {
-    return load == aligned_load::box ? 1 : 16 / pixel_bytes;
+    return load == aligned_load::rows && aligned_rows_in_boxes(pixel_bytes) ? 16 / pixel_bytes : 1;
 }
 
 /// Tensor maps of the image: of all its rows or of those of each phase.
 template <int Phases>
 struct aligned_maps {
     CUtensorMap of_phase[Phases];
-    bool valid;  ///< else rows are copied one by one
+    bool valid;  ///< else `sum` copies rows itself
 };
 
 /// Registers of a thread behind the start, where blocks have 80 for each: 4 warps of `finish`, whose tile takes 64, and
@@ -137,6 +145,10 @@ inline aligned_columns aligned_columns_of(const sat_geometry& g, int pixel_bytes
     return g.channels > 1 ? aligned_columns::groups : aligned_columns_of(g.cols, pixel_bytes, sum_bytes);
 }
 
+/// Sums of so many tiles' rows have 32 bits where those of one tile have (tile_sum), up to 2^23 elements a row of the
+/// table the square root is less.
+inline constexpr unsigned aligned_most_group_cols = 256;
+
 /// Tiles of a group along a row: 7 to 12 are alike at 128 tiles a row; at 256, 16 was best. As many words within the
 /// group as of whole groups. Several channels look at as many words of a tile as they are, and those of whole groups
 /// set the pace: 11 instead of 8 at 128 tiles a row take 0.96 of the time with 4 channels of 8u32u, 0.99 of 32f32f. So
@@ -144,7 +156,7 @@ inline aligned_columns aligned_columns_of(const sat_geometry& g, int pixel_bytes
 /// tiles a row 0.98.
 inline unsigned aligned_group_cols(unsigned tile_cols, int channels, int pixel_bytes, int sum_bytes) {
     const auto root = static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
-    if (channels > 1 || tile_cols > 128) return root;
+    if (channels > 1 || tile_cols > 128) return std::min(root, aligned_most_group_cols);
     if (aligned_narrow(pixel_bytes) && sum_bytes == 8) return tile_cols > 96 ? 16 : 11;
     return 8;
 }
@@ -204,7 +216,8 @@ struct aligned_plan {
     bool rows_aligned;                                  ///< whether all rows of sums start at multiples of 16 bytes
     /// Whether the zeros left of the rows of sums are at multiples of 16 bytes, as in padded tables with an aligned
     /// pitch and in exclusive ones. Then a tile stores the last sum of the tile to its left instead of its own. For one
-    /// channel.
+    /// channel, and where every tile has 16 bytes to store with that sum: tables with a column or two more than their
+    /// other tiles have are stored as if their rows started anywhere.
     bool one_behind;
     unsigned tile_rows, tile_cols;  ///< of a plane
     unsigned tiles;                 ///< of all planes
@@ -267,7 +280,8 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
         p.image_end =
             p.image + (g.planes - 1) * p.image_plane_stride + (p.rows - 1) * p.image_row_stride + p.cols * pixel_bytes;
     p.rows_aligned = common_alignment({address_of(p.sums), p.row_stride, p.plane_stride}) == 16;
-    p.one_behind = p.border && g.channels == 1 &&
+    const std::int64_t last_cols = p.cols % aligned_tile_cols(sum_bytes);  // of the last tile of a row, if not all
+    p.one_behind = p.border && g.channels == 1 && (last_cols == 0 || last_cols + 1 >= 16 / sum_bytes) &&
                    common_alignment({address_of(p.sums) - sum_bytes, p.row_stride, p.plane_stride}) == 16;
     p.tile_rows = tiles_along(p.rows, tile::rows);
     p.tile_cols = tiles_along(p.cols, panels * aligned_tile_cols(sum_bytes));

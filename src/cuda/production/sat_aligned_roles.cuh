@@ -29,17 +29,18 @@ struct aligned_roles {
     static constexpr int panels = Panels;
     using of_panel = std::conditional_t<panels == 1, sum_in_tile, tile_word<Pixel, Sum>>;
     static constexpr int rows_on_their_way = aligned_rows_on_their_way(Store, sizeof(Pixel), sizeof(Sum));
-    using shared_memory = aligned_shared<Sum, sum_in_tile, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
-                                         panels, Columns == aligned_columns::chain, rows_on_their_way>;
-    using tile_counter = cuda::tile_counter<shared_memory::slots>;
-    static constexpr int lane_cols = tile::lane_cols;
-    static constexpr bool chain = Columns == aligned_columns::chain;
-    static_assert(!chain || Channels == 1);
     static constexpr bool one_behind = Store == aligned_store::one_behind;
     static constexpr bool pairs_take_left =
         Store == aligned_store::anywhere && Channels == 1 && aligned_pairs_take_left(Load, sizeof(Sum));
     /// Whether a tile stores the last sum of the tile to its left instead of its own, in all rows or in some.
     static constexpr bool takes_left = one_behind || pairs_take_left;
+    static constexpr int ends_unit = Channels == 1 && !pairs_take_left ? 32 : 16;  // see row_ends
+    using shared_memory = aligned_shared<Sum, sum_in_tile, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
+                                         panels, Columns == aligned_columns::chain, rows_on_their_way, ends_unit>;
+    using tile_counter = cuda::tile_counter<shared_memory::slots>;
+    static constexpr int lane_cols = tile::lane_cols;
+    static constexpr bool chain = Columns == aligned_columns::chain;
+    static_assert(!chain || Channels == 1);
     static_assert(panels == 1 || (!takes_left && Load == aligned_load::box));
     using channels = channels_of_lane<Channels, lane_cols>;
     static constexpr int cols_of_tile = panels * tile::cols;
@@ -58,18 +59,18 @@ struct aligned_roles {
     using row_sum_words =
         std::conditional_t<chain, words_of_value<row_values>, words_of_lane<row_values, 2 * Channels>>;
     using col_sum_words = words_of_lane<tile_word<Pixel, Sum>, lane_cols>;
-    using group_sum_words = words_of_lane<Sum, 2 * Channels>;
+    using group_sum_words = words_of_lane<sum_in_tile, 2 * Channels>;
     using table_row_words = words_of_lane<Sum, lane_cols>;
     static_assert(sizeof(row_sum_words) * (chain ? 2 : 1) * 32 <= sizeof(tagged_word) * row_words);
     static_assert(sizeof(col_sum_words) * 32 <= sizeof(tagged_word) * tile::col_words);
-    /// Tiles whose words a lane looks at together: 8 words, if a tile has no more, of at most 4 tiles. A lane with one
-    /// row of a tile looks at 8. Row sums of 4 bytes of several channels come from two tiles at a time nevertheless:
-    /// 32f32f with four channels at 4096 takes 0.96 of the time, with three 0.99. Sums of groups do not: 8u64u 1.5.
+    /// Tiles or groups whose words a lane looks at together: 8 words, if one has no more, of at most 4. A lane with one
+    /// row of a tile looks at 8. Sums of 4 bytes of three and four channels come from two at a time nevertheless:
+    /// 32f32f at 4096 with four channels 0.96 (tiles) and 0.985 (groups) of the time, 8u32u in prime rows 0.945
+    /// (groups), others 0.99 to 1.00. From three groups: 1.04.
     template <typename Words>
-    static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)), 1,
+    static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)),
+                                               Channels > 2 && sizeof(sum_in_tile) == 4 ? 2 : 1,
                                                std::is_same_v<Words, words_of_value<row_values>> ? 8 : 4);
-    static constexpr int left_batch = Channels > 2 && sizeof(row_values) == 4 ? std::max(2, batch_of<row_sum_words>)
-                                                                              : batch_of<row_sum_words>;
 
     using maps_of_image = aligned_maps<pixels::phases>;
 
@@ -91,7 +92,7 @@ struct aligned_roles {
     __device__ static void initialize(shared_memory& shared) {
         const auto expect_warps = [](phase_barrier& barrier, int warps) { barrier.initialize(32 * warps); };
         for (int s = 0; s < shared_memory::slots; ++s) {
-            shared.loaded[s].initialize(1);
+            shared.loaded[s].initialize(pixels::shifted ? 33 : 1);
             expect_warps(shared.read[s], tile::finish_warps + 4);
             expect_warps(shared.left_added[s], left_warps);
             expect_warps(shared.finished[s], tile::finish_warps);
@@ -105,12 +106,12 @@ struct aligned_roles {
         return (slot * panels + static_cast<unsigned>(panel)) * pixels::bytes;
     }
 
-    __device__ pixels pixels_of(unsigned slot, int panel, unsigned plane) const {
-        if constexpr (!pixels::shifted) return {slots + offset_of(slot, panel)};
-        // Modulo 16 it does not matter which panel of the plane it is: they are 64 rows and multiples of 64 bytes
-        // apart.
-        return {slots + offset_of(slot, panel),
-                static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p.image)) +
+    __device__ pixels pixels_of(unsigned slot, int panel) const { return {slots + offset_of(slot, panel)}; }
+
+    /// Modulo 16 it does not matter which tile of the plane it is: they are 64 rows and multiples of 64 bytes apart.
+    __device__ row_shifts shifts_of(unsigned plane) const {
+        if constexpr (!pixels::shifted) return {};
+        return {static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p.image)) +
                     plane * static_cast<std::uint32_t>(p.image_plane_stride),
                 static_cast<std::uint32_t>(p.image_row_stride)};
     }
@@ -121,15 +122,24 @@ struct aligned_roles {
 
     // Role `sum`
 
-    /// Tiles are numbered row by row, plane by plane. `lined_up` counts rows of tiles with every plane filled up to
-    /// whole groups, so that a group lies in the ring without a gap.
-    __device__ aligned_position position_of(unsigned ticket) const {
+    /// A tile's plane, and its row and column of tiles.
+    struct box_place {
+        int plane, row, col;
+    };
+    __device__ box_place box_of(unsigned ticket) const {
+        const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
+        return {static_cast<int>(plane), static_cast<int>(line - plane * p.tile_rows),
+                static_cast<int>(ticket - line * p.tile_cols)};
+    }
+
+    /// Tiles are numbered row by row, plane by plane, and `box` is the ticket's. `lined_up` counts rows of tiles with
+    /// every plane filled up to whole groups, so that a group lies in the ring without a gap.
+    __device__ aligned_position position_of(unsigned ticket, const box_place& box) const {
         aligned_position at{};
         if (ticket >= p.tiles) return at;
-        const unsigned line = p.by_tile_cols.quotient(ticket);  // a row of tiles
-        at.plane = p.by_tile_rows.quotient(line);
-        at.row = line - at.plane * p.tile_rows;
-        at.col = ticket - line * p.tile_cols;
+        at.plane = static_cast<unsigned>(box.plane);
+        at.row = static_cast<unsigned>(box.row);
+        at.col = static_cast<unsigned>(box.col);
         const unsigned lined_up = at.plane * p.rows_of_plane + at.row;
         at.lap = p.by_ring_rows.quotient(lined_up);
         at.ring_row = lined_up - at.lap * p.ring_rows;
@@ -227,16 +237,6 @@ struct aligned_roles {
         __syncthreads();
     }
 
-    /// A tile's plane, and its row and column of tiles.
-    struct box_place {
-        int plane, row, col;
-    };
-    __device__ box_place box_of(unsigned ticket) const {
-        const unsigned line = p.by_tile_cols.quotient(ticket), plane = p.by_tile_rows.quotient(line);
-        return {static_cast<int>(plane), static_cast<int>(line - plane * p.tile_rows),
-                static_cast<int>(ticket - line * p.tile_cols)};
-    }
-
     /// Starts copies of the tile's panels, or of their rows of every phase, one a lane.
     __device__ void copy_boxes(const box_place& at, unsigned slot, std::uint64_t policy) const {
         constexpr int boxes = panels * pixels::phases;
@@ -250,42 +250,46 @@ struct aligned_roles {
                      shared.loaded[slot], policy);
     }
 
-    /// Starts copies of a panel's rows, two a lane.
-    __device__ void copy_rows(const box_place& at, unsigned slot, int panel, std::uint64_t policy) const {
+    /// Starts copies of the tile's rows, 16 bytes a lane.
+    __device__ void copy_chunks(const box_place& at, unsigned slot) const {
+        constexpr int lanes = pixels::chunks, together = 32 / lanes;  // of a row, rows of the warp
         const std::int64_t first_row = std::int64_t{at.row} * tile::rows;
-        const std::int64_t first_col = std::int64_t{at.col} * cols_of_tile + panel * tile::cols;
-        const std::int64_t bytes_left = (p.cols - first_col) * int{sizeof(Pixel)};
-        const int bytes = bytes_left < pixels::row_bytes ? static_cast<int>(bytes_left) : pixels::row_bytes;
+        const std::int64_t first_col = std::int64_t{at.col} * cols_of_tile;
         const std::byte* const first =
             p.image + at.plane * p.image_plane_stride + first_row * p.image_row_stride + first_col * int{sizeof(Pixel)};
-        const pixels to{slots + offset_of(slot, panel)};
-        const std::byte* from[2];
-        int whole[2];  // bytes that the copy engine brings; nothing behind the image
+        const int bytes = at_most_int((p.cols - first_col) * int{sizeof(Pixel)});
+        const int rows = bytes > 0 ? at_most_int(p.rows - first_row) : 0;
+        const pixels to = pixels_of(slot, 0);
+        const int lane_row = lane / lanes, lane_chunk = lane % lanes;
+        const auto skip_of = [](const std::byte* row) { return reinterpret_cast<std::uintptr_t>(row) % 16; };
+        // Where rows go by boxes if they can, others need not be fast.
+        if (!aligned_rows_in_boxes(sizeof(Pixel)) && rows >= tile::rows && bytes >= pixels::row_bytes &&
+            p.image_end - first >= (tile::rows - 1) * p.image_row_stride + pixels::row_bytes + 16) {
+            const std::byte* row = first + lane_row * p.image_row_stride + lane_chunk * 16;
+            std::byte* const lane_to = to.row(lane_row) + lane_chunk * 16;
+#pragma unroll 4
+            for (int r = 0; r < tile::rows; r += together, row += together * p.image_row_stride)
+                copy_async<16, true>(lane_to + r * pixels::pitch, row - skip_of(row), 16);
 #pragma unroll
-        for (int k = 0; k < 2; ++k) {
-            const int r = lane + 32 * k;
-            const std::byte* const start = first + r * p.image_row_stride;
-            const int skip = static_cast<int>(reinterpret_cast<std::uintptr_t>(start) % 16);
-            from[k] = start - skip;
-            whole[k] = 0;
-            if (first_row + r >= p.rows || bytes <= 0) continue;
-            const std::int64_t there = (p.image_end - from[k]) / 16 * 16;
-            const int needed = skip + bytes;
-            whole[k] = (needed + 15) / 16 * 16;
-            if (whole[k] <= there) continue;
-            // The end of the image, perhaps of its memory: at most 15 bytes of the last row go one by one.
-            whole[k] = static_cast<int>(there);
-#pragma unroll 1
-            for (int i = whole[k]; i < needed; ++i) to.row(r)[i] = from[k][i];
-            announce_barriers();  // the slot's next copy comes behind these stores
+            for (int k = 0; k < 2; ++k) {
+                const std::byte* const behind = first + (lane + 32 * k) * p.image_row_stride + pixels::row_bytes;
+                copy_async<16, true>(to.row(lane + 32 * k) + pixels::row_bytes, behind - skip_of(behind), 16);
+            }
+            return;
         }
-        const int all = __reduce_add_sync(whole_warp, whole[0] + whole[1]);
-        if (lane == 0) expect(shared.loaded[slot], all);
-        __syncwarp();
-#pragma unroll
-        for (int k = 0; k < 2; ++k)
-            if (whole[k] > 0) copy_bytes(to.row(lane + 32 * k), from[k], whole[k], shared.loaded[slot], policy);
-        __syncwarp();
+        const auto copy = [&](int r, int chunk) {
+            const std::byte* const row = first + r * p.image_row_stride;
+            const int skip = static_cast<int>(skip_of(row));
+            if (r >= rows || chunk * 16 >= skip + bytes) return;
+            const std::byte* const from = row - skip + chunk * 16;
+            // Nothing behind the image, perhaps the end of its memory.
+            copy_async<16>(to.row(r) + chunk * 16, from,
+                           static_cast<int>(std::min(p.image_end - from, std::ptrdiff_t{16})));
+        };
+#pragma unroll 1
+        for (int r = lane_row; r < tile::rows; r += together) copy(r, lane_chunk);
+#pragma unroll 1
+        for (int r = lane; r < tile::rows; r += 32) copy(r, lanes);
     }
 
     /// The next tile, into the slot that `next` names; whether there is one, and the readers that its words wait for.
@@ -297,14 +301,15 @@ struct aligned_roles {
         // Only now: a ticket that is drawn is a tile that others wait for.
         if (lane == 0) ticket = atomicAdd(&header->ticket, 1u);
         ticket = __shfl_sync(whole_warp, ticket, 0);
+        const box_place box = box_of(ticket);
         if (ticket < p.tiles) {  // first the copy, then all else about the tile
-            const box_place at = box_of(ticket);
-            if (!pixels::shifted || maps.valid)
-                copy_boxes(at, slot, policy);
+            if (!pixels::shifted || (aligned_rows_in_boxes(sizeof(Pixel)) && maps.valid))
+                copy_boxes(box, slot, policy);
             else
-                for (int panel = 0; panel < panels; ++panel) copy_rows(at, slot, panel, policy);
+                copy_chunks(box, slot);
         }
-        const aligned_position at = position_of(ticket);
+        if constexpr (pixels::shifted) shared.loaded[slot].arrive_after_copies();
+        const aligned_position at = position_of(ticket, box);
         if (lane == 0) {
             shared.position[next.position()] = at;
             shared.loaded[slot].arrive();  // releases the position; a phase without a tile ends with it
@@ -341,19 +346,21 @@ struct aligned_roles {
 #pragma unroll 1
             for (int panel = 0; panel < panels; ++panel) {
                 if (panel > 0) leave_panel_rows(place_of(now), panel - 1, row);
-                const pixels panel_pixels = pixels_of(slot, panel, at.plane);
+                const pixels panel_pixels = pixels_of(slot, panel);
                 if constexpr (Channels == 1)
-                    panel_pixels.add_rows(row[0], lane);
+                    panel_pixels.add_rows(row[0], shifts_of(at.plane), lane);
                 else
-                    panel_pixels.add_rows_by_channel(row, first_channel(at.col, panel, 0), lane);
+                    panel_pixels.add_rows_by_channel(row, first_channel(at.col, panel, 0), shifts_of(at.plane), lane);
             }
+            // The slot's next copy comes behind what was moved in it.
+            if constexpr (pixels::shifted) announce_barriers();
             if constexpr (panels > 1) add_panel_rows(row, place_of(now));
             readers.wait();
             publish_rows(words.row_sums + std::size_t{at.place} * row_words, row, at.tag);
 #pragma unroll
             for (int c = 0; c < Channels; ++c) {
-                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane)] = static_cast<Sum>(row[c][0]);
-                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane + 32)] = static_cast<Sum>(row[c][1]);
+                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane)] = row[c][0];
+                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane + 32)] = row[c][1];
             }
             arrive(shared.rows_added[slot]);
             arrive(shared.read[slot]);
@@ -407,6 +414,11 @@ struct aligned_roles {
         }
     }
 
+    /// Before pixels are read: `sum` moves rows that start anywhere.
+    __device__ void wait_for_moved_rows(const tile_counter& now) const {
+        if constexpr (pixels::shifted) shared.rows_added[now.slot()].wait(now.parity());
+    }
+
     // Role `left`
 
     /// `warp`: of left_warps.
@@ -427,10 +439,11 @@ struct aligned_roles {
             // did both took longer for a tile of 8u than memory does (0.97 of the time at 8192 and 16384, 32f32f
             // 0.995). They wait in own_cols, whose reader has left the place, see aligned_shared::kept.
             if constexpr (!chain) {
+                wait_for_moved_rows(now);
 #pragma unroll(panels_unrolled)
                 for (int panel = 0; panel < panels; ++panel) {
                     sum_in_tile col[lane_cols];
-                    pixels_of(slot, panel, at.plane).add_cols(col, lane);
+                    pixels_of(slot, panel).add_cols(col, lane);
                     of_panel own[lane_cols];
 #pragma unroll
                     for (int i = 0; i < lane_cols; ++i) own[i] = static_cast<of_panel>(col[i]);
@@ -448,13 +461,13 @@ struct aligned_roles {
                 }
                 arrive(shared.cols_added[slot]);
             }
-            Sum left[rows * Channels]{};
+            sum_in_tile left[rows * Channels]{};
             // Published by run_sum() in tiles with lower tickets.
-            gather_by_warp<left_batch, row_sum_words>(
+            gather_by_warp<batch_of<row_sum_words>, row_sum_words>(
                 words.row_sums + std::size_t{at.place - at.before} * row_words + word, row_words,
                 static_cast<int>(at.before), at.tag, keep, [&](const row_sum_words& found) {
                     if constexpr (chain)
-                        left[0] += static_cast<Sum>(found.value());
+                        left[0] += static_cast<sum_in_tile>(found.value());
                     else
                         found.add_to(left);
                 });
@@ -464,7 +477,7 @@ struct aligned_roles {
 #pragma unroll
                 for (int i = 0; i < rows * Channels; ++i) {
                     const int row = pixels::row_at(first_row + 32 * (i % rows)), channel = i / rows;
-                    value_words::of(left[i] + shared.own_rows[slot][channel * tile::rows + row], at.tag)
+                    words_of_value<sum_in_tile>::of(left[i] + shared.own_rows[slot][channel * tile::rows + row], at.tag)
                         .publish_at(where + word_of_group_row(row, channel), keep);
                 }
             }
@@ -486,7 +499,7 @@ struct aligned_roles {
 
     /// A lane of `carry` finds rows 2 l and 2 l + 1 of every channel in this order in its group_sum_words.
     __device__ static int word_of_group_row(int row, int channel) {
-        const int word = (channel * 2 + row % 2) * words_of<Sum>;  // of the lane's
+        const int word = (channel * 2 + row % 2) * words_of<sum_in_tile>;  // of the lane's
         return 64 * (word / 2) + row / 2 * 2 + word % 2;
     }
 
@@ -501,7 +514,7 @@ struct aligned_roles {
             Sum carry[2 * Channels];
 #pragma unroll
             for (int i = 0; i < 2 * Channels; ++i)
-                carry[i] = shared.own_rows[slot][i / 2 * tile::rows + 2 * lane + i % 2];
+                carry[i] = static_cast<Sum>(shared.own_rows[slot][i / 2 * tile::rows + 2 * lane + i % 2]);
             arrive(shared.read[slot]);
             // Published by run_left() in the last tiles of the groups to the left.
             gather_by_warp<batch_of<group_sum_words>, group_sum_words>(

@@ -91,17 +91,17 @@ struct aligned_stage {
 template <typename Sum>
 struct aligned_stage<Sum, 0> {};
 
-/// SumInTile: of rows and columns of a tile, OfPanel: of its panels; Scanned: of `finish`. Chain:
+/// SumInTile: of rows and columns of a tile and a group, OfPanel: of its panels; Scanned: of `finish`. Chain:
 /// aligned_columns::chain.
 template <typename Sum, typename SumInTile, typename OfPanel, typename Scanned, int Slots, int Channels, int Panels,
-          bool Chain, int RowsOnTheirWay>
+          bool Chain, int RowsOnTheirWay, int EndsUnit>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
     [[no_unique_address]] aligned_stage<Sum, RowsOnTheirWay> stage;
 
     // A tile goes through its slot's barriers once a phase.
-    phase_barrier loaded[slots];      // position and pixels are there: the lane of `sum` that drew the ticket
+    phase_barrier loaded[slots];      // position and pixels are there: `sum`, whose lanes may have copied rows
     phase_barrier read[slots];        // nobody needs the pixels: 8 warps
     phase_barrier rows_added[slots];  // own_rows are the tile's: `sum`
     phase_barrier cols_added[slots];  // own_cols: `left`
@@ -124,11 +124,11 @@ struct aligned_shared {
     alignas(16) OfPanel own_cols[Chain ? 1 : kept][Panels][tile::cols];  // column sums of the tile
     alignas(16) Sum top[slots][Panels][tile::cols];                      // the table row above the tile
     Sum corner[slots];                                                   // what that row has left of the tile
-    using row_ends = cuda::row_ends<Sum, tile::lane_cols>;
+    using row_ends = cuda::row_ends<Sum, tile::lane_cols, EndsUnit>;
     typename row_ends::memory ends[tile::finish_warps];  // of rows of the table that start anywhere
     /// Row sums of the tile, by channel; then those of the tiles to the left in the group, which `left` leaves in their
     /// place: with both, 4 channels of 32f32f would have two blocks a multiprocessor instead of three.
-    alignas(16) Sum own_rows[slots][Channels * tile::rows];
+    alignas(16) SumInTile own_rows[slots][Channels * tile::rows];
     /// Row sums of all panels but the last.
     alignas(16) OfPanel
         panel_rows[Panels > 1 ? kept : 1][Panels > 1 ? Panels - 1 : 1][Panels > 1 ? Channels* tile::rows : 1];

@@ -360,9 +360,9 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
             store_streaming_if(k < lane_rows, reinterpret_cast<Sum*>(to), top);
         }
     } else if (p.channels == 1 && tile::cols <= valid_cols) {
-        using row_ends = cuda::row_ends<Sum, lane_cols>;
+        using row_ends = cuda::row_ends<Sum, lane_cols, 32>;
         __shared__ typename row_ends::memory ends_of_warps[tile::warps];
-        const row_ends ends{ends_of_warps[warp]};
+        const row_ends ends(ends_of_warps[warp], lane);
         constexpr row_place alone{.has_left = false, .ends = true};
         row_piece<Sum, lane_cols> piece(to, lane);
 #pragma unroll

@@ -39,42 +39,6 @@ __global__ void boxes_kernel(const __grid_constant__ CUtensorMap map, const int*
     }
 }
 
-/// `bytes` of every lane's own, behind one barrier.
-__global__ void bytes_kernel(const unsigned char* from, int bytes, unsigned char* out) {
-    __shared__ __align__(16) unsigned char shared[32 * 64];
-    __shared__ phase_barrier landed;
-    const int lane = static_cast<int>(threadIdx.x);
-    if (lane == 0) {
-        landed.initialize(1);
-        announce_barriers();
-        expect(landed, 32 * bytes);
-    }
-    for (int i = lane; i < 32 * 64; i += 32) shared[i] = 0xdd;
-    announce_barriers();
-    __syncwarp();
-    copy_bytes(shared + lane * 64, from + lane * 80, bytes, landed, drop_from_l2());
-    __syncwarp();
-    if (lane == 0) landed.arrive();
-    landed.wait(0);
-    for (int i = lane; i < 32 * 64; i += 32) out[i] = shared[i];
-}
-
-TEST_F(device_bulk_copy, bytes_of_all_lanes_arrive_before_the_barrier_opens) {
-    std::vector<unsigned char> x(32 * 80);
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<unsigned char>(i % 199);
-    const device_buffer from = upload(x);
-    for (const int bytes : {16, 48, 64}) {
-        const device_buffer out = upload(std::vector<unsigned char>(32 * 64));
-        launch(bytes_kernel, {.block = 32}, stream(), as<const unsigned char>(from), bytes, as<unsigned char>(out));
-        const auto got = download<unsigned char>(out);
-        for (int lane = 0; lane < 32; ++lane)
-            for (int i = 0; i < 64; ++i)
-                ASSERT_EQ(got[static_cast<std::size_t>(lane * 64 + i)],
-                          i < bytes ? x[static_cast<std::size_t>(lane * 80 + i)] : 0xdd)
-                    << "lane " << lane << ", byte " << i << " of " << bytes;
-    }
-}
-
 TEST_F(device_bulk_copy, boxes_arrive_whole_with_zeros_outside_of_the_tensor) {
     constexpr std::int64_t planes = 2, rows = 21, cols = 41, pitch = 44;  // rows of 176 bytes
     std::vector<unsigned> x(planes * rows * pitch);

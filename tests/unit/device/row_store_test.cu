@@ -37,14 +37,14 @@ template <typename Sum>
 constexpr int row_elements = 32 * 16 / static_cast<int>(sizeof(Sum));
 
 /// Element i is i + 1. The row is there or not.
-template <typename Sum>
+template <typename Sum, int Unit>
 __global__ void row_kernel(Sum* row, bool there) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     Sum x[lane_cols];
     for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(threadIdx.x * lane_cols + i + 1);
-    using row_ends = cuda::row_ends<Sum, lane_cols>;
+    using row_ends = cuda::row_ends<Sum, lane_cols, Unit>;
     __shared__ typename row_ends::memory memory;
-    const row_ends ends{memory};
+    const row_ends ends(memory, threadIdx.x);
     constexpr row_place alone{.has_left = false, .ends = true};
     store_row<false>(row_piece<Sum, lane_cols>(row, threadIdx.x), x, Sum{}, alone, ends, 0, there, threadIdx.x);
     ends.store(reinterpret_cast<std::byte*>(row), 0, there ? 1 : 0, alone, threadIdx.x);
@@ -62,13 +62,13 @@ __global__ void one_behind_kernel(Sum* row) {
 
 /// Rows of `pieces` pieces side by side, one element apart, so that none may write beside itself. Element i is i + 1,
 /// counted with the gaps.
-template <typename Sum, bool TakesLeft>
+template <typename Sum, bool TakesLeft, int Unit>
 __global__ void rows_kernel(Sum* first, int rows, int pieces) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     const int step = pieces * row_elements<Sum> + 1;
-    using row_ends = cuda::row_ends<Sum, lane_cols>;
+    using row_ends = cuda::row_ends<Sum, lane_cols, Unit>;
     __shared__ typename row_ends::memory memory;
-    const row_ends ends{memory};
+    const row_ends ends(memory, threadIdx.x);
     for (int piece = 0; piece < pieces; ++piece) {
         const row_place place{.has_left = TakesLeft && piece > 0, .ends = !TakesLeft || piece == pieces - 1};
         row_piece<Sum, lane_cols> of_lane(first + piece * row_elements<Sum>, threadIdx.x);
@@ -94,8 +94,8 @@ TEST_F(device_row_store, whole_rows_start_anywhere) {
     const auto check = [&]<typename Sum>(Sum) {
         for (int offset = 4; offset < 12; ++offset)
             for (const bool there : {false, true})
-                expect_elements(stored<Sum>(row_kernel<Sum>, offset, there), offset, there ? row_elements<Sum> : 0, 1,
-                                1);
+                for (const auto kernel : {row_kernel<Sum, 16>, row_kernel<Sum, 32>})
+                    expect_elements(stored<Sum>(kernel, offset, there), offset, there ? row_elements<Sum> : 0, 1, 1);
     };
     check(float{});
     check(std::uint32_t{});
@@ -106,7 +106,7 @@ TEST_F(device_row_store, whole_rows_start_anywhere) {
 TEST_F(device_row_store, pieces_of_many_rows_meet) {
     const auto check = [&]<typename Sum>(Sum) {
         constexpr int rows = 19;
-        for (const auto kernel : {rows_kernel<Sum, false>, rows_kernel<Sum, true>})
+        for (const auto kernel : {rows_kernel<Sum, false, 16>, rows_kernel<Sum, true, 16>, rows_kernel<Sum, false, 32>})
             for (const int pieces : {1, 3})
                 for (int offset = 0; offset < 4; ++offset) {
                     const int step = pieces * row_elements<Sum> + 1;

@@ -8,10 +8,10 @@ namespace {
 
 class device_streaming : public test::gpu_kernel_test {};
 
-template <int Bytes>
+template <int Bytes, bool WithLine = false>
 __global__ void copy_kernel(const unsigned char* from, unsigned char* to) {
     __shared__ __align__(16) unsigned char shared[32 * Bytes];
-    copy_async<Bytes>(shared + threadIdx.x * Bytes, from + threadIdx.x * Bytes, Bytes);
+    copy_async<Bytes, WithLine>(shared + threadIdx.x * Bytes, from + threadIdx.x * Bytes, Bytes);
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncwarp();
     for (int i = 0; i < Bytes; ++i) to[threadIdx.x * Bytes + i] = shared[threadIdx.x * Bytes + i];
@@ -23,15 +23,18 @@ TEST_F(device_streaming, copies_to_shared_memory_bring_every_byte) {
     std::vector<unsigned char> bytes(512);
     std::iota(bytes.begin(), bytes.end(), static_cast<unsigned char>(1));
     const device_buffer from = upload(bytes);
-    const auto check = [&]<int Bytes>(std::integral_constant<int, Bytes>) {
+    const auto check = [&]<int Bytes, bool WithLine = false>(std::integral_constant<int, Bytes>,
+                                                             std::bool_constant<WithLine> = {}) {
         const device_buffer to = upload(std::vector<unsigned char>(32 * Bytes, 0xdd));
-        launch(copy_kernel<Bytes>, {.block = 32}, stream(), as<const unsigned char>(from), as<unsigned char>(to));
+        launch(copy_kernel<Bytes, WithLine>, {.block = 32}, stream(), as<const unsigned char>(from),
+               as<unsigned char>(to));
         const auto got = download<unsigned char>(to);
         for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], bytes[i]) << Bytes << " bytes, byte " << i;
     };
     check(std::integral_constant<int, 4>{});
     check(std::integral_constant<int, 8>{});
     check(std::integral_constant<int, 16>{});
+    check(std::integral_constant<int, 16>{}, std::true_type{});
 }
 
 template <typename T, int N>

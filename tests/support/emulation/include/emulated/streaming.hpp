@@ -36,7 +36,7 @@ struct bytes_copy {
     }
 };
 
-template <int Bytes>
+template <int Bytes, bool WithLine = false>
 void copy_async(void* to_shared, const void* from, int valid) {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16);
     const auto address = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };

@@ -66,28 +66,6 @@ inline void prefetch_box(const CUtensorMap& map, int col, int, int) {  // there 
         emulation::fail("a box starts at column " + std::to_string(col) + ", not at a multiple of 16 bytes");
 }
 
-struct byte_copy {
-    std::byte* to;
-    const std::byte* from;
-    int bytes;
-    phase_barrier* barrier;
-
-    void operator()() const {
-        std::memcpy(to, from, static_cast<std::size_t>(bytes));
-        barrier->count(0, -bytes);
-    }
-};
-
-inline void copy_bytes(void* to_shared, const void* from, int bytes, phase_barrier& barrier, std::uint64_t) {
-    if ((reinterpret_cast<std::uintptr_t>(to_shared) | reinterpret_cast<std::uintptr_t>(from) |
-         static_cast<std::uintptr_t>(bytes)) %
-            16 !=
-        0)
-        emulation::fail("a copy of " + std::to_string(bytes) + " bytes is not aligned to 16 bytes");
-    emulation::do_later(emulation::make_work(
-        byte_copy{static_cast<std::byte*>(to_shared), static_cast<const std::byte*>(from), bytes, &barrier}));
-}
-
 inline void announce_writes() {}
 
 /// Every third copy from shared memory is carried out at once, to find bytes that are not there yet, and the others
