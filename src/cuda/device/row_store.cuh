@@ -10,13 +10,6 @@
 /// bytes a lane, and what is left over at a row's ends one element a lane. Nothing outside the row is written.
 namespace boxsum::cuda {
 
-/// Elements from the row's start to the next multiple of 16 bytes.
-template <typename Sum>
-__device__ inline unsigned elements_to_boundary(const Sum* row) {
-    constexpr unsigned lane_cols = 16 / sizeof(Sum);
-    return (0u - static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row) / sizeof(Sum))) % lane_cols;
-}
-
 /// A lane's 16 aligned bytes of a row of sums that starts anywhere: those of lane 0 begin at the first multiple of 16
 /// bytes in the row. What is asked for every row are bits of one number that moves on from row to row, for `finish` of
 /// the aligned kernels spends its time here: prime 8u32u at 4093 and 8191 0.945 of the time.

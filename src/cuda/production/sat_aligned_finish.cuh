@@ -267,7 +267,8 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     __device__ void store_left_sums(std::byte* to, int valid_rows, Sum carries) const {
         const int k = lane - tile::warp_rows;
         Sum* const row = reinterpret_cast<Sum*>(to + k * p.row_stride);
-        if (k >= 0 && k < valid_rows && elements_to_boundary(row) == lane_cols - 1) store_streaming(row - 1, carries);
+        if (k >= 0 && k < valid_rows && reinterpret_cast<std::uintptr_t>(row) % 16 == sizeof(Sum))
+            store_streaming(row - 1, carries);
     }
 
     __device__ static int valid_cols_of(const aligned_position& at, int panel) {

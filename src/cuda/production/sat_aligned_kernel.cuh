@@ -17,7 +17,8 @@
 /// warp, work on a block's tiles one after another, so that a tile is loaded while others wait for their neighbours and
 /// one is stored:
 ///
-///     sum      draws the ticket, lets the copy engine load the tile, publishes its row sums as soon as it has landed
+///     sum      draws the ticket, lets the copy engine load the tile, publishes its row sums as soon as it has landed;
+///              rows of an image that start anywhere are then where everybody else expects them
 ///     left     publishes its column sums; adds the row sums of the tiles to the left within a group of tiles; the last
 ///              of a group publishes the group's
 ///     carry    adds those of whole groups to the left: now the row carries are known; publishes their total

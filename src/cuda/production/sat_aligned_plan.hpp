@@ -224,6 +224,7 @@ struct aligned_plan {
     unsigned rows_of_plane;         ///< tile_rows, rounded up to whole groups
     unsigned groups;                ///< of tiles along a row
     unsigned ring_rows;             ///< rows of tiles whose words exist, a multiple of the rows of a group
+    unsigned ring_groups;           ///< of rows of tiles in the ring
     unsigned counter_shift;         ///< 2^this rows of tiles share a counter of finished readers
     bool ring_reused;               ///< whether there are more rows of tiles than the ring has
     divider by_tile_cols, by_tile_rows, by_ring_rows, by_group_cols, by_group_rows;
@@ -314,6 +315,7 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
         p.ring_rows = all_rows;
         p.counter_shift = 0;
     }
+    p.ring_groups = p.ring_rows / group_rows;
     p.by_tile_cols = divider(p.tile_cols);
     p.by_tile_rows = divider(p.tile_rows);
     p.by_ring_rows = divider(p.ring_rows);

@@ -19,17 +19,16 @@
 namespace boxsum::cuda {
 
 /// Words of the rows of tiles in the ring. Positions are reused lap by lap; the tag holds the lap. Row and column sums
-/// of tiles have room for those of the table's type; narrow ones (tile_word) fill the first half or quarter of it.
+/// of tiles and groups have room for those of the table's type; narrow ones (tile_word, tile_sum) fill the first half
+/// or quarter of it.
 struct aligned_words {
     aligned_words(workspace_slots& slots, const aligned_plan& p, aligned_columns columns, int row_words, int col_words)
         : row_sums(slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.tile_cols * row_words)),
           group_sums(slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.groups * row_words)),
-          table_rows(slots.take<tagged_word>(std::int64_t{p.ring_rows / p.by_group_rows.divisor()} * p.tile_cols *
-                                             col_words)) {
+          table_rows(slots.take<tagged_word>(std::int64_t{p.ring_groups} * p.tile_cols * col_words)) {
         if (columns == aligned_columns::chain) return;
-        const std::int64_t groups = p.ring_rows / p.by_group_rows.divisor();
         col_sums = slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.tile_cols * col_words);
-        carry_totals = slots.take<tagged_word>(groups * p.tile_cols * 16 * p.channels);
+        carry_totals = slots.take<tagged_word>(std::int64_t{p.ring_groups} * p.tile_cols * 16 * p.channels);
     }
 
     /// The total of a tile's row carries, of one channel. `place`: aligned_position::rows_place.
