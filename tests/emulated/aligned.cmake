@@ -112,8 +112,8 @@ boxsum_emulated_mutant(
   REPLACEMENT "chunk * 16 >= bytes" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
-  mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "std::min(p.image_end - from, std::ptrdiff_t{16})"
-  REPLACEMENT "(p.image_end - from < 16 ? 0 : 16)" FILTER rows_of_the_image
+  mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "from + i < p.image_end"
+  REPLACEMENT "from + i < from" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
   mutant_carry_of_another_channel CHANNELS HEADER production/sat_aligned_finish.cuh

@@ -14,8 +14,8 @@
 /// Pixels of the aligned pipeline's tiles, and their sums.
 namespace boxsum::cuda {
 
-/// What is added up within a tile, and within a group of tiles, down the columns or along the rows: pixels of 8 and 16
-/// bits need no more than 32 bits for it, whatever the table has.
+/// What is added up within a tile, and within a group of rows of tiles: pixels of 8 and 16 bits need no more than 32
+/// bits for it, whatever the table has.
 template <typename Pixel, typename Sum>
 using tile_sum =
     std::conditional_t<std::is_same_v<Pixel, std::uint8_t> || std::is_same_v<Pixel, std::uint16_t> ||
@@ -23,8 +23,12 @@ using tile_sum =
                        std::uint32_t, std::conditional_t<std::is_same_v<Pixel, std::int16_t>, std::int32_t, Sum>>;
 static_assert(std::int64_t{aligned_most_group_rows} * aligned_tile<float>::rows * aligned_tile<float>::cols * 0xffff <
               std::int64_t{1} << 32);
-static_assert(std::int64_t{aligned_most_group_cols} * 2 * aligned_tile<double>::cols * 0xffff < std::int64_t{1} << 32 &&
-              std::int64_t{aligned_most_group_cols} * aligned_tile<float>::cols * 0xffff < std::int64_t{1} << 32);
+
+/// What is added up along the rows of a group of tiles, of which there are no more than 2^15, the square root of all:
+/// 32 bits do for pixels of 8 bits.
+template <typename Pixel, typename Sum>
+using group_sum = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
+static_assert((std::int64_t{1} << 15) * 2 * aligned_tile<float>::cols * 255 < std::int64_t{1} << 32);
 
 /// What a tile publishes of its rows and columns.
 template <typename Pixel, typename Sum>

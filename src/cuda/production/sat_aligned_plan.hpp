@@ -145,10 +145,6 @@ inline aligned_columns aligned_columns_of(const sat_geometry& g, int pixel_bytes
     return g.channels > 1 ? aligned_columns::groups : aligned_columns_of(g.cols, pixel_bytes, sum_bytes);
 }
 
-/// Sums of so many tiles' rows have 32 bits where those of one tile have (tile_sum), up to 2^23 elements a row of the
-/// table the square root is less.
-inline constexpr unsigned aligned_most_group_cols = 256;
-
 /// Tiles of a group along a row: 7 to 12 are alike at 128 tiles a row; at 256, 16 was best. As many words within the
 /// group as of whole groups. Several channels look at as many words of a tile as they are, and those of whole groups
 /// set the pace: 11 instead of 8 at 128 tiles a row take 0.96 of the time with 4 channels of 8u32u, 0.99 of 32f32f. So
@@ -156,7 +152,7 @@ inline constexpr unsigned aligned_most_group_cols = 256;
 /// tiles a row 0.98.
 inline unsigned aligned_group_cols(unsigned tile_cols, int channels, int pixel_bytes, int sum_bytes) {
     const auto root = static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
-    if (channels > 1 || tile_cols > 128) return std::min(root, aligned_most_group_cols);
+    if (channels > 1 || tile_cols > 128) return root;
     if (aligned_narrow(pixel_bytes) && sum_bytes == 8) return tile_cols > 96 ? 16 : 11;
     return 8;
 }

@@ -24,6 +24,7 @@ struct aligned_roles {
     using pixels = aligned_pixels<Pixel, Sum, Load>;
     using value_words = words_of_value<Sum>;
     using sum_in_tile = tile_sum<Pixel, Sum>;
+    using sum_in_group = group_sum<Pixel, Sum>;
     /// What `finish` scans. Carries of channels that share a row are added to it, so it is the table's type there.
     using scanned = std::conditional_t<Channels == 1, sum_in_tile, Sum>;
     static constexpr int panels = Panels;
@@ -35,7 +36,7 @@ struct aligned_roles {
     /// Whether a tile stores the last sum of the tile to its left instead of its own, in all rows or in some.
     static constexpr bool takes_left = one_behind || pairs_take_left;
     static constexpr int ends_unit = Channels == 1 && !pairs_take_left ? 32 : 16;  // see row_ends
-    using shared_memory = aligned_shared<Sum, sum_in_tile, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
+    using shared_memory = aligned_shared<Sum, sum_in_group, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
                                          panels, Columns == aligned_columns::chain, rows_on_their_way, ends_unit>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
@@ -59,7 +60,7 @@ struct aligned_roles {
     using row_sum_words =
         std::conditional_t<chain, words_of_value<row_values>, words_of_lane<row_values, 2 * Channels>>;
     using col_sum_words = words_of_lane<tile_word<Pixel, Sum>, lane_cols>;
-    using group_sum_words = words_of_lane<sum_in_tile, 2 * Channels>;
+    using group_sum_words = words_of_lane<sum_in_group, 2 * Channels>;
     using table_row_words = words_of_lane<Sum, lane_cols>;
     static_assert(sizeof(row_sum_words) * (chain ? 2 : 1) * 32 <= sizeof(tagged_word) * row_words);
     static_assert(sizeof(col_sum_words) * 32 <= sizeof(tagged_word) * tile::col_words);
@@ -69,7 +70,7 @@ struct aligned_roles {
     /// (groups), others 0.99 to 1.00. From three groups: 1.04.
     template <typename Words>
     static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)),
-                                               Channels > 2 && sizeof(sum_in_tile) == 4 ? 2 : 1,
+                                               Channels > 2 && sizeof(Words) <= 16 * Channels ? 2 : 1,
                                                std::is_same_v<Words, words_of_value<row_values>> ? 8 : 4);
 
     using maps_of_image = aligned_maps<pixels::phases>;
@@ -281,14 +282,17 @@ struct aligned_roles {
             const int skip = static_cast<int>(skip_of(row));
             if (r >= rows || chunk * 16 >= skip + bytes) return;
             const std::byte* const from = row - skip + chunk * 16;
-            // Nothing behind the image, perhaps the end of its memory.
-            copy_async<16>(to.row(r) + chunk * 16, from,
-                           static_cast<int>(std::min(p.image_end - from, std::ptrdiff_t{16})));
+            std::byte* const where = to.row(r) + chunk * 16;
+            if (p.image_end - from >= 16) return copy_async<16>(where, from, 16);
+                // The end of the image, perhaps of its memory: at most 15 bytes of the last row go one by one.
+#pragma unroll 1
+            for (int i = 0; from + i < p.image_end; ++i) where[i] = from[i];
         };
 #pragma unroll 1
         for (int r = lane_row; r < tile::rows; r += together) copy(r, lane_chunk);
 #pragma unroll 1
         for (int r = lane; r < tile::rows; r += 32) copy(r, lanes);
+        __syncwarp();  // lane 0, which arrives for the position, releases those bytes, too
     }
 
     /// The next tile, into the slot that `next` names; whether there is one, and the readers that its words wait for.
@@ -358,8 +362,9 @@ struct aligned_roles {
             publish_rows(words.row_sums + std::size_t{at.place} * row_words, row, at.tag);
 #pragma unroll
             for (int c = 0; c < Channels; ++c) {
-                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane)] = row[c][0];
-                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane + 32)] = row[c][1];
+                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane)] = static_cast<sum_in_group>(row[c][0]);
+                shared.own_rows[slot][c * tile::rows + pixels::row_at(lane + 32)] =
+                    static_cast<sum_in_group>(row[c][1]);
             }
             arrive(shared.rows_added[slot]);
             arrive(shared.read[slot]);
@@ -460,13 +465,13 @@ struct aligned_roles {
                 }
                 arrive(shared.cols_added[slot]);
             }
-            sum_in_tile left[rows * Channels]{};
+            sum_in_group left[rows * Channels]{};
             // Published by run_sum() in tiles with lower tickets.
             gather_by_warp<batch_of<row_sum_words>, row_sum_words>(
                 words.row_sums + std::size_t{at.place - at.before} * row_words + word, row_words,
                 static_cast<int>(at.before), at.tag, keep, [&](const row_sum_words& found) {
                     if constexpr (chain)
-                        left[0] += static_cast<sum_in_tile>(found.value());
+                        left[0] += static_cast<sum_in_group>(found.value());
                     else
                         found.add_to(left);
                 });
@@ -476,7 +481,8 @@ struct aligned_roles {
 #pragma unroll
                 for (int i = 0; i < rows * Channels; ++i) {
                     const int row = pixels::row_at(first_row + 32 * (i % rows)), channel = i / rows;
-                    words_of_value<sum_in_tile>::of(left[i] + shared.own_rows[slot][channel * tile::rows + row], at.tag)
+                    words_of_value<sum_in_group>::of(left[i] + shared.own_rows[slot][channel * tile::rows + row],
+                                                     at.tag)
                         .publish_at(where + word_of_group_row(row, channel), keep);
                 }
             }
@@ -498,7 +504,7 @@ struct aligned_roles {
 
     /// A lane of `carry` finds rows 2 l and 2 l + 1 of every channel in this order in its group_sum_words.
     __device__ static int word_of_group_row(int row, int channel) {
-        const int word = (channel * 2 + row % 2) * words_of<sum_in_tile>;  // of the lane's
+        const int word = (channel * 2 + row % 2) * words_of<sum_in_group>;  // of the lane's
         return 64 * (word / 2) + row / 2 * 2 + word % 2;
     }
 

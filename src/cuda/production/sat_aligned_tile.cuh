@@ -19,7 +19,7 @@
 namespace boxsum::cuda {
 
 /// Words of the rows of tiles in the ring. Positions are reused lap by lap; the tag holds the lap. Row and column sums
-/// of tiles and groups have room for those of the table's type; narrow ones (tile_word, tile_sum) fill the first half
+/// of tiles and groups have room for those of the table's type; narrow ones (tile_word, group_sum) fill the first half
 /// or quarter of it.
 struct aligned_words {
     aligned_words(workspace_slots& slots, const aligned_plan& p, aligned_columns columns, int row_words, int col_words)
@@ -90,9 +90,9 @@ struct aligned_stage {
 template <typename Sum>
 struct aligned_stage<Sum, 0> {};
 
-/// SumInTile: of rows and columns of a tile and a group, OfPanel: of its panels; Scanned: of `finish`. Chain:
+/// SumInGroup: of rows of a group of tiles, OfPanel: of its panels; Scanned: of `finish`. Chain:
 /// aligned_columns::chain.
-template <typename Sum, typename SumInTile, typename OfPanel, typename Scanned, int Slots, int Channels, int Panels,
+template <typename Sum, typename SumInGroup, typename OfPanel, typename Scanned, int Slots, int Channels, int Panels,
           bool Chain, int RowsOnTheirWay, int EndsUnit>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
@@ -127,7 +127,7 @@ struct aligned_shared {
     typename row_ends::memory ends[tile::finish_warps];  // of rows of the table that start anywhere
     /// Row sums of the tile, by channel; then those of the tiles to the left in the group, which `left` leaves in their
     /// place: with both, 4 channels of 32f32f would have two blocks a multiprocessor instead of three.
-    alignas(16) SumInTile own_rows[slots][Channels * tile::rows];
+    alignas(16) SumInGroup own_rows[slots][Channels * tile::rows];
     /// Row sums of all panels but the last.
     alignas(16) OfPanel
         panel_rows[Panels > 1 ? kept : 1][Panels > 1 ? Panels - 1 : 1][Panels > 1 ? Channels* tile::rows : 1];
