@@ -93,8 +93,8 @@ boxsum_emulated_mutant(
   REPLACEMENT ""
 )
 boxsum_emulated_mutant(
-  mutant_last_chunk_forgotten HEADER production/sat_aligned_pixels.cuh TEXT "k <= together; ++k) x[k] = to[i + k]"
-  REPLACEMENT "k <= together; ++k) x[k] = to[i + k % together]" FILTER rows_of_the_image
+  mutant_last_chunk_forgotten HEADER production/sat_aligned_pixels.cuh TEXT "x[k] = to[i + k]"
+  REPLACEMENT "x[k] = to[i + k % together]" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
   mutant_bytes_not_moved HEADER production/sat_aligned_pixels.cuh TEXT "skip % 4 * 8" REPLACEMENT "0" FILTER rows_of_the_image
