@@ -112,6 +112,10 @@ boxsum_emulated_mutant(
   REPLACEMENT "chunk * 16 >= bytes" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
+  mutant_ends_of_whole_rows_misplaced HEADER production/sat_aligned_roles.cuh TEXT "to.row(lane + 32 * k) + pixels::row_bytes"
+  REPLACEMENT "to.row(lane + 32 * k)" FILTER rows_of_the_image
+)
+boxsum_emulated_mutant(
   mutant_last_pixels_missing HEADER production/sat_aligned_roles.cuh TEXT "from + i < p.image_end"
   REPLACEMENT "from + i < from" FILTER rows_of_the_image
 )
