@@ -1,0 +1,159 @@
+"""Generated parts of documents, for scripts/update_docs: the records of `make bench-gpu` beside what they were to reach, and
+what `make profile-gpu` says of the same tables. Every figure is a record's; whether a mark is reached is worked out here, from
+figures that are not rounded.
+"""
+
+import json
+import pathlib
+import re
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NOT_MEASURED = "Not measured yet.\n"
+
+SECTOR = 32  # bytes, what the caches count
+SIZES = (1024, 2048, 4096, 8192, 16384, 32768)
+# Time of an n x n table over the time of a copy of as many bytes, by size: what it must be at most, and the far mark.
+MUST = {
+    "32f32f": (1.75, 1.40, 1.25, 1.13, 1.09, 1.10),
+    "8u32u": (2.1, 1.7, 1.45, 1.18, 1.10, None),
+}
+FAR = {
+    "32f32f": (1.4, 1.2, 1.10, 1.05, 1.03, 1.03),
+    "8u32u": (1.5, 1.25, 1.10, 1.05, 1.05, None),
+    "32f64f": (None, None, 1.15, 1.08, 1.06, None),
+    "64f64f": (None, None, 1.15, 1.08, 1.06, None),
+    "8u64u": (None, None, 1.15, 1.08, 1.06, None),
+}
+
+
+class Mark(NamedTuple):
+    """One limit: of the rows of a record with these keys, `value` is to be at most `limit`."""
+    title: str
+    over: str  # what the figure is a ratio to; "us": none, it is a time
+    keys: dict
+    value: str
+    limit: float
+    label: str = "{types} {n}"
+
+
+MARKS = (
+    Mark("256 x 256, from a graph", "us", {"section": "small", "n": 256, "launched": "graph"}, "us", 5),
+    Mark("exclusive", "inclusive", {"section": "layouts", "layout": "exclusive"}, "x_of_inclusive", 1.05),
+    Mark("padded, rows on 256 bytes", "inclusive",
+         {"section": "layouts", "layout": "padded, rows on 256 bytes"}, "x_of_inclusive", 1.05),
+    Mark("padded, packed rows", "inclusive", {"section": "layouts", "layout": "padded"}, "x_of_inclusive", 1.05),
+    Mark("prime rows and columns", "the next multiple of a tile", {"section": "prime"}, "x_of_whole_tiles", 1.10),
+    Mark("1024 planes of 256 x 256", "as much traffic",
+         {"section": "special", "case": "1024 planes of 256 x 256 8u32u"}, "x", 1.15, "8u32u"),
+    Mark("sums and squares", "a kernel that reads once and writes twice",
+         {"section": "special", "case": "squares 8u32u64u 8192"}, "x", 1.10, "8u32u, 8u64u 8192"),
+    *(Mark(f"{channels} interleaved channels", "as much traffic",
+           {"section": "special", "case": f"{channels} channels {types} 4096"}, "x", 1.10, f"{types} 4096")
+      for types in ("8u32u", "32f32f") for channels in (2, 3, 4)),
+)
+
+
+def records(name):
+    """[("results/h200/NAME", the record)], one a machine."""
+    return [(str(path.relative_to(ROOT)), json.loads(path.read_text(encoding="utf-8")))
+            for path in sorted(ROOT.glob(f"results/*/{name}"))]
+
+
+def table(titles, alignment, lines):
+    return "".join("| " + " | ".join(row) + " |\n" for row in [titles, alignment, *lines])
+
+
+def figure(value, digits=3):
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def by_size(rows):
+    """Tables of every size: measured, and below what they were to reach. Bold: the far mark is reached."""
+    measured = {(row["types"], row["n"]): row["x"] for row in rows if row["section"] == "table"}
+    lines = []
+    for types, far_marks in FAR.items():
+        times = [measured.get((types, size)) for size in SIZES]
+        lines.append([types, "measured", *(f"**{figure(x)}**" if x and far and x <= far else figure(x)
+                                           for x, far in zip(times, far_marks))])
+        if types in MUST:
+            lines.append(["", "must be", *(f"{limit:.2f}" + ("" if x and x <= limit else ": **missed**") if limit else ""
+                                           for x, limit in zip(times, MUST[types]))])
+        lines.append(["", "far mark", *(figure(far, 2) for far in far_marks)])
+    return table(["types", "", *map(str, SIZES)], ["---", "---", *["--:"] * len(SIZES)], lines)
+
+
+def output_bytes(row):
+    return row["n"] ** 2 * int(re.match(r"\d+[uf](\d+)", row["types"])[1]) // 8
+
+
+def one_by_one(rows):
+    lines = []
+    for mark in MARKS:
+        for row in rows:
+            if all(row.get(key) == wanted for key, wanted in mark.keys.items()):
+                value, unit = row[mark.value], " us" if mark.over == "us" else ""
+                lines.append([mark.title, mark.label.format(**row), figure(value, 2 if unit else 3) + unit,
+                              "" if unit else mark.over, f"{mark.limit:g}{unit}" if unit else figure(mark.limit, 2),
+                              "yes" if value <= mark.limit else "no"])
+    large = [row for row in rows if row["section"] == "table" and output_bytes(row) >= 64 << 20]
+    if large:
+        most = max(large, key=lambda row: row["workspace_share"])
+        lines.append(["workspace, tables from 64 MiB", f"most: {most['types']} {most['n']}", figure(most["workspace_share"]),
+                      "the table's bytes", "0.07", "yes" if most["workspace_share"] <= 0.07 else "no"])
+    return table(["table", "types, n", "measured", "of", "at most", "reached"], ["---", "---", "--:", "---", "--:", "---"],
+                 lines)
+
+
+def marks(part):
+    """The part 'size' or 'other' of what each record of `make bench-gpu` was to reach."""
+    makers = {"size": by_size, "other": one_by_one}
+    return "".join(source(path, record) + makers[part](record["rows"]) + "\n"
+                   for path, record in records("bench-sat.json")) or NOT_MEASURED
+
+
+def filters():
+    """Filters on the device, and from and to the host's memory beside the link."""
+    text = ""
+    for path, record in records("bench-sat.json"):
+        lines = [[row["filter"], str(row["n"]), str(row["radius"]), figure(row["ms"], 2), figure(row.get("of_link")),
+                  figure(row.get("gigapixels_per_second"), 0)] for row in record["rows"] if row["section"] == "filters"]
+        text += source(path, record) + table(["filter", "columns", "radius", "ms", "of the link", "gigapixels a second"],
+                                             ["---", *["--:"] * 5], lines) + "\n"
+    return text or NOT_MEASURED
+
+
+def profile():
+    """What the profiler saw, a line for each pipelined kernel of a record, and for the streaming kernel of the same types."""
+    text = ""
+    for path, record in records("profile-sat.json"):
+        lines = []
+        for row in record["rows"]:
+            finish = row["roles"].get("finish")
+            if not finish and row["kernel"] != "convert_kernel":
+                continue
+            launches = [other for other in record["rows"] if (other["case"], other["types"]) == (row["case"], row["types"])
+                        and other["n"] == row["n"]]
+            case = row["case"] if len(launches) == 1 else f"{row['case']} ({launches.index(row) + 1} of {len(launches)})"
+            line = [f"{case}, {row['types']} {row['n']}", figure(row["memory_busy"], 2), figure(row["link_busy"], 2)]
+            if finish:
+                # The bytes are those of the case, not of one launch of several.
+                looks = row["look_sectors"] * SECTOR / row["bytes"] if len(launches) == 1 else None
+                line += [figure(looks, 2), f"{row['kb_of_hot_code']:.0f}", figure(row["without_instructions"], 2),
+                         figure(finish.get("works", 0) + finish.get("stores", 0), 2),
+                         *(figure(finish.get(f"waits: {barrier}"), 2) for barrier in ("carried", "topped", "loaded"))]
+            lines.append(line + [""] * (10 - len(line)))
+        text += source(path, record) + table(
+            ["table", "memory busy", "link busy", "looks", "hot KB", "without instructions", "`finish` works or stores",
+             "waits for row carries", "for the row above", "for its tile"], ["---", *["--:"] * 9], lines) + "\n"
+    return text or NOT_MEASURED
+
+
+def source(path, record):
+    return f"{record['device']}, commit {record['commit'][:12]}, {record['date'][:10]} (`{path}`):\n\n"
+
+
+def part(what, build):
+    """For update_docs: `filters`, `marks size`, `marks other` or `profile`."""
+    word, *rest = what.split()
+    return {"filters": filters, "marks": marks, "profile": profile}[word](*rest)
