@@ -112,6 +112,25 @@ def marks(part):
                    for path, record in records("bench-sat.json")) or NOT_MEASURED
 
 
+def peers():
+    """Others' tables of 32f32f beside ours, over the copy of the same run."""
+    text = ""
+    for path, record in records("bench-sat.json"):
+        copies = {row["n"]: row["reference_us"] for row in record["rows"]
+                  if row["section"] == "table" and row["types"] == "32f32f"}
+        rows = [row for row in record["rows"] if row["section"] == "peers"]
+        sizes = sorted({row["n"] for row in rows if "n" in row})
+        lines = []
+        for peer in dict.fromkeys(row["peer"] for row in rows):
+            times = {row["n"]: row for row in rows if row["peer"] == peer and row.get("types") == "32f32f"}
+            notes = [row["note"] for row in rows if row["peer"] == peer and "note" in row]
+            cells = [figure(times[n].get("x", times[n]["us"] / copies[n]), 2) if n in times else "" for n in sizes]
+            lines.append([peer, *cells, " ".join(notes)])
+        text += source(path, record) + table(["32f32f", *map(str, sizes), ""],
+                                             ["---", *["--:"] * len(sizes), "---"], lines) + "\n"
+    return text or NOT_MEASURED
+
+
 def filters():
     """Filters on the device, and from and to the host's memory beside the link."""
     text = ""
@@ -154,6 +173,6 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `filters`, `marks size`, `marks other` or `profile`."""
+    """For update_docs: `filters`, `marks size`, `marks other`, `peers` or `profile`."""
     word, *rest = what.split()
-    return {"filters": filters, "marks": marks, "profile": profile}[word](*rest)
+    return {"filters": filters, "marks": marks, "peers": peers, "profile": profile}[word](*rest)
