@@ -40,7 +40,7 @@ sanitize-gpu: packages-build packages-test ## The GPU suite's small shapes under
 soak-gpu: packages-build packages-test ## More than 2^32 elements, random shapes, repetitions under load, on the GPU
 	scripts/soak_gpu
 
-bench-gpu: packages-build packages-bench ## Measure the GPU kernels beside a device copy; writes results/<gpu>/bench-*.json
+bench-gpu: packages-build packages-bench ## Measure tables on the GPU beside a device copy; writes results/<gpu>/bench-sat.json
 	scripts/bench_gpu
 
 profile-gpu: packages-build packages-bench ## Where the GPU kernels' time goes, by Nsight Compute; writes results/<gpu>/profile-sat.json

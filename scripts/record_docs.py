@@ -69,16 +69,24 @@ def figure(value, digits=3):
 
 
 def by_size(rows):
-    """Tables of every size: measured, and below what they were to reach. Bold: the far mark is reached."""
-    measured = {(row["types"], row["n"]): row["x"] for row in rows if row["section"] == "table"}
+    """Tables of every size: measured, and below what they were to reach. A mark is reached if every part of the record that
+    enqueues the table on a stream says so. Bold: the far mark is reached."""
     lines = []
     for types, far_marks in FAR.items():
-        times = [measured.get((types, size)) for size in SIZES]
-        lines.append([types, "measured", *(f"**{figure(x)}**" if x and far and x <= far else figure(x)
-                                           for x, far in zip(times, far_marks))])
+        def measured(*sections):
+            return [[row["x"] for row in rows if row["section"] in sections and (row.get("types"), row.get("n")) == (types, size)
+                     and "fast" in (row.get("algorithm"), row.get("peer"))] for size in SIZES]
+
+        of_stream = measured("table", "algorithms", "peers")
+        lines.append([types, "from a stream", *(f"**{figure(x[0])}**" if x and far and max(x) <= far else figure(x[0] if x else None)
+                                                for x, far in zip(of_stream, far_marks))])
+        if any(len(x) > 1 for x in of_stream):
+            lines.append(["", "in other parts", *(", ".join(map(figure, x[1:])) for x in of_stream)])
+        if any(measured("small")):
+            lines.append(["", "from a graph", *(", ".join(map(figure, x)) for x in measured("small"))])
         if types in MUST:
-            lines.append(["", "must be", *(f"{limit:.2f}" + ("" if x and x <= limit else ": **missed**") if limit else ""
-                                           for x, limit in zip(times, MUST[types]))])
+            lines.append(["", "must be", *(f"{limit:.2f}" + ("" if x and max(x) <= limit else ": **missed**") if limit else ""
+                                           for x, limit in zip(of_stream, MUST[types]))])
         lines.append(["", "far mark", *(figure(far, 2) for far in far_marks)])
     return table(["types", "", *map(str, SIZES)], ["---", "---", *["--:"] * len(SIZES)], lines)
 
@@ -131,6 +139,28 @@ def peers():
     return text or NOT_MEASURED
 
 
+def tasks():
+    """Bins as tasks of several devices: one device beside all of them, a line for each image with its most bins."""
+    text = ""
+    for path, record in records("bench-hist-papers.json"):
+        rows = {(row["what"], row["rows"], row["cols"], row["bins"], row["workers"]): row
+                for row in record["histograms"] if row["what"] in ("tasks-kept", "tasks-host")}
+        devices = max(key[-1] for key in rows)
+        if devices == 1:
+            continue
+        lines = []
+        for height, width in dict.fromkeys(key[1:3] for key in rows):
+            bins = max(key[3] for key in rows if key[1:3] == (height, width))
+            kept = [rows["tasks-kept", height, width, bins, workers]["us"] / 1000 for workers in (1, devices)]
+            host = [rows["tasks-host", height, width, bins, workers] for workers in (1, devices)]
+            lines.append([f"{width} x {height}, {bins}", *(figure(ms, 2) for ms in kept), figure(kept[0] / kept[1], 2),
+                          *(figure(row["links_at_once_us"] / row["us"]) for row in host)])
+        text += source(path, record) + table(
+            ["image, bins", "kept on one, ms", f"on {devices}", "times one", "to the host from one", f"from {devices}"],
+            ["---", *["--:"] * 5], lines) + "\n"
+    return text or NOT_MEASURED
+
+
 def filters():
     """Filters on the device, and from and to the host's memory beside the link."""
     text = ""
@@ -173,6 +203,6 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `filters`, `marks size`, `marks other`, `peers` or `profile`."""
+    """For update_docs: `filters`, `marks size`, `marks other`, `peers`, `profile` or `tasks`."""
     word, *rest = what.split()
-    return {"filters": filters, "marks": marks, "peers": peers, "profile": profile}[word](*rest)
+    return {"filters": filters, "marks": marks, "peers": peers, "profile": profile, "tasks": tasks}[word](*rest)

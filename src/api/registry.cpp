@@ -21,22 +21,22 @@ constexpr std::array sat_records{
     &simd_sat_record,
     &reference_sat_record,
     &sat_fast_record,
-    // src/cuda/zoo: by the time they take on large images
+    // src/cuda/zoo: by the time they take at 16384 x 16384 (docs/algorithms.md, "All of them")
     &sat_1r1w_skss_lb_record,
+    &sat_1r1w_skss_record,
     &sat_2r1w_record,
     &sat_partial_column_row_record,
-    &sat_1r1w_skss_record,
-    &sat_1r1w_hybrid_record,
-    &sat_1r1w_record,
     &sat_ha_han_record,
     &sat_2r2w_optimal_record,
+    &sat_scanrow_column_record,
     &sat_brlt_scanrow_record,
     &sat_scanrow_brlt_record,
-    &sat_scanrow_column_record,
+    &sat_1r1w_hybrid_record,
+    &sat_1r1w_record,
+    &sat_2r2w_record,
     &sat_harris_transpose_record,
     &sat_bilgic_record,
     &sat_hensley_record,
-    &sat_2r2w_record,
 };
 
 constexpr std::array histogram_records{

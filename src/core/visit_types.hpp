@@ -37,7 +37,7 @@ using f16 = float16;
 using f32 = float;
 using f64 = double;
 
-/// architecture: "Type pairs". The order is that of `type_pairs()`.
+/// The order is that of `type_pairs()`.
 using all_type_pairs =
     type_list<typed_pair<u8, u32>, typed_pair<u8, s32>, typed_pair<u8, f32>, typed_pair<u8, u64>, typed_pair<u8, f64>,
               typed_pair<u16, u32>, typed_pair<u16, u64>, typed_pair<s16, s32>, typed_pair<s16, s64>,
