@@ -13,6 +13,7 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "measure/device_race.hpp"
 #include "measure/device_tensors.hpp"
+#include "measure/json_line.hpp"
 
 #include <boxsum/device.hpp>
 #include <boxsum/device_histograms.hpp>
@@ -34,28 +35,6 @@ namespace {
 
 constexpr int repetitions = 15;
 
-/// One line of output: {"section": "tensor", "rows": 480, ...}
-class record_line {
-  public:
-    record_line& text(const char* key, std::string_view value) { return raw(key, '"' + std::string(value) + '"'); }
-    record_line& number(const char* key, double value) {
-        char digits[40];
-        std::snprintf(digits, sizeof digits, "%.6g", value);
-        return raw(key, digits);
-    }
-    void print() const {
-        std::printf("{%s}\n", line_.c_str());
-        std::fflush(stdout);
-    }
-
-  private:
-    record_line& raw(const char* key, const std::string& value) {
-        line_.append(line_.empty() ? "\"" : ", \"").append(key).append("\": ").append(value);
-        return *this;
-    }
-    std::string line_;
-};
-
 using shape = histogram_extents;
 
 /// A batch of random frames, its tensor, and their times.
@@ -65,9 +44,9 @@ class batch {
 
     /// Times an algorithm and a memset in turns, checks the tensor, prints the line.
     void measure(const char* section, const char* algorithm, const std::string& parameters,
-                 const std::function<void(record_line&)>& more = {}) {
+                 const std::function<void(json_line&)>& more = {}) {
         const shape& s = frames_.extents();
-        record_line line;
+        json_line line;
         line.text("section", section).text("algorithm", algorithm);
         if (!parameters.empty()) line.text("parameters", parameters);
         line.number("rows", static_cast<double>(s.rows)).number("cols", static_cast<double>(s.cols));
@@ -99,16 +78,11 @@ class batch {
             }
             if (more) more(line);
         } catch (const unsupported& e) {  // a limit of an exhibit is no failure
-            line.text("note", in_quotes(e.what()));
+            line.text("note", e.what());
         } catch (const error& e) {
-            line.text("error", in_quotes(e.what()));
+            line.text("error", e.what());
         }
         line.print();
-    }
-
-    static std::string in_quotes(std::string reason) {
-        std::replace(reason.begin(), reason.end(), '"', '\'');
-        return reason;
     }
 
     any_tensor_view tensor() const { return frames_.tensor(0); }
@@ -161,7 +135,7 @@ void tuning_section(stream_ref stream) {
             const view_shape image{dtype::u8, 1, 512, 512, 1, 512, 0};
             if (!supports(info, image, binning::uniform(32, 0, 256), dtype::u32, table_layout::inclusive, false, text))
                 continue;
-            batch({512, 512, 32, 1}, stream).measure("tuning", "wf-tis", text, [&](record_line& line) {
+            batch({512, 512, 32, 1}, stream).measure("tuning", "wf-tis", text, [&](json_line& line) {
                 line.number("occupancy", wf_tis_occupancy(dtype::u32, values));
             });
         }
@@ -232,7 +206,7 @@ void queries_section(stream_ref stream) {
          }}};
     const std::vector<spread> times = race(both, repetitions, device_stopwatch(stream));
     const std::string wrong = wrong_sums(frame, s, corners, sums, stream);
-    record_line line;
+    json_line line;
     line.text("section", "queries").text("algorithm", "box_histograms").number("boxes", static_cast<double>(count));
     line.number("bins", static_cast<double>(s.bins)).number("us", times[0].median);
     line.number("sector_gb_per_s", static_cast<double>(count * s.bins * 4 * 32) / times[0].median / 1000);

@@ -5,11 +5,11 @@
 #include "competitors/device_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
-#include "measure/buffer_sets.hpp"
+#include "measure/json_line.hpp"
+#include "sat_runners.hpp"
 
 #include <boxsum/device.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/sat.hpp>
 
 #include <cuda_profiler_api.h>
 #include <cuda_runtime_api.h>
@@ -31,9 +31,13 @@ struct profiled_table {
 
 /// `bytes`: what the launches read and write at least. `kernels`: launches in a row that belong to the name.
 void print(const std::string& name, type_pair types, std::int64_t n, std::int64_t bytes, int kernels) {
-    std::printf("{\"case\": \"%s\", \"types\": \"%s\", \"n\": %lld, \"bytes\": %lld, \"kernels\": %d}\n", name.c_str(),
-                name_of(types).c_str(), static_cast<long long>(n), static_cast<long long>(bytes), kernels);
-    std::fflush(stdout);
+    json_line()
+        .text("case", name)
+        .text("types", name_of(types))
+        .integer("n", n)
+        .integer("bytes", bytes)
+        .integer("kernels", kernels)
+        .print();
 }
 
 template <typename F>
@@ -51,21 +55,9 @@ void profile_table(const profiled_table& t, stream_ref stream) {
     std::optional<view_shape> squares;
     if (t.squares) squares = packed(dtype::u64, t.n, t.n);
     const buffer_sets sets(image, table, squares, stream);
-    sat_options options;
-    options.layout = t.layout;
-    const cuda::sat_plan plan(
-        squares ? describe(sets.image(0), sets.table(0), sets.squares(0)) : describe(sets.image(0), sets.table(0)),
-        options);
-    const device_buffer workspace(plan.workspace_bytes(), stream);
-    cuda::initialize_workspace_async(workspace, stream);
-    const auto run = [&](int set) {
-        if (squares)
-            plan.run_async(sets.image(set), sets.table(set), sets.squares(set), workspace, stream);
-        else
-            plan.run_async(sets.image(set), sets.table(set), workspace, stream);
-    };
-    run(0);
-    profiled(stream, [&] { run(1); });
+    const planned_table planned(sets, t.layout, "auto", stream);
+    planned.run(0, stream);
+    profiled(stream, [&] { planned.run(1, stream); });
     print(t.name, t.types, t.n,
           static_cast<std::int64_t>(cuda::span_bytes(image) + cuda::span_bytes(table) +
                                     (squares ? cuda::span_bytes(image) + cuda::span_bytes(*squares) : 0)),

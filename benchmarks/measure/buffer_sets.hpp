@@ -21,6 +21,7 @@ class buffer_sets {
     buffer_sets(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
                 stream_ref stream);
 
+    bool has_squares() const { return squares_.has_value(); }
     int count() const { return static_cast<int>(memory_.size()); }
 
     /// Those of launch number i, which may exceed the count.

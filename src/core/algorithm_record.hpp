@@ -54,9 +54,9 @@ struct algorithm_cost {
     std::int64_t threads = 0;
 };
 
-/// A record is data: what the public window shows (`info`), and the functions that run it. Tests, benchmarks and the tool
-/// enumerate records and never list an algorithm by hand. The data half is host-only and present in every build; where
-/// the kernels were not compiled the functions are null (`info.built` is false).
+/// A record is data: what the public window shows (`info`), and the functions that run it. Tests, benchmarks and the
+/// tool enumerate records and never list an algorithm by hand. The data half is host-only and present in every build;
+/// where the kernels were not compiled the functions are null (`info.built` is false).
 struct algorithm_record {
     algorithm_info info;
 

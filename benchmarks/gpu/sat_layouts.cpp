@@ -1,0 +1,71 @@
+#include "measure/json_line.hpp"
+#include "sat_runners.hpp"
+#include "sat_sections.hpp"
+#include "cuda/runtime/runtime.hpp"
+
+#include <deque>
+#include <utility>
+
+namespace boxsum::bench {
+namespace {
+
+void layouts_of(type_pair types, std::int64_t n, stream_ref stream) {
+    std::deque<buffer_sets> sets;
+    std::deque<planned_table> plans;
+    std::vector<runner> runners;
+    for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
+        sets.emplace_back(packed(types.input, n, n),
+                          packed(types.table, table_rows(n, layout), table_cols(n, layout)), std::nullopt,
+                          stream);
+        plans.emplace_back(sets.back(), layout, "auto", stream);
+        runners.push_back(plans.back().as_runner());
+    }
+    // Rows of the padded table start anywhere; with the rows of a device_image they start on 256 bytes.
+    const view_shape pitched = cuda::device_shape(types.table, n + 1, n + 1);
+    sets.emplace_back(packed(types.input, n, n), pitched, std::nullopt, stream);
+    plans.emplace_back(sets.back(), table_layout::padded, "auto", stream);
+    runners.push_back(plans.back().as_runner());
+    const std::vector<double> us = times_of(runners, 8, false, stream);
+    const char* const names[] = {"inclusive", "exclusive", "padded", "padded, rows on 256 bytes"};
+    for (std::size_t i = 0; i < us.size(); ++i)
+        json_line()
+            .text("section", "layouts")
+            .text("types", name_of(types))
+            .number("n", static_cast<double>(n))
+            .text("layout", names[i])
+            .number("us", us[i])
+            .number("x_of_inclusive", us[i] / us[0])
+            .text("check", plans[i].verdict(stream))
+            .print();
+}
+
+/// Against the next multiple of any tile.
+void prime_extents(type_pair types, std::int64_t prime, std::int64_t whole, stream_ref stream) {
+    const buffer_sets odd(packed(types.input, prime, prime), packed(types.table, prime, prime), {}, stream);
+    const buffer_sets even(packed(types.input, whole, whole), packed(types.table, whole, whole), {}, stream);
+    const planned_table a(odd, table_layout::inclusive, "auto", stream);
+    const planned_table b(even, table_layout::inclusive, "auto", stream);
+    const std::vector<double> us = times_of({a.as_runner(), b.as_runner()}, 8, false, stream);
+    json_line()
+        .text("section", "prime")
+        .text("types", name_of(types))
+        .number("n", static_cast<double>(prime))
+        .number("us", us[0])
+        .number("x_of_whole_tiles", us[0] / us[1])
+        .text("check", a.verdict(stream))
+        .print();
+}
+
+}  // namespace
+
+void layouts_section(stream_ref stream) {
+    constexpr type_pair pairs[] = {{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}};
+    for (const type_pair types : pairs)
+        for (const std::int64_t n : {4096, 8192}) layouts_of(types, n, stream);
+    for (const type_pair types : pairs) {
+        prime_extents(types, 4093, 4096, stream);
+        prime_extents(types, 8191, 8192, stream);
+    }
+}
+
+}  // namespace boxsum::bench
