@@ -1,7 +1,7 @@
+#include "cuda/runtime/runtime.hpp"
 #include "measure/json_line.hpp"
 #include "sat_runners.hpp"
 #include "sat_sections.hpp"
-#include "cuda/runtime/runtime.hpp"
 
 #include <deque>
 #include <utility>
@@ -14,9 +14,8 @@ void layouts_of(type_pair types, std::int64_t n, stream_ref stream) {
     std::deque<planned_table> plans;
     std::vector<runner> runners;
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
-        sets.emplace_back(packed(types.input, n, n),
-                          packed(types.table, table_rows(n, layout), table_cols(n, layout)), std::nullopt,
-                          stream);
+        sets.emplace_back(packed(types.input, n, n), packed(types.table, table_rows(n, layout), table_cols(n, layout)),
+                          std::nullopt, stream);
         plans.emplace_back(sets.back(), layout, "auto", stream);
         runners.push_back(plans.back().as_runner());
     }

@@ -1,8 +1,8 @@
+#include "competitors/device_kernels.hpp"
+#include "competitors/opencv_cuda.hpp"
 #include "measure/json_line.hpp"
 #include "sat_runners.hpp"
 #include "sat_sections.hpp"
-#include "competitors/device_kernels.hpp"
-#include "competitors/opencv_cuda.hpp"
 
 namespace boxsum::bench {
 namespace {

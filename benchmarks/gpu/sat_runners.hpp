@@ -46,8 +46,8 @@ class planned_table {
     device_buffer workspace_;
 };
 
-/// "equal", or where a table first differs from sums in 64-bit integers. Images hold integers (see buffer_sets), so that
-/// every sum is exact.
+/// "equal", or where a table first differs from sums in 64-bit integers. Images hold integers (see buffer_sets), so
+/// that every sum is exact.
 std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout, stream_ref stream,
                        bool squares = false);
 
@@ -62,8 +62,8 @@ struct reference_time {
     double us;
 };
 
-/// 32f32f is held against the copy, everything else against the best kernel with its traffic. `us` belongs to `runners`,
-/// of which those before `first` are no references.
+/// 32f32f is held against the copy, everything else against the best kernel with its traffic. `us` belongs to
+/// `runners`, of which those before `first` are no references.
 reference_time best_reference(type_pair types, const std::vector<runner>& runners, const std::vector<double>& us,
                               std::size_t first);
 

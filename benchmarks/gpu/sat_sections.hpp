@@ -2,8 +2,8 @@
 
 #include <boxsum/stream.hpp>
 
-/// The sections of gpu_sat_bench. Each prints a JSON object for everything that it times; what is wrong says so and counts
-/// as a failure in scripts/bench_gpu.
+/// The sections of gpu_sat_bench. Each prints a JSON object for everything that it times; what is wrong says so and
+/// counts as a failure in scripts/bench_gpu.
 namespace boxsum::bench {
 
 /// Squares of growing size over a copy, launched from a stream; those that fit on the chip from a graph; and every

@@ -1,8 +1,8 @@
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/runtime.hpp"
 #include "measure/json_line.hpp"
 #include "sat_runners.hpp"
 #include "sat_sections.hpp"
-#include "cuda/runtime/cuda_try.hpp"
-#include "cuda/runtime/runtime.hpp"
 #include "support/device_oracle.hpp"
 
 #include <cuda_runtime_api.h>

@@ -1,7 +1,7 @@
+#include "api/registry.hpp"
 #include "measure/json_line.hpp"
 #include "sat_runners.hpp"
 #include "sat_sections.hpp"
-#include "api/registry.hpp"
 
 namespace boxsum::bench {
 namespace {

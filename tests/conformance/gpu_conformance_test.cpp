@@ -1,51 +1,19 @@
 // Every CUDA record of the registry x every type pair and triple, over layouts, shapes, memory layouts and patterns,
 // and over the values of its parameters. Records enumerate themselves: a new one is tested by being registered.
 
-#include "api/registry.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "reference/conformance.hpp"
 #include "support/gpu.hpp"
 #include "support/parameter_choices.hpp"
-
-#include <optional>
-#include <string>
-#include <vector>
+#include "support/sat_subjects.hpp"
 
 namespace boxsum {
 namespace {
 
-struct subject {
-    const algorithm_record* record;
-    dtype input;
-    dtype table;
-    std::optional<dtype> squares;
-};
-
-std::vector<subject> subjects() {
-    std::vector<subject> all;
-    for (const algorithm_record* record : registry(operation::sat)) {
-        if (record->info.where != backend::cuda) continue;
-        if (!record->info.built) {  // one visible skip instead of dozens
-            all.push_back({record, dtype::u8, dtype::u32, {}});
-            continue;
-        }
-        for (const type_pair types : type_pairs()) all.push_back({record, types.input, types.table, {}});
-        for (const squares_triple types : squares_triples())
-            all.push_back({record, types.input, types.table, types.squares});
-    }
-    return all;
-}
-
-std::string name_of_subject(const testing::TestParamInfo<subject>& info) {
-    std::string name(info.param.record->info.name);
-    for (char& c : name)
-        if (c == '-') c = '_';
-    return name + "_" + std::string(name_of(info.param.input)) + std::string(name_of(info.param.table)) +
-           (info.param.squares ? std::string(name_of(*info.param.squares)) : std::string());
-}
+using test::sat_subject;
 
 /// Runs the cases that the record supports; how many there were.
-int run_cases(const subject& s, effort e, const parameter_values& values, const record_runner& run) {
+int run_cases(const sat_subject& s, effort e, const parameter_values& values, const record_runner& run) {
     int checked = 0;
     execution how;
     how.parameters = values;
@@ -59,10 +27,10 @@ int run_cases(const subject& s, effort e, const parameter_values& values, const 
     return checked;
 }
 
-class gpu_conformance : public test::gpu_test, public testing::WithParamInterface<subject> {};
+class gpu_conformance : public test::gpu_test, public testing::WithParamInterface<sat_subject> {};
 
 TEST_P(gpu_conformance, agrees_with_the_definition) {
-    const subject& s = GetParam();
+    const sat_subject& s = GetParam();
     // One workspace for all tests of the process: every case follows others of other shapes, types and records in it.
     static const record_runner shared = cuda::device_runner(cuda::workspace_reuse::shared);
     static const record_runner fresh = cuda::device_runner(cuda::workspace_reuse::fresh);
@@ -76,7 +44,8 @@ TEST_P(gpu_conformance, agrees_with_the_definition) {
     if (checked == 0) GTEST_SKIP() << s.record->info.name << " supports none of these types";
 }
 
-INSTANTIATE_TEST_SUITE_P(registry, gpu_conformance, testing::ValuesIn(subjects()), name_of_subject);
+INSTANTIATE_TEST_SUITE_P(registry, gpu_conformance, testing::ValuesIn(test::sat_subjects(backend::cuda)),
+                         test::name_of_subject);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(gpu_conformance);
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "reference/histogram_conformance.hpp"
+#include "support/emulation/combinations.hpp"
 #include "support/emulation/settings.hpp"
 #include "support/parameter_choices.hpp"
 
@@ -15,8 +16,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cctype>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -24,39 +23,14 @@ namespace boxsum {
 namespace {
 
 using emulation::block_order;
-
-std::vector<const algorithm_record*> device_records() {
-    std::vector<const algorithm_record*> all;
-    for (const algorithm_record* record : registry(operation::histogram))
-        if (record->info.where == backend::cuda && record->info.built) all.push_back(record);
-    return all;
-}
-
-struct combination {
-    const algorithm_record* record;
-    parameter_values values;
-};
-
-/// What CTest shows beside the name.
-void PrintTo(const combination& c, std::ostream* out) {
-    *out << format_parameters(*c.record, c.values);
-}
+using emulation::combination;
 
 std::vector<combination> combinations() {
     std::vector<combination> all;
-    for (const algorithm_record* record : device_records())
+    for (const algorithm_record* record : emulation::device_records(operation::histogram))
         for (const parameter_values& values : test::parameter_choices(*record))
             if (check_support(*record, problem_of(histogram_case{}), values)) all.push_back({record, values});
     return all;
-}
-
-std::string name_of_combination(const testing::TestParamInfo<combination>& info) {
-    std::string name(info.param.record->info.name);
-    const std::string parameters = format_parameters(*info.param.record, info.param.values);
-    if (!parameters.empty()) name += "_" + parameters;
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    return name;
 }
 
 /// As many bins as fit into so many entries: an emulated entry costs microseconds.
@@ -91,10 +65,11 @@ TEST_P(emulated_histogram, agrees_with_a_direct_count) {
     EXPECT_GE(checked, 8);
 }
 
-INSTANTIATE_TEST_SUITE_P(registry, emulated_histogram, testing::ValuesIn(combinations()), name_of_combination);
+INSTANTIATE_TEST_SUITE_P(registry, emulated_histogram, testing::ValuesIn(combinations()),
+                         emulation::name_of_combination);
 
 TEST(emulated_histogram, has_every_record) {
-    EXPECT_EQ(device_records().size(), 5u);
+    EXPECT_EQ(emulation::device_records(operation::histogram).size(), 5u);
 }
 
 /// Shapes that the rotation of the cases leaves to chance: more bins than one group, several slabs of several tiles,

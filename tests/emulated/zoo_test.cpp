@@ -4,12 +4,12 @@
 #include "api/registry.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "reference/conformance.hpp"
+#include "support/emulation/combinations.hpp"
 #include "support/emulation/settings.hpp"
 
 #include <gtest/gtest.h>
 
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
@@ -17,28 +17,12 @@ namespace boxsum {
 namespace {
 
 using emulation::block_order;
-
-std::vector<const algorithm_record*> exhibits() {
-    std::vector<const algorithm_record*> all;
-    for (const algorithm_record* record : registry(operation::sat))
-        if (record->info.where == backend::cuda && record->info.built) all.push_back(record);
-    return all;
-}
-
-struct combination {
-    const algorithm_record* record;
-    parameter_values values;
-};
-
-/// What CTest shows beside the name.
-void PrintTo(const combination& c, std::ostream* out) {
-    *out << format_parameters(*c.record, c.values);
-}
+using emulation::combination;
 
 /// Every record with every combination of its parameters' values.
 std::vector<combination> combinations() {
     std::vector<combination> all;
-    for (const algorithm_record* record : exhibits()) {
+    for (const algorithm_record* record : emulation::device_records(operation::sat)) {
         std::vector<parameter_values> product{{}};
         for (std::size_t i = 0; i < record->info.parameters.size(); ++i) {
             std::vector<parameter_values> grown;
@@ -52,15 +36,6 @@ std::vector<combination> combinations() {
         for (const parameter_values& values : product) all.push_back({record, values});
     }
     return all;
-}
-
-std::string name_of_combination(const testing::TestParamInfo<combination>& info) {
-    std::string name(info.param.record->info.name);
-    const std::string parameters = format_parameters(*info.param.record, info.param.values);
-    if (!parameters.empty()) name += "_" + parameters;
-    for (char& c : name)
-        if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-    return name;
 }
 
 /// Small images: an emulated element costs microseconds. Records at default parameters get four times as many.
@@ -93,10 +68,10 @@ TEST_P(emulated_zoo, agrees_with_the_definition) {
     EXPECT_GT(checked, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(registry, emulated_zoo, testing::ValuesIn(combinations()), name_of_combination);
+INSTANTIATE_TEST_SUITE_P(registry, emulated_zoo, testing::ValuesIn(combinations()), emulation::name_of_combination);
 
 TEST(emulated_zoo, has_every_exhibit) {
-    EXPECT_GE(exhibits().size(), 15u);
+    EXPECT_GE(emulation::device_records(operation::sat).size(), 15u);
 }
 
 }  // namespace
