@@ -159,5 +159,13 @@ def exhibit(name, build):
     return text + f"| here, 32f32f, time over a copy | {'<br>'.join(ours) or NOT_MEASURED} |\n"
 
 
+def pairs(build):
+    """The type pairs that the CPU's algorithm has, which are all."""
+    listed = subprocess.run([build / "bin" / "boxsum", "algorithms", "--operation", "sat", "--json"],
+                            capture_output=True, text=True, check=True).stdout
+    return ", ".join(next(a for a in json.loads(listed) if a["name"] == "simd")["pairs"]) + "\n"
+
+
 def part(source, build):
-    return table(build) if source == "table" else exhibit(source, build)
+    makers = {"pairs": pairs, "table": table}
+    return makers[source](build) if source in makers else exhibit(source, build)
