@@ -1,0 +1,169 @@
+#pragma once
+
+// What all kernels of an instruction set share: groups of four rows, the edges of rows, reading ahead, writing entries.
+// Part of scan_kernels.hpp.
+
+#include "cpu/simd/kernels.hpp"
+#include BOXSUM_VECTOR_WRAPPER
+
+namespace boxsum::cpu {
+namespace {
+
+enum class stores { cached, streaming };
+
+/// What is known about a vector of columns of four rows: all exist; fewer rows do; it lies at the edge of the row.
+enum class part { whole, few_rows, edge };
+
+BOXSUM_INLINE const std::byte* at(const void* p, std::int64_t bytes) {
+    return static_cast<const std::byte*>(p) + bytes;
+}
+BOXSUM_INLINE std::byte* at(void* p, std::int64_t bytes) {
+    return static_cast<std::byte*>(p) + bytes;
+}
+
+/// Where to read ahead while rows of a tile are scanned: in the same rows, and towards their end at the start of the
+/// rows that come next. Without that, each start of rows waits for memory several times over (0.6 us on Zen 4).
+///
+/// From memory in two steps: the second-level cache holds many more outstanding lines than the first (24 on Zen 4,
+/// where 768 bytes ahead in four rows asked for 48, and 32f32f at 4096^2 took 3460 us instead of 2800).
+template <stores Policy>
+struct read_ahead {
+    static constexpr std::int64_t farthest = Policy == stores::streaming ? 3072 : 512;  // bytes
+    static constexpr std::int64_t near_bytes = 256;
+    std::int64_t distance;
+    std::int64_t turn;  ///< from this byte of the row on the distance is `next`
+    std::int64_t next;
+
+    BOXSUM_INLINE read_ahead(const tile& t, std::int64_t row, std::int64_t row_bytes, std::int64_t rows)
+        : distance(row_bytes < farthest ? row_bytes : farthest),
+          turn(row_bytes - distance),
+          // The next rows of this tile, or the first ones of the tile to its right.
+          next(distance + (row + rows < t.rows ? rows * t.image_stride - row_bytes : -row * t.image_stride)) {}
+
+    BOXSUM_INLINE void take_turn() { distance = next; }
+    BOXSUM_INLINE void operator()(const void* p) const {
+        const auto* const here = static_cast<const std::byte*>(p);
+        if constexpr (Policy == stores::streaming) {
+            prefetch_far(here + distance);
+            prefetch(here + near_bytes);
+        } else {
+            prefetch(here + distance);
+        }
+    }
+};
+
+/// The part of a vector's worth of elements that exists: [first, last).
+struct window {
+    int first;
+    int last;
+};
+
+/// Elements of a vector at the edge of a row: those outside the window are zero and not read.
+template <typename In>
+struct edge_input {
+    alignas(vector_bytes) std::byte bytes[vector_bytes];
+    BOXSUM_INLINE edge_input(const In* p, window w) {
+        constexpr int size = static_cast<int>(sizeof(In));
+        load_part(bytes, p, w.first * size, w.last * size);
+    }
+    BOXSUM_INLINE const In* values() const { return reinterpret_cast<const In*>(bytes); }
+};
+
+/// `elements`, but at least none and at most a vector.
+template <typename T>
+BOXSUM_INLINE int within_vector(int elements) {
+    return elements < 0 ? 0 : elements < vec<T>::lanes ? elements : vec<T>::lanes;
+}
+
+template <typename T>
+BOXSUM_INLINE vec<T> load_above(const T* p) {
+    return p == nullptr ? zero<T>() : load(p);
+}
+template <typename T>
+BOXSUM_INLINE vec<T> load_above_edge(const T* p, int last) {
+    return p == nullptr ? zero<T>() : load(edge_input<T>(p, {0, within_vector<T>(last)}).values());
+}
+template <typename T>
+BOXSUM_INLINE void store_edge(T* p, vec<T> v, int last) {
+    store_part(p, v, within_vector<T>(last) * static_cast<int>(sizeof(T)));
+}
+
+/// Four rows of a tile: where they are, and how many of them exist. Rows that do not exist read the last one and are
+/// not stored.
+template <typename In, typename Out>
+struct row_group {
+    const In* image[rows_per_pass];
+    Out* table[rows_per_pass];
+    const Out* above;
+    std::int64_t rows;
+
+    BOXSUM_INLINE row_group(const tile& t, std::int64_t row, const void* above_row)
+        : above(static_cast<const Out*>(above_row)), rows(t.rows - row) {
+        for (std::int64_t q = 0; q < rows_per_pass; ++q) {
+            const std::int64_t r = row + (q < rows ? q : rows - 1);
+            image[q] = reinterpret_cast<const In*>(at(t.image, r * t.image_stride)) - t.lead;
+            table[q] = reinterpret_cast<Out*>(at(t.table, r * t.table_stride));
+        }
+    }
+};
+
+/// Bytes between the entries that are written and the line of the table that is asked for, in each of the four rows:
+/// two vectors of the byte kernels, two to four of the others. On Intel's server cores a store that misses the
+/// first-level cache holds up the ones behind it (Granite Rapids, in cache: 32f32f 5 %, 32f64f 10 %, squares of 8u 20
+/// %, 8u32u 3 %; the others lose up to 5 % with 512 bytes, bytes with 256). AMD's gain nothing (Zen 5).
+inline constexpr std::int64_t table_fetch_bytes = 256;
+inline constexpr std::int64_t byte_table_fetch_bytes = 512;
+
+/// Writes entries of four rows, as far as they exist.
+template <stores Policy, part Part, typename Out>
+struct column_writer {
+    Out* const (&table)[rows_per_pass];
+    Out* buffer;  // streaming: tile::row_buffer
+    std::int64_t rows;
+
+    /// The lines of `count` vectors from column i on, `ahead` bytes further.
+    BOXSUM_INLINE void fetch(std::int64_t i, int count, std::int64_t ahead) const {
+        for (std::int64_t q = 0; q < rows_per_pass; ++q)
+            for (int k = 0; k < count; ++k)
+                if (k * vector_bytes % 64 == 0) prefetch(at(table[q] + i, ahead + k * vector_bytes));
+    }
+
+    BOXSUM_INLINE void put(std::int64_t q, std::int64_t i, vec<Out> v, int last) const {
+        if (Part != part::whole && q >= rows) return;
+        if constexpr (Part == part::edge) {
+            store_edge(table[q] + i, v, last);
+        } else if constexpr (Policy == stores::streaming) {
+            stream(table[q] + i, v);
+        } else {
+            store(table[q] + i, v);
+        }
+    }
+    /// The row above of the next four rows.
+    BOXSUM_INLINE void keep(std::int64_t i, vec<Out> v, int last) const {
+        if constexpr (Policy == stores::cached)
+            return;
+        else if constexpr (Part == part::edge)
+            store_edge(buffer + i, v, last);
+        else
+            store(buffer + i, v);
+    }
+};
+
+template <typename Out>
+BOXSUM_INLINE const void* row_above(const tile& t, stores policy, std::int64_t row) {
+    if (row == 0) return t.above;
+    if (policy == stores::streaming) return t.row_buffer;
+    return at(t.table, (row - 1) * t.table_stride);
+}
+
+/// A vector of pixels, or of their squares.
+template <typename In, typename Scan, bool Square>
+BOXSUM_INLINE vec<Scan> load_pixels(const In* p) {
+    if constexpr (Square)
+        return load_squared<Scan>(p);
+    else
+        return load_as<Scan>(p);
+}
+
+}  // namespace
+}  // namespace boxsum::cpu

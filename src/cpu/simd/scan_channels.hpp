@@ -1,0 +1,89 @@
+#pragma once
+
+// Rows of two to four interleaved channels. Part of scan_kernels.hpp.
+
+#include "cpu/simd/row_group.hpp"
+
+namespace boxsum::cpu {
+namespace {
+
+/// Row sums of one row with interleaved channels: a shift-and-add scan by multiples of the channel count.
+template <typename T>
+struct interleaved_sums {
+    static constexpr int lanes = vec<T>::lanes;
+    static constexpr int max_steps = lanes > 8 ? 3 : lanes > 4 ? 2 : 1;  // two channels: 2, 4, 8 < lanes
+    lane_map<T> shift[max_steps];
+    lane_map<T> last_pixel;  // the sums of the last pixel, repeated in the rhythm of the next vector
+    vec<T> left;
+
+    BOXSUM_INLINE explicit interleaved_sums(int channels) : left(zero<T>()) {
+        int source[lanes];
+        for (int step = 0; step < max_steps; ++step) {
+            for (int i = 0; i < lanes; ++i) source[i] = i - (channels << step) < 0 ? -1 : i - (channels << step);
+            shift[step] = make_lane_map<T>(source);
+        }
+        for (int i = 0; i < lanes; ++i) source[i] = lanes - channels + i % channels;
+        last_pixel = make_lane_map<T>(source);
+    }
+    BOXSUM_INLINE vec<T> operator()(vec<T> v) {
+        for (int step = 0; step < max_steps; ++step) v = add(v, permute(v, shift[step]));
+        const vec<T> sums = add(v, left);
+        left = permute(sums, last_pixel);
+        return sums;
+    }
+};
+
+template <typename In, typename Out, bool Square, stores Policy>
+void scan_interleaved(const tile& t) {
+    constexpr int columns = vec<Out>::lanes;
+    const int channels = static_cast<int>(t.channels);
+    auto* const carry = static_cast<Out*>(t.carry);
+    auto* const buffer = static_cast<Out*>(t.row_buffer);
+    interleaved_sums<Out> sums(channels);
+    for (std::int64_t row = 0; row < t.rows; ++row) {
+        const In* const image = reinterpret_cast<const In*>(at(t.image, row * t.image_stride)) - t.lead;
+        Out* const table = reinterpret_cast<Out*>(at(t.table, row * t.table_stride));
+        const Out* const above = static_cast<const Out*>(row_above<Out>(t, Policy, row));
+        Out left[columns];
+        for (int i = 0; i < columns; ++i) left[i] = t.carry_in ? carry[row * channels + i % channels] : Out{};
+        sums.left = load(left);
+        std::int64_t i = 0;
+        read_ahead<Policy> ahead(t, row, t.elements * static_cast<std::int64_t>(sizeof(In)), 1);
+        const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
+            const int last = remaining < columns ? static_cast<int>(remaining) : columns;
+            const vec<Out> s = sums(load_pixels<In, Out, Square>(edge_input<In>(image + i, {first, last}).values()));
+            const vec<Out> entry = add(load_above_edge(above == nullptr ? nullptr : above + i, last), s);
+            store_edge(table + i, entry, last);
+            if constexpr (Policy == stores::streaming) store_edge(buffer + i, entry, last);
+            i += last;
+        };
+        // The lead may span vectors where there are more channels than lanes; such tiles go to the scalar kernels.
+        if (t.lead > 0) edge(static_cast<int>(t.lead), t.elements);
+        const std::int64_t ends[] = {ahead.turn / static_cast<std::int64_t>(sizeof(In)), t.elements};
+        for (const std::int64_t end : ends) {
+            for (; i + columns <= end; i += columns) {
+                const vec<Out> s = sums(load_pixels<In, Out, Square>(image + i));
+                const vec<Out> entry = add(load_above(above == nullptr ? nullptr : above + i), s);
+                if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(image + i);
+                if constexpr (Policy == stores::streaming) {
+                    stream(table + i, entry);
+                    store(buffer + i, entry);
+                } else {
+                    store(table + i, entry);
+                }
+            }
+            ahead.take_turn();
+        }
+        const std::int64_t whole = i;
+        if (i < t.elements) edge(0, t.elements - i);
+        if (t.carry != nullptr && whole == t.elements) {
+            // Only whole tiles are continued; they end on a whole vector, and the next begins with lane 0 of `left`.
+            store(left, sums.left);
+            for (int c = 0; c < channels; ++c) carry[row * channels + c] = left[c];
+        }
+    }
+    if constexpr (Policy == stores::streaming) stream_fence();
+}
+
+}  // namespace
+}  // namespace boxsum::cpu
