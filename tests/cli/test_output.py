@@ -84,6 +84,30 @@ class Output(CliTest):
         self.assertEqual(process.wait(60), FAILURE)
         self.assertIn(b"boxsum: error: cannot write 'standard output': Broken pipe", message)
 
+    def without(self, stream, *args):
+        """Started by a shell that closes a stream: '>&-'."""
+        return subprocess.run(["sh", "-c", f'exec "$@" {stream}', "sh", BINARY, *args], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=60)
+
+    def test_a_closed_stream_is_not_taken_by_a_file(self):
+        self.boxsum("table", self.image, "-o", self.path("good.npy"), "--squares", self.path("squares.npy"), "-q")
+        for stream in (">&-", "<&- >&-", "<&- >&- 2>&-"):
+            done = self.without(stream, "table", self.image, "-o", self.path("t.npy"))
+            self.assertEqual(done.returncode, FAILURE, stream)  # there is no place for the summary
+            self.assertEqual(self.read("t.npy"), self.read("good.npy"), stream)
+            os.remove(self.path("t.npy"))
+            done = self.without(stream, "table", self.image, "--squares", self.path("t.npy"), "-o", "-")
+            self.assertEqual(done.returncode, FAILURE, stream)
+            self.assertNotIn("t.npy", self.listing(), stream)
+        done = self.without(">&-", "table", self.image, "-o", "-")
+        self.assertEqual(done.stderr, b"boxsum: error: cannot write 'standard output': Bad file descriptor\n")
+        done = self.without("<&-", "table", "-", "-o", self.path("t.npy"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (3, b"boxsum: error: cannot read 'standard input': Bad file descriptor\n"))
+        done = self.without(">&- 2>&-", "table", self.image, "-o", self.path("t.npy"), "-q")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(self.read("t.npy"), self.read("good.npy"))
+
     def test_signals_remove_what_is_unfinished(self):
         """The second output is a pipe that nobody reads: the tool waits there with its first output half done."""
         os.mkfifo(self.path("pipe.npy"))

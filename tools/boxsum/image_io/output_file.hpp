@@ -53,6 +53,11 @@ class output_file {
     int slot_ = -1;  // in the list of files that a signal removes
 };
 
+/// Takes the numbers 0, 1 and 2 where the process was started without these streams ('>&-'), so that no file that is
+/// opened later gets one of them and is written to as standard output. To be called before anything is opened. Real use
+/// of such a stream still fails with EBADF.
+void reserve_standard_streams();
+
 /// SIGINT, SIGTERM and SIGHUP remove unfinished outputs and then end the process as they would have. SIGPIPE and
 /// SIGXFSZ are ignored: the failed write is reported instead. SIGBUS means that a mapped input was cut short meanwhile:
 /// one error line and exit code 3.
