@@ -142,6 +142,7 @@ void setup_track(CLI::App& app, action& chosen) {
     command->add_option("--reach", options->reach, "largest step between frames in pixels (default: 16); 0: anywhere")
         ->check(CLI::Range(0, 1 << 20));
     command->add_option("--update", options->update, "share of the newest histogram in the target, 0 to 1 (default: 0)")
+        ->check(finite_number)  // Range lets a NaN pass
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--first", options->first, "number of the first image (default: 0)")
         ->check(CLI::Range(0, 1'000'000'000));

@@ -128,7 +128,8 @@ class Track(ToolTest):
                 (USAGE, "--buffers", ["--box", self.box, "--buffers", "9"], good),
                 (USAGE, "--device", ["--box", self.box, "--device", "gpu"], good),
                 (UNSUPPORTED, "device", ["--box", self.box, "--device", "cuda:999"], good),
-                (USAGE, "--update", ["--box", self.box, "--update", "1.5"], good),
+                *((USAGE, "--update", ["--box", self.box, "--update", share], y4m([luma(0), luma(1), luma(2)]))
+                  for share in ("1.5", "-0.1", "nan", "-nan", "inf", "1e-999", "")),
                 (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere"], good)):
             self.refused(code, words, "track", "-", *args, stdin=stdin)
         self.refused(USAGE, "pattern", "track", "f%s.png", "--box", self.box)
