@@ -167,6 +167,29 @@ class Output(CliTest):
         self.boxsum("blur", self.image, self.image, "--radius", "0", "-q")
         self.assertEqual(self.read("in.pgm").split(b"\n")[1], b"300 200")
 
+    def test_two_outputs_that_are_one_file(self):
+        """The later one would replace the other: by another spelling, through a folder or a link, existing or not."""
+        (self.dir / "f").mkdir()
+        os.symlink("f", self.path("folder"))
+        for name in ("t.npy", "old.npy"):
+            if name == "old.npy":
+                self.write(name, b"old")
+                os.link(self.path(name), self.path("hard.npy"))
+            os.symlink(name, self.path("to-" + name))
+            os.symlink(self.path("to-" + name), self.path("far-" + name))
+            os.symlink(f"../{name}", self.path("f/up-" + name))
+            names = [f"./{name}", f"f/../{name}", f"folder/../{name}", f"to-{name}", f"far-{name}", f"folder/up-{name}",
+                     self.path(name)] + (["hard.npy"] if name == "old.npy" else [])
+            for other in names:
+                for pair in ((name, other), (other, name)):
+                    message = self.refused(2, "two outputs are one file", "stats", self.image, "--mean", pair[0], "--std",
+                                           pair[1], cwd=self.dir)
+                    self.assertIn(f"'{pair[0]}' and '{pair[1]}'", message)
+        self.refused(2, "two outputs", "table", self.image, "-o", "f/t.npy", "--squares", "f/../f/t.npy", cwd=self.dir)
+        self.assertEqual(self.read("old.npy"), b"old")
+        self.boxsum("stats", self.image, "--mean", self.path("t.npy"), "--std", self.path("f/t.npy"), "-q")
+        self.boxsum("stats", self.image, "--mean", "/dev/null", "--std", "/dev/null", "--format", "npy", "-q")
+
     def test_devices_are_written_not_replaced(self):
         self.boxsum("table", self.image, "-o", "/dev/null", "--format", "npy", "-q")
         self.assertTrue(stat.S_ISCHR(os.stat("/dev/null").st_mode))

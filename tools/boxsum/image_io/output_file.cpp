@@ -12,9 +12,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace boxsum::cli {
@@ -69,9 +71,33 @@ int write_all(int fd, std::span<const std::byte> bytes) {
     return 0;
 }
 
-std::string resolved(const std::string& path) {
+/// Nothing when the path does not exist.
+std::optional<std::string> real_path(const std::string& path) {
     const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-    return real ? std::string(real.get()) : path;
+    return real ? std::optional<std::string>(real.get()) : std::nullopt;
+}
+
+/// "folder/" or nothing
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+/// The one name of a file that exists or could be created: without symbolic links, "." and "..".
+std::string resolved(std::string path) {
+    if (const auto real = real_path(path)) return *real;
+    // A link to a file that does not exist yet is followed by hand.
+    constexpr int most_links = 40;  // as many as the kernel follows; a circle of links is told when it is opened
+    for (int links = 0; links < most_links; ++links) {
+        std::array<char, PATH_MAX> target{};
+        const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+        if (size <= 0) break;
+        const std::string to(target.data(), static_cast<std::size_t>(size));
+        path = to.front() == '/' ? to : folder_of(path) + to;
+    }
+    const std::string folder = folder_of(path);
+    const auto real_folder = real_path(folder.empty() ? "." : folder);
+    return real_folder ? *real_folder + "/" + path.substr(folder.size()) : path;
 }
 
 unsigned default_mode() {
@@ -84,6 +110,14 @@ unsigned default_mode() {
 
 std::string output_name(const std::string& path) {
     return path == "-" ? "standard output" : path;
+}
+
+bool same_output(const std::string& a, const std::string& b) {
+    struct stat first {
+    }, second{};
+    if (::stat(a.c_str(), &first) != 0 || ::stat(b.c_str(), &second) != 0) return resolved(a) == resolved(b);
+    if (S_ISCHR(first.st_mode)) return false;
+    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 output_file::output_file(std::string path) : path_(std::move(path)), destination_(path_) {
@@ -109,8 +143,7 @@ output_file::output_file(std::string path) : path_(std::move(path)), destination
 }
 
 void output_file::open_temporary(unsigned mode) {
-    const std::size_t slash = destination_.rfind('/');
-    temporary_ = (slash == std::string::npos ? std::string() : destination_.substr(0, slash + 1)) + ".boxsum-XXXXXX";
+    temporary_ = folder_of(destination_) + ".boxsum-XXXXXX";
     const signals_blocked guard;
     fd_ = ::mkstemp(temporary_.data());
     if (fd_ < 0) {

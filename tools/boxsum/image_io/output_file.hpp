@@ -11,6 +11,10 @@ namespace boxsum::cli {
 /// How messages call an output: its path, or "standard output" for "-".
 std::string output_name(const std::string& path);
 
+/// Whether two outputs, "-" not among them, would be written to one place: two names of a file that exists or of one
+/// that does not yet, through folders and symbolic links. Devices such as /dev/null take any number of outputs.
+bool same_output(const std::string& a, const std::string& b);
+
 /// A file that appears under its name only when it is complete. Bytes go to a temporary file in the same folder, and
 /// commit() renames it; without commit() the destructor removes it, and so do the handlers of
 /// install_signal_handlers() when the process is told to stop. Pipes, devices and "-" (standard output) have no name to
