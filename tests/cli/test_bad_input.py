@@ -58,6 +58,24 @@ class BadFiles(CliTest):
         self.bad("header.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4' \n", "header")
         self.bad("version.npy", b"\x93NUMPY\x09\x00\x10\x00{'descr': '<f4' \n", "version")
 
+    def test_damaged_jpeg_in_tiff(self):
+        """libjpeg only warns of it, and libtiff makes up pixels."""
+        for name, channels, photometric in (("grey", 1, 1), ("rgb", 3, 6)):
+            for how in ({}, {"tile": (16, 16)}):
+                whole = f.tiff(16, 16, channels, "8u", [0] * 256 * channels, compression="jpeg-" + name,
+                               photometric=photometric, **how)
+                stream = f.JPEG[name]
+                self.write("good.tif", whole)
+                self.boxsum("table", self.path("good.tif"), "-o", self.path("good.npy"), "-q")
+                scan = stream.index(b"\xff\xda")
+                start = scan + 2 + struct.unpack(">H", stream[scan + 2:scan + 4])[0]
+                cut = stream[:(start + len(stream)) // 2]
+                self.bad("cut.tif", whole.replace(stream, cut.ljust(len(stream), b"\0")), "JPEG")
+                bits = stream[:start + 1] + b"\xfe" * (len(stream) - start - 3) + stream[-2:]
+                self.bad("bits.tif", whole.replace(stream, bits), "JPEG")
+        low = f.tiff(32, 16, 1, "8u", [0] * 512, compression="jpeg-grey", photometric=1)
+        self.bad("low.tif", low, "expected 16x32, got 16x16")
+
     def test_hostile_headers_are_refused_before_memory_is_asked_for(self):
         huge = 10**9
         self.bad("x.png", f.png(1, 1, 1, 8, [0], header=(huge, huge)), "1000000000 x 1000000000")

@@ -105,6 +105,17 @@ class Reading(CliTest):
         self.assertIn(b"boxsum: note: ", done.stderr)
         self.assertIn(b"several pages", done.stderr)
 
+    def test_jpeg_in_tiff(self):
+        """The strip or tile is the file of test_jpeg, whose pixels it has; YCbCr becomes RGB as there."""
+        for name, channels, photometric in (("grey", 1, 1), ("rgb", 3, 6)):
+            self.write("x.jpg", f.JPEG[name])
+            self.boxsum("blur", self.path("x.jpg"), self.path("x.npy"), "--radius", 0, "-q")
+            for how in ({}, {"tile": (16, 16)}):
+                self.write("x.tif", f.tiff(16, 16, channels, "8u", [0] * 256 * channels, compression="jpeg-" + name,
+                                           photometric=photometric, **how))
+                self.boxsum("blur", self.path("x.tif"), self.path("y.npy"), "--radius", 0, "-q")
+                self.assertEqual(self.read("y.npy"), self.read("x.npy"), (name, how))
+
     def test_jpeg(self):
         """Lossy, so only extents, channels and the mean are known."""
         for name, channels in (("grey", 1), ("rgb", 3), ("progressive", 3)):

@@ -229,6 +229,7 @@ image read_tiff(const encoded_bytes& file) {
         read_tiles(handle, layout, pixels, file.bytes.size());
     else
         read_strips(handle, layout, pixels);
+    handle.check_undamaged();
 
     if (layout.photometric == PHOTOMETRIC_PALETTE) pixels = palette_expanded(handle, pixels);
     if (layout.photometric == PHOTOMETRIC_MINISWHITE && layout.sample_format == SAMPLEFORMAT_UINT) invert(pixels);
