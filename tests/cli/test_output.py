@@ -101,6 +101,8 @@ class Output(CliTest):
             self.assertNotIn("t.npy", self.listing(), stream)
         done = self.without(">&-", "table", self.image, "-o", "-")
         self.assertEqual(done.stderr, b"boxsum: error: cannot write 'standard output': Bad file descriptor\n")
+        done = self.without(">&-", "table", self.image, "-o", "/dev/stdout", "--format", "npy", "-q")
+        self.assertEqual(done.returncode, FAILURE)
         done = self.without("<&-", "table", "-", "-o", self.path("t.npy"))
         self.assertEqual((done.returncode, done.stderr),
                          (3, b"boxsum: error: cannot read 'standard input': Bad file descriptor\n"))

@@ -245,9 +245,9 @@ void output_file::commit() {
 void reserve_standard_streams() {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
-        // The lowest free number is this one. The access mode is the wrong one on purpose: reading or writing fails as
-        // it would have on the closed stream. Nothing can be done where there is no /dev/null.
-        [[maybe_unused]] const int taken = ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        // The lowest free number is this one. O_PATH gives a number that can be neither read nor written, and a folder
+        // no file that /dev/stdout could stand for.
+        [[maybe_unused]] const int taken = ::open("/", O_PATH);
     }
 }
 
