@@ -7,6 +7,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -191,6 +192,28 @@ class Output(CliTest):
         self.assertEqual(self.read("old.npy"), b"old")
         self.boxsum("stats", self.image, "--mean", self.path("t.npy"), "--std", self.path("f/t.npy"), "-q")
         self.boxsum("stats", self.image, "--mean", "/dev/null", "--std", "/dev/null", "--format", "npy", "-q")
+
+    def test_standard_output_by_its_other_names(self):
+        """No summary among the data, wherever they go."""
+        expected = self.boxsum("table", self.image, "-o", "-")
+        args = [BINARY, "table", self.image, "--format", "npy"]
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            self.assertEqual(self.boxsum(*args[1:], "-o", name), expected)
+            self.refused(2, f"'{name}'", *args[1:], "-o", name, "--json")
+            self.refused(2, "two outputs", *args[1:], "-o", "-", "--squares", name)
+        here, there = socket.socketpair()
+        with here, there:
+            done = subprocess.Popen([*args, "-o", "/dev/stdout"], stdout=there)
+            there.close()
+            self.assertEqual(b"".join(iter(lambda: here.recv(65536), b"")), expected)
+            self.assertEqual(done.wait(60), 0)
+        self.write("log", b"precious")
+        with open(self.path("log"), "ab") as log:
+            self.assertEqual(subprocess.run([*args, "-o", "/dev/stdout"], stdout=log, timeout=60).returncode, 0)
+        self.assertEqual(self.read("log"), b"precious" + expected)
+        self.assertTrue(json.loads(self.boxsum(*args[1:], "-o", "/dev/null", "--json")))
+        done = subprocess.run([*args, "-o", "/dev/null", "--json"], stdout=subprocess.DEVNULL, timeout=60)
+        self.assertEqual(done.returncode, 0)
 
     def test_devices_are_written_not_replaced(self):
         self.boxsum("table", self.image, "-o", "/dev/null", "--format", "npy", "-q")

@@ -100,6 +100,10 @@ std::string resolved(std::string path) {
     return real_folder ? *real_folder + "/" + path.substr(folder.size()) : path;
 }
 
+bool same_file(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
 unsigned default_mode() {
     const mode_t mask = ::umask(0);
     ::umask(mask);
@@ -112,17 +116,28 @@ std::string output_name(const std::string& path) {
     return path == "-" ? "standard output" : path;
 }
 
+bool is_standard_output(const std::string& path) {
+    if (path == "-") return true;
+    struct stat named {};
+    struct stat taken {};
+    if (::stat(path.c_str(), &named) != 0 || ::fstat(STDOUT_FILENO, &taken) != 0) return false;
+    if (S_ISCHR(named.st_mode) && ::isatty(STDOUT_FILENO) != 1) return false;
+    return same_file(named, taken);
+}
+
 bool same_output(const std::string& a, const std::string& b) {
-    struct stat first {
-    }, second{};
+    if (is_standard_output(a) || is_standard_output(b)) return is_standard_output(a) && is_standard_output(b);
+    struct stat first {};
+    struct stat second {};
     if (::stat(a.c_str(), &first) != 0 || ::stat(b.c_str(), &second) != 0) return resolved(a) == resolved(b);
     if (S_ISCHR(first.st_mode)) return false;
-    return first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+    return same_file(first, second);
 }
 
 output_file::output_file(std::string path) : path_(std::move(path)), destination_(path_) {
     buffer_.reserve(buffer_bytes);
-    if (path_ == "-") {
+    // Also a name of it: opened anew, a file would be written from its start, and a socket not at all.
+    if (is_standard_output(path_)) {
         fd_ = STDOUT_FILENO;
         return;
     }
@@ -245,9 +260,9 @@ void output_file::commit() {
 void reserve_standard_streams() {
     for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
-        // The lowest free number is this one. O_PATH gives a number that can be neither read nor written, and a folder
-        // no file that /dev/stdout could stand for.
-        [[maybe_unused]] const int taken = ::open("/", O_PATH);
+        // The lowest free number is this one. What takes it cannot be read or written, as the closed stream could not;
+        // for outputs it is a folder (O_PATH), so that /dev/stdout is no file that a result could be lost in.
+        [[maybe_unused]] const int taken = number == STDIN_FILENO ? ::open("/dev/null", O_WRONLY) : ::open("/", O_PATH);
     }
 }
 

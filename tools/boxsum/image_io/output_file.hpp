@@ -11,13 +11,17 @@ namespace boxsum::cli {
 /// How messages call an output: its path, or "standard output" for "-".
 std::string output_name(const std::string& path);
 
-/// Whether two outputs, "-" not among them, would be written to one place: two names of a file that exists or of one
-/// that does not yet, through folders and symbolic links. Devices such as /dev/null take any number of outputs.
+/// Whether an output goes to standard output: "-", or a name of the same pipe, terminal or file ("/dev/stdout").
+/// Devices such as /dev/null are not: they take any number of outputs.
+bool is_standard_output(const std::string& path);
+
+/// Whether two outputs would be written to one place: both to standard output, two names of a file that exists or of
+/// one that does not yet, through folders and symbolic links. Devices such as /dev/null take any number of outputs.
 bool same_output(const std::string& a, const std::string& b);
 
 /// A file that appears under its name only when it is complete. Bytes go to a temporary file in the same folder, and
 /// commit() renames it; without commit() the destructor removes it, and so do the handlers of
-/// install_signal_handlers() when the process is told to stop. Pipes, devices and "-" (standard output) have no name to
+/// install_signal_handlers() when the process is told to stop. Pipes, devices and standard output have no name to
 /// protect and are written directly.
 /// Every member throws io_error naming the file (full disk, missing folder, closed pipe).
 class output_file {
