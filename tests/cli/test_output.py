@@ -158,6 +158,28 @@ class Output(CliTest):
         self.assertEqual(f.read_npy(self.read("real.npy"))[0], (201, 301))
         self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
 
+    def test_links_to_a_file_that_is_not_there_yet(self):
+        """It is created; the links stay. A circle of links, or one into a missing folder, fails."""
+        (self.dir / "f").mkdir()
+        os.symlink("f", self.path("folder"))
+        os.symlink("../new.npy", self.path("f/up.npy"))
+        os.symlink(self.path("folder/up.npy"), self.path("far.npy"))
+        os.symlink("f/../far.npy", self.path("further.npy"))
+        for link in ("far.npy", "further.npy", "f/up.npy"):
+            for how in ({"cwd": self.dir}, {"cwd": self.dir / "f"}):
+                done = self.start("table", self.image, "-o", os.path.relpath(self.path(link), how["cwd"]), "-q", **how)
+                self.assertEqual((done.returncode, done.stderr), (0, b""), link)
+                self.assertTrue((self.dir / link).is_symlink(), link)
+                self.assertFalse((self.dir / "new.npy").is_symlink())
+                self.assertEqual(f.read_npy(self.read("new.npy"))[0], (201, 301))
+                os.remove(self.path("new.npy"))
+        os.symlink("b.npy", self.path("a.npy"))
+        os.symlink("a.npy", self.path("b.npy"))
+        os.symlink("nowhere/x.npy", self.path("c.npy"))
+        self.refused(FAILURE, "Too many levels of symbolic links", "table", self.image, "-o", self.path("a.npy"))
+        self.refused(FAILURE, "No such file or directory", "table", self.image, "-o", self.path("c.npy"))
+        self.assertTrue((self.dir / "a.npy").is_symlink() and (self.dir / "c.npy").is_symlink())
+
     def test_new_files_obey_the_umask(self):
         before = os.umask(0o027)
         try:

@@ -144,16 +144,15 @@ output_file::output_file(std::string path) : path_(std::move(path)), destination
     if (path_.empty()) fail(ENOENT);
     struct stat status {};
     const bool exists = ::stat(path_.c_str(), &status) == 0;
+    if (!exists && errno == ELOOP) fail(errno);
     if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
     if (exists && !S_ISREG(status.st_mode)) {  // renaming would replace the device
         fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
         if (fd_ < 0) fail(errno);
         return;
     }
-    if (exists) {
-        if (::access(path_.c_str(), W_OK) != 0) fail(errno);  // a read-only file stays what it is
-        destination_ = resolved(path_);
-    }
+    if (exists && ::access(path_.c_str(), W_OK) != 0) fail(errno);  // a read-only file stays what it is
+    destination_ = resolved(path_);
     open_temporary(exists ? status.st_mode & 07777u : default_mode());
 }
 

@@ -53,7 +53,7 @@ class output_file {
     [[noreturn]] void fail(int code) const;
 
     std::string path_;         // as given
-    std::string destination_;  // what commit() replaces: the target of a symbolic link, not the link
+    std::string destination_;  // what commit() replaces or creates: the target of a symbolic link, not the link
     std::string temporary_;    // empty when written directly
     int fd_ = -1;
     int spool_ = -1;  // anonymous memory, standing in for a pipe while a writer seeks
