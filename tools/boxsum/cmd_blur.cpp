@@ -84,6 +84,7 @@ exit_code run_blur(const blur_options& options) {
     busy.phase("writing " + output_name(options.output));
     write_image(output, format, result.view);
     output.commit();
+    busy.stop();
     return print_summary({options.input, shape, {{"result", options.output, result.view.shape}}, seconds, {}},
                          options.report);
 }

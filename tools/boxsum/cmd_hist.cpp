@@ -263,6 +263,7 @@ exit_code run_hist(const hist_options& options) {
     busy.phase("counting " + input_name(options.input));
     const channel_counts counts = count(options, source, bins, boxes);
 
+    busy.stop();
     if (options.json) return print_as_json(options, source, bins, boxes, counts);
     return print_output(options.csv ? as_csv(bins, boxes, counts) : as_text(bins, boxes, counts));
 }

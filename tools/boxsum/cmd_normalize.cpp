@@ -72,6 +72,7 @@ exit_code run_normalize(const normalize_options& options) {
     if (as_integers) result = quantised(result, dtype::u8, half_range / options.range, half_range);
     write_image(output, format, result.view);
     output.commit();
+    busy.stop();
     return print_summary({options.input, shape, {{"result", options.output, result.view.shape}}, seconds, {}},
                          options.report);
 }

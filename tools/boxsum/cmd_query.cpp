@@ -185,6 +185,7 @@ exit_code run_query(const query_options& options) {
     const query_tables tables = options.table_layout.empty() ? tables_of_image(options) : tables_of_files(options);
     const std::vector<channel_answers> answers = answer(tables, boxes);
 
+    busy.stop();
     if (options.json) return print_as_json(options, tables, boxes, answers);
     const auto cells = as_cells(boxes, answers, options.csv ? "" : "-");
     return print_output(options.csv ? as_csv(cells) : aligned(cells));

@@ -105,6 +105,7 @@ exit_code run_stats(const stats_options& options) {
         report.outputs.push_back({out.role, out.path, out.written});
     }
     for (stats_output& out : outputs) out.file->commit();
+    busy.stop();
     return print_summary(report, options.report);
 }
 

@@ -95,6 +95,7 @@ exit_code run_table(const table_options& options) {
     if (squares_output) write_image(*squares_output, squares_format, tables.squares->view);
     output.commit();
     if (squares_output) squares_output->commit();
+    busy.stop();
     return print_summary(summary_of(options, source, tables), options.report);
 }
 

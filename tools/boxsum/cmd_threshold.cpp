@@ -76,6 +76,7 @@ exit_code run_threshold(const threshold_command_options& options) {
     busy.phase("writing " + output_name(options.output));
     write_image(output, format, result.view);
     output.commit();
+    busy.stop();
     return print_summary({options.input,
                           source.view.shape,
                           {{"result", options.output, result.view.shape}},
