@@ -149,9 +149,8 @@ void setup_track(CLI::App& app, action& chosen) {
     command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in");
     command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
         ->check(CLI::Range(1, 8));
-    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")->check([](const std::string& text) {
-        return text == "auto" ? "is not cpu, cuda or cuda:N" : check_device(text);
-    });
+    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")
+        ->check(CLI::Validator(check_named_device, ""));
     command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
     command->add_flag("--json", options->json, "lines as JSON, and a report as the last one");
     command->footer(track_footer);

@@ -2,6 +2,7 @@
 
 #include "image_io/image.hpp"
 
+#include <boxsum/algorithms.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/types.hpp>
 
@@ -26,6 +27,11 @@ struct compute_options {
 
 /// --device, --algorithm, --param, --threads, --store
 void add_compute_options(CLI::App& command, compute_options& options);
+
+/// "name=value,name=value" for the library, of what --param gave. Throws usage_error unless the algorithm has such
+/// parameters with such values; an unknown algorithm is left to the library.
+std::string joined_parameters(operation what, const std::string& algorithm_name,
+                              const std::vector<std::string>& parameters);
 
 /// The table type that loses nothing: 64u, 64s or 64f.
 dtype widest_table_type(dtype image) noexcept;

@@ -70,16 +70,24 @@ bool prefers_gpu(const table_job& job) {
     return cuda::device_count() > 0 && some_gpu_algorithm_supports(job);
 }
 
+bool names_device(const std::string& text) {
+    if (text == "cpu") return true;
+    try {
+        cuda::device_from_text(text);
+        return true;
+    } catch (const error&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 std::string check_device(const std::string& text) {
-    if (text == "auto" || text == "cpu") return {};
-    try {
-        cuda::device_from_text(text);
-        return {};
-    } catch (const error&) {
-        return "'" + text + "' is none of auto, cpu, cuda, cuda:N";
-    }
+    return text == "auto" || names_device(text) ? "" : "'" + text + "' is none of auto, cpu, cuda, cuda:N";
+}
+
+std::string check_named_device(const std::string& text) {
+    return names_device(text) ? "" : "'" + text + "' is none of cpu, cuda, cuda:N";
 }
 
 std::string compute_on(const std::string& text, const table_job& job) {

@@ -11,6 +11,9 @@ namespace boxsum::cli {
 /// Empty for "auto", "cpu", "cuda" and "cuda:N", else what is wrong with it (CLI11's convention for validators).
 std::string check_device(const std::string& text);
 
+/// The same for commands that choose no device themselves: without "auto".
+std::string check_named_device(const std::string& text);
+
 /// What a table is computed from and into, in host memory.
 struct table_job {
     const_any_view image;

@@ -155,7 +155,8 @@ class Track(ToolTest):
                 (USAGE, "--box", ["--box", "1,2"], good),
                 (USAGE, "--distance", ["--box", self.box, "--distance", "l3"], good),
                 (USAGE, "--buffers", ["--box", self.box, "--buffers", "9"], good),
-                (USAGE, "--device", ["--box", self.box, "--device", "gpu"], good),
+                *((USAGE, f"--device: '{device}' is none of cpu, cuda, cuda:N", ["--box", self.box, "--device", device],
+                   good) for device in ("gpu", "auto", "cuda:x")),
                 (UNSUPPORTED, "device", ["--box", self.box, "--device", "cuda:999"], good),
                 *((USAGE, "--update", ["--box", self.box, "--update", share], y4m([luma(0), luma(1), luma(2)]))
                   for share in ("1.5", "-0.1", "nan", "-nan", "inf", "1e-999", "")),
