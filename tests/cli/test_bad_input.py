@@ -198,7 +198,13 @@ class BadRequests(CliTest):
         self.refused(UNSUPPORTED, "squares", "table", self.image, "-o", self.out, "--squares", self.path("s.npy"),
                      "--table-type", "32f")
         wide = self.write("wide.npy", f.npy((2, 2), "64u", [1, 2, 3, 4]))
-        self.refused(UNSUPPORTED, "64u", "table", wide, "-o", self.out)
+        for kind in ("64u", "64s"):
+            name = self.write(f"{kind}.npy", f.npy((2, 2), kind, [1, 2, 3, 4]))
+            for args in (("table", name, "-o", self.out), ("query", name, "--box", "0,0,1,1"),
+                         ("table", name, "-o", self.out, "--table-type", "64f")):
+                message = self.refused(UNSUPPORTED, f"'{name}' is {kind}: tables are made of images of 8u, 16u", *args)
+                self.assertIn("64f", message)
+                self.assertEqual(message.count("64"), 2 + name.count("64"), message)
         self.refused(UNSUPPORTED, "64u", "blur", wide, self.out, "--radius", "1")
         floats = self.write("floats.npy", f.npy((2, 2), "32f", [1, 2, 3, 4]))
         for name, words in (("x.png", "png"), ("x.jpg", "jpeg"), ("x.pgm", "pnm")):

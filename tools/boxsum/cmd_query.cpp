@@ -38,6 +38,7 @@ struct query_tables {
 query_tables tables_of_image(const query_options& options) {
     const image source = read_image(options.input);
     const dtype input = source.view.shape.type;
+    check_summable(options.input, input);
     const dtype sums = widest_table_type(input);
     query_tables tables;
     tables.image_shape = source.view.shape;

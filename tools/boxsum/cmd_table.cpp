@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* table_footer =
     R"(The table is padded by default: (rows + 1) x (cols + 1), first row and column zero. Colour channels are summed each
-by itself and become the last axis of an NPY file. By default the table's type is the one that loses nothing: 64u for
-unsigned images, 64s for signed ones, 64f for floats. Integer tables of fewer bits wrap around; boxes whose own sum fits
-stay exact.
+by itself and become the last axis of an NPY file. Images are integers of up to 32 bits or floats. By default the
+table's type is the one that loses nothing: 64u for unsigned images, 64s for signed ones, 64f for floats. Integer tables
+of fewer bits wrap around; boxes whose own sum fits stay exact.
 
 Examples:
   boxsum table photo.png -o sums.npy
@@ -77,6 +77,7 @@ exit_code run_table(const table_options& options) {
     busy.phase("reading " + input_name(options.input));
     const image source = read_image(options.input);
     const dtype input_type = source.view.shape.type;
+    check_summable(options.input, input_type);
     const dtype type =
         options.table_type.empty() ? widest_table_type(input_type) : *dtype_from_name(options.table_type);
     std::optional<dtype> squares_type;

@@ -2,6 +2,8 @@
 
 #include "device.hpp"
 #include "errors.hpp"
+#include "image_io/input_file.hpp"
+#include "text_output.hpp"
 
 #include <boxsum/algorithms.hpp>
 
@@ -89,6 +91,17 @@ std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept {
     for (const squares_triple& t : squares_triples())
         if (t.input == image && t.table == table && (!best || rank(t.squares) > rank(*best))) best = t.squares;
     return best;
+}
+
+void check_summable(const std::string& path, dtype image) {
+    std::vector<std::string> summable;  // in the list's order
+    for (const type_pair& pair : type_pairs()) {
+        if (pair.input == image) return;
+        const std::string name(name_of(pair.input));
+        if (std::find(summable.begin(), summable.end(), name) == summable.end()) summable.push_back(name);
+    }
+    throw unsupported("'" + input_name(path) + "' is " + std::string(name_of(image)) +
+                      ": tables are made of images of " + joined(summable, ", "));
 }
 
 image widened(const image& source) {

@@ -39,6 +39,10 @@ dtype widest_table_type(dtype image) noexcept;
 /// The type of squares that goes with it, 64u before 64f before others; nothing when the closed list has no triple.
 std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept;
 
+/// Throws `unsupported`, naming the file and the types that tables are made of, unless such an image is among them:
+/// 64-bit integers are not.
+void check_summable(const std::string& path, dtype image);
+
 /// An exact copy in a wider type, for inputs that the list of type pairs lacks: 16f to 32f; 16s, 32s and 32u to 64f.
 /// Other images are returned as they are.
 image widened(const image& source);
