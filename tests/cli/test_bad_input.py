@@ -181,6 +181,13 @@ class BadRequests(CliTest):
         self.refused(BAD_INPUT, "No such file", "query", self.image, "--boxes", self.path("missing.csv"))
         self.refused(BAD_INPUT, "border_value", "blur", self.image, self.out, "--radius", "1", "--border", "constant",
                      "--border-value", "256")
+        for kind in ("32f", "16f"):  # which becomes 32f
+            floats = self.write("floats.npy", f.npy((2, 2), kind, [1, 2, 3, 4]))
+            for value in ("1e39", "-3.5e38"):
+                self.refused(BAD_INPUT, "border_value: is", "blur", floats, self.out, "--radius", "1", "--border",
+                             "constant", "--border-value", value)
+            self.boxsum("blur", floats, self.path("ok.npy"), "--radius", 1, "--border", "constant", "--border-value",
+                        "3.4e38", "-q")
         radii = self.write("radii.pgm", f.pnm(7, 8, 1, [1] * 56))
         self.refused(BAD_INPUT, "radius", "blur", self.image, self.out, "--radius-map", radii)
         self.boxsum("table", self.image, "-o", self.path("small.npy"), "--layout", "inclusive", "-q")
