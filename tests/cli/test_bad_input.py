@@ -179,17 +179,18 @@ class BadRequests(CliTest):
         boxes = self.write("none.csv", b"# nothing\n")
         self.refused(BAD_INPUT, "no box", "query", self.image, "--boxes", boxes)
         self.refused(BAD_INPUT, "No such file", "query", self.image, "--boxes", self.path("missing.csv"))
-        self.refused(BAD_INPUT, "border_value", "blur", self.image, self.out, "--radius", "1", "--border", "constant",
+        self.refused(BAD_INPUT, "--border-value", "blur", self.image, self.out, "--radius", "1", "--border", "constant",
                      "--border-value", "256")
         for kind in ("32f", "16f"):  # which becomes 32f
             floats = self.write("floats.npy", f.npy((2, 2), kind, [1, 2, 3, 4]))
             for value in ("1e39", "-3.5e38"):
-                self.refused(BAD_INPUT, "border_value: is", "blur", floats, self.out, "--radius", "1", "--border",
+                self.refused(BAD_INPUT, "--border-value: is", "blur", floats, self.out, "--radius", "1", "--border",
                              "constant", "--border-value", value)
             self.boxsum("blur", floats, self.path("ok.npy"), "--radius", 1, "--border", "constant", "--border-value",
                         "3.4e38", "-q")
         radii = self.write("radii.pgm", f.pnm(7, 8, 1, [1] * 56))
-        self.refused(BAD_INPUT, "radius", "blur", self.image, self.out, "--radius-map", radii)
+        self.refused(BAD_INPUT, f"--radius-map: '{radii}': rows x cols are 7 x 8", "blur", self.image, self.out,
+                     "--radius-map", radii)
         self.boxsum("table", self.image, "-o", self.path("small.npy"), "--layout", "inclusive", "-q")
         self.boxsum("table", self.image, "-o", self.path("large.npy"), "-q")
         self.refused(BAD_INPUT, "--squares", "query", "--table", "padded", self.path("large.npy"), "--squares",
@@ -212,6 +213,20 @@ class BadRequests(CliTest):
                 message = self.refused(UNSUPPORTED, f"'{name}' is {kind}: tables are made of images of 8u, 16u", *args)
                 self.assertIn("64f", message)
                 self.assertEqual(message.count("64"), 2 + name.count("64"), message)
+        huge = "9223372036854775807"
+        for args in (("threshold", self.image, self.out), ("normalize", self.image, self.out),
+                     ("stats", self.image, "--mean", self.out)):
+            self.refused(UNSUPPORTED, "--window: its radius is 4611686018427387903, ", *args, "--window", huge, "--border",
+                         "reflect")
+        self.refused(UNSUPPORTED, f"--radius: is {huge}, {huge}: windows", "blur", self.image, self.out, "--radius",
+                     huge, "--border", "reflect")
+        for kind, words in (("16s", "type is 16s, must be one of 8u, 16u, 32u, 32s"), ("32f", "type is 32f")):
+            radii = self.write("radii.npy", f.npy((7, 9), kind, [1] * 63))
+            self.refused(UNSUPPORTED, f"--radius-map: '{radii}': {words}", "blur", self.image, self.out, "--radius-map",
+                         radii)
+        radii = self.write("radii.npy", f.npy((7, 9), "32u", [2**31] * 63))
+        self.refused(UNSUPPORTED, f"--radius-map: '{radii}': is 2147483648, ", "blur", self.image, self.out,
+                     "--radius-map", radii, "--border", "reflect")
         self.refused(UNSUPPORTED, "64u", "blur", wide, self.out, "--radius", "1")
         floats = self.write("floats.npy", f.npy((2, 2), "32f", [1, 2, 3, 4]))
         for name, words in (("x.png", "png"), ("x.jpg", "jpeg"), ("x.pgm", "pnm")):

@@ -63,7 +63,7 @@ exit_code run_normalize(const normalize_options& options) {
     const local_contrast_options how{window_of(options.window), options.epsilon, border_of(options.filter),
                                      options.filter.border_value, options.filter.threads};
     run_filter(
-        options.filter, [&] { local_contrast(source.view, result.view, how); },
+        options.filter, radius_of_window, [&] { local_contrast(source.view, result.view, how); },
         [&](stream_ref stream) { cuda::local_contrast(source.view, result.view, how, stream); });
     const double seconds = watch.seconds();
 

@@ -93,7 +93,7 @@ exit_code run_stats(const stats_options& options) {
     const local_statistics_options how{window_of(options.window), border_of(options.filter),
                                        options.filter.border_value, options.filter.threads};
     run_filter(
-        options.filter, [&] { local_statistics(source.view, results, how); },
+        options.filter, radius_of_window, [&] { local_statistics(source.view, results, how); },
         [&](stream_ref stream) { cuda::local_statistics(source.view, results, how, stream); });
     summary report{options.input, source.view.shape, {}, watch.seconds(), {}};
 

@@ -69,7 +69,7 @@ exit_code run_threshold(const threshold_command_options& options) {
     how.threads = options.filter.threads;
     const stopwatch watch;
     run_filter(
-        options.filter, [&] { adaptive_threshold(source.view, result.view, how); },
+        options.filter, radius_of_window, [&] { adaptive_threshold(source.view, result.view, how); },
         [&](stream_ref stream) { cuda::adaptive_threshold(source.view, result.view, how, stream); });
     const double seconds = watch.seconds();
 
