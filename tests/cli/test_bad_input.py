@@ -170,6 +170,19 @@ class BadRequests(CliTest):
                 ("--operation", "algorithms", "--operation", "fft")):
             self.refused(USAGE, words, *args)
 
+    def test_empty_values_are_not_no_values(self):
+        query, stats = ("query", self.image, "--box", "0,0,1,1"), ("stats", self.image, "--mean", self.out)
+        for option, *args in (
+                ("--squares", "table", self.image, "-o", self.out), ("--format", "table", self.image, "-o", self.out),
+                ("--output", "table", self.image, "--format", "npy"), ("--boxes", *query), ("--squares", *query),
+                ("--squares", *query, "--table", "padded"), ("--boxes", "hist", self.image), ("--mean", *stats[:2]),
+                ("--std", *stats), ("--variance", *stats), ("--format", *stats),
+                ("--radius", "blur", self.image, self.out), ("--radius-map", "blur", self.image, self.out),
+                ("--format", "blur", self.image, self.out, "--radius", "1"),
+                ("--format", "threshold", self.image, self.out), ("--format", "normalize", self.image, self.out),
+                ("--annotate", "track", self.image, "--box", "0,0,1,1")):
+            self.refused(USAGE, f"{option}: '' is no value", *args, option, "")
+
     def test_values_that_do_not_fit_the_input(self):
         for box in ("7,0,1,1", "0,9,1,1", "0,0,8,1", "0,0,1,10", "-1,0,2,2", "0,-1,2,2", "0,0,0,1", "0,0,1,-1",
                     "9223372036854775807,0,9223372036854775807,1", "-9223372036854775808,0,1,1"):

@@ -38,7 +38,7 @@ class Output(CliTest):
     def test_the_name_is_a_folder(self):
         (self.dir / "x.npy").mkdir()
         self.refused(FAILURE, "directory", "table", self.image, "-o", self.path("x.npy"))
-        self.refused(FAILURE, "No such file", "table", self.image, "-o", "", "--format", "npy")
+        self.refused(FAILURE, "No such file", "blur", self.image, "", "--radius", "1", "--format", "npy")
 
     def test_file_size_limit(self):
         """Stands in for a full disk where none can be mounted: writes fail with EFBIG after 4096 bytes."""

@@ -33,12 +33,14 @@ void setup_blur(CLI::App& app, action& chosen) {
     CLI::App* command = app.add_subcommand("blur", "Box mean of any radius");
     command->add_option("IN", options->input, "image file, or -")->required();
     command->add_option("OUT", options->output, "image file, or -")->required();
-    CLI::Option* radius = command->add_option("--radius", options->radius, "R, or rows and columns R,C");
+    CLI::Option* radius =
+        command->add_option("--radius", options->radius, "R, or rows and columns R,C")->check(some_text);
     command->add_option("--radius-map", options->radius_map, "image of radii, one per pixel: grey, 8u, 16u, 32u or 32s")
+        ->check(some_text)
         ->excludes(radius);
     command->add_option("--type", options->type, "type of the result: the image's (default), 32f or 64f")
         ->check(dtype_name);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy");
+    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy")->check(some_text);
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
     command->footer(blur_footer);

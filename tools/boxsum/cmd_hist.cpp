@@ -232,7 +232,7 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("--box", options->boxes, "row,col,rows,cols; may be repeated")
         ->allow_extra_args(false)
         ->check(box_text);
-    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -");
+    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -")->check(some_text);
     command->add_option("--algorithm", options->algorithm, "see 'boxsum algorithms --operation histogram'");
     command->add_option("--param", options->parameters, "name=value of the algorithm; may be repeated")
         ->allow_extra_args(false);

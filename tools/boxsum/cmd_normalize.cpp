@@ -37,7 +37,7 @@ void setup_normalize(CLI::App& app, action& chosen) {
     command->add_option("--range", options->range, "standard deviations from grey to white, in formats of integers")
         ->capture_default_str()
         ->check(positive_number);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy");
+    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy")->check(some_text);
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
     command->footer(normalize_footer);

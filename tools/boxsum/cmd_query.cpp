@@ -158,10 +158,11 @@ void setup_query(CLI::App& app, action& chosen) {
     command->add_option("--box", options->boxes, "row,col,rows,cols; may be repeated")
         ->allow_extra_args(false)
         ->check(box_text);
-    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -");
+    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -")->check(some_text);
     command->add_option("--table", options->table_layout, "IN is a table of this layout: padded, inclusive, exclusive")
         ->check(layout_name);
-    command->add_option("--squares", options->squares, "table of squares, for variances (with --table)");
+    command->add_option("--squares", options->squares, "table of squares, for variances (with --table)")
+        ->check(some_text);
     add_compute_options(*command, options->compute);
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);

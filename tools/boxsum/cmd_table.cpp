@@ -51,14 +51,15 @@ void setup_table(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<table_options>();
     CLI::App* command = app.add_subcommand("table", "Compute the summed area table of an image");
     command->add_option("IN", options->input, "image file, or -")->required();
-    command->add_option("-o,--output", options->output, "table file (.npy, .tif), or -")->required();
-    command->add_option("--squares", options->squares, "also write the table of squared pixels to this file");
+    command->add_option("-o,--output", options->output, "table file (.npy, .tif), or -")->check(some_text)->required();
+    command->add_option("--squares", options->squares, "also write the table of squared pixels to this file")
+        ->check(some_text);
     command->add_option("--layout", options->layout, "padded, inclusive or exclusive")
         ->capture_default_str()
         ->check(layout_name);
     command->add_option("--table-type", options->table_type, "32u, 64u, 32s, 64s, 32f or 64f")->check(dtype_name);
     command->add_option("--squares-type", options->squares_type, "type of the table of squares")->check(dtype_name);
-    command->add_option("--format", options->format, "format of the outputs: npy, tiff, ...");
+    command->add_option("--format", options->format, "format of the outputs: npy, tiff, ...")->check(some_text);
     add_compute_options(*command, options->compute);
     add_summary_options(*command, options->report);
     command->footer(table_footer);

@@ -39,7 +39,7 @@ void setup_threshold(CLI::App& app, action& chosen) {
     add_window_option(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
     command->add_option("--range", options->range, "Sauvola's R, above 0")->check(positive_number);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, npy");
+    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, npy")->check(some_text);
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
     command->footer(threshold_footer);

@@ -146,7 +146,8 @@ void setup_track(CLI::App& app, action& chosen) {
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--first", options->first, "number of the first image (default: 0)")
         ->check(CLI::Range(0, 1'000'000'000));
-    command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in");
+    command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in")
+        ->check(some_text);
     command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
         ->check(CLI::Range(1, 8));
     command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")
