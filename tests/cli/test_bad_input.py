@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every class of bad input: the exit code, one line that names what is wrong, and no file left behind."""
 
+import os
 import struct
 
 import image_files as f
@@ -182,6 +183,19 @@ class BadRequests(CliTest):
                 ("--format", "threshold", self.image, self.out), ("--format", "normalize", self.image, self.out),
                 ("--annotate", "track", self.image, "--box", "0,0,1,1")):
             self.refused(USAGE, f"{option}: '' is no value", *args, option, "")
+
+    def test_the_environment_names_a_device(self):
+        commands = [("table", self.image, "-o", self.out), ("query", self.image, "--box", "0,0,1,1"),
+                    ("blur", self.image, self.out, "--radius", "1")]
+        on_cuda = [(*args, "--device", "cuda") for args in (*commands, ("hist", self.image))]
+        for value in ("banana", "cudax", "cuda:", "GPU"):
+            for args in commands + on_cuda:
+                self.refused(USAGE, f"BOXSUM_DEVICE: '{value}' is none of cpu, cuda, cuda:N", *args,
+                             env={**os.environ, "BOXSUM_DEVICE": value})
+        for args in commands:  # told what to do, it is not asked
+            for value, how in (("banana", ("--device", "cpu")), ("cpu", ()), ("", ())):
+                done = self.start(*args, *how, env={**os.environ, "BOXSUM_DEVICE": value})
+                self.assertEqual((done.returncode, done.stderr), (0, b""), args)
 
     def test_values_that_do_not_fit_the_input(self):
         for box in ("7,0,1,1", "0,9,1,1", "0,0,8,1", "0,0,1,10", "-1,0,2,2", "0,-1,2,2", "0,0,0,1", "0,0,1,-1",

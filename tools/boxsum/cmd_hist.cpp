@@ -131,6 +131,7 @@ counter counter_on_cpu(const histogram_options& how, const view_shape& s, const 
 /// The tensor stays on the device: boxes go there, and counts come back.
 counter counter_on_gpu(const std::string& device, const histogram_options& how, const view_shape& s,
                        const binning& bins, const std::vector<box>& boxes) {
+    if (device == "cuda") device_of_environment();  // which must make sense
     cuda::set_device(cuda::device_from_text(device));
     const auto stream = std::make_shared<cuda::stream>();
     const auto tensor = std::make_shared<cuda::device_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols, *stream);

@@ -126,6 +126,7 @@ std::string report_line(const pipeline_report& report, double write_seconds, con
 
 std::optional<int> device_of(const std::string& text) {
     if (text == "cpu") return {};
+    if (text == "cuda") device_of_environment();  // which must make sense
     return cuda::device_from_text(text);
 }
 

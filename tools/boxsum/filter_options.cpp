@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -28,9 +27,9 @@ std::string check_window(const std::string& text) {
 }
 
 std::string chosen_device(const std::string& device) {
-    if (device != "auto") return device;
-    const char* const chosen = std::getenv("BOXSUM_DEVICE");
-    return chosen != nullptr && std::string_view(chosen).starts_with("cuda") ? chosen : "cpu";
+    if (device != "auto" && device != "cuda") return device;
+    const std::string chosen = device_of_environment();
+    return device == "cuda" ? device : chosen.empty() ? "cpu" : chosen;
 }
 
 /// A message of the library, which calls its arguments by their names in the API.
