@@ -150,6 +150,9 @@ class BadRequests(CliTest):
                 ("--box", "query", self.image, "--box", "1,2,3,99999999999999999999"),
                 ("--squares", "query", self.image, "--box", "0,0,1,1", "--squares", "s.npy"),
                 ("--table", "query", self.image, "--box", "0,0,1,1", "--table", "other"),
+                *((f"--table excludes {option}", "query", "--table", "padded", self.image, "--box", "0,0,1,1", option, value)
+                  for option, value in (("--device", "cpu"), ("--algorithm", "simd"), ("--param", "isa=scalar"),
+                                        ("--threads", "1"), ("--store", "cached"))),
                 ("csv", "query", self.image, "--box", "0,0,1,1", "--json", "--csv"),
                 ("standard input", "query", "-", "--boxes", "-"),
                 ("--radius", "blur", self.image, self.out), ("--radius", "blur", self.image, self.out, "--radius", "-1"),

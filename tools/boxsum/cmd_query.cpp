@@ -159,11 +159,16 @@ void setup_query(CLI::App& app, action& chosen) {
         ->allow_extra_args(false)
         ->check(box_text);
     command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -")->check(some_text);
-    command->add_option("--table", options->table_layout, "IN is a table of this layout: padded, inclusive, exclusive")
-        ->check(layout_name);
+    CLI::Option* table =
+        command
+            ->add_option("--table", options->table_layout, "IN is a table of this layout: padded, inclusive, exclusive")
+            ->check(layout_name);
     command->add_option("--squares", options->squares, "table of squares, for variances (with --table)")
         ->check(some_text);
     add_compute_options(*command, options->compute);
+    // A table file is there already: how to compute one would be ignored.
+    for (const char* how : {"--device", "--algorithm", "--param", "--threads", "--store"})
+        table->excludes(command->get_option(how));
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
     command->footer(query_footer);
