@@ -18,6 +18,12 @@ int run_bench(const std::vector<std::string>& arguments) {
     histogram_bench_options histogram;
     add_histogram_command(app, histogram);
     try {
+        // As in command_line.cpp: CLI11 would only say that a subcommand is missing.
+        if (!arguments.empty() && !arguments.front().starts_with('-')) {
+            const std::string& name = arguments.front();
+            if (app.get_subcommands([&](const CLI::App* sub) { return sub->get_name() == name; }).empty())
+                throw cli::usage_error("bench: there is no subcommand '" + name + "' (see 'boxsum bench --help')");
+        }
         try {
             std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back
             app.parse(std::move(reversed));

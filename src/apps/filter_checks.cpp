@@ -121,7 +121,13 @@ void check_variance_window(window_radius radius, border_mode border, const view_
 void check_border(border_mode border, double border_value, dtype image) {
     if (name_of(border).empty())
         throw invalid_argument("border: is " + std::to_string(static_cast<int>(border)) + ", not a border_mode");
-    if (border != border_mode::constant || is_floating(image)) return;
+    if (border != border_mode::constant || image == dtype::f64) return;
+    if (image == dtype::f32) {  // infinities and NaN are values, too
+        if (std::isfinite(border_value) && std::abs(border_value) > std::numeric_limits<float>::max())
+            throw invalid_argument("border_value: is " + text(border_value) +
+                                   ", must be a number of the image's type 32f");
+        return;
+    }
     const double low = image == dtype::s16 ? -32768 : 0;
     const double high = image == dtype::u8 ? 255 : image == dtype::u16 ? 65535 : 32767;
     if (!(border_value >= low && border_value <= high) || std::floor(border_value) != border_value)

@@ -1,6 +1,7 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/error.hpp>
 
+#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -13,8 +14,14 @@ void check_bins(std::int64_t bins) {
                                std::to_string(binning::max_bins));
 }
 
+/// Shortest text that reads back as the same number.
+std::string text(double value) {
+    char buffer[32];
+    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
+}
+
 std::string range_text(double lo, double hi) {
-    return "range: is [" + std::to_string(lo) + ", " + std::to_string(hi) + "), ";
+    return "range: is [" + text(lo) + ", " + text(hi) + "), ";
 }
 
 }  // namespace

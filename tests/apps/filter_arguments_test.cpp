@@ -107,6 +107,17 @@ TEST_F(filter_arguments, numbers_are_checked) {
                   }).find("border_value: is "),
                   std::string::npos)
             << value;
+    const auto border_of_floats = [](auto zero, double value) {
+        picture<decltype(zero)> from{1, 2, 2, 1}, to{1, 2, 2, 1};
+        box_filter(from.view(), to.view(), {.border = border_mode::constant, .border_value = value});
+    };
+    for (const double value : {1e39, -3.5e38})
+        EXPECT_NE(message_of<invalid_argument>([&] { border_of_floats(0.0f, value); }).find("image's type 32f"),
+                  std::string::npos)
+            << value;
+    EXPECT_NO_THROW(border_of_floats(0.0f, -double{std::numeric_limits<float>::max()}));
+    EXPECT_NO_THROW(border_of_floats(0.0f, std::numeric_limits<double>::infinity()));
+    EXPECT_NO_THROW(border_of_floats(0.0, 1e300));
     EXPECT_EQ(message_of<invalid_argument>(
                   [&] { box_filter(image.view(), bytes.view(), {.border = static_cast<border_mode>(9)}); }),
               "border: is 9, not a border_mode");

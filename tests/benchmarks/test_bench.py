@@ -57,6 +57,7 @@ class Sat(Tool):
 
     def test_argument_errors(self):
         self.refused(2, "subcommand", "--device", "cpu")
+        self.refused(2, "there is no subcommand 'nope'", "nope", "--sizes", "8")
         for words, args in (("'0'", ("--sizes", "0")), ("'1.5k'", ("--sizes", "1.5k")), ("'8u8u'", ("--types", "8u8u")),
                             ("'nosuch'", ("--algorithms", "nosuch")),
                             ("rounds", ("--rounds", "0")), ("'nosuch'", ("--experiments", "nosuch")),

@@ -110,13 +110,14 @@ def _packbits(data):
 
 
 COMPRESSIONS = {"none": (1, bytes), "deflate": (8, zlib.compress), "packbits": (32773, _packbits)}
+LOSSY = {"jpeg-grey": (7, lambda _: JPEG["grey"]), "jpeg-rgb": (7, lambda _: JPEG["rgb"])}  # 16 x 16, whatever is given
 
 
 def tiff(rows, cols, channels, kind, values, order="<", big=False, tile=None, rows_per_strip=None, separate=False,
          compression="none", photometric=None, palette=None, tags=(), pages=1):
     """`tile` is (rows, cols); `palette` 3 x 256 16-bit values; `tags` overrides (number, type, values)."""
     _, bits, form, _ = TYPES[kind]
-    code, compress = COMPRESSIONS[compression]
+    code, compress = (COMPRESSIONS | LOSSY)[compression]
     together = 1 if separate else channels
     blocks = []
     block_rows, block_cols = tile or (rows_per_strip or rows, cols)

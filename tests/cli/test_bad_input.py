@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every class of bad input: the exit code, one line that names what is wrong, and no file left behind."""
 
+import os
 import struct
 
 import image_files as f
@@ -57,6 +58,24 @@ class BadFiles(CliTest):
         self.bad("scale.pfm", b"Pf\n1 1\n0\n\0\0\0\0", "scale")
         self.bad("header.npy", b"\x93NUMPY\x01\x00\x10\x00{'descr': '<f4' \n", "header")
         self.bad("version.npy", b"\x93NUMPY\x09\x00\x10\x00{'descr': '<f4' \n", "version")
+
+    def test_damaged_jpeg_in_tiff(self):
+        """libjpeg only warns of it, and libtiff makes up pixels."""
+        for name, channels, photometric in (("grey", 1, 1), ("rgb", 3, 6)):
+            for how in ({}, {"tile": (16, 16)}):
+                whole = f.tiff(16, 16, channels, "8u", [0] * 256 * channels, compression="jpeg-" + name,
+                               photometric=photometric, **how)
+                stream = f.JPEG[name]
+                self.write("good.tif", whole)
+                self.boxsum("table", self.path("good.tif"), "-o", self.path("good.npy"), "-q")
+                scan = stream.index(b"\xff\xda")
+                start = scan + 2 + struct.unpack(">H", stream[scan + 2:scan + 4])[0]
+                cut = stream[:(start + len(stream)) // 2]
+                self.bad("cut.tif", whole.replace(stream, cut.ljust(len(stream), b"\0")), "JPEG")
+                bits = stream[:start + 1] + b"\xfe" * (len(stream) - start - 3) + stream[-2:]
+                self.bad("bits.tif", whole.replace(stream, bits), "JPEG")
+        low = f.tiff(32, 16, 1, "8u", [0] * 512, compression="jpeg-grey", photometric=1)
+        self.bad("low.tif", low, "expected 16x32, got 16x16")
 
     def test_hostile_headers_are_refused_before_memory_is_asked_for(self):
         huge = 10**9
@@ -131,6 +150,9 @@ class BadRequests(CliTest):
                 ("--box", "query", self.image, "--box", "1,2,3,99999999999999999999"),
                 ("--squares", "query", self.image, "--box", "0,0,1,1", "--squares", "s.npy"),
                 ("--table", "query", self.image, "--box", "0,0,1,1", "--table", "other"),
+                *((f"--table excludes {option}", "query", "--table", "padded", self.image, "--box", "0,0,1,1", option, value)
+                  for option, value in (("--device", "cpu"), ("--algorithm", "simd"), ("--param", "isa=scalar"),
+                                        ("--threads", "1"), ("--store", "cached"))),
                 ("csv", "query", self.image, "--box", "0,0,1,1", "--json", "--csv"),
                 ("standard input", "query", "-", "--boxes", "-"),
                 ("--radius", "blur", self.image, self.out), ("--radius", "blur", self.image, self.out, "--radius", "-1"),
@@ -152,6 +174,32 @@ class BadRequests(CliTest):
                 ("--operation", "algorithms", "--operation", "fft")):
             self.refused(USAGE, words, *args)
 
+    def test_empty_values_are_not_no_values(self):
+        query, stats = ("query", self.image, "--box", "0,0,1,1"), ("stats", self.image, "--mean", self.out)
+        for option, *args in (
+                ("--squares", "table", self.image, "-o", self.out), ("--format", "table", self.image, "-o", self.out),
+                ("--output", "table", self.image, "--format", "npy"), ("--boxes", *query), ("--squares", *query),
+                ("--squares", *query, "--table", "padded"), ("--boxes", "hist", self.image), ("--mean", *stats[:2]),
+                ("--std", *stats), ("--variance", *stats), ("--format", *stats),
+                ("--radius", "blur", self.image, self.out), ("--radius-map", "blur", self.image, self.out),
+                ("--format", "blur", self.image, self.out, "--radius", "1"),
+                ("--format", "threshold", self.image, self.out), ("--format", "normalize", self.image, self.out),
+                ("--annotate", "track", self.image, "--box", "0,0,1,1")):
+            self.refused(USAGE, f"{option}: '' is no value", *args, option, "")
+
+    def test_the_environment_names_a_device(self):
+        commands = [("table", self.image, "-o", self.out), ("query", self.image, "--box", "0,0,1,1"),
+                    ("blur", self.image, self.out, "--radius", "1")]
+        on_cuda = [(*args, "--device", "cuda") for args in (*commands, ("hist", self.image))]
+        for value in ("banana", "cudax", "cuda:", "GPU"):
+            for args in commands + on_cuda:
+                self.refused(USAGE, f"BOXSUM_DEVICE: '{value}' is none of cpu, cuda, cuda:N", *args,
+                             env={**os.environ, "BOXSUM_DEVICE": value})
+        for args in commands:  # told what to do, it is not asked
+            for value, how in (("banana", ("--device", "cpu")), ("cpu", ()), ("", ())):
+                done = self.start(*args, *how, env={**os.environ, "BOXSUM_DEVICE": value})
+                self.assertEqual((done.returncode, done.stderr), (0, b""), args)
+
     def test_values_that_do_not_fit_the_input(self):
         for box in ("7,0,1,1", "0,9,1,1", "0,0,8,1", "0,0,1,10", "-1,0,2,2", "0,-1,2,2", "0,0,0,1", "0,0,1,-1",
                     "9223372036854775807,0,9223372036854775807,1", "-9223372036854775808,0,1,1"):
@@ -161,10 +209,18 @@ class BadRequests(CliTest):
         boxes = self.write("none.csv", b"# nothing\n")
         self.refused(BAD_INPUT, "no box", "query", self.image, "--boxes", boxes)
         self.refused(BAD_INPUT, "No such file", "query", self.image, "--boxes", self.path("missing.csv"))
-        self.refused(BAD_INPUT, "border_value", "blur", self.image, self.out, "--radius", "1", "--border", "constant",
+        self.refused(BAD_INPUT, "--border-value", "blur", self.image, self.out, "--radius", "1", "--border", "constant",
                      "--border-value", "256")
+        for kind in ("32f", "16f"):  # which becomes 32f
+            floats = self.write("floats.npy", f.npy((2, 2), kind, [1, 2, 3, 4]))
+            for value in ("1e39", "-3.5e38"):
+                self.refused(BAD_INPUT, "--border-value: is", "blur", floats, self.out, "--radius", "1", "--border",
+                             "constant", "--border-value", value)
+            self.boxsum("blur", floats, self.path("ok.npy"), "--radius", 1, "--border", "constant", "--border-value",
+                        "3.4e38", "-q")
         radii = self.write("radii.pgm", f.pnm(7, 8, 1, [1] * 56))
-        self.refused(BAD_INPUT, "radius", "blur", self.image, self.out, "--radius-map", radii)
+        self.refused(BAD_INPUT, f"--radius-map: '{radii}': rows x cols are 7 x 8", "blur", self.image, self.out,
+                     "--radius-map", radii)
         self.boxsum("table", self.image, "-o", self.path("small.npy"), "--layout", "inclusive", "-q")
         self.boxsum("table", self.image, "-o", self.path("large.npy"), "-q")
         self.refused(BAD_INPUT, "--squares", "query", "--table", "padded", self.path("large.npy"), "--squares",
@@ -180,7 +236,27 @@ class BadRequests(CliTest):
         self.refused(UNSUPPORTED, "squares", "table", self.image, "-o", self.out, "--squares", self.path("s.npy"),
                      "--table-type", "32f")
         wide = self.write("wide.npy", f.npy((2, 2), "64u", [1, 2, 3, 4]))
-        self.refused(UNSUPPORTED, "64u", "table", wide, "-o", self.out)
+        for kind in ("64u", "64s"):
+            name = self.write(f"{kind}.npy", f.npy((2, 2), kind, [1, 2, 3, 4]))
+            for args in (("table", name, "-o", self.out), ("query", name, "--box", "0,0,1,1"),
+                         ("table", name, "-o", self.out, "--table-type", "64f")):
+                message = self.refused(UNSUPPORTED, f"'{name}' is {kind}: tables are made of images of 8u, 16u", *args)
+                self.assertIn("64f", message)
+                self.assertEqual(message.count("64"), 2 + name.count("64"), message)
+        huge = "9223372036854775807"
+        for args in (("threshold", self.image, self.out), ("normalize", self.image, self.out),
+                     ("stats", self.image, "--mean", self.out)):
+            self.refused(UNSUPPORTED, "--window: its radius is 4611686018427387903, ", *args, "--window", huge, "--border",
+                         "reflect")
+        self.refused(UNSUPPORTED, f"--radius: is {huge}, {huge}: windows", "blur", self.image, self.out, "--radius",
+                     huge, "--border", "reflect")
+        for kind, words in (("16s", "type is 16s, must be one of 8u, 16u, 32u, 32s"), ("32f", "type is 32f")):
+            radii = self.write("radii.npy", f.npy((7, 9), kind, [1] * 63))
+            self.refused(UNSUPPORTED, f"--radius-map: '{radii}': {words}", "blur", self.image, self.out, "--radius-map",
+                         radii)
+        radii = self.write("radii.npy", f.npy((7, 9), "32u", [2**31] * 63))
+        self.refused(UNSUPPORTED, f"--radius-map: '{radii}': is 2147483648, ", "blur", self.image, self.out,
+                     "--radius-map", radii, "--border", "reflect")
         self.refused(UNSUPPORTED, "64u", "blur", wide, self.out, "--radius", "1")
         floats = self.write("floats.npy", f.npy((2, 2), "32f", [1, 2, 3, 4]))
         for name, words in (("x.png", "png"), ("x.jpg", "jpeg"), ("x.pgm", "pnm")):

@@ -94,6 +94,14 @@ class Reading(CliTest):
     def test_tiff_photometric(self):
         values = f.pixels("8u", 30)
         self.check("w.tif", f.tiff(6, 5, 1, "8u", values, photometric=0), "8u", 6, 5, 1, [255 - v for v in values])
+        for kind, most in (("8u", 255), ("16u", 65535)):
+            for extra in (0, 1, 2):  # unknown, and transparency of two kinds: never inverted
+                for separate in (False, True):
+                    values = f.pixels(kind, 60)
+                    data = f.tiff(6, 5, 2, kind, values, photometric=0, separate=separate, tags=[(338, 3, [extra])])
+                    self.check("a.tif", data, kind, 6, 5, 2,
+                               [v if i % 2 else most - v for i, v in enumerate(values)])
+        values = f.pixels("8u", 30)
         palette = [(v * 7 % 256) * 257 for v in range(768)]
         rgb = [palette[k * 256 + v] >> 8 for v in values for k in range(3)]
         self.check("p.tif", f.tiff(6, 5, 1, "8u", values, palette=palette), "8u", 6, 5, 3, rgb)
@@ -104,6 +112,17 @@ class Reading(CliTest):
         self.assertEqual(done.returncode, 0)
         self.assertIn(b"boxsum: note: ", done.stderr)
         self.assertIn(b"several pages", done.stderr)
+
+    def test_jpeg_in_tiff(self):
+        """The strip or tile is the file of test_jpeg, whose pixels it has; YCbCr becomes RGB as there."""
+        for name, channels, photometric in (("grey", 1, 1), ("rgb", 3, 6)):
+            self.write("x.jpg", f.JPEG[name])
+            self.boxsum("blur", self.path("x.jpg"), self.path("x.npy"), "--radius", 0, "-q")
+            for how in ({}, {"tile": (16, 16)}):
+                self.write("x.tif", f.tiff(16, 16, channels, "8u", [0] * 256 * channels, compression="jpeg-" + name,
+                                           photometric=photometric, **how))
+                self.boxsum("blur", self.path("x.tif"), self.path("y.npy"), "--radius", 0, "-q")
+                self.assertEqual(self.read("y.npy"), self.read("x.npy"), (name, how))
 
     def test_jpeg(self):
         """Lossy, so only extents, channels and the mean are known."""

@@ -78,26 +78,29 @@ class Reports(CliTest):
 
 
 class Progress(CliTest):
+    def start_slowly(self, *args, data, **streams):
+        """Half of the input at once; the caller gives the other half."""
+        process = subprocess.Popen([BINARY, *map(str, args)], stdin=subprocess.PIPE, **streams)
+        process.stdin.write(data[:1000])
+        process.stdin.flush()
+        return process
+
     def run_slowly(self, **streams):
         """Half of the input, a pause of more than a second, the other half."""
         data = f.pnm(50, 50, 1, [7] * 2500)
-        process = subprocess.Popen([BINARY, "table", "-", "-o", self.path("t.npy"), "-q"], stdin=subprocess.PIPE,
-                                   **streams)
-        process.stdin.write(data[:1000])
-        process.stdin.flush()
+        process = self.start_slowly("table", "-", "-o", self.path("t.npy"), "-q", data=data, **streams)
         time.sleep(2.5)
         process.stdin.write(data[1000:])
         process.stdin.close()
         return process
 
-    def test_on_a_terminal(self):
+    def pseudo_terminal(self):
         try:
-            controller, terminal = pty.openpty()
+            return pty.openpty()
         except OSError as problem:  # a bare container may lack them
             self.skipTest(f"no pseudo-terminal: {problem}")
-        process = self.run_slowly(stderr=terminal)
-        self.assertEqual(process.wait(60), 0)
-        os.close(terminal)
+
+    def shown_by(self, controller):
         shown = b""
         try:  # one read may return a part; the end is an error on a terminal that nobody holds
             while part := os.read(controller, 65536):
@@ -105,8 +108,47 @@ class Progress(CliTest):
         except OSError:
             pass
         os.close(controller)
+        return shown
+
+    def test_on_a_terminal(self):
+        controller, terminal = self.pseudo_terminal()
+        process = self.run_slowly(stderr=terminal)
+        self.assertEqual(process.wait(60), 0)
+        os.close(terminal)
+        shown = self.shown_by(controller)
         self.assertIn(b"reading standard input (", shown)
         self.assertTrue(shown.endswith(b"\r\x1b[K"), "the line is cleaned up")
+
+    def test_results_and_notes_stand_on_lines_of_their_own(self):
+        """Both streams are one terminal: everything but progress follows its erased line."""
+        image = f.pnm(50, 50, 1, [7] * 2500)
+        pages = f.tiff(50, 50, 1, "8u", [7] * 2500, pages=2)
+        out = self.path("x.npy")
+        commands = [(("table", "-", "-o", out), image, b"standard input (50 x 50 of 8u) -> "),
+                    (("blur", "-", out, "--radius", 1), image, b"standard input (50 x 50 of 8u) -> "),
+                    (("threshold", "-", out), image, b"standard input (50 x 50 of 8u) -> "),
+                    (("normalize", "-", out), image, b"standard input (50 x 50 of 8u) -> "),
+                    (("stats", "-", "--mean", out), image, b"standard input (50 x 50 of 8u) -> "),
+                    (("query", "-", "--box", "0,0,1,1"), image, b"row  col"),
+                    (("hist", "-", "--bins", 2), image, b"    row"),
+                    (("query", "-", "--box", "0,0,1,1", "--json"), image, b"{"),
+                    (("table", "-", "-o", out, "-q"), pages, b"boxsum: note: ")]
+        running = []
+        for args, data, start in commands:
+            controller, terminal = self.pseudo_terminal()
+            process = self.start_slowly(*args, data=data, stdout=terminal, stderr=terminal)
+            os.close(terminal)
+            running.append((args, data, start, controller, process))
+        time.sleep(2.5)
+        for args, data, start, controller, process in running:
+            process.stdin.write(data[1000:])
+            process.stdin.close()
+        for args, data, start, controller, process in running:
+            shown = self.shown_by(controller)
+            self.assertEqual(process.wait(60), 0, args)
+            self.assertIn(b"reading standard input (", shown, args)
+            self.assertIn(b"\r\x1b[K" + start, shown, args)
+            self.assertNotIn(b" s)" + start, shown, args)
 
     def test_not_in_a_log(self):
         process = self.run_slowly(stderr=subprocess.PIPE)

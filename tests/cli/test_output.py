@@ -7,6 +7,7 @@ import pathlib
 import resource
 import shutil
 import signal
+import socket
 import stat
 import subprocess
 import time
@@ -37,7 +38,7 @@ class Output(CliTest):
     def test_the_name_is_a_folder(self):
         (self.dir / "x.npy").mkdir()
         self.refused(FAILURE, "directory", "table", self.image, "-o", self.path("x.npy"))
-        self.refused(FAILURE, "No such file", "table", self.image, "-o", "", "--format", "npy")
+        self.refused(FAILURE, "No such file", "blur", self.image, "", "--radius", "1", "--format", "npy")
 
     def test_file_size_limit(self):
         """Stands in for a full disk where none can be mounted: writes fail with EFBIG after 4096 bytes."""
@@ -83,6 +84,32 @@ class Output(CliTest):
         process.stderr.close()
         self.assertEqual(process.wait(60), FAILURE)
         self.assertIn(b"boxsum: error: cannot write 'standard output': Broken pipe", message)
+
+    def without(self, stream, *args):
+        """Started by a shell that closes a stream: '>&-'."""
+        return subprocess.run(["sh", "-c", f'exec "$@" {stream}', "sh", BINARY, *args], stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=60)
+
+    def test_a_closed_stream_is_not_taken_by_a_file(self):
+        self.boxsum("table", self.image, "-o", self.path("good.npy"), "--squares", self.path("squares.npy"), "-q")
+        for stream in (">&-", "<&- >&-", "<&- >&- 2>&-"):
+            done = self.without(stream, "table", self.image, "-o", self.path("t.npy"))
+            self.assertEqual(done.returncode, FAILURE, stream)  # there is no place for the summary
+            self.assertEqual(self.read("t.npy"), self.read("good.npy"), stream)
+            os.remove(self.path("t.npy"))
+            done = self.without(stream, "table", self.image, "--squares", self.path("t.npy"), "-o", "-")
+            self.assertEqual(done.returncode, FAILURE, stream)
+            self.assertNotIn("t.npy", self.listing(), stream)
+        done = self.without(">&-", "table", self.image, "-o", "-")
+        self.assertEqual(done.stderr, b"boxsum: error: cannot write 'standard output': Bad file descriptor\n")
+        done = self.without(">&-", "table", self.image, "-o", "/dev/stdout", "--format", "npy", "-q")
+        self.assertEqual(done.returncode, FAILURE)
+        done = self.without("<&-", "table", "-", "-o", self.path("t.npy"))
+        self.assertEqual((done.returncode, done.stderr),
+                         (3, b"boxsum: error: cannot read 'standard input': Bad file descriptor\n"))
+        done = self.without(">&- 2>&-", "table", self.image, "-o", self.path("t.npy"), "-q")
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(self.read("t.npy"), self.read("good.npy"))
 
     def test_signals_remove_what_is_unfinished(self):
         """The second output is a pipe that nobody reads: the tool waits there with its first output half done."""
@@ -131,6 +158,28 @@ class Output(CliTest):
         self.assertEqual(f.read_npy(self.read("real.npy"))[0], (201, 301))
         self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
 
+    def test_links_to_a_file_that_is_not_there_yet(self):
+        """It is created; the links stay. A circle of links, or one into a missing folder, fails."""
+        (self.dir / "f").mkdir()
+        os.symlink("f", self.path("folder"))
+        os.symlink("../new.npy", self.path("f/up.npy"))
+        os.symlink(self.path("folder/up.npy"), self.path("far.npy"))
+        os.symlink("f/../far.npy", self.path("further.npy"))
+        for link in ("far.npy", "further.npy", "f/up.npy"):
+            for how in ({"cwd": self.dir}, {"cwd": self.dir / "f"}):
+                done = self.start("table", self.image, "-o", os.path.relpath(self.path(link), how["cwd"]), "-q", **how)
+                self.assertEqual((done.returncode, done.stderr), (0, b""), link)
+                self.assertTrue((self.dir / link).is_symlink(), link)
+                self.assertFalse((self.dir / "new.npy").is_symlink())
+                self.assertEqual(f.read_npy(self.read("new.npy"))[0], (201, 301))
+                os.remove(self.path("new.npy"))
+        os.symlink("b.npy", self.path("a.npy"))
+        os.symlink("a.npy", self.path("b.npy"))
+        os.symlink("nowhere/x.npy", self.path("c.npy"))
+        self.refused(FAILURE, "Too many levels of symbolic links", "table", self.image, "-o", self.path("a.npy"))
+        self.refused(FAILURE, "No such file or directory", "table", self.image, "-o", self.path("c.npy"))
+        self.assertTrue((self.dir / "a.npy").is_symlink() and (self.dir / "c.npy").is_symlink())
+
     def test_new_files_obey_the_umask(self):
         before = os.umask(0o027)
         try:
@@ -142,6 +191,51 @@ class Output(CliTest):
     def test_input_and_output_may_be_one_file(self):
         self.boxsum("blur", self.image, self.image, "--radius", "0", "-q")
         self.assertEqual(self.read("in.pgm").split(b"\n")[1], b"300 200")
+
+    def test_two_outputs_that_are_one_file(self):
+        """The later one would replace the other: by another spelling, through a folder or a link, existing or not."""
+        (self.dir / "f").mkdir()
+        os.symlink("f", self.path("folder"))
+        for name in ("t.npy", "old.npy"):
+            if name == "old.npy":
+                self.write(name, b"old")
+                os.link(self.path(name), self.path("hard.npy"))
+            os.symlink(name, self.path("to-" + name))
+            os.symlink(self.path("to-" + name), self.path("far-" + name))
+            os.symlink(f"../{name}", self.path("f/up-" + name))
+            names = [f"./{name}", f"f/../{name}", f"folder/../{name}", f"to-{name}", f"far-{name}", f"folder/up-{name}",
+                     self.path(name)] + (["hard.npy"] if name == "old.npy" else [])
+            for other in names:
+                for pair in ((name, other), (other, name)):
+                    message = self.refused(2, "two outputs are one file", "stats", self.image, "--mean", pair[0], "--std",
+                                           pair[1], cwd=self.dir)
+                    self.assertIn(f"'{pair[0]}' and '{pair[1]}'", message)
+        self.refused(2, "two outputs", "table", self.image, "-o", "f/t.npy", "--squares", "f/../f/t.npy", cwd=self.dir)
+        self.assertEqual(self.read("old.npy"), b"old")
+        self.boxsum("stats", self.image, "--mean", self.path("t.npy"), "--std", self.path("f/t.npy"), "-q")
+        self.boxsum("stats", self.image, "--mean", "/dev/null", "--std", "/dev/null", "--format", "npy", "-q")
+
+    def test_standard_output_by_its_other_names(self):
+        """No summary among the data, wherever they go."""
+        expected = self.boxsum("table", self.image, "-o", "-")
+        args = [BINARY, "table", self.image, "--format", "npy"]
+        for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+            self.assertEqual(self.boxsum(*args[1:], "-o", name), expected)
+            self.refused(2, f"'{name}'", *args[1:], "-o", name, "--json")
+            self.refused(2, "two outputs", *args[1:], "-o", "-", "--squares", name)
+        here, there = socket.socketpair()
+        with here, there:
+            done = subprocess.Popen([*args, "-o", "/dev/stdout"], stdout=there)
+            there.close()
+            self.assertEqual(b"".join(iter(lambda: here.recv(65536), b"")), expected)
+            self.assertEqual(done.wait(60), 0)
+        self.write("log", b"precious")
+        with open(self.path("log"), "ab") as log:
+            self.assertEqual(subprocess.run([*args, "-o", "/dev/stdout"], stdout=log, timeout=60).returncode, 0)
+        self.assertEqual(self.read("log"), b"precious" + expected)
+        self.assertTrue(json.loads(self.boxsum(*args[1:], "-o", "/dev/null", "--json")))
+        done = subprocess.run([*args, "-o", "/dev/null", "--json"], stdout=subprocess.DEVNULL, timeout=60)
+        self.assertEqual(done.returncode, 0)
 
     def test_devices_are_written_not_replaced(self):
         self.boxsum("table", self.image, "-o", "/dev/null", "--format", "npy", "-q")

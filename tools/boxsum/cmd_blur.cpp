@@ -18,7 +18,7 @@ namespace {
 constexpr const char* blur_footer =
     R"(The mean of the window of 2R+1 rows and 2C+1 columns around every pixel; its cost does not depend on the radius.
 Integer results are rounded half up. Colour channels are blurred each by itself. With --radius-map every pixel has its
-own radius: the value of that pixel in a grey integer image of the same size.
+own radius: the value of that pixel in a grey image of 8u, 16u, 32u or 32s and of the same size.
 
 Examples:
   boxsum blur photo.png blurred.png --radius 12
@@ -33,11 +33,14 @@ void setup_blur(CLI::App& app, action& chosen) {
     CLI::App* command = app.add_subcommand("blur", "Box mean of any radius");
     command->add_option("IN", options->input, "image file, or -")->required();
     command->add_option("OUT", options->output, "image file, or -")->required();
-    CLI::Option* radius = command->add_option("--radius", options->radius, "R, or rows and columns R,C");
-    command->add_option("--radius-map", options->radius_map, "image of radii, one per pixel")->excludes(radius);
+    CLI::Option* radius =
+        command->add_option("--radius", options->radius, "R, or rows and columns R,C")->check(some_text);
+    command->add_option("--radius-map", options->radius_map, "image of radii, one per pixel: grey, 8u, 16u, 32u or 32s")
+        ->check(some_text)
+        ->excludes(radius);
     command->add_option("--type", options->type, "type of the result: the image's (default), 32f or 64f")
         ->check(dtype_name);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy");
+    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy")->check(some_text);
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
     command->footer(blur_footer);
@@ -68,7 +71,7 @@ exit_code run_blur(const blur_options& options) {
         const stopwatch watch;
         const box_filter_options how{radius, border, options.filter.border_value, options.filter.threads};
         run_filter(
-            options.filter, [&] { box_filter(source.view, result.view, how); },
+            options.filter, "--radius: ", [&] { box_filter(source.view, result.view, how); },
             [&](stream_ref stream) { cuda::box_filter(source.view, result.view, how, stream); });
         seconds = watch.seconds();
     } else {
@@ -76,7 +79,8 @@ exit_code run_blur(const blur_options& options) {
         const stopwatch watch;
         const variable_box_filter_options how{border, options.filter.border_value, options.filter.threads};
         run_filter(
-            options.filter, [&] { variable_box_filter(source.view, radii.view, result.view, how); },
+            options.filter, "--radius-map: '" + input_name(options.radius_map) + "': ",
+            [&] { variable_box_filter(source.view, radii.view, result.view, how); },
             [&](stream_ref stream) { cuda::variable_box_filter(source.view, radii.view, result.view, how, stream); });
         seconds = watch.seconds();
     }
@@ -84,6 +88,7 @@ exit_code run_blur(const blur_options& options) {
     busy.phase("writing " + output_name(options.output));
     write_image(output, format, result.view);
     output.commit();
+    busy.stop();
     return print_summary({options.input, shape, {{"result", options.output, result.view.shape}}, seconds, {}},
                          options.report);
 }

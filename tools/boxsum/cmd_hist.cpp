@@ -1,6 +1,7 @@
 #include "cmd_hist.hpp"
 
 #include "box_list.hpp"
+#include "compute.hpp"
 #include "device.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
@@ -111,15 +112,15 @@ using counter = std::function<std::vector<std::uint32_t>(const const_any_view& p
 histogram_options options_of(const hist_options& options) {
     histogram_options how;
     how.algorithm = options.algorithm;
-    how.parameters = joined(options.parameters, ",");
+    how.parameters = joined_parameters(operation::histogram, options.algorithm, options.parameters);
     how.threads = options.threads;
     return how;
 }
 
-counter counter_on_cpu(const hist_options& options, const view_shape& s, const binning& bins,
+counter counter_on_cpu(const histogram_options& how, const view_shape& s, const binning& bins,
                        const std::vector<box>& boxes) {
     const auto tensor = std::make_shared<histogram_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols);
-    return [=, &bins, &boxes, how = options_of(options)](const const_any_view& pixels) {
+    return [=, &bins, &boxes](const const_any_view& pixels) {
         integral_histogram(pixels, bins, any_tensor_view(tensor->view()), how);
         std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins.bins()));
         box_histograms<std::uint32_t>(tensor->view(), boxes, counts, tensor->layout());
@@ -128,23 +129,24 @@ counter counter_on_cpu(const hist_options& options, const view_shape& s, const b
 }
 
 /// The tensor stays on the device: boxes go there, and counts come back.
-counter counter_on_gpu(const hist_options& options, const view_shape& s, const binning& bins,
-                       const std::vector<box>& boxes) {
-    cuda::set_device(cuda::device_from_text(options.device));
+counter counter_on_gpu(const std::string& device, const histogram_options& how, const view_shape& s,
+                       const binning& bins, const std::vector<box>& boxes) {
+    if (device == "cuda") device_of_environment();  // which must make sense
+    cuda::set_device(cuda::device_from_text(device));
     const auto stream = std::make_shared<cuda::stream>();
     const auto tensor = std::make_shared<cuda::device_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols, *stream);
-    return [=, &bins, &boxes, how = options_of(options)](const const_any_view& pixels) {
+    return [=, &bins, &boxes](const const_any_view& pixels) {
         cuda::integral_histogram(pixels, bins, any_tensor_view(tensor->view()), how, *stream);
         return cuda::box_histograms(tensor->view(), boxes, tensor->layout(), 0, *stream);
     };
 }
 
-channel_counts count(const hist_options& options, const image& source, const binning& bins,
-                     const std::vector<box>& boxes) {
+channel_counts count(const hist_options& options, const histogram_options& how, const image& source,
+                     const binning& bins, const std::vector<box>& boxes) {
     const view_shape& s = source.view.shape;
     for (const box& b : boxes) check_box(b, s.rows, s.cols, table_layout::inclusive);  // before the work
-    const counter count_boxes =
-        options.device == "cpu" ? counter_on_cpu(options, s, bins, boxes) : counter_on_gpu(options, s, bins, boxes);
+    const counter count_boxes = options.device == "cpu" ? counter_on_cpu(how, s, bins, boxes)
+                                                        : counter_on_gpu(options.device, how, s, bins, boxes);
     channel_counts counts;
     for (std::int64_t channel = 0; channel < s.channels; ++channel)
         counts.push_back(count_boxes(channel_of(source, options.input, channel).view));
@@ -231,13 +233,12 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("--box", options->boxes, "row,col,rows,cols; may be repeated")
         ->allow_extra_args(false)
         ->check(box_text);
-    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -");
+    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -")->check(some_text);
     command->add_option("--algorithm", options->algorithm, "see 'boxsum algorithms --operation histogram'");
     command->add_option("--param", options->parameters, "name=value of the algorithm; may be repeated")
         ->allow_extra_args(false);
-    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")->check([](const std::string& text) {
-        return text == "auto" ? "is not cpu, cuda or cuda:N" : check_device(text);
-    });
+    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")
+        ->check(CLI::Validator(check_named_device, ""));
     command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
@@ -248,8 +249,7 @@ void setup_hist(CLI::App& app, action& chosen) {
 exit_code run_hist(const hist_options& options) {
     if (options.input == "-" && options.boxes_file == "-")
         throw usage_error("standard input can be only one of the inputs");
-    if (!options.parameters.empty() && options.algorithm == "auto")
-        throw usage_error("--param: needs --algorithm, whose parameter it sets");
+    const histogram_options how = options_of(options);
     std::vector<box> boxes;
     for (const std::string& text : options.boxes) boxes.push_back(*parse_box(text));
     if (!options.boxes_file.empty()) read_boxes(options.boxes_file, boxes);
@@ -261,8 +261,9 @@ exit_code run_hist(const hist_options& options) {
     if (boxes.empty()) boxes.push_back({0, 0, s.rows, s.cols});
     const binning bins = binning_for(options, s.type);
     busy.phase("counting " + input_name(options.input));
-    const channel_counts counts = count(options, source, bins, boxes);
+    const channel_counts counts = count(options, how, source, bins, boxes);
 
+    busy.stop();
     if (options.json) return print_as_json(options, source, bins, boxes, counts);
     return print_output(options.csv ? as_csv(bins, boxes, counts) : as_text(bins, boxes, counts));
 }

@@ -37,7 +37,7 @@ void setup_normalize(CLI::App& app, action& chosen) {
     command->add_option("--range", options->range, "standard deviations from grey to white, in formats of integers")
         ->capture_default_str()
         ->check(positive_number);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy");
+    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy")->check(some_text);
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
     command->footer(normalize_footer);
@@ -63,7 +63,7 @@ exit_code run_normalize(const normalize_options& options) {
     const local_contrast_options how{window_of(options.window), options.epsilon, border_of(options.filter),
                                      options.filter.border_value, options.filter.threads};
     run_filter(
-        options.filter, [&] { local_contrast(source.view, result.view, how); },
+        options.filter, radius_of_window, [&] { local_contrast(source.view, result.view, how); },
         [&](stream_ref stream) { cuda::local_contrast(source.view, result.view, how, stream); });
     const double seconds = watch.seconds();
 
@@ -72,6 +72,7 @@ exit_code run_normalize(const normalize_options& options) {
     if (as_integers) result = quantised(result, dtype::u8, half_range / options.range, half_range);
     write_image(output, format, result.view);
     output.commit();
+    busy.stop();
     return print_summary({options.input, shape, {{"result", options.output, result.view.shape}}, seconds, {}},
                          options.report);
 }

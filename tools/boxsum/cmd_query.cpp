@@ -38,6 +38,7 @@ struct query_tables {
 query_tables tables_of_image(const query_options& options) {
     const image source = read_image(options.input);
     const dtype input = source.view.shape.type;
+    check_summable(options.input, input);
     const dtype sums = widest_table_type(input);
     query_tables tables;
     tables.image_shape = source.view.shape;
@@ -157,11 +158,17 @@ void setup_query(CLI::App& app, action& chosen) {
     command->add_option("--box", options->boxes, "row,col,rows,cols; may be repeated")
         ->allow_extra_args(false)
         ->check(box_text);
-    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -");
-    command->add_option("--table", options->table_layout, "IN is a table of this layout: padded, inclusive, exclusive")
-        ->check(layout_name);
-    command->add_option("--squares", options->squares, "table of squares, for variances (with --table)");
+    command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -")->check(some_text);
+    CLI::Option* table =
+        command
+            ->add_option("--table", options->table_layout, "IN is a table of this layout: padded, inclusive, exclusive")
+            ->check(layout_name);
+    command->add_option("--squares", options->squares, "table of squares, for variances (with --table)")
+        ->check(some_text);
     add_compute_options(*command, options->compute);
+    // A table file is there already: how to compute one would be ignored.
+    for (const char* how : {"--device", "--algorithm", "--param", "--threads", "--store"})
+        table->excludes(command->get_option(how));
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
     command->footer(query_footer);
@@ -185,6 +192,7 @@ exit_code run_query(const query_options& options) {
     const query_tables tables = options.table_layout.empty() ? tables_of_image(options) : tables_of_files(options);
     const std::vector<channel_answers> answers = answer(tables, boxes);
 
+    busy.stop();
     if (options.json) return print_as_json(options, tables, boxes, answers);
     const auto cells = as_cells(boxes, answers, options.csv ? "" : "-");
     return print_output(options.csv ? as_csv(cells) : aligned(cells));

@@ -52,11 +52,12 @@ void setup_stats(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<stats_options>();
     CLI::App* command = app.add_subcommand("stats", "Local mean, variance and standard deviation");
     command->add_option("IN", options->input, "image file, or -")->required();
-    command->add_option("--mean", options->mean, "write the means to this file");
-    command->add_option("--std", options->deviation, "write the standard deviations to this file");
-    command->add_option("--variance", options->variance, "write the variances to this file");
+    command->add_option("--mean", options->mean, "write the means to this file")->check(some_text);
+    command->add_option("--std", options->deviation, "write the standard deviations to this file")->check(some_text);
+    command->add_option("--variance", options->variance, "write the variances to this file")->check(some_text);
     add_window_option(*command, options->window);
-    command->add_option("--format", options->format, "format of the outputs: png, jpeg, tiff, pnm, pfm, npy");
+    command->add_option("--format", options->format, "format of the outputs: png, jpeg, tiff, pnm, pfm, npy")
+        ->check(some_text);
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
     command->footer(stats_footer);
@@ -93,7 +94,7 @@ exit_code run_stats(const stats_options& options) {
     const local_statistics_options how{window_of(options.window), border_of(options.filter),
                                        options.filter.border_value, options.filter.threads};
     run_filter(
-        options.filter, [&] { local_statistics(source.view, results, how); },
+        options.filter, radius_of_window, [&] { local_statistics(source.view, results, how); },
         [&](stream_ref stream) { cuda::local_statistics(source.view, results, how, stream); });
     summary report{options.input, source.view.shape, {}, watch.seconds(), {}};
 
@@ -105,6 +106,7 @@ exit_code run_stats(const stats_options& options) {
         report.outputs.push_back({out.role, out.path, out.written});
     }
     for (stats_output& out : outputs) out.file->commit();
+    busy.stop();
     return print_summary(report, options.report);
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* table_footer =
     R"(The table is padded by default: (rows + 1) x (cols + 1), first row and column zero. Colour channels are summed each
-by itself and become the last axis of an NPY file. By default the table's type is the one that loses nothing: 64u for
-unsigned images, 64s for signed ones, 64f for floats. Integer tables of fewer bits wrap around; boxes whose own sum fits
-stay exact.
+by itself and become the last axis of an NPY file. Images are integers of up to 32 bits or floats. By default the
+table's type is the one that loses nothing: 64u for unsigned images, 64s for signed ones, 64f for floats. Integer tables
+of fewer bits wrap around; boxes whose own sum fits stay exact.
 
 Examples:
   boxsum table photo.png -o sums.npy
@@ -51,14 +51,15 @@ void setup_table(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<table_options>();
     CLI::App* command = app.add_subcommand("table", "Compute the summed area table of an image");
     command->add_option("IN", options->input, "image file, or -")->required();
-    command->add_option("-o,--output", options->output, "table file (.npy, .tif), or -")->required();
-    command->add_option("--squares", options->squares, "also write the table of squared pixels to this file");
+    command->add_option("-o,--output", options->output, "table file (.npy, .tif), or -")->check(some_text)->required();
+    command->add_option("--squares", options->squares, "also write the table of squared pixels to this file")
+        ->check(some_text);
     command->add_option("--layout", options->layout, "padded, inclusive or exclusive")
         ->capture_default_str()
         ->check(layout_name);
     command->add_option("--table-type", options->table_type, "32u, 64u, 32s, 64s, 32f or 64f")->check(dtype_name);
     command->add_option("--squares-type", options->squares_type, "type of the table of squares")->check(dtype_name);
-    command->add_option("--format", options->format, "format of the outputs: npy, tiff, ...");
+    command->add_option("--format", options->format, "format of the outputs: npy, tiff, ...")->check(some_text);
     add_compute_options(*command, options->compute);
     add_summary_options(*command, options->report);
     command->footer(table_footer);
@@ -77,6 +78,7 @@ exit_code run_table(const table_options& options) {
     busy.phase("reading " + input_name(options.input));
     const image source = read_image(options.input);
     const dtype input_type = source.view.shape.type;
+    check_summable(options.input, input_type);
     const dtype type =
         options.table_type.empty() ? widest_table_type(input_type) : *dtype_from_name(options.table_type);
     std::optional<dtype> squares_type;
@@ -95,6 +97,7 @@ exit_code run_table(const table_options& options) {
     if (squares_output) write_image(*squares_output, squares_format, tables.squares->view);
     output.commit();
     if (squares_output) squares_output->commit();
+    busy.stop();
     return print_summary(summary_of(options, source, tables), options.report);
 }
 

@@ -39,7 +39,7 @@ void setup_threshold(CLI::App& app, action& chosen) {
     add_window_option(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
     command->add_option("--range", options->range, "Sauvola's R, above 0")->check(positive_number);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, npy");
+    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, npy")->check(some_text);
     add_filter_options(*command, options->filter);
     add_summary_options(*command, options->report);
     command->footer(threshold_footer);
@@ -69,13 +69,14 @@ exit_code run_threshold(const threshold_command_options& options) {
     how.threads = options.filter.threads;
     const stopwatch watch;
     run_filter(
-        options.filter, [&] { adaptive_threshold(source.view, result.view, how); },
+        options.filter, radius_of_window, [&] { adaptive_threshold(source.view, result.view, how); },
         [&](stream_ref stream) { cuda::adaptive_threshold(source.view, result.view, how, stream); });
     const double seconds = watch.seconds();
 
     busy.phase("writing " + output_name(options.output));
     write_image(output, format, result.view);
     output.commit();
+    busy.stop();
     return print_summary({options.input,
                           source.view.shape,
                           {{"result", options.output, result.view.shape}},

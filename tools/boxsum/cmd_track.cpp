@@ -126,6 +126,7 @@ std::string report_line(const pipeline_report& report, double write_seconds, con
 
 std::optional<int> device_of(const std::string& text) {
     if (text == "cpu") return {};
+    if (text == "cuda") device_of_environment();  // which must make sense
     return cuda::device_from_text(text);
 }
 
@@ -142,15 +143,16 @@ void setup_track(CLI::App& app, action& chosen) {
     command->add_option("--reach", options->reach, "largest step between frames in pixels (default: 16); 0: anywhere")
         ->check(CLI::Range(0, 1 << 20));
     command->add_option("--update", options->update, "share of the newest histogram in the target, 0 to 1 (default: 0)")
+        ->check(finite_number)  // Range lets a NaN pass
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--first", options->first, "number of the first image (default: 0)")
         ->check(CLI::Range(0, 1'000'000'000));
-    command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in");
+    command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in")
+        ->check(some_text);
     command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
         ->check(CLI::Range(1, 8));
-    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")->check([](const std::string& text) {
-        return text == "auto" ? "is not cpu, cuda or cuda:N" : check_device(text);
-    });
+    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")
+        ->check(CLI::Validator(check_named_device, ""));
     command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
     command->add_flag("--json", options->json, "lines as JSON, and a report as the last one");
     command->footer(track_footer);

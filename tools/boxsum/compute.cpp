@@ -2,6 +2,8 @@
 
 #include "device.hpp"
 #include "errors.hpp"
+#include "image_io/input_file.hpp"
+#include "text_output.hpp"
 
 #include <boxsum/algorithms.hpp>
 
@@ -12,31 +14,6 @@
 
 namespace boxsum::cli {
 namespace {
-
-/// "name=value,name=value", after checking that the algorithm has such parameters with such values.
-std::string joined_parameters(const compute_options& options) {
-    if (options.parameters.empty()) return {};
-    if (options.algorithm == "auto") throw usage_error("--param: needs --algorithm, whose parameter it sets");
-    const algorithm_info* algorithm = find_algorithm(operation::sat, options.algorithm);
-    std::string joined;
-    for (const std::string& text : options.parameters) {
-        const std::size_t equals = text.find('=');
-        if (equals == std::string::npos || text.find(',') != std::string::npos)
-            throw usage_error("--param: '" + text + "' is not name=value");
-        if (algorithm != nullptr) {  // an unknown algorithm is reported by the library
-            const auto known = std::find_if(algorithm->parameters.begin(), algorithm->parameters.end(),
-                                            [&](const parameter& p) { return p.name == text.substr(0, equals); });
-            if (known == algorithm->parameters.end())
-                throw usage_error("--param: algorithm '" + options.algorithm + "' has no parameter '" +
-                                  text.substr(0, equals) + "' (see 'boxsum algorithms --params')");
-            if (std::find(known->values.begin(), known->values.end(), text.substr(equals + 1)) == known->values.end())
-                throw usage_error("--param: parameter '" + std::string(known->name) + "' cannot be '" +
-                                  text.substr(equals + 1) + "' (see 'boxsum algorithms --params')");
-        }
-        joined.append(joined.empty() ? "" : ",").append(text);
-    }
-    return joined;
-}
 
 writable_image allocate_table(const view_shape& image, dtype type, table_layout layout) {
     constexpr std::int64_t line = 64;
@@ -79,6 +56,31 @@ void add_compute_options(CLI::App& command, compute_options& options) {
         ->check(CLI::IsMember({"automatic", "cached", "streaming"}));
 }
 
+std::string joined_parameters(operation what, const std::string& algorithm_name,
+                              const std::vector<std::string>& parameters) {
+    if (parameters.empty()) return {};
+    if (algorithm_name == "auto") throw usage_error("--param: needs --algorithm, whose parameter it sets");
+    const algorithm_info* algorithm = find_algorithm(what, algorithm_name);
+    std::string joined;
+    for (const std::string& text : parameters) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || text.find(',') != std::string::npos)
+            throw usage_error("--param: '" + text + "' is not name=value");
+        if (algorithm != nullptr) {  // an unknown algorithm is reported by the library
+            const auto known = std::find_if(algorithm->parameters.begin(), algorithm->parameters.end(),
+                                            [&](const parameter& p) { return p.name == text.substr(0, equals); });
+            if (known == algorithm->parameters.end())
+                throw usage_error("--param: algorithm '" + algorithm_name + "' has no parameter '" +
+                                  text.substr(0, equals) + "' (see 'boxsum algorithms --params')");
+            if (std::find(known->values.begin(), known->values.end(), text.substr(equals + 1)) == known->values.end())
+                throw usage_error("--param: parameter '" + std::string(known->name) + "' cannot be '" +
+                                  text.substr(equals + 1) + "' (see 'boxsum algorithms --params')");
+        }
+        joined.append(joined.empty() ? "" : ",").append(text);
+    }
+    return joined;
+}
+
 dtype widest_table_type(dtype image) noexcept {
     return is_floating(image) ? dtype::f64 : is_signed(image) ? dtype::s64 : dtype::u64;
 }
@@ -89,6 +91,17 @@ std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept {
     for (const squares_triple& t : squares_triples())
         if (t.input == image && t.table == table && (!best || rank(t.squares) > rank(*best))) best = t.squares;
     return best;
+}
+
+void check_summable(const std::string& path, dtype image) {
+    std::vector<std::string> summable;  // in the list's order
+    for (const type_pair& pair : type_pairs()) {
+        if (pair.input == image) return;
+        const std::string name(name_of(pair.input));
+        if (std::find(summable.begin(), summable.end(), name) == summable.end()) summable.push_back(name);
+    }
+    throw unsupported("'" + input_name(path) + "' is " + std::string(name_of(image)) +
+                      ": tables are made of images of " + joined(summable, ", "));
 }
 
 image widened(const image& source) {
@@ -120,7 +133,7 @@ computed_tables compute_tables(const image& source, table_layout layout, dtype t
     if (squares) job.squares = result.squares->view;
     job.options.layout = layout;
     job.options.algorithm = options.algorithm;
-    job.options.parameters = joined_parameters(options);
+    job.options.parameters = joined_parameters(operation::sat, options.algorithm, options.parameters);
     job.options.threads = options.threads;
     job.options.store = options.store == "cached"      ? store_policy::cached
                         : options.store == "streaming" ? store_policy::streaming

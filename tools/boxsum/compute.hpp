@@ -2,6 +2,7 @@
 
 #include "image_io/image.hpp"
 
+#include <boxsum/algorithms.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/types.hpp>
 
@@ -27,11 +28,20 @@ struct compute_options {
 /// --device, --algorithm, --param, --threads, --store
 void add_compute_options(CLI::App& command, compute_options& options);
 
+/// "name=value,name=value" for the library, of what --param gave. Throws usage_error unless the algorithm has such
+/// parameters with such values; an unknown algorithm is left to the library.
+std::string joined_parameters(operation what, const std::string& algorithm_name,
+                              const std::vector<std::string>& parameters);
+
 /// The table type that loses nothing: 64u, 64s or 64f.
 dtype widest_table_type(dtype image) noexcept;
 
 /// The type of squares that goes with it, 64u before 64f before others; nothing when the closed list has no triple.
 std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept;
+
+/// Throws `unsupported`, naming the file and the types that tables are made of, unless such an image is among them:
+/// 64-bit integers are not.
+void check_summable(const std::string& path, dtype image);
 
 /// An exact copy in a wider type, for inputs that the list of type pairs lacks: 16f to 32f; 16s, 32s and 32u to 64f.
 /// Other images are returned as they are.

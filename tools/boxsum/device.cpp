@@ -1,5 +1,7 @@
 #include "device.hpp"
 
+#include "errors.hpp"
+
 #include <boxsum/algorithms.hpp>
 #include <boxsum/device.hpp>
 #include <boxsum/device_buffer.hpp>
@@ -9,7 +11,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <string_view>
 
 namespace boxsum::cli {
 namespace {
@@ -65,24 +66,40 @@ bool prefers_gpu(const table_job& job) {
         const algorithm_info* a = find_algorithm(operation::sat, job.options.algorithm);
         return a != nullptr && a->where == backend::cuda;
     }
-    const char* device = std::getenv("BOXSUM_DEVICE");
-    if (device != nullptr && std::string_view(device) == "cpu") return false;
+    if (device_of_environment() == "cpu") return false;
     return cuda::device_count() > 0 && some_gpu_algorithm_supports(job);
+}
+
+bool names_device(const std::string& text) {
+    if (text == "cpu") return true;
+    try {
+        cuda::device_from_text(text);
+        return true;
+    } catch (const error&) {
+        return false;
+    }
 }
 
 }  // namespace
 
 std::string check_device(const std::string& text) {
-    if (text == "auto" || text == "cpu") return {};
-    try {
-        cuda::device_from_text(text);
-        return {};
-    } catch (const error&) {
-        return "'" + text + "' is none of auto, cpu, cuda, cuda:N";
-    }
+    return text == "auto" || names_device(text) ? "" : "'" + text + "' is none of auto, cpu, cuda, cuda:N";
+}
+
+std::string check_named_device(const std::string& text) {
+    return names_device(text) ? "" : "'" + text + "' is none of cpu, cuda, cuda:N";
+}
+
+std::string device_of_environment() {
+    const char* const value = std::getenv("BOXSUM_DEVICE");
+    const std::string text = value == nullptr ? "" : value;
+    if (const std::string wrong = text.empty() ? "" : check_named_device(text); !wrong.empty())
+        throw usage_error("BOXSUM_DEVICE: " + wrong);
+    return text;
 }
 
 std::string compute_on(const std::string& text, const table_job& job) {
+    if (text == "auto" || text == "cuda") device_of_environment();  // which must make sense
     if (text == "cpu") return run_on_cpu(job);
     if (text != "auto") return run_on_gpu(cuda::device_from_text(text), job);
     if (!prefers_gpu(job)) return run_on_cpu(job);

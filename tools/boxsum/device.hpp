@@ -11,6 +11,13 @@ namespace boxsum::cli {
 /// Empty for "auto", "cpu", "cuda" and "cuda:N", else what is wrong with it (CLI11's convention for validators).
 std::string check_device(const std::string& text);
 
+/// The same for commands that choose no device themselves: without "auto".
+std::string check_named_device(const std::string& text);
+
+/// BOXSUM_DEVICE, which says what "auto" and "cuda" mean: "cpu", "cuda" or "cuda:N"; empty when it is not set. Throws
+/// usage_error for any other text.
+std::string device_of_environment();
+
 /// What a table is computed from and into, in host memory.
 struct table_job {
     const_any_view image;

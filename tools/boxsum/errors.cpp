@@ -10,11 +10,11 @@
 namespace boxsum::cli {
 namespace {
 
-void print_line(std::string_view kind, std::string_view message) noexcept try {
+void print_line(std::string_view before, std::string_view kind, std::string_view message) noexcept try {
     std::string line = "boxsum: " + std::string(kind) + ": " + std::string(message);
     for (char& c : line)
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-    line.push_back('\n');
+    line.insert(0, before).push_back('\n');
     // One write, so that lines of several processes do not mix. Nothing can be done about a closed standard error.
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 } catch (...) {
@@ -48,10 +48,11 @@ failure describe(std::exception_ptr exception) {
 }
 
 void print_error(std::string_view message) noexcept {
-    print_line("error", message);
+    print_line("", "error", message);
 }
 void print_note(std::string_view message) noexcept {
-    print_line("note", message);
+    // Progress may be shown at any moment, so its line is erased in the same write.
+    print_line(::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", "note", message);
 }
 
 std::string errno_text(int code) {

@@ -41,7 +41,8 @@ failure describe(std::exception_ptr exception);
 /// library messages become spaces.
 void print_error(std::string_view message) noexcept;
 
-/// "boxsum: note: MESSAGE", for what the user should know about a result that is not wrong.
+/// "boxsum: note: MESSAGE", for what the user should know about a result that is not wrong. On a terminal in
+/// the place of the line that progress may show there.
 void print_note(std::string_view message) noexcept;
 
 /// "No such file or directory"

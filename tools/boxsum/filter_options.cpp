@@ -12,8 +12,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace boxsum::cli {
 namespace {
@@ -24,6 +24,21 @@ std::string check_window(const std::string& text) {
     for (const std::int64_t n : *v)
         if (n < 1 || n % 2 == 0) return "'" + text + "': a window has an odd number of rows and columns, at least 1";
     return {};
+}
+
+std::string chosen_device(const std::string& device) {
+    if (device != "auto" && device != "cuda") return device;
+    const std::string chosen = device_of_environment();
+    return device == "cuda" ? device : chosen.empty() ? "cpu" : chosen;
+}
+
+/// A message of the library, which calls its arguments by their names in the API.
+std::string in_words_of_options(std::string_view message, std::string_view radius_option) {
+    const std::pair<std::string_view, std::string_view> names[] = {
+        {"radius: ", radius_option}, {"window: ", "--window: "}, {"border_value: ", "--border-value: "}};
+    for (const auto& [argument, option] : names)
+        if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
+    return std::string(message);
 }
 
 template <typename T>
@@ -55,17 +70,19 @@ void add_filter_options(CLI::App& command, filter_options& options) {
         ->check(CLI::Validator(check_device, ""));
 }
 
-void run_filter(const filter_options& options, const std::function<void()>& on_cpu,
+void run_filter(const filter_options& options, std::string_view radius_option, const std::function<void()>& on_cpu,
                 const std::function<void(stream_ref)>& on_gpu) {
-    std::string device = options.device;
-    if (device == "auto") {
-        const char* const chosen = std::getenv("BOXSUM_DEVICE");
-        device = chosen != nullptr && std::string_view(chosen).starts_with("cuda") ? chosen : "cpu";
+    try {
+        const std::string device = chosen_device(options.device);
+        if (device == "cpu") return on_cpu();
+        cuda::set_device(cuda::device_from_text(device));
+        const cuda::stream stream;
+        on_gpu(stream);
+    } catch (const unsupported& e) {
+        throw unsupported(in_words_of_options(e.what(), radius_option));
+    } catch (const invalid_argument& e) {
+        throw invalid_argument(in_words_of_options(e.what(), radius_option));
     }
-    if (device == "cpu") return on_cpu();
-    cuda::set_device(cuda::device_from_text(device));
-    const cuda::stream stream;
-    on_gpu(stream);
 }
 
 void add_window_option(CLI::App& command, std::string& window) {

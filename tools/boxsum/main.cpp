@@ -4,6 +4,7 @@
 int main(int argc, char** argv) {
     using namespace boxsum::cli;
     try {
+        reserve_standard_streams();
         install_signal_handlers();
         return static_cast<int>(parse_command_line(std::vector<std::string>(argv + (argc > 0), argv + argc))());
     } catch (...) {

@@ -42,6 +42,9 @@ const CLI::Validator box_text(
     },
     "");
 
+const CLI::Validator some_text(
+    [](const std::string& text) { return text.empty() ? std::string("'' is no value") : std::string(); }, "");
+
 const CLI::Validator finite_number(
     [](const std::string& text) {
         const auto value = parse_number(text);

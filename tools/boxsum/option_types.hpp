@@ -16,6 +16,9 @@ extern const CLI::Validator layout_name;  ///< padded, inclusive, exclusive
 extern const CLI::Validator dtype_name;   ///< 8u ... 64f
 extern const CLI::Validator box_text;     ///< row,col,rows,cols
 
+/// Anything but an empty text, which would read as if the option had not been given.
+extern const CLI::Validator some_text;
+
 extern const CLI::Validator finite_number;
 extern const CLI::Validator positive_number;  ///< finite, above 0
 

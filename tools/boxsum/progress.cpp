@@ -12,6 +12,10 @@ progress::progress() {
 }
 
 progress::~progress() {
+    stop();
+}
+
+void progress::stop() {
     if (!reporter_.joinable()) return;
     {
         const std::lock_guard lock(mutex_);

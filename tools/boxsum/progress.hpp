@@ -8,7 +8,7 @@
 namespace boxsum::cli {
 
 /// Says on standard error what the program is doing and for how long, once that takes more than a second, when standard
-/// error is a terminal. Cleans its line up behind itself.
+/// error is a terminal. Cleans its line up behind itself: when stopped, and before a note (print_note()).
 class progress {
   public:
     progress();
@@ -18,6 +18,10 @@ class progress {
 
     /// "reading photo.png"
     void phase(std::string what);
+
+    /// Says no more and cleans up, as the destructor does. To be called before results are printed: the terminal may be
+    /// theirs, too.
+    void stop();
 
   private:
     void report();

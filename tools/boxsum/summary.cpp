@@ -2,6 +2,7 @@
 
 #include "image_io/image.hpp"
 #include "image_io/input_file.hpp"
+#include "image_io/output_file.hpp"
 #include "text_output.hpp"
 
 #include <CLI/CLI.hpp>
@@ -43,16 +44,19 @@ void add_summary_options(CLI::App& command, summary_options& options) {
 void check_outputs(const std::vector<std::string>& paths, const summary_options& options) {
     for (std::size_t i = 0; i < paths.size(); ++i) {
         if (paths[i].empty()) continue;
-        if (std::find(paths.begin(), paths.begin() + static_cast<std::ptrdiff_t>(i), paths[i]) !=
-            paths.begin() + static_cast<std::ptrdiff_t>(i))
-            throw usage_error("two outputs are called '" + paths[i] + "'");
-        if (paths[i] == "-" && options.json) throw usage_error("--json: standard output is taken by an output file");
+        for (std::size_t k = 0; k < i; ++k) {
+            if (paths[k].empty() || !same_output(paths[i], paths[k])) continue;
+            if (paths[i] == paths[k]) throw usage_error("two outputs are called '" + paths[i] + "'");
+            throw usage_error("two outputs are one file: '" + paths[k] + "' and '" + paths[i] + "'");
+        }
+        if (options.json && is_standard_output(paths[i]))
+            throw usage_error("--json: standard output is taken by an output file, '" + paths[i] + "'");
     }
 }
 
 exit_code print_summary(const summary& what, const summary_options& options) {
     const bool taken = std::any_of(what.outputs.begin(), what.outputs.end(),
-                                   [](const summary::output& out) { return out.path == "-"; });
+                                   [](const summary::output& out) { return is_standard_output(out.path); });
     if (options.quiet || taken) return exit_code::done;
     if (options.json) return print_as_json(what);
     std::string text = input_name(what.input) + " (" + text_of(what.input_shape) + ") -> ";

@@ -38,8 +38,8 @@ struct summary {
     std::vector<std::pair<std::string, std::string>> details;  ///< "layout": "padded"
 };
 
-/// Throws usage_error when two outputs have one name, or when `--json` and an output both want standard output. Empty
-/// names are outputs that were not asked for.
+/// Throws usage_error when two outputs are one file, whatever they are called, or when `--json` and an output both want
+/// standard output. Empty names are outputs that were not asked for.
 void check_outputs(const std::vector<std::string>& paths, const summary_options& options);
 
 /// One line, or JSON; nothing when quiet or when an output took standard output. Throughput counts every pixel read and

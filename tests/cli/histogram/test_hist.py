@@ -74,14 +74,22 @@ class Hist(ToolTest):
         self.refused(USAGE, "--bins", "hist", grey, "--bins", 0)
         self.refused(USAGE, "--bins", "hist", grey, "--bins", 1025)
         self.refused(USAGE, "--range", "hist", grey, "--range", "5")
-        self.refused(USAGE, "range: is [9.0", "hist", grey, "--range", "9,9")
+        self.refused(USAGE, "--range: is [9, 9), ", "hist", grey, "--range", "9,9")
+        self.refused(USAGE, "--range: is [0, 1e-320), too narrow", "hist", grey, "--range", "0,1e-320", "--bins", 3)
         self.refused(USAGE, "--range", "hist", grey, "--range", "1,x")
         self.refused(USAGE, "--box", "hist", grey, "--box", "1,2,3")
         self.refused(USAGE, "--param", "hist", grey, "--param", "isa=scalar")
+        for value, words in (("", "'' is not name=value"), ("isa", "'isa' is not name=value"),
+                             ("nonsense=1", "algorithm 'cpu' has no parameter 'nonsense'"),
+                             ("isa=z80", "parameter 'isa' cannot be 'z80'"),
+                             ("isa=scalar,isa=scalar", "'isa=scalar,isa=scalar' is not name=value")):
+            for file in (grey, "missing.png"):
+                self.refused(USAGE, f"error: --param: {words}", "hist", file, "--algorithm", "cpu", "--param", value)
         self.refused(BAD_INPUT, "box", "hist", grey, "--box", "0,0,24,1")
         self.refused(BAD_INPUT, "missing.png", "hist", "missing.png")
         self.refused(UNSUPPORTED, "no-such", "hist", grey, "--algorithm", "no-such")
-        self.refused(USAGE, "--device", "hist", grey, "--device", "gpu")
+        for device in ("gpu", "auto", "cuda:-1", ""):
+            self.refused(USAGE, f"--device: '{device}' is none of cpu, cuda, cuda:N", "hist", grey, "--device", device)
         self.refused(UNSUPPORTED, "device", "hist", grey, "--device", "cuda:999")
         pfm = self.write("float.pfm", b"Pf\n2 1\n-1.0\n" + bytes(8))
         self.refused(USAGE, "--range: needed for an image of 32f", "hist", pfm)

@@ -2,10 +2,12 @@
 """boxsum track on made videos, and on broken ones."""
 
 import json
+import os
 import random
+import subprocess
 import unittest
 
-from running import BAD_INPUT, FAILURE, UNSUPPORTED, USAGE, ToolTest, parsed_track, pgm
+from running import BAD_INPUT, BINARY, FAILURE, UNSUPPORTED, USAGE, ToolTest, parsed_track, pgm
 
 ROWS, COLS, SIDE, FRAMES = 60, 80, 12, 8
 
@@ -81,6 +83,33 @@ class Track(ToolTest):
         self.assertEqual(self.refused(BAD_INPUT, "frame 0 does not start with FRAME", "track", "-", "--box", self.box,
                                       stdin=broken), "")
 
+    def test_frames_larger_than_the_reader_takes_at_once(self):
+        """The reader grows by 16 MiB; the square lies beyond that."""
+        side = 4200
+        frames = []
+        for n in range(2):
+            pixels = bytearray(side * side)
+            for r in range(SIDE):
+                at = (4170 + 3 * n + r) * side + 100 + 5 * n
+                pixels[at:at + SIDE] = luma(0)[(20 + r) * COLS + 10:(20 + r) * COLS + 10 + SIDE]
+            frames.append(b"FRAME\n" + bytes(pixels))
+        stream = b"YUV4MPEG2 W%d H%d Cmono\n" % (side, side) + b"".join(frames)
+        text = self.boxsum("track", "-", "--box", f"4170,100,{SIDE},{SIDE}", stdin=stream)
+        self.assertEqual([line[1][:2] for line in parsed_track(text)], [(4170, 100), (4173, 105)])
+
+    def test_a_header_that_lies_costs_no_memory(self):
+        process = subprocess.Popen([BINARY, "track", "-", "--box", self.box], stdin=subprocess.PIPE,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        process.stdin.write(b"YUV4MPEG2 W40000 H40000 Cmono\nFRAME\n" + bytes(1000))
+        process.stdin.close()
+        message = process.stderr.read()
+        process.stderr.close()
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, BAD_INPUT)
+        self.assertIn(b"after 1000 of 1600000000 bytes", message)
+        self.assertLess(used.ru_maxrss, 500 << 10)  # KiB
+
     def test_any_number_of_buffers_gives_the_same_lines(self):
         stream = y4m([luma(n) for n in range(FRAMES)])
         for update in (0, 0.3):
@@ -126,9 +155,11 @@ class Track(ToolTest):
                 (USAGE, "--box", ["--box", "1,2"], good),
                 (USAGE, "--distance", ["--box", self.box, "--distance", "l3"], good),
                 (USAGE, "--buffers", ["--box", self.box, "--buffers", "9"], good),
-                (USAGE, "--device", ["--box", self.box, "--device", "gpu"], good),
+                *((USAGE, f"--device: '{device}' is none of cpu, cuda, cuda:N", ["--box", self.box, "--device", device],
+                   good) for device in ("gpu", "auto", "cuda:x")),
                 (UNSUPPORTED, "device", ["--box", self.box, "--device", "cuda:999"], good),
-                (USAGE, "--update", ["--box", self.box, "--update", "1.5"], good),
+                *((USAGE, "--update", ["--box", self.box, "--update", share], y4m([luma(0), luma(1), luma(2)]))
+                  for share in ("1.5", "-0.1", "nan", "-nan", "inf", "1e-999", "")),
                 (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere"], good)):
             self.refused(code, words, "track", "-", *args, stdin=stdin)
         self.refused(USAGE, "pattern", "track", "f%s.png", "--box", self.box)

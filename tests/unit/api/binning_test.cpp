@@ -69,7 +69,9 @@ TEST(binning, indices) {
 TEST(binning, mistakes_are_named) {
     EXPECT_EQ(message_of_invalid([] { binning::uniform(0, 0, 1); }), "bins: is 0, must be 1 to 1024");
     EXPECT_EQ(message_of_invalid([] { binning::indices(1025); }), "bins: is 1025, must be 1 to 1024");
-    EXPECT_NE(message_of_invalid([] { binning::uniform(4, 3, 3); }).find("range: is [3.0"), std::string::npos);
+    EXPECT_NE(message_of_invalid([] { binning::uniform(4, 3.5, 3); }).find("range: is [3.5, 3), "), std::string::npos);
+    EXPECT_EQ(message_of_invalid([] { binning::uniform(3, 0, 1e-320); }),
+              "range: is [0, 1e-320), too narrow for 3 bins");
     EXPECT_NE(message_of_invalid([] { binning::uniform(4, 0, inf); }).find("must be finite"), std::string::npos);
     EXPECT_NE(message_of_invalid([] { binning::uniform(4, nan, 1); }).find("must be finite"), std::string::npos);
     EXPECT_NE(message_of_invalid([] { binning::uniform(4, -1e308, 1e308); }).find("width"), std::string::npos);

@@ -19,7 +19,8 @@ image read_jpeg(const encoded_bytes& file);
 void write_jpeg(output_file& out, const const_any_view& pixels, int quality);
 
 /// TIFF and BigTIFF: 8- to 64-bit integers, 16- to 64-bit floats, strips and tiles, contiguous and separate planes,
-/// both byte orders. The first page. 8-bit signed samples become 16s; palettes become RGB; "min is white" is inverted.
+/// both byte orders. The first page. 8-bit signed samples become 16s; palettes become RGB; "min is white" is inverted,
+/// but for transparency.
 image read_tiff(const encoded_bytes& file);
 /// Uncompressed strips; BigTIFF when the file may exceed 4 GiB.
 void write_tiff(output_file& out, const const_any_view& pixels);

@@ -12,9 +12,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace boxsum::cli {
@@ -69,9 +71,37 @@ int write_all(int fd, std::span<const std::byte> bytes) {
     return 0;
 }
 
-std::string resolved(const std::string& path) {
+/// Nothing when the path does not exist.
+std::optional<std::string> real_path(const std::string& path) {
     const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-    return real ? std::string(real.get()) : path;
+    return real ? std::optional<std::string>(real.get()) : std::nullopt;
+}
+
+/// "folder/" or nothing
+std::string folder_of(const std::string& path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
+}
+
+/// The one name of a file that exists or could be created: without symbolic links, "." and "..".
+std::string resolved(std::string path) {
+    if (const auto real = real_path(path)) return *real;
+    // A link to a file that does not exist yet is followed by hand.
+    constexpr int most_links = 40;  // as many as the kernel follows; a circle of links is told when it is opened
+    for (int links = 0; links < most_links; ++links) {
+        std::array<char, PATH_MAX> target{};
+        const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+        if (size <= 0) break;
+        const std::string to(target.data(), static_cast<std::size_t>(size));
+        path = to.front() == '/' ? to : folder_of(path) + to;
+    }
+    const std::string folder = folder_of(path);
+    const auto real_folder = real_path(folder.empty() ? "." : folder);
+    return real_folder ? *real_folder + "/" + path.substr(folder.size()) : path;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
 unsigned default_mode() {
@@ -86,31 +116,48 @@ std::string output_name(const std::string& path) {
     return path == "-" ? "standard output" : path;
 }
 
+bool is_standard_output(const std::string& path) {
+    if (path == "-") return true;
+    struct stat named {};
+    struct stat taken {};
+    if (::stat(path.c_str(), &named) != 0 || ::fstat(STDOUT_FILENO, &taken) != 0) return false;
+    if (S_ISCHR(named.st_mode) && ::isatty(STDOUT_FILENO) != 1) return false;
+    return same_file(named, taken);
+}
+
+bool same_output(const std::string& a, const std::string& b) {
+    if (is_standard_output(a) || is_standard_output(b)) return is_standard_output(a) && is_standard_output(b);
+    struct stat first {};
+    struct stat second {};
+    if (::stat(a.c_str(), &first) != 0 || ::stat(b.c_str(), &second) != 0) return resolved(a) == resolved(b);
+    if (S_ISCHR(first.st_mode)) return false;
+    return same_file(first, second);
+}
+
 output_file::output_file(std::string path) : path_(std::move(path)), destination_(path_) {
     buffer_.reserve(buffer_bytes);
-    if (path_ == "-") {
+    // Also a name of it: opened anew, a file would be written from its start, and a socket not at all.
+    if (is_standard_output(path_)) {
         fd_ = STDOUT_FILENO;
         return;
     }
     if (path_.empty()) fail(ENOENT);
     struct stat status {};
     const bool exists = ::stat(path_.c_str(), &status) == 0;
+    if (!exists && errno == ELOOP) fail(errno);
     if (exists && S_ISDIR(status.st_mode)) fail(EISDIR);
     if (exists && !S_ISREG(status.st_mode)) {  // renaming would replace the device
         fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
         if (fd_ < 0) fail(errno);
         return;
     }
-    if (exists) {
-        if (::access(path_.c_str(), W_OK) != 0) fail(errno);  // a read-only file stays what it is
-        destination_ = resolved(path_);
-    }
+    if (exists && ::access(path_.c_str(), W_OK) != 0) fail(errno);  // a read-only file stays what it is
+    destination_ = resolved(path_);
     open_temporary(exists ? status.st_mode & 07777u : default_mode());
 }
 
 void output_file::open_temporary(unsigned mode) {
-    const std::size_t slash = destination_.rfind('/');
-    temporary_ = (slash == std::string::npos ? std::string() : destination_.substr(0, slash + 1)) + ".boxsum-XXXXXX";
+    temporary_ = folder_of(destination_) + ".boxsum-XXXXXX";
     const signals_blocked guard;
     fd_ = ::mkstemp(temporary_.data());
     if (fd_ < 0) {
@@ -206,6 +253,15 @@ void output_file::commit() {
         if (slot_ >= 0) unfinished[static_cast<std::size_t>(slot_)].store(nullptr);
         slot_ = -1;
         temporary_.clear();
+    }
+}
+
+void reserve_standard_streams() {
+    for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
+        // The lowest free number is this one. What takes it cannot be read or written, as the closed stream could not;
+        // for outputs it is a folder (O_PATH), so that /dev/stdout is no file that a result could be lost in.
+        [[maybe_unused]] const int taken = number == STDIN_FILENO ? ::open("/dev/null", O_WRONLY) : ::open("/", O_PATH);
     }
 }
 

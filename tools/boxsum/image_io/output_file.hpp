@@ -11,9 +11,17 @@ namespace boxsum::cli {
 /// How messages call an output: its path, or "standard output" for "-".
 std::string output_name(const std::string& path);
 
+/// Whether an output goes to standard output: "-", or a name of the same pipe, terminal or file ("/dev/stdout").
+/// Devices such as /dev/null are not: they take any number of outputs.
+bool is_standard_output(const std::string& path);
+
+/// Whether two outputs would be written to one place: both to standard output, two names of a file that exists or of
+/// one that does not yet, through folders and symbolic links. Devices such as /dev/null take any number of outputs.
+bool same_output(const std::string& a, const std::string& b);
+
 /// A file that appears under its name only when it is complete. Bytes go to a temporary file in the same folder, and
 /// commit() renames it; without commit() the destructor removes it, and so do the handlers of
-/// install_signal_handlers() when the process is told to stop. Pipes, devices and "-" (standard output) have no name to
+/// install_signal_handlers() when the process is told to stop. Pipes, devices and standard output have no name to
 /// protect and are written directly.
 /// Every member throws io_error naming the file (full disk, missing folder, closed pipe).
 class output_file {
@@ -45,13 +53,18 @@ class output_file {
     [[noreturn]] void fail(int code) const;
 
     std::string path_;         // as given
-    std::string destination_;  // what commit() replaces: the target of a symbolic link, not the link
+    std::string destination_;  // what commit() replaces or creates: the target of a symbolic link, not the link
     std::string temporary_;    // empty when written directly
     int fd_ = -1;
     int spool_ = -1;  // anonymous memory, standing in for a pipe while a writer seeks
     std::vector<std::byte> buffer_;
     int slot_ = -1;  // in the list of files that a signal removes
 };
+
+/// Takes the numbers 0, 1 and 2 where the process was started without these streams ('>&-'), so that no file that is
+/// opened later gets one of them and is written to as standard output. To be called before anything is opened. Real use
+/// of such a stream still fails with EBADF.
+void reserve_standard_streams();
 
 /// SIGINT, SIGTERM and SIGHUP remove unfinished outputs and then end the process as they would have. SIGPIPE and
 /// SIGXFSZ are ignored: the failed write is reported instead. SIGBUS means that a mapped input was cut short meanwhile:

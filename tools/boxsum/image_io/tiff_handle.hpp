@@ -31,6 +31,9 @@ class tiff_handle {
     /// Writes the directory. Afterwards the handle is empty. Throws io_error.
     void close_written();
 
+    /// Throws input_error when a decoder filled up damaged or missing pixels in what was read so far.
+    void check_undamaged() const;
+
     /// Throws what went wrong: the exception of the output file, or the first message of libtiff.
     [[noreturn]] void fail_reading() const;
     [[noreturn]] void fail_writing() const;
@@ -41,6 +44,7 @@ class tiff_handle {
 
     TIFF* tiff_ = nullptr;
     std::string message_;
+    std::string damage_;  // what a decoder complained of and went on
     std::span<const std::byte> bytes_;
     output_file* out_ = nullptr;
     std::uint64_t position_ = 0;

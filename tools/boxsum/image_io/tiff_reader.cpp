@@ -209,10 +209,21 @@ writable_image palette_expanded(const tiff_handle& file, const writable_image& p
     return rgb;
 }
 
-/// "Min is white" of unsigned samples: the complement of every bit.
-void invert(const writable_image& pixels) {
+/// Channels that are colours: the others (transparency, unknown ones) come after them.
+std::int64_t colour_channels(const tiff_handle& file, const tiff_layout& layout) {
+    std::uint16_t extra = 0;
+    std::uint16_t* kinds = nullptr;
+    TIFFGetFieldDefaulted(file.get(), TIFFTAG_EXTRASAMPLES, &extra, &kinds);
+    return std::max<std::int64_t>(1, layout.channels - extra);
+}
+
+/// "Min is white" of unsigned samples: the complement of every bit of the first `colours` channels.
+void invert(const writable_image& pixels, const tiff_layout& layout, std::int64_t colours) {
     auto* bytes = static_cast<std::byte*>(pixels.view.data);
-    for (std::int64_t i = 0; i < pixels.view.shape.plane_stride; ++i) bytes[i] = ~bytes[i];
+    const auto pixel = static_cast<std::int64_t>(layout.pixel_bytes());
+    const std::int64_t inverted = colours * static_cast<std::int64_t>(layout.sample_bytes);
+    for (std::int64_t at = 0; at < pixels.view.shape.plane_stride; at += pixel)
+        for (std::int64_t i = at; i < at + inverted; ++i) bytes[i] = ~bytes[i];
 }
 
 }  // namespace
@@ -229,9 +240,11 @@ image read_tiff(const encoded_bytes& file) {
         read_tiles(handle, layout, pixels, file.bytes.size());
     else
         read_strips(handle, layout, pixels);
+    handle.check_undamaged();
 
     if (layout.photometric == PHOTOMETRIC_PALETTE) pixels = palette_expanded(handle, pixels);
-    if (layout.photometric == PHOTOMETRIC_MINISWHITE && layout.sample_format == SAMPLEFORMAT_UINT) invert(pixels);
+    if (layout.photometric == PHOTOMETRIC_MINISWHITE && layout.sample_format == SAMPLEFORMAT_UINT)
+        invert(pixels, layout, colour_channels(handle, layout));
     if (layout.sample_format == SAMPLEFORMAT_INT && layout.sample_bytes == 1) pixels = widened_s8(pixels);
 
     image result = pixels;

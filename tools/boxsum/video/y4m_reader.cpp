@@ -3,6 +3,7 @@
 #include "errors.hpp"
 #include "image_io/input_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <sstream>
@@ -13,6 +14,9 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;
 constexpr std::int64_t largest_extent = 1 << 20;
+
+/// Memory is taken as bytes arrive: the stream's header may lie about its frames.
+constexpr std::size_t step_bytes = std::size_t{1} << 24;
 
 std::int64_t extent(const std::string& name, std::string_view word) {
     std::int64_t value = 0;
@@ -91,11 +95,14 @@ bool y4m_reader::next() {
     if (line != "FRAME" && line.rfind("FRAME ", 0) != 0)
         throw input_error("'" + name_ + "': " + frame + " does not start with FRAME");
     const std::size_t bytes = static_cast<std::size_t>(rows_ * cols_) + chroma_bytes_;
-    samples_.resize(bytes);
-    const std::size_t got = read_some(samples_.data(), bytes);
-    if (got != bytes)
-        throw input_error("'" + name_ + "': the stream ends within " + frame + ", after " + std::to_string(got) +
-                          " of " + std::to_string(bytes) + " bytes");
+    for (std::size_t got = 0; got < bytes;) {
+        const std::size_t end = std::min(bytes, std::max(samples_.size(), got + step_bytes));
+        if (samples_.size() < end) samples_.resize(end);
+        got += read_some(samples_.data() + got, end - got);
+        if (got != end)
+            throw input_error("'" + name_ + "': the stream ends within " + frame + ", after " + std::to_string(got) +
+                              " of " + std::to_string(bytes) + " bytes");
+    }
     ++frames_;
     return true;
 }
