@@ -11,6 +11,7 @@
 
 #include "cpu/simd/add_columns.hpp"
 #include "cpu/simd/scan_bytes.hpp"
+#include "cpu/simd/scan_bytes_in_words.hpp"
 #include "cpu/simd/scan_channels.hpp"
 #include "cpu/simd/scan_rows.hpp"
 
@@ -36,7 +37,7 @@ constexpr kernel_set::entry vector_entry() {
 }
 template <typename Out>
 constexpr kernel_set::entry byte_entry() {
-#if defined(BOXSUM_BYTE_DOT)
+#if defined(BOXSUM_BYTE_DOT) || defined(BOXSUM_BYTE_WORDS)
     kernel_set::entry e;
     e.cached = scan_bytes<Out, stores::cached>;
     e.streaming = scan_bytes<Out, stores::streaming>;

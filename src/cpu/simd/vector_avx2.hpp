@@ -14,7 +14,7 @@ namespace {
 #define BOXSUM_INLINE inline __attribute__((always_inline))
 
 inline constexpr int vector_bytes = 32;
-#define BOXSUM_BYTE_DOT  // dot_bytes and what it needs are here
+#define BOXSUM_BYTE_WORDS  // what scan_bytes_in_words.hpp needs is here
 
 template <typename T>
 struct vec {
@@ -97,6 +97,9 @@ BOXSUM_INLINE void store_part(T* p, vec<T> v, int bytes) {
 }
 BOXSUM_INLINE vec<std::uint32_t> splat(std::uint32_t x) {
     return {_mm256_set1_epi32(static_cast<int>(x))};
+}
+BOXSUM_INLINE std::uint32_t first_lane(vec<std::uint32_t> v) {
+    return static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm256_castsi256_si128(v.r)));
 }
 
 template <typename T>
@@ -283,53 +286,71 @@ BOXSUM_INLINE vec<T> permute(vec<T> v, const lane_map<T>& map) {
     return from_bits<T>(_mm256_and_si256(_mm256_permutevar8x32_epi32(bits(v), map.source), map.keep));
 }
 
-// Bytes: a vector of 8 groups of 4 bytes, whose sums are 32-bit lanes.
+// Bytes: a vector of 8 groups of 4 bytes. scan_bytes_in_words.hpp tells what these are for.
 
 using u32x = vec<std::uint32_t>;
+using byte_vector = __m256i;
 
-BOXSUM_INLINE u32x dot_bytes(u32x acc, __m256i pixels, __m256i weights) {
-    return {_mm256_add_epi32(acc.r, _mm256_madd_epi16(_mm256_maddubs_epi16(pixels, weights), _mm256_set1_epi16(1)))};
-}
-BOXSUM_INLINE u32x dot_words(u32x acc, u32x words, u32x weights) {
-    return {_mm256_add_epi32(acc.r, _mm256_madd_epi16(words.r, weights.r))};
-}
-BOXSUM_INLINE __m256i load_bytes(const std::uint8_t* p) {
+BOXSUM_INLINE byte_vector load_bytes(const std::uint8_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
-BOXSUM_INLINE __m256i splat_bytes(std::uint32_t group) {
-    return _mm256_set1_epi32(static_cast<int>(group));
+/// Groups 0, 2, 4, 6 in the low half, 1, 3, 5, 7 in the high one.
+BOXSUM_INLINE byte_vector even_groups_first(byte_vector v) {
+    return _mm256_permutevar8x32_epi32(v, _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0));
 }
-BOXSUM_INLINE __m256i bytes_behind() {
-    return _mm256_broadcastsi128_si256(
-        _mm_set_epi32(0, static_cast<int>(0xff000000), static_cast<int>(0xffff0000), static_cast<int>(0xffffff00)));
+/// Words: the sum of the first two bytes of each group, and of all four.
+BOXSUM_INLINE byte_vector sums_within_groups(byte_vector v) {
+    const __m256i pairs = _mm256_maddubs_epi16(v, _mm256_set1_epi8(1));
+    return _mm256_add_epi16(pairs, _mm256_slli_epi32(pairs, 16));
 }
-BOXSUM_INLINE u32x shift_left_16(u32x v) {
-    return {_mm256_slli_epi32(v.r, 16)};
+BOXSUM_INLINE byte_vector add_words(byte_vector a, byte_vector b) {
+    return _mm256_add_epi16(a, b);
 }
-BOXSUM_INLINE u32x scan_within_blocks(u32x v) {
-    v.r = _mm256_add_epi32(v.r, _mm256_bslli_epi128(v.r, 4));
-    v.r = _mm256_add_epi32(v.r, _mm256_bslli_epi128(v.r, 8));
-    return v;
+BOXSUM_INLINE byte_vector subtract_words(byte_vector a, byte_vector b) {
+    return _mm256_sub_epi16(a, b);
 }
-struct block_carrier {
-    BOXSUM_INLINE u32x operator()(u32x v) const {
-        const __m256i totals = _mm256_shuffle_epi32(v.r, 0xff);
-        v.r = _mm256_add_epi32(v.r, _mm256_permute2x128_si256(totals, totals, 0x08));
-        return v;
+BOXSUM_INLINE byte_vector odd_bytes(byte_vector v) {
+    return _mm256_srli_epi16(v, 8);
+}
+
+/// Sums of the groups before each group, of two rows at once: one in the low words, one in the high words.
+struct group_sums {
+    __m256i before;
+    __m256i total;  ///< of all groups, in all lanes
+
+    /// From sums_within_groups() of both rows.
+    BOXSUM_INLINE group_sums(byte_vector low, byte_vector high) {
+        const __m256i groups = _mm256_blend_epi16(_mm256_srli_epi32(low, 16), high, 0xaa);
+        // Lane m of either half: groups 2m and 2m + 1.
+        const __m256i both = _mm256_add_epi32(groups, _mm256_permute2x128_si256(groups, groups, 0x01));
+        __m256i upto = _mm256_add_epi32(both, _mm256_bslli_epi128(both, 4));
+        upto = _mm256_add_epi32(upto, _mm256_bslli_epi128(upto, 8));
+        before = _mm256_sub_epi32(upto, _mm256_blend_epi32(both, groups, 0xf0));
+        total = _mm256_shuffle_epi32(upto, 0xff);
     }
+    BOXSUM_INLINE byte_vector low_words() const {
+        return _mm256_shuffle_epi8(
+            before, _mm256_broadcastsi128_si256(_mm_set_epi8(13, 12, 13, 12, 9, 8, 9, 8, 5, 4, 5, 4, 1, 0, 1, 0)));
+    }
+    BOXSUM_INLINE byte_vector high_words() const {
+        return _mm256_shuffle_epi8(
+            before, _mm256_broadcastsi128_si256(_mm_set_epi8(15, 14, 15, 14, 11, 10, 11, 10, 7, 6, 7, 6, 3, 2, 3, 2)));
+    }
+    BOXSUM_INLINE u32x low_total() const { return {_mm256_blend_epi16(total, _mm256_setzero_si256(), 0xaa)}; }
+    BOXSUM_INLINE u32x high_total() const { return {_mm256_srli_epi32(total, 16)}; }
 };
-/// Lane m of block b becomes lane 2 * m + b.
-struct group_transposer {
-    __m256i source = _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0);
-    BOXSUM_INLINE __m256i operator()(__m256i v) const { return _mm256_permutevar8x32_epi32(v, source); }
+
+/// Words in the order of their columns within each half.
+struct interleaved_words {
+    __m256i words;
+    BOXSUM_INLINE u32x low() const { return {_mm256_unpacklo_epi16(words, _mm256_setzero_si256())}; }
+    BOXSUM_INLINE u32x high() const { return {_mm256_unpackhi_epi16(words, _mm256_setzero_si256())}; }
 };
-struct last_lane_splat {
-    __m256i source = _mm256_set1_epi32(7);
-    BOXSUM_INLINE u32x operator()(u32x v) const { return {_mm256_permutevar8x32_epi32(v.r, source)}; }
-};
-template <int m>
-BOXSUM_INLINE __m256i splat_in_block(__m256i v) {
-    return _mm256_shuffle_epi32(v, m * 0x55);
+BOXSUM_INLINE interleaved_words interleave_low(byte_vector a, byte_vector b) {
+    return {_mm256_unpacklo_epi16(a, b)};
+}
+BOXSUM_INLINE interleaved_words interleave_high(byte_vector a, byte_vector b) {
+    return {_mm256_unpackhi_epi16(a, b)};
 }
 
 }  // namespace
