@@ -14,7 +14,8 @@ namespace {
 #define BOXSUM_INLINE inline __attribute__((always_inline))
 
 inline constexpr int vector_bytes = 32;
-#define BOXSUM_BYTE_WORDS  // what scan_bytes_in_words.hpp needs is here
+#define BOXSUM_BYTE_DOT    // what scan_bytes.hpp needs is here: dot_bytes and others
+#define BOXSUM_BYTE_WORDS  // what scan_bytes_in_words.hpp needs is here, too
 
 template <typename T>
 struct vec {
@@ -286,14 +287,59 @@ BOXSUM_INLINE vec<T> permute(vec<T> v, const lane_map<T>& map) {
     return from_bits<T>(_mm256_and_si256(_mm256_permutevar8x32_epi32(bits(v), map.source), map.keep));
 }
 
-// Bytes: a vector of 8 groups of 4 bytes. scan_bytes_in_words.hpp tells what these are for.
+// Bytes: a vector of 8 groups of 4 bytes, whose sums are 32-bit lanes.
 
 using u32x = vec<std::uint32_t>;
-using byte_vector = __m256i;
 
-BOXSUM_INLINE byte_vector load_bytes(const std::uint8_t* p) {
+BOXSUM_INLINE u32x dot_bytes(u32x acc, __m256i pixels, __m256i weights) {
+    return {_mm256_add_epi32(acc.r, _mm256_madd_epi16(_mm256_maddubs_epi16(pixels, weights), _mm256_set1_epi16(1)))};
+}
+BOXSUM_INLINE u32x dot_words(u32x acc, u32x words, u32x weights) {
+    return {_mm256_add_epi32(acc.r, _mm256_madd_epi16(words.r, weights.r))};
+}
+BOXSUM_INLINE __m256i load_bytes(const std::uint8_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
 }
+BOXSUM_INLINE __m256i splat_bytes(std::uint32_t group) {
+    return _mm256_set1_epi32(static_cast<int>(group));
+}
+BOXSUM_INLINE __m256i bytes_behind() {
+    return _mm256_broadcastsi128_si256(
+        _mm_set_epi32(0, static_cast<int>(0xff000000), static_cast<int>(0xffff0000), static_cast<int>(0xffffff00)));
+}
+BOXSUM_INLINE u32x shift_left_16(u32x v) {
+    return {_mm256_slli_epi32(v.r, 16)};
+}
+BOXSUM_INLINE u32x scan_within_blocks(u32x v) {
+    v.r = _mm256_add_epi32(v.r, _mm256_bslli_epi128(v.r, 4));
+    v.r = _mm256_add_epi32(v.r, _mm256_bslli_epi128(v.r, 8));
+    return v;
+}
+struct block_carrier {
+    BOXSUM_INLINE u32x operator()(u32x v) const {
+        const __m256i totals = _mm256_shuffle_epi32(v.r, 0xff);
+        v.r = _mm256_add_epi32(v.r, _mm256_permute2x128_si256(totals, totals, 0x08));
+        return v;
+    }
+};
+/// Lane m of block b becomes lane 2 * m + b.
+struct group_transposer {
+    __m256i source = _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0);
+    BOXSUM_INLINE __m256i operator()(__m256i v) const { return _mm256_permutevar8x32_epi32(v, source); }
+};
+struct last_lane_splat {
+    __m256i source = _mm256_set1_epi32(7);
+    BOXSUM_INLINE u32x operator()(u32x v) const { return {_mm256_permutevar8x32_epi32(v.r, source)}; }
+};
+template <int m>
+BOXSUM_INLINE __m256i splat_in_block(__m256i v) {
+    return _mm256_shuffle_epi32(v, m * 0x55);
+}
+
+// Bytes summed in words: scan_bytes_in_words.hpp tells what these are for.
+
+using byte_vector = __m256i;
+
 /// Groups 0, 2, 4, 6 in the low half, 1, 3, 5, 7 in the high one.
 BOXSUM_INLINE byte_vector even_groups_first(byte_vector v) {
     return _mm256_permutevar8x32_epi32(v, _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0));
@@ -340,17 +386,19 @@ struct group_sums {
     BOXSUM_INLINE u32x high_total() const { return {_mm256_srli_epi32(total, 16)}; }
 };
 
-/// Words in the order of their columns within each half.
-struct interleaved_words {
-    __m256i words;
-    BOXSUM_INLINE u32x low() const { return {_mm256_unpacklo_epi16(words, _mm256_setzero_si256())}; }
-    BOXSUM_INLINE u32x high() const { return {_mm256_unpackhi_epi16(words, _mm256_setzero_si256())}; }
-};
-BOXSUM_INLINE interleaved_words interleave_low(byte_vector a, byte_vector b) {
-    return {_mm256_unpacklo_epi16(a, b)};
+/// Words of a and b in turn, within each half.
+BOXSUM_INLINE byte_vector interleave_low(byte_vector a, byte_vector b) {
+    return _mm256_unpacklo_epi16(a, b);
 }
-BOXSUM_INLINE interleaved_words interleave_high(byte_vector a, byte_vector b) {
-    return {_mm256_unpackhi_epi16(a, b)};
+BOXSUM_INLINE byte_vector interleave_high(byte_vector a, byte_vector b) {
+    return _mm256_unpackhi_epi16(a, b);
+}
+/// The low and the high words of each half.
+BOXSUM_INLINE u32x low_quarter(byte_vector words) {
+    return {_mm256_unpacklo_epi16(words, _mm256_setzero_si256())};
+}
+BOXSUM_INLINE u32x high_quarter(byte_vector words) {
+    return {_mm256_unpackhi_epi16(words, _mm256_setzero_si256())};
 }
 
 }  // namespace
