@@ -11,6 +11,7 @@
 
 #include "cpu/simd/add_columns.hpp"
 #include "cpu/simd/scan_bytes.hpp"
+#include "cpu/simd/scan_bytes_in_words.hpp"
 #include "cpu/simd/scan_channels.hpp"
 #include "cpu/simd/scan_rows.hpp"
 
@@ -40,6 +41,13 @@ constexpr kernel_set::entry byte_entry() {
     kernel_set::entry e;
     e.cached = scan_bytes<Out, stores::cached>;
     e.streaming = scan_bytes<Out, stores::streaming>;
+#if defined(BOXSUM_BYTE_WORDS)
+    // Entries of 8 bytes do not fit the registers beside the words: 8u64f in cache takes 1.1 to 1.2 times as long.
+    if constexpr (sizeof(Out) == 4) {
+        e.cached = scan_bytes_in_words<Out, stores::cached>;
+        e.streaming = scan_bytes_in_words<Out, stores::streaming>;
+    }
+#endif
     set_common<std::uint8_t, Out, false>(e);
     return e;
 #else

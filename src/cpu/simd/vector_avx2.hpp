@@ -14,7 +14,8 @@ namespace {
 #define BOXSUM_INLINE inline __attribute__((always_inline))
 
 inline constexpr int vector_bytes = 32;
-#define BOXSUM_BYTE_DOT  // dot_bytes and what it needs are here
+#define BOXSUM_BYTE_DOT    // what scan_bytes.hpp needs is here: dot_bytes and others
+#define BOXSUM_BYTE_WORDS  // what scan_bytes_in_words.hpp needs is here, too
 
 template <typename T>
 struct vec {
@@ -97,6 +98,9 @@ BOXSUM_INLINE void store_part(T* p, vec<T> v, int bytes) {
 }
 BOXSUM_INLINE vec<std::uint32_t> splat(std::uint32_t x) {
     return {_mm256_set1_epi32(static_cast<int>(x))};
+}
+BOXSUM_INLINE std::uint32_t first_lane(vec<std::uint32_t> v) {
+    return static_cast<std::uint32_t>(_mm_cvtsi128_si32(_mm256_castsi256_si128(v.r)));
 }
 
 template <typename T>
@@ -330,6 +334,71 @@ struct last_lane_splat {
 template <int m>
 BOXSUM_INLINE __m256i splat_in_block(__m256i v) {
     return _mm256_shuffle_epi32(v, m * 0x55);
+}
+
+// Bytes summed in words: scan_bytes_in_words.hpp tells what these are for.
+
+using byte_vector = __m256i;
+
+/// Groups 0, 2, 4, 6 in the low half, 1, 3, 5, 7 in the high one.
+BOXSUM_INLINE byte_vector even_groups_first(byte_vector v) {
+    return _mm256_permutevar8x32_epi32(v, _mm256_set_epi32(7, 5, 3, 1, 6, 4, 2, 0));
+}
+/// Words: the sum of the first two bytes of each group, and of all four.
+BOXSUM_INLINE byte_vector sums_within_groups(byte_vector v) {
+    const __m256i pairs = _mm256_maddubs_epi16(v, _mm256_set1_epi8(1));
+    return _mm256_add_epi16(pairs, _mm256_slli_epi32(pairs, 16));
+}
+BOXSUM_INLINE byte_vector add_words(byte_vector a, byte_vector b) {
+    return _mm256_add_epi16(a, b);
+}
+BOXSUM_INLINE byte_vector subtract_words(byte_vector a, byte_vector b) {
+    return _mm256_sub_epi16(a, b);
+}
+BOXSUM_INLINE byte_vector odd_bytes(byte_vector v) {
+    return _mm256_srli_epi16(v, 8);
+}
+
+/// Sums of the groups before each group, of two rows at once: one in the low words, one in the high words.
+struct group_sums {
+    __m256i before;
+    __m256i total;  ///< of all groups, in all lanes
+
+    /// From sums_within_groups() of both rows.
+    BOXSUM_INLINE group_sums(byte_vector low, byte_vector high) {
+        const __m256i groups = _mm256_blend_epi16(_mm256_srli_epi32(low, 16), high, 0xaa);
+        // Lane m of either half: groups 2m and 2m + 1.
+        const __m256i both = _mm256_add_epi32(groups, _mm256_permute2x128_si256(groups, groups, 0x01));
+        __m256i upto = _mm256_add_epi32(both, _mm256_bslli_epi128(both, 4));
+        upto = _mm256_add_epi32(upto, _mm256_bslli_epi128(upto, 8));
+        before = _mm256_sub_epi32(upto, _mm256_blend_epi32(both, groups, 0xf0));
+        total = _mm256_shuffle_epi32(upto, 0xff);
+    }
+    BOXSUM_INLINE byte_vector low_words() const {
+        return _mm256_shuffle_epi8(
+            before, _mm256_broadcastsi128_si256(_mm_set_epi8(13, 12, 13, 12, 9, 8, 9, 8, 5, 4, 5, 4, 1, 0, 1, 0)));
+    }
+    BOXSUM_INLINE byte_vector high_words() const {
+        return _mm256_shuffle_epi8(
+            before, _mm256_broadcastsi128_si256(_mm_set_epi8(15, 14, 15, 14, 11, 10, 11, 10, 7, 6, 7, 6, 3, 2, 3, 2)));
+    }
+    BOXSUM_INLINE u32x low_total() const { return {_mm256_blend_epi16(total, _mm256_setzero_si256(), 0xaa)}; }
+    BOXSUM_INLINE u32x high_total() const { return {_mm256_srli_epi32(total, 16)}; }
+};
+
+/// Words of a and b in turn, within each half.
+BOXSUM_INLINE byte_vector interleave_low(byte_vector a, byte_vector b) {
+    return _mm256_unpacklo_epi16(a, b);
+}
+BOXSUM_INLINE byte_vector interleave_high(byte_vector a, byte_vector b) {
+    return _mm256_unpackhi_epi16(a, b);
+}
+/// The low and the high words of each half.
+BOXSUM_INLINE u32x low_quarter(byte_vector words) {
+    return {_mm256_unpacklo_epi16(words, _mm256_setzero_si256())};
+}
+BOXSUM_INLINE u32x high_quarter(byte_vector words) {
+    return {_mm256_unpackhi_epi16(words, _mm256_setzero_si256())};
 }
 
 }  // namespace
