@@ -198,11 +198,39 @@ def profile():
     return text or NOT_MEASURED
 
 
+def cpu(part):
+    """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record."""
+    text = ""
+    for path, record in records("bench-cpu.json"):
+        lines = []
+        for row in record["rows"]:
+            if (row["instruction_set"] == "avx2") != (part == "avx2"):
+                continue
+
+            def against(value, target):
+                if value not in row:
+                    return "-"
+                if target not in row:
+                    return figure(row[value], 2)
+                verdict = "yes" if row[value] >= row[target] else "no"
+                return f"{row[value]:.2f} (>= {row[target]:.2f}: {verdict})"
+
+            scheme = ", bands" if row["scheme"] == "bands" else ""
+            lines.append([row["types"], f"{row['size']}^2", str(row["threads"]),
+                          f"{row['instruction_set']}, {row['store']}{scheme}",
+                          *(figure(row.get(key), 1) or "-" for key in ("boxsum_us", "limit_us", "opencv_us")),
+                          against("speedup_over_opencv", "target_speedup"), against("share_of_limit", "target_share")])
+        text += source(path, record) + table(
+            ["types", "size", "threads", "isa, stores", "boxsum us", "limit us", "OpenCV us", "against OpenCV", "share of limit"],
+            ["---"] * 9, lines) + "\n"
+    return text or NOT_MEASURED
+
+
 def source(path, record):
     return f"{record['device']}, commit {record['commit'][:12]}, {record['date'][:10]} (`{path}`):\n\n"
 
 
 def part(what, build):
-    """For update_docs: `filters`, `marks size`, `marks other`, `peers`, `profile` or `tasks`."""
+    """For update_docs: `cpu targets`, `cpu avx2`, `filters`, `marks size`, `marks other`, `peers`, `profile` or `tasks`."""
     word, *rest = what.split()
-    return {"filters": filters, "marks": marks, "peers": peers, "profile": profile, "tasks": tasks}[word](*rest)
+    return {"cpu": cpu, "filters": filters, "marks": marks, "peers": peers, "profile": profile, "tasks": tasks}[word](*rest)
