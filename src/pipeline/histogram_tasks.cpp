@@ -8,7 +8,6 @@
 #include "cpu/team.hpp"
 #include "pipeline/bin_run.hpp"
 
-#include <boxsum/cpu.hpp>
 #include <boxsum/device.hpp>
 #include <boxsum/histogram_tasks.hpp>
 #include <boxsum/table.hpp>
@@ -46,7 +45,7 @@ std::vector<std::unique_ptr<detail::bin_worker>> make_workers(const histogram_ta
         workers.push_back(detail::make_cuda_bin_worker(*d));
     }
     if (workers.empty()) {
-        const int count = options.cpu_workers > 0 ? options.cpu_workers : describe_cpu().threads;
+        const int count = options.cpu_workers > 0 ? options.cpu_workers : cpu::available_threads();
         for (int i = 0; i < count; ++i) workers.push_back(detail::make_cpu_bin_worker(i));
     }
     return workers;

@@ -1,6 +1,8 @@
 #include "cpu/host.hpp"
 
+#include <boxsum/device.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/histogram_tasks.hpp>
 #include <boxsum/table.hpp>
 
 #include <gtest/gtest.h>
@@ -10,6 +12,10 @@
 #include <cstdint>
 #include <thread>
 #include <vector>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 namespace boxsum {
 namespace {
@@ -26,6 +32,26 @@ TEST(host, describes_this_machine) {
         EXPECT_GT(info.l3_bytes, info.l1_bytes);
     }
 }
+
+#if defined(_OPENMP)
+/// The description is made once and serves the whole process, wherever it is asked for first.
+TEST(host, describes_this_machine_from_within_a_region_of_the_caller) {
+    if (omp_get_max_threads() == 1) GTEST_SKIP() << "one thread in any case";
+    std::size_t workers = 0;
+#pragma omp parallel num_threads(2)
+    {
+        describe_cpu();
+#pragma omp single
+        workers = histogram_tasks().workers().size();
+    }
+    EXPECT_EQ(describe_cpu().threads, omp_get_max_threads());
+    EXPECT_GT(describe_cpu().wake_up_us, 0);
+    if (cuda::device_count() == 0) {
+        EXPECT_EQ(workers, 1u);  // the region's threads have the cores already
+        EXPECT_EQ(histogram_tasks().workers().size(), static_cast<std::size_t>(omp_get_max_threads()));
+    }
+}
+#endif
 
 TEST(host, counts_the_cpus_of_a_list) {
     EXPECT_EQ(cpu::count_cpus("0"), 1);
