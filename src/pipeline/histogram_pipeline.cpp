@@ -140,10 +140,12 @@ histogram_pipeline& histogram_pipeline::operator=(histogram_pipeline&&) noexcept
 histogram_pipeline::~histogram_pipeline() = default;
 
 const frame_result* histogram_pipeline::next() {
+    if (impl_ == nullptr) throw invalid_argument("histogram_pipeline: was moved from");
     return impl_->next();
 }
 
 pipeline_report histogram_pipeline::report() const {
+    if (impl_ == nullptr) throw invalid_argument("histogram_pipeline: was moved from");
     return impl_->report();
 }
 

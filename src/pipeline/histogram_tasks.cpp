@@ -148,6 +148,15 @@ class pinned_memory {
     std::vector<std::shared_ptr<void>> ranges_;
 };
 
+/// What is wrong with the algorithm or its parameters is said before any task, as integral_histogram() says it; devices
+/// say it when a task starts on them.
+void check_computable(const problem& p, const histogram_options& how,
+                      std::span<const std::unique_ptr<detail::bin_worker>> workers) {
+    if (workers.empty()) throw invalid_argument("histogram_tasks: was moved from");
+    if (std::none_of(workers.begin(), workers.end(), [](const auto& w) { return w->device().has_value(); }))
+        (void)choose(p, backend::cpu, how.algorithm, how.parameters);
+}
+
 /// What a run on host memory and one that keeps its result share.
 detail::bin_job make_job(const bin_image& image, const std::optional<const_any_view>& weights, dtype entries,
                          const any_tensor_view& tensor, const histogram_tasks_options& options, std::size_t workers,
@@ -186,7 +195,8 @@ histogram_tasks_report histogram_tasks::run(const const_any_view& image, const c
 
 histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, const optional_view& weights,
                                                  const binning& bins, const any_tensor_view& tensor) {
-    (void)make_histogram_problem(image, weights, bins, tensor, options_.histogram.layout);
+    check_computable(make_histogram_problem(image, weights, bins, tensor, options_.histogram.layout),
+                     options_.histogram, workers_);
     const std::int64_t bytes = checked_tensor_bytes("tensor", tensor.shape);
     const bin_image numbers(image, bins);
     const detail::bin_job job = make_job(numbers, weights, tensor.shape.type, tensor, options_, workers_.size(), bytes);
@@ -217,7 +227,8 @@ kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const 
     }
     const table_layout layout = options_.histogram.layout;
     const tensor_shape whole = shape_of_whole(image.shape, bins, entries, layout);
-    (void)make_histogram_problem(image.shape, weights_shape, bins, whole, layout);
+    check_computable(make_histogram_problem(image.shape, weights_shape, bins, whole, layout), options_.histogram,
+                     workers_);
     const bin_image numbers(image, bins);
     const detail::bin_job job = make_job(numbers, weights, entries, {nullptr, whole}, options_, workers_.size(),
                                          checked_tensor_bytes("tensor", whole));
@@ -247,6 +258,7 @@ kept_histogram::~kept_histogram() = default;
 template <typename T>
 std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const {
     constexpr bool sums = std::is_same_v<T, float>;
+    if (groups_.empty()) throw invalid_argument("histogram: was moved from");
     if ((groups_.front().tensor.shape.type == dtype::f32) != sums)
         throw invalid_argument(sums ? "histogram: has counts, not sums of weights: box_histograms() is for them"
                                     : "histogram: has sums of weights, not counts: box_sums() is for them");

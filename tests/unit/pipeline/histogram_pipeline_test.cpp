@@ -451,6 +451,10 @@ TEST(histogram_pipeline, mistakes_are_named) {
     large.tensor = true;
     expect(message({dtype::u8, 256, 256}, large, wrong), "65535");
     EXPECT_THROW(histogram_pipeline(v.format(), bins, frame_planner{}, frames_of(v.all()), o), invalid_argument);
+    histogram_pipeline left(v.format(), bins, good, frames_of(v.all()), o);
+    const histogram_pipeline moved = std::move(left);
+    EXPECT_THROW(left.next(), invalid_argument);
+    EXPECT_THROW((void)left.report(), invalid_argument);
     // A batch of other frames is found out at the first one.
     histogram_pipeline other({dtype::u8, 20, 21}, bins, good, frames_of(v.all()), o);
     EXPECT_THROW(other.next(), pipeline_error);
