@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
 
 namespace boxsum {
@@ -31,6 +32,10 @@ double sum_of(std::span<const double> values) {
     for (const double v : values) sum += v;
     return sum;
 }
+
+/// Shares of a smaller total lose bits that a double has below 2^-1022 only, and 1 / total overflows from 5.6e-309
+/// down.
+constexpr double smallest_total = 1e-290;
 
 // ---- Windows -------------------------------------------------------------------------------------------------------
 
@@ -57,6 +62,16 @@ detail::grid_extents detail::checked_extents(const window_grid& g, std::int64_t 
         throw invalid_argument(std::string("grid: region: ") + e.what());
     }
     return {region, positions(region.rows, g.rows, g.row_step), positions(region.cols, g.cols, g.col_step)};
+}
+
+void detail::check_total(std::string_view argument, std::span<const double> values) {
+    const double total = sum_of(values);
+    if (total == 0 || (std::abs(total) >= smallest_total && !std::isinf(total))) return;
+    if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) return;
+    std::ostringstream text;
+    text << argument << ": its bins add up to " << total << ", must be 0 or " << smallest_total << " to "
+         << std::numeric_limits<double>::max() << " to be divided by";
+    throw invalid_argument(text.str());
 }
 
 namespace {
@@ -185,6 +200,7 @@ void check_target(std::span<const double> target, std::int64_t bins) {
         if (!(target[i] >= 0) || std::isinf(target[i]))
             throw invalid_argument("target: bin " + std::to_string(i) + " is " + std::to_string(target[i]) +
                                    ", must be finite and not negative");
+    detail::check_total("target", target);
 }
 
 template <typename T>
@@ -247,6 +263,8 @@ std::optional<histogram_distance> histogram_distance_from_name(std::string_view 
 double distance_between(histogram_distance distance, std::span<const double> a, std::span<const double> b) {
     if (a.size() != b.size())
         throw invalid_argument("b: has " + std::to_string(b.size()) + " bins, but a has " + std::to_string(a.size()));
+    detail::check_total("a", a);
+    detail::check_total("b", b);
     const double a_total = sum_of(a), b_total = sum_of(b);
     double sum = 0;
     visit_distance(distance, [&]<histogram_distance d>() {

@@ -233,6 +233,19 @@ TEST(histogram_distance, ends_of_the_scale) {
     EXPECT_THROW(distance_between(histogram_distance::l1, a, std::vector<double>(2)), invalid_argument);
 }
 
+/// Dividing by a total that overflows gave shares of 0, by one without a reciprocal infinite ones.
+TEST(histogram_distance, totals_of_which_no_shares_can_be_made_are_refused) {
+    const std::vector<double> usual{1, 3}, huge{1e308, 1e308}, tiny{1e-310, 1e-310}, small{1e-290, 3e-290};
+    for (const histogram_distance d : all_distances) {
+        EXPECT_EQ(message_of([&] { distance_between(d, usual, huge); }),
+                  "b: its bins add up to inf, must be 0 or 1e-290 to 1.79769e+308 to be divided by");
+        EXPECT_NE(message_of([&] { distance_between(d, tiny, usual); }).find("a: its bins add up to 2e-310"),
+                  std::string::npos);
+        EXPECT_NEAR(distance_between(d, usual, small), 0, 1e-7) << name_of(d);
+        EXPECT_TRUE(std::isnan(distance_between(d, usual, std::vector<double>{HUGE_VAL, 1}))) << name_of(d);
+    }
+}
+
 TEST(window_grid, counts_and_places) {
     const window_grid g{.rows = 3, .cols = 4, .row_step = 2, .col_step = 5};
     EXPECT_EQ(window_count(g, 10, 20), 4 * 4);
@@ -332,6 +345,8 @@ TEST(best_windows, mistakes_are_named) {
     EXPECT_NE(search(none, {1, 1}, 1).find("grids"), std::string::npos);
     EXPECT_NE(search(grids, {1}, 1).find("target: has 1 bins, but the tensor has 2"), std::string::npos);
     EXPECT_NE(search(grids, {1, -1}, 1).find("target: bin 1 is -1"), std::string::npos);
+    EXPECT_NE(search(grids, {1e308, 1e308}, 1).find("target: its bins add up to inf"), std::string::npos);
+    EXPECT_NE(search(grids, {0, 1e-310}, 1).find("target: its bins add up to 1e-310"), std::string::npos);
     const std::vector<double> target{1, 1};
     EXPECT_TRUE(best_windows(h.view(), too_large, target, histogram_distance::l1, 3, h.layout()).empty());
 }
