@@ -21,7 +21,7 @@ std::string text_of(const box& b) {
 
 void check_table(std::string_view argument, const const_any_view& table, std::int64_t channel, std::int64_t plane) {
     check_view(argument, table);
-    detail::check_table_indices(table.shape, channel, plane);
+    detail::check_table_access(table, channel, plane);
 }
 
 void check_boxes(std::span<const box> boxes, std::size_t out, const view_shape& table, table_layout layout) {
@@ -117,13 +117,14 @@ void check_box(const box& b, std::int64_t rows, std::int64_t cols, table_layout 
 
 namespace detail {
 
-void check_table_indices(const view_shape& table, std::int64_t channel, std::int64_t plane) {
-    if (channel < 0 || channel >= table.channels)
+void check_table_access(const const_any_view& table, std::int64_t channel, std::int64_t plane) {
+    if (table.data == nullptr) throw invalid_argument("table: data is null");
+    if (channel < 0 || channel >= table.shape.channels)
         throw invalid_argument("channel: is " + std::to_string(channel) + ", but the table has " +
-                               std::to_string(table.channels));
-    if (plane < 0 || plane >= table.planes)
+                               std::to_string(table.shape.channels));
+    if (plane < 0 || plane >= table.shape.planes)
         throw invalid_argument("plane: is " + std::to_string(plane) + ", but the table has " +
-                               std::to_string(table.planes));
+                               std::to_string(table.shape.planes));
 }
 
 }  // namespace detail

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,20 @@ TEST(box, wrong_boxes_are_named) {
     }
     EXPECT_THROW(box_sum(t, {0, 0, 1, 1}, 1), invalid_argument);
     EXPECT_THROW(box_sum(t, {0, 0, 1, 1}, 0, -1), invalid_argument);
+}
+
+TEST(box, a_table_without_memory_is_named) {
+    const image_view<const std::uint32_t> nothing(nullptr, 4, 4);
+    const box b{0, 0, 2, 2};
+    for (const auto& call : {std::function<void()>([&] { (void)box_sum(nothing, b, table_layout::inclusive); }),
+                             std::function<void()>([&] { (void)box_mean(nothing, b, table_layout::inclusive); }),
+                             std::function<void()>([&] { (void)box_sum(table<std::uint32_t>(), b); })})
+        try {
+            call();
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const invalid_argument& e) {
+            EXPECT_STREQ(e.what(), "table: data is null");
+        }
 }
 
 TEST(box, arrays_of_boxes) {
