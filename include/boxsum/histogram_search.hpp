@@ -44,7 +44,8 @@ struct window_grid {
 };
 
 /// Number of windows of a grid in an image of rows x cols, row by row; 0 when the window is larger than the region.
-/// Throws invalid_argument for windows without pixels, steps below 1 and regions outside the image.
+/// Throws invalid_argument for windows without pixels, steps below 1, regions outside the image and numbers that 64
+/// bits do not hold.
 std::int64_t window_count(const window_grid& grid, std::int64_t image_rows, std::int64_t image_cols);
 
 /// The i-th window of a grid in an image with that many columns, unchecked.

@@ -276,7 +276,11 @@ double distance_between(histogram_distance distance, std::span<const double> a, 
 
 std::int64_t window_count(const window_grid& grid, std::int64_t image_rows, std::int64_t image_cols) {
     const grid_extents e = checked_extents(grid, image_rows, image_cols);
-    return e.rows * e.cols;
+    const auto windows = checked_multiply(e.rows, e.cols);
+    if (!windows)
+        throw invalid_argument("grid: has " + std::to_string(e.rows) + " x " + std::to_string(e.cols) +
+                               " windows, more than 64 bits count");
+    return *windows;
 }
 
 box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i) {

@@ -1,6 +1,5 @@
 #include "api/registry.hpp"
 #include "api/validate_histogram.hpp"
-#include "core/checked_size.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
@@ -103,16 +102,6 @@ class bin_image {
     binning bins_;
     detail::owned_table owned_;
 };
-
-/// The shape that a tensor of all bins would have. Strides of a hopeless size are 0, which the checks refuse.
-tensor_shape shape_of_whole(const view_shape& image, const binning& bins, dtype entries, table_layout layout) {
-    tensor_shape s{
-        entries, image.planes, bins.bins(), table_rows(image.rows, layout), table_cols(image.cols, layout), 0, 0, 0};
-    s.row_stride = checked_multiply(s.cols, static_cast<std::int64_t>(size_of(entries))).value_or(0);
-    s.bin_stride = checked_multiply(s.rows, s.row_stride).value_or(0);
-    s.plane_stride = checked_multiply(s.bins, s.bin_stride).value_or(0);
-    return s;
-}
 
 /// Host memory that is page-locked for a run, where workers want that, and the time it took.
 class pinned_memory {
@@ -226,7 +215,7 @@ kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const 
         weights_shape = weights->shape;
     }
     const table_layout layout = options_.histogram.layout;
-    const tensor_shape whole = shape_of_whole(image.shape, bins, entries, layout);
+    const tensor_shape whole = packed_tensor(image.shape, bins.bins(), entries, layout);
     check_computable(make_histogram_problem(image.shape, weights_shape, bins, whole, layout), options_.histogram,
                      workers_);
     const bin_image numbers(image, bins);

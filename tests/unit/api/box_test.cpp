@@ -137,6 +137,9 @@ TEST(box, largest_safe_box) {
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::f32), 65793);
     EXPECT_EQ(largest_safe_box(dtype::u32, dtype::u32), 1);
     EXPECT_EQ(largest_safe_box(dtype::f32, dtype::f64), 0);
+    EXPECT_EQ(largest_safe_box(dtype::u64, dtype::u64), 1);
+    EXPECT_EQ(largest_safe_box(dtype::u64, dtype::u64, true), 0);
+    EXPECT_EQ(largest_safe_box(dtype::s64, dtype::u64, true), 0);
     EXPECT_GT(largest_safe_box(dtype::u8, dtype::f64), std::int64_t{35} * 1000 * 1000 * 1000 * 1000);
 }
 

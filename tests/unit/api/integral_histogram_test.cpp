@@ -156,6 +156,14 @@ TEST(integral_histogram, mistakes_are_named_and_write_nothing) {
                   histogram_tensor<std::uint32_t>(4, std::int64_t{1} << 40, std::int64_t{1} << 40);
               }).find("do not fit"),
               std::string::npos);
+    EXPECT_EQ(message_of([] { histogram_tensor<std::uint32_t>(4, 0, 5, table_layout::padded); }),
+              "image_rows: is 0, must be at least 1");
+    // The image, not what would be allocated for it.
+    const image_view<const std::uint8_t> hopeless(pixels.data(), std::int64_t{1} << 40, std::int64_t{1} << 40);
+    EXPECT_NE(message_of([&] { integral_histogram<std::uint32_t>(hopeless, bins); }).find("image: 1 x 1099511627776"),
+              std::string::npos);
+    const image_view<const std::uint8_t> nothing(nullptr, 1 << 20, 1 << 20);
+    EXPECT_EQ(message_of([&] { integral_histogram<std::uint32_t>(nothing, bins); }), "image: data is null");
     for (const std::uint32_t e : entries) ASSERT_EQ(e, 77u);
 }
 
@@ -191,8 +199,14 @@ TEST(integral_histogram, supports_answers_without_memory) {
     EXPECT_TRUE(supports(sequential, image, bins, dtype::u32, table_layout::padded));
     EXPECT_FALSE(supports(sequential, image, bins, dtype::f32, table_layout::padded, true));
     EXPECT_FALSE(supports(cpu, image, bins, dtype::u64, table_layout::padded));
-    // The question about tables is not one about histograms.
+    // The question about tables is not one about histograms, and the other way round.
     EXPECT_FALSE(supports(cpu, image, dtype::u32, table_layout::padded));
+    algorithm_info of_tables = cpu;
+    of_tables.what = operation::sat;
+    EXPECT_FALSE(supports(of_tables, image, bins, dtype::u32, table_layout::padded));
+    const view_shape wide{dtype::u8, 1, 1, INT64_MAX / 4, 1, INT64_MAX / 4, 0};
+    EXPECT_THROW(supports(cpu, wide, bins, dtype::u32, table_layout::inclusive), invalid_argument);
+    EXPECT_THROW(supports(cpu, wide, bins, dtype::f32, table_layout::inclusive, true), invalid_argument);
 }
 
 TEST(integral_histogram, verify_runs_every_record_of_this_machine) {
@@ -251,6 +265,12 @@ TEST(window_grid, counts_and_places) {
     EXPECT_EQ(window_count(g, 10, 20), 4 * 4);
     EXPECT_EQ(window_at(g, 20, 5), (box{2, 5, 3, 4}));
     EXPECT_EQ(window_count({.rows = 11, .cols = 1}, 10, 20), 0);
+    EXPECT_EQ(window_count({.rows = 1, .cols = 1}, std::int64_t{1} << 31, std::int64_t{1} << 31),
+              std::int64_t{1} << 62);
+    EXPECT_NE(message_of([] {
+                  window_count({.rows = 1, .cols = 1}, std::int64_t{1} << 33, std::int64_t{1} << 33);
+              }).find("grid: has 8589934592 x 8589934592 windows"),
+              std::string::npos);
     const window_grid inside{.rows = 2, .cols = 2, .region = box{3, 4, 3, 5}};
     EXPECT_EQ(window_count(inside, 10, 20), 2 * 4);
     EXPECT_EQ(window_at(inside, 20, 4), (box{4, 4, 2, 2}));

@@ -419,6 +419,8 @@ TEST(histogram_pipeline, mistakes_are_named) {
     expect(message(v.format(), good, with_buffers(0)), "buffers: is 0");
     expect(message(v.format(), good, with_buffers(9)), "buffers: is 9");
     expect(message({dtype::u8, 0, 5}, good, o), "format: extents are 0 x 5");
+    expect(message({dtype::u8, INT64_MAX, INT64_MAX}, good, o), "format: 1 x 9223372036854775807");
+    expect(message({dtype::u8, INT64_MAX / 4, 1}, good, o), "request: ");
     expect(message(v.format(), good, o, false), "source: is empty");
     expect(message(v.format(), {}, o), "request: asks for nothing");
     expect(message({dtype::f64, 20, 20}, good, o), "64f");
