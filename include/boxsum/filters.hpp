@@ -66,7 +66,8 @@ struct window_size {
 struct box_filter_options {
     window_radius radius = {};
     border_mode border = border_mode::shrink;
-    /// With border_mode::constant. A value of the image's type (an integer in its range for integer images).
+    /// With border_mode::constant. A value of the image's type (an integer in its range for integer images; rounded to
+    /// it for floating ones).
     double border_value = 0;
     /// 0: chosen by size.
     int threads = 0;

@@ -2,6 +2,7 @@
 #include "apps/filter_checks.hpp"
 #include "apps/moments.hpp"
 #include "apps/radius_map.hpp"
+#include "apps/window_job.hpp"
 
 #include <boxsum/filters.hpp>
 #include <boxsum/sat.hpp>
@@ -268,10 +269,10 @@ void variable_box_filter(const const_any_view& image, const const_any_view& radi
 
     const view_shape& s = image.shape;
     for (std::int64_t plane = 0; plane < s.planes; ++plane)
-        apps::filter_plane(
-            {apps::plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result, plane, options.border,
-             options.border_value, apps::used_threads(options.threads, s.rows * s.cols * s.channels)},
-            largest);
+        apps::filter_plane({apps::plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result, plane,
+                            options.border, apps::border_pixel(options.border_value, s.type),
+                            apps::used_threads(options.threads, s.rows * s.cols * s.channels)},
+                           largest);
 }
 
 }  // namespace boxsum

@@ -520,6 +520,30 @@ TYPED_TEST(floating_filters, variable_radius_keeps_what_is_not_finite_local) {
     });
 }
 
+/// The value beyond a constant border is a pixel: rounded to the image's type, whichever way a window reaches it.
+TEST(filters, a_constant_border_is_of_the_images_type) {
+    picture<float> image(1, 2, 2, 1);
+    picture<std::uint8_t> radius(1, 2, 2, 1);
+    image.fill([](auto...) { return 0.1F; });
+    radius.fill([](auto...) { return 3; });
+    picture<double> result(1, 2, 2, 1);
+    const auto expect_all = [&](double expected) {
+        EXPECT_EQ(oracle::first_difference(result.view(), [&](auto...) { return expected; }), "");
+    };
+    for (const window_radius r : {window_radius{0, 1}, {1, 0}, {1, 1}, {0, 5}, {5, 0}}) {
+        SCOPED_TRACE(std::to_string(r.rows) + ", " + std::to_string(r.cols));
+        local_statistics(image.view(), {.variance = result.view()},
+                         {.window = size_of_window(r), .border = border_mode::constant, .border_value = 0.1});
+        expect_all(0);
+        // Sums of few equal floats are exact in double.
+        box_filter(image.view(), result.view(), {.radius = r, .border = border_mode::constant, .border_value = 0.1});
+        expect_all(static_cast<double>(0.1F));
+    }
+    variable_box_filter(image.view(), radius.view(), result.view(),
+                        {.border = border_mode::constant, .border_value = 0.1});
+    expect_all(static_cast<double>(0.1F));
+}
+
 /// The comparison of these tests finds every way to be wrong that it should find.
 TEST(filters, wrong_results_are_rejected) {
     picture<std::uint8_t> image(1, 12, 17, 2);
