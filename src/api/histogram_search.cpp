@@ -1,6 +1,7 @@
 #include "api/checked_tensor.hpp"
 #include "core/checked_size.hpp"
 #include "core/distance_terms.hpp"
+#include "core/exhausted_memory.hpp"
 #include "core/visit_histogram.hpp"
 #include "core/window_grids.hpp"
 #include "cpu/host.hpp"
@@ -291,7 +292,7 @@ box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i) 
 
 template <typename T>
 void window_histograms(const const_any_tensor_view& tensor, const window_grid& grid, std::span<T> out,
-                       table_layout layout, std::int64_t plane) {
+                       table_layout layout, std::int64_t plane) try {
     const tensor_view<const T> view = checked_tensor<T>(tensor, layout, plane);
     const grid_extents extents =
         checked_extents(grid, image_extent(view.rows(), layout), image_extent(view.cols(), layout));
@@ -308,6 +309,8 @@ void window_histograms(const const_any_tensor_view& tensor, const window_grid& g
             for (std::size_t j = 0; j < across; ++j)
                 out[(static_cast<std::size_t>(i) * across + j) * bins + b] = sums[j];
         }
+} catch (...) {
+    rethrow_as_ours();
 }
 
 template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint16_t>,
@@ -319,7 +322,7 @@ template void window_histograms(const const_any_tensor_view&, const window_grid&
 
 std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
                                           std::span<const double> target, histogram_distance distance,
-                                          std::int64_t count, table_layout layout, std::int64_t plane) {
+                                          std::int64_t count, table_layout layout, std::int64_t plane) try {
     if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
     if (grids.empty()) throw invalid_argument("grids: there is none");
     std::vector<histogram_match> matches;
@@ -330,6 +333,8 @@ std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, s
         throw invalid_argument("tensor: type is " + std::string(name_of(tensor.shape.type)) +
                                ", integral histograms are 32u, 16u or 32f");
     return matches;
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

@@ -1,6 +1,7 @@
 #include "api/checked_tensor.hpp"
 #include "api/registry.hpp"
 #include "api/validate_histogram.hpp"
+#include "core/exhausted_memory.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 
@@ -34,13 +35,17 @@ void run(const const_any_view& image, const std::optional<const_any_view>& weigh
 }  // namespace
 
 void integral_histogram(const const_any_view& image, const binning& bins, const any_tensor_view& tensor,
-                        const histogram_options& options) {
+                        const histogram_options& options) try {
     run(image, std::nullopt, bins, tensor, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 void integral_histogram(const const_any_view& image, const const_any_view& weights, const binning& bins,
-                        const any_tensor_view& tensor, const histogram_options& options) {
+                        const any_tensor_view& tensor, const histogram_options& options) try {
     run(image, weights, bins, tensor, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 support supports(const algorithm_info& algorithm, const view_shape& image, const binning& bins, dtype tensor,

@@ -1,5 +1,6 @@
 #include "api/registry.hpp"
 #include "api/validate.hpp"
+#include "core/exhausted_memory.hpp"
 
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
@@ -24,12 +25,16 @@ void run(const const_any_view& image, const any_view& table, const std::optional
 
 }  // namespace
 
-void sat(const const_any_view& image, const any_view& table, const sat_options& options) {
+void sat(const const_any_view& image, const any_view& table, const sat_options& options) try {
     run(image, table, std::nullopt, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
-void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options) {
+void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options) try {
     run(image, table, squares, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

@@ -3,6 +3,7 @@
 #include "apps/moments.hpp"
 #include "apps/radius_map.hpp"
 #include "apps/window_job.hpp"
+#include "core/exhausted_memory.hpp"
 
 #include <boxsum/filters.hpp>
 #include <boxsum/sat.hpp>
@@ -255,7 +256,7 @@ void filter_plane(const variable_job& job, std::int64_t largest) {
 }  // namespace apps
 
 void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
-                         const variable_box_filter_options& options) {
+                         const variable_box_filter_options& options) try {
     apps::check_image(image);
     apps::check_border(options.border, options.border_value, image.shape.type);
     apps::check_threads(options.threads);
@@ -273,6 +274,8 @@ void variable_box_filter(const const_any_view& image, const const_any_view& radi
                             options.border, apps::border_pixel(options.border_value, s.type),
                             apps::used_threads(options.threads, s.rows * s.cols * s.channels)},
                            largest);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

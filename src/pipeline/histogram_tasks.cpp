@@ -1,5 +1,6 @@
 #include "api/registry.hpp"
 #include "api/validate_histogram.hpp"
+#include "core/exhausted_memory.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
@@ -183,7 +184,7 @@ histogram_tasks_report histogram_tasks::run(const const_any_view& image, const c
 }
 
 histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, const optional_view& weights,
-                                                 const binning& bins, const any_tensor_view& tensor) {
+                                                 const binning& bins, const any_tensor_view& tensor) try {
     check_computable(make_histogram_problem(image, weights, bins, tensor, options_.histogram.layout),
                      options_.histogram, workers_);
     const std::int64_t bytes = checked_tensor_bytes("tensor", tensor.shape);
@@ -196,6 +197,8 @@ histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, co
     auto done = detail::run_bins(job, choose_bins_per_task(job, options_.bins_per_task, workers_), workers_);
     pinned.report_to(done.report);
     return std::move(done.report);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 kept_histogram histogram_tasks::keep(const const_any_view& image, const binning& bins, dtype entries) {
@@ -207,7 +210,7 @@ kept_histogram histogram_tasks::keep(const const_any_view& image, const const_an
 }
 
 kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const optional_view& weights,
-                                             const binning& bins, dtype entries) {
+                                             const binning& bins, dtype entries) try {
     (void)check_view("image", image);
     std::optional<view_shape> weights_shape;
     if (weights) {
@@ -238,6 +241,8 @@ kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const 
         first += part->tensor().shape.bins;
     }
     return result;
+} catch (...) {
+    rethrow_as_ours();
 }
 
 kept_histogram::kept_histogram(kept_histogram&&) noexcept = default;
@@ -245,7 +250,7 @@ kept_histogram& kept_histogram::operator=(kept_histogram&&) noexcept = default;
 kept_histogram::~kept_histogram() = default;
 
 template <typename T>
-std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const {
+std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const try {
     constexpr bool sums = std::is_same_v<T, float>;
     if (groups_.empty()) throw invalid_argument("histogram: was moved from");
     if ((groups_.front().tensor.shape.type == dtype::f32) != sums)
@@ -266,6 +271,8 @@ std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::
                         all.begin() + static_cast<std::ptrdiff_t>(i * bins + first));
     }
     return all;
+} catch (...) {
+    rethrow_as_ours();
 }
 
 std::vector<std::uint32_t> kept_histogram::box_histograms(std::span<const box> boxes, std::int64_t plane) const {
