@@ -18,6 +18,7 @@ void run(const const_any_view& image, const std::optional<const_any_view>& weigh
          const any_tensor_view& tensor, const histogram_options& options) {
     if (options.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_store(options.store);
     const problem p = make_histogram_problem(image, weights, bins, tensor, options.layout);
     const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
     execution how;

@@ -1,6 +1,7 @@
 #include "api/registry.hpp"
 #include "api/validate.hpp"
 #include "core/exhausted_memory.hpp"
+#include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
@@ -14,6 +15,7 @@ void run(const const_any_view& image, const any_view& table, const std::optional
          const sat_options& options) {
     if (options.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_store(options.store);
     const problem p = make_problem(image, table, squares, options.layout);
     const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
     execution how;

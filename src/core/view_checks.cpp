@@ -89,6 +89,26 @@ std::int64_t check_view(std::string_view argument, const const_any_view& view) {
     return bytes;
 }
 
+void check_layout(table_layout layout) {
+    switch (layout) {
+        case table_layout::inclusive:
+        case table_layout::exclusive:
+        case table_layout::padded:
+            return;
+    }
+    throw invalid_argument("layout: is " + std::to_string(static_cast<int>(layout)) + ", not a table_layout");
+}
+
+void check_store(store_policy store) {
+    switch (store) {
+        case store_policy::automatic:
+        case store_policy::cached:
+        case store_policy::streaming:
+            return;
+    }
+    throw invalid_argument("store: is " + std::to_string(static_cast<int>(store)) + ", not a store_policy");
+}
+
 bool overlap(const const_any_view& a, const const_any_view& b) {
     const auto first = reinterpret_cast<std::uintptr_t>(a.data), second = reinterpret_cast<std::uintptr_t>(b.data);
     const auto first_bytes = static_cast<std::uintptr_t>(checked_span_bytes("view", a.shape));

@@ -44,6 +44,7 @@ std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const b
     if (options.histogram.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.histogram.threads) +
                                ", must be 0 (automatic) or more");
+    check_store(options.histogram.store);
     if (weighted)
         options.entries = dtype::f32;
     else if (!contains(histogram_counts{}, options.entries))

@@ -30,6 +30,7 @@ std::vector<std::unique_ptr<detail::bin_worker>> make_workers(const histogram_ta
     check_not_negative("cpu_workers", options.cpu_workers);
     check_not_negative("bins_per_task", options.bins_per_task);
     check_not_negative("threads", options.histogram.threads);
+    check_store(options.histogram.store);
     std::vector<int> devices = options.devices;
     if (options.cpu_workers > 0 && !devices.empty())
         throw invalid_argument("cpu_workers: is " + std::to_string(options.cpu_workers) +

@@ -126,6 +126,10 @@ TEST(integral_histogram, mistakes_are_named_and_write_nothing) {
     EXPECT_NE(
         run(image, bins, any_tensor_view(tensor), {.layout = table_layout::exclusive}).find("layout: is exclusive"),
         std::string::npos);
+    EXPECT_EQ(run(image, bins, any_tensor_view(tensor), {.layout = static_cast<table_layout>(7)}),
+              "layout: is 7, not a table_layout");
+    EXPECT_EQ(run(image, bins, any_tensor_view(tensor), {.store = static_cast<store_policy>(7)}),
+              "store: is 7, not a store_policy");
     EXPECT_NE(run(image, bins, any_tensor_view(tensor), {.threads = -2}).find("threads: is -2"), std::string::npos);
     EXPECT_NE(run(image, bins, any_tensor_view(tensor), {.algorithm = "no-such"}).find("no-such"), std::string::npos);
     EXPECT_NE(run(image, binning::lookup(4, std::vector<std::uint16_t>(65536)), any_tensor_view(tensor))

@@ -55,6 +55,11 @@ TEST(sat, errors_leave_the_table_alone) {
         }
         return "no invalid_argument";
     };
+    EXPECT_EQ(message([&] { sat(image, any_view(table), {.layout = static_cast<table_layout>(7)}); }),
+              "layout: is 7, not a table_layout");
+    EXPECT_EQ(message([&] { sat(image, any_view(table), {.store = static_cast<store_policy>(7)}); }),
+              "store: is 7, not a store_policy");
+    for (const std::uint32_t value : sums) EXPECT_EQ(value, 77u);
     // The image, not the table that would be allocated for it.
     const image_view<const std::uint8_t> none(pixels.data(), 0, 4), nothing(nullptr, 1 << 30, 1 << 30),
         hopeless(pixels.data(), std::int64_t{1} << 40, std::int64_t{1} << 40), tall(pixels.data(), INT64_MAX, 1);

@@ -129,17 +129,19 @@ TEST(host, the_image_counts_for_the_stores) {
 }
 
 TEST(host, decisions_report_what_a_call_would_do) {
-    const std::vector<std::uint8_t> pixels(64);
-    alignas(64) std::uint32_t sums[64];
-    const image_view<const std::uint8_t> image(pixels.data(), 4, 16);
-    const image_view<std::uint32_t> view(sums, 4, 16);
+    const std::vector<std::uint8_t> pixels(64 * 16);
+    alignas(64) std::uint32_t sums[64 * 16];
+    const image_view<const std::uint8_t> image(pixels.data(), 64, 16), tiny(pixels.data(), 2, 2);
+    const image_view<std::uint32_t> view(sums, 64, 16), four(sums, 2, 2);
     const cpu_decision small = decide_sat(image, any_view(view));
     EXPECT_EQ(small.threads, 1);
     EXPECT_EQ(small.store, store_policy::cached);
     const cpu_decision forced = decide_sat(image, any_view(view), {.parameters = "isa=scalar", .threads = 3});
     EXPECT_EQ(forced.instruction_set, "scalar");
     EXPECT_EQ(forced.threads, 3);
+    EXPECT_EQ(decide_sat(tiny, any_view(four), {.threads = 8}).threads, 1);  // two rows are one thread's
     EXPECT_THROW(decide_sat(image, any_view(view), {.parameters = "isa=mmx"}), invalid_argument);
+    EXPECT_THROW(decide_sat(image, any_view(view), {.store = static_cast<store_policy>(7)}), invalid_argument);
     EXPECT_THROW(decide_sat(image, any_view(view), {.threads = -1}), invalid_argument);
 }
 
