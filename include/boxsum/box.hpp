@@ -58,19 +58,20 @@ T sum_of_checked_box(const image_view<const T>& table, const box& b, table_layou
     }
 }
 
-void check_table_indices(const view_shape& table, std::int64_t channel, std::int64_t plane);
+/// What the shape alone does not rule out: a table without memory, and a channel or a plane that it lacks.
+void check_table_access(const const_any_view& table, std::int64_t channel, std::int64_t plane);
 
 }  // namespace detail
 
 /// Sum of the image over a box, from its table. Integer tables wrap (docs/concepts.md): the result is exact when the
 /// box's own sum fits T; `largest_safe_box` says up to which area that is certain.
-/// Throws invalid_argument for a box outside the image, a channel or a plane that the table lacks.
+/// Throws invalid_argument for a null table, a box outside the image, a channel or a plane that the table lacks.
 template <typename T>
 std::remove_const_t<T> box_sum(const image_view<T>& table, const box& b, table_layout layout, std::int64_t channel = 0,
                                std::int64_t plane = 0) {
     using element = std::remove_const_t<T>;
     const image_view<const element> view = table;
-    detail::check_table_indices(view.shape(), channel, plane);
+    detail::check_table_access(view, channel, plane);
     check_box(b, view.rows(), view.cols(), layout);
     return detail::sum_of_checked_box<element>(view, b, layout, channel, plane);
 }

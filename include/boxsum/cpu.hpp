@@ -39,8 +39,10 @@ struct cpu_decision {
 /// waking them; stores are streaming where image and tables exceed three quarters of the last-level cache (of which a
 /// system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows start on multiples of 64 bytes;
 /// integer tables of at most 8 MiB with their image are made in bands. `threads` and `store` of the options override
-/// the former (streaming needs the alignment all the same), the parameter "scheme" of the algorithm "simd" the latter.
-/// Throws invalid_argument and unsupported as sat() does.
+/// the former (as far as there are rows for the threads; streaming needs the alignment all the same), the parameter
+/// "scheme" the latter. It is about the algorithm "simd", whichever the options name: their parameters are that one's,
+/// also beside "auto", with which sat() refuses any.
+/// Throws invalid_argument and unsupported as sat() does otherwise.
 cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
 
 }  // namespace boxsum

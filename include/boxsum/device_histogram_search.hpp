@@ -45,7 +45,8 @@ class histogram_search {
     std::size_t workspace_bytes() const noexcept;
 
     /// Enqueues a search of one plane: `target` (bins values, not normalised) and `found` (matches() results, best
-    /// first) lie in device memory. A target that is negative or not finite gives distances that are not numbers.
+    /// first) lie in device memory. A target that is negative or not finite gives distances that are not numbers; one
+    /// whose total best_windows() refuses gives some that are wrong.
     /// Neither allocates nor synchronises; the search outlives the run. Throws invalid_argument for a tensor of another
     /// shape, a plane that it lacks, pointers that are null or host memory, a workspace that is too small.
     void run_async(const const_any_tensor_view& tensor, std::int64_t plane, const double* target,

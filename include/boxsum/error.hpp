@@ -5,7 +5,9 @@
 
 namespace boxsum {
 
-/// Base of everything that the library throws.
+/// Base of everything that the library throws. One exception: where there is no memory left even for the text of an
+/// error, for a word about an argument or for a vector that a caller asks for, the standard library's std::bad_alloc
+/// passes through. Computations report working memory that they cannot have as out_of_memory.
 class error : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;

@@ -17,14 +17,16 @@
 /// - Integer images: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window needs), the
 ///   variance comes from the exact numerator n*S2 - S*S in 64 or 128 bits and is never negative.
 /// - Floating images: sums in double, made of additions only (no running subtraction, no table), so a pixel acts on the
-///   windows that contain it and on no other: a NaN, an infinity or a huge value does not leak. The mean of a window of
-///   w rows and v columns is within gamma_(w+v) * (mean of |x|) of the exact one, with gamma_k = k*u / (1 - k*u) and
-///   u = 2^-53, before it is rounded to the result's type. Variances come from merged means and squared deviations
-///   (Chan, Golub, LeVeque 1979), which do not cancel: never negative, exactly 0 where a window is constant.
+///   windows that contain it and on no other: a NaN, an infinity or a huge value does not leak. box_filter's mean of a
+///   window of w rows and v columns is within gamma_(w+v) * (mean of |x|) of the exact one, with gamma_k =
+///   k*u / (1 - k*u) and u = 2^-53, before it is rounded to the result's type and unless it underflows. Everything that
+///   knows variances merges means and squared deviations (Chan, Golub, LeVeque 1979), which do not cancel: variances
+///   are never negative, exactly 0 where a window is constant. A merge rounds the mean more often than an addition
+///   rounds a sum: these means are within gamma_(3(w+v)) * (mean of |x|).
 ///   A window with a NaN has NaN results. Infinities: the mean follows the sum (inf, -inf, or NaN for both signs); the
 ///   statistics of such a window are NaN, and so is its threshold, which no pixel exceeds.
 /// - Results of integer type are rounded half up: floor(x + 1/2).
-/// - Results have the same bits for any number of threads.
+/// - Results have the same bits for any number of threads, except which NaN a NaN is (its sign and payload).
 /// - No result may overlap the image or another result (there is no in-place form): invalid_argument.
 /// - Working memory beyond the results, per thread: a few rows for integer images, at most 100 bytes per column and
 ///   channel. For floating images, with w the rows of the window or, if less, those that it can reach (the image's, or
@@ -66,7 +68,8 @@ struct window_size {
 struct box_filter_options {
     window_radius radius = {};
     border_mode border = border_mode::shrink;
-    /// With border_mode::constant. A value of the image's type (an integer in its range for integer images).
+    /// With border_mode::constant. A value of the image's type (an integer in its range for integer images; rounded to
+    /// it for floating ones).
     double border_value = 0;
     /// 0: chosen by size.
     int threads = 0;

@@ -13,7 +13,8 @@
 namespace boxsum {
 
 /// How far apart two histograms are. Both are divided by their totals first, so that windows of different sizes can be
-/// compared; p and q are the results (all zero for an empty histogram). Every distance is 0 for equal p and q.
+/// compared; p and q are the results (all zero for an empty histogram). Every distance is 0 for equal p and q,
+/// except that sums of shares are rounded: bhattacharyya may be up to 3e-8 * sqrt(bins), intersection 1e-15 * bins.
 enum class histogram_distance : std::uint8_t {
     l1,             ///< sum |p - q|, 0 to 2
     l2,             ///< sqrt(sum (p - q)^2), 0 to sqrt(2)
@@ -27,7 +28,9 @@ std::string_view name_of(histogram_distance distance) noexcept;
 std::optional<histogram_distance> histogram_distance_from_name(std::string_view name) noexcept;
 
 /// Between two histograms of the same number of bins, not normalised. Two empty histograms are at distance 0, an empty
-/// and another one at the largest. Throws invalid_argument when the sizes differ.
+/// and another one at the largest; a value that is not finite gives a distance that is not a number. Throws
+/// invalid_argument when the sizes differ, and for finite values whose total overflows or is below 1e-290 without being
+/// 0, because shares of it cannot be computed.
 double distance_between(histogram_distance distance, std::span<const double> a, std::span<const double> b);
 
 /// All windows of one size on a grid: their corners are (region.row + i * row_step, region.col + j * col_step), and
@@ -41,7 +44,8 @@ struct window_grid {
 };
 
 /// Number of windows of a grid in an image of rows x cols, row by row; 0 when the window is larger than the region.
-/// Throws invalid_argument for windows without pixels, steps below 1 and regions outside the image.
+/// Throws invalid_argument for windows without pixels, steps below 1, regions outside the image and numbers that 64
+/// bits do not hold.
 std::int64_t window_count(const window_grid& grid, std::int64_t image_rows, std::int64_t image_cols);
 
 /// The i-th window of a grid in an image with that many columns, unchecked.
@@ -71,7 +75,7 @@ struct histogram_match {
 /// grids have fewer windows. Several grids make a multi-scale search. Equal distances go to the earlier grid, then to
 /// the upper, then to the left window; a distance that is not a number comes last.
 /// Throws invalid_argument as window_histograms, for a count below 1, no grid, a target of another number of bins or
-/// with a value that is negative or not finite.
+/// with a value that is negative or not finite, or with a total that distance_between() refuses.
 std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
                                           std::span<const double> target, histogram_distance distance,
                                           std::int64_t count, table_layout layout, std::int64_t plane = 0);

@@ -126,7 +126,8 @@ class histogram_tasks {
 
     /// Image and tensor in host memory, as of integral_histogram(), whose result this is, bit for bit. Memory that
     /// is not page-locked is locked for the time of the call when devices work on it.
-    /// Throws invalid_argument and unsupported as integral_histogram() does, before any task; workers_failed.
+    /// Throws invalid_argument and unsupported as integral_histogram() does, before any task; workers_failed, also when
+    /// no device can use the algorithm or its parameters.
     histogram_tasks_report run(const const_any_view& image, const binning& bins, const any_tensor_view& tensor);
 
     /// The same with a weight per pixel, as integral_histogram() takes them: `weights` is 32f with the image's extents,

@@ -132,8 +132,9 @@ class histogram_tensor {
     histogram_tensor(std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols,
                      table_layout layout = table_layout::inclusive, std::int64_t planes = 1,
                      memory_pool& pool = memory_pool::shared())
-        : owned_(detail::allocate_tensor(pool, dtype_of<T>, planes, bins, table_rows(image_rows, layout),
-                                         table_cols(image_cols, layout))),
+        : owned_(detail::allocate_tensor(pool, dtype_of<T>, planes, bins,
+                                         detail::checked_table_extent("image_rows", image_rows, layout),
+                                         detail::checked_table_extent("image_cols", image_cols, layout))),
           layout_(layout) {}
 
     tensor_view<T> view() noexcept { return make<T>(); }

@@ -56,6 +56,7 @@ void integral_histogram(const const_any_view& image, const const_any_view& weigh
 template <typename Entry, typename T>
 histogram_tensor<Entry> integral_histogram(const image_view<T>& image, const binning& bins,
                                            const histogram_options& options = {}) {
+    detail::check_image(image);
     histogram_tensor<Entry> result(bins.bins(), image.rows(), image.cols(), options.layout, image.planes());
     integral_histogram(image, bins, any_tensor_view(result.view()), options);
     return result;

@@ -30,6 +30,7 @@ void sat(const const_any_view& image, const any_view& table, const any_view& squ
 /// Allocates the table (from the shared pool) and computes it: `auto t = boxsum::sat<std::uint64_t>(image);`
 template <typename Table, typename T>
 table<Table> sat(const image_view<T>& image, const sat_options& options = {}) {
+    detail::check_image(image);
     table<Table> result(image.rows(), image.cols(), options.layout, image.channels(), image.planes());
     sat(image, any_view(result.view()), options);
     return result;

@@ -70,15 +70,22 @@ class memory_pool {
     state* state_;
 };
 
-/// Extents of the table of a rows x cols image.
+/// Extents of the table of a rows x cols image. Of an image whose padded table has one more than 64 bits count, the
+/// image's own: the checks of sizes refuse either.
 constexpr std::int64_t table_rows(std::int64_t image_rows, table_layout layout) noexcept {
-    return image_rows + (layout == table_layout::padded ? 1 : 0);
+    return image_rows + (layout == table_layout::padded && image_rows < INT64_MAX ? 1 : 0);
 }
 constexpr std::int64_t table_cols(std::int64_t image_cols, table_layout layout) noexcept {
-    return image_cols + (layout == table_layout::padded ? 1 : 0);
+    return table_rows(image_cols, layout);
 }
 
 namespace detail {
+
+/// Throws invalid_argument, naming `argument`, for an image extent below 1, which a padded table would hide.
+std::int64_t checked_table_extent(const char* argument, std::int64_t image_extent, table_layout layout);
+
+/// The check of an image that every computation does, for those that first allocate its result.
+void check_image(const const_any_view& image);
 
 struct owned_table {
     host_buffer memory;
@@ -102,8 +109,9 @@ class table {
     /// out_of_memory.
     table(std::int64_t image_rows, std::int64_t image_cols, table_layout layout = table_layout::inclusive,
           std::int64_t channels = 1, std::int64_t planes = 1, memory_pool& pool = memory_pool::shared())
-        : owned_(detail::allocate_table(pool, dtype_of<T>, table_rows(image_rows, layout),
-                                        table_cols(image_cols, layout), channels, planes)),
+        : owned_(
+              detail::allocate_table(pool, dtype_of<T>, detail::checked_table_extent("image_rows", image_rows, layout),
+                                     detail::checked_table_extent("image_cols", image_cols, layout), channels, planes)),
           layout_(layout) {}
 
     image_view<T> view() noexcept { return make<T>(); }

@@ -19,13 +19,8 @@ std::vector<const algorithm_info*> infos_of(operation what) {
 }
 
 view_shape packed_table(const view_shape& image, dtype type, table_layout layout) {
-    view_shape s = image;
-    s.type = type;
-    s.rows = table_rows(image.rows, layout);
-    s.cols = table_cols(image.cols, layout);
-    s.row_stride = s.cols * s.channels * static_cast<std::int64_t>(size_of(type));
-    s.plane_stride = s.rows * s.row_stride;
-    return s;
+    return packed_shape(type, image.planes, table_rows(image.rows, layout), table_cols(image.cols, layout),
+                        image.channels);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace boxsum {
 namespace {
 
 __extension__ using int128 = __int128;
+__extension__ using uint128 = unsigned __int128;
 
 std::string text_of(const box& b) {
     return "row " + std::to_string(b.row) + ", col " + std::to_string(b.col) + ", rows " + std::to_string(b.rows) +
@@ -21,7 +22,7 @@ std::string text_of(const box& b) {
 
 void check_table(std::string_view argument, const const_any_view& table, std::int64_t channel, std::int64_t plane) {
     check_view(argument, table);
-    detail::check_table_indices(table.shape, channel, plane);
+    detail::check_table_access(table, channel, plane);
 }
 
 void check_boxes(std::span<const box> boxes, std::size_t out, const view_shape& table, table_layout layout) {
@@ -117,13 +118,14 @@ void check_box(const box& b, std::int64_t rows, std::int64_t cols, table_layout 
 
 namespace detail {
 
-void check_table_indices(const view_shape& table, std::int64_t channel, std::int64_t plane) {
-    if (channel < 0 || channel >= table.channels)
+void check_table_access(const const_any_view& table, std::int64_t channel, std::int64_t plane) {
+    if (table.data == nullptr) throw invalid_argument("table: data is null");
+    if (channel < 0 || channel >= table.shape.channels)
         throw invalid_argument("channel: is " + std::to_string(channel) + ", but the table has " +
-                               std::to_string(table.channels));
-    if (plane < 0 || plane >= table.planes)
+                               std::to_string(table.shape.channels));
+    if (plane < 0 || plane >= table.shape.planes)
         throw invalid_argument("plane: is " + std::to_string(plane) + ", but the table has " +
-                               std::to_string(table.planes));
+                               std::to_string(table.shape.planes));
 }
 
 }  // namespace detail
@@ -168,19 +170,20 @@ std::int64_t largest_safe_box(dtype input, dtype table, bool squares) {
     if (is_floating(input)) return 0;  // a rounding can come with the first addition
     const int bits = static_cast<int>(size_of(input)) * 8 - (is_signed(input) ? 1 : 0);
     // The largest magnitude of one term: 2^bits - 1, or 2^bits for the most negative value of a signed type.
-    const int128 term = is_signed(input) ? int128{1} << bits : (int128{1} << bits) - 1;
-    const int128 worst = squares ? term * term : term;
-    int128 limit = 0;  // the largest sum that the table's type holds
+    // Its square has up to 128 bits.
+    const uint128 term = is_signed(input) ? uint128{1} << bits : (uint128{1} << bits) - 1;
+    const uint128 worst = squares ? term * term : term;
+    uint128 limit = 0;  // the largest sum that the table's type holds
     if (table == dtype::f32)
-        limit = int128{1} << 24;
+        limit = uint128{1} << 24;
     else if (table == dtype::f64)
-        limit = int128{1} << 53;
+        limit = uint128{1} << 53;
     else if (table == dtype::f16)
-        limit = int128{1} << 11;
+        limit = uint128{1} << 11;
     else
-        limit = (int128{1} << (static_cast<int>(size_of(table)) * 8 - (is_signed(table) ? 1 : 0))) - 1;
+        limit = (uint128{1} << (static_cast<int>(size_of(table)) * 8 - (is_signed(table) ? 1 : 0))) - 1;
     if (is_signed(input) && !squares && !is_signed(table)) return 0;  // negative sums have no unsigned value
-    return static_cast<std::int64_t>(std::min(limit / worst, int128{std::numeric_limits<std::int64_t>::max()}));
+    return static_cast<std::int64_t>(std::min(limit / worst, uint128{std::numeric_limits<std::int64_t>::max()}));
 }
 
 }  // namespace boxsum

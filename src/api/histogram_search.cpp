@@ -1,6 +1,7 @@
 #include "api/checked_tensor.hpp"
 #include "core/checked_size.hpp"
 #include "core/distance_terms.hpp"
+#include "core/exhausted_memory.hpp"
 #include "core/visit_histogram.hpp"
 #include "core/window_grids.hpp"
 #include "cpu/host.hpp"
@@ -14,6 +15,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
 
 namespace boxsum {
@@ -31,6 +33,10 @@ double sum_of(std::span<const double> values) {
     for (const double v : values) sum += v;
     return sum;
 }
+
+/// Shares of a smaller total lose bits that a double has below 2^-1022 only, and 1 / total overflows from 5.6e-309
+/// down.
+constexpr double smallest_total = 1e-290;
 
 // ---- Windows -------------------------------------------------------------------------------------------------------
 
@@ -57,6 +63,16 @@ detail::grid_extents detail::checked_extents(const window_grid& g, std::int64_t 
         throw invalid_argument(std::string("grid: region: ") + e.what());
     }
     return {region, positions(region.rows, g.rows, g.row_step), positions(region.cols, g.cols, g.col_step)};
+}
+
+void detail::check_total(std::string_view argument, std::span<const double> values) {
+    const double total = sum_of(values);
+    if (total == 0 || (std::abs(total) >= smallest_total && !std::isinf(total))) return;
+    if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) return;
+    std::ostringstream text;
+    text << argument << ": its bins add up to " << total << ", must be 0 or " << smallest_total << " to "
+         << std::numeric_limits<double>::max() << " to be divided by";
+    throw invalid_argument(text.str());
 }
 
 namespace {
@@ -185,6 +201,7 @@ void check_target(std::span<const double> target, std::int64_t bins) {
         if (!(target[i] >= 0) || std::isinf(target[i]))
             throw invalid_argument("target: bin " + std::to_string(i) + " is " + std::to_string(target[i]) +
                                    ", must be finite and not negative");
+    detail::check_total("target", target);
 }
 
 template <typename T>
@@ -247,6 +264,8 @@ std::optional<histogram_distance> histogram_distance_from_name(std::string_view 
 double distance_between(histogram_distance distance, std::span<const double> a, std::span<const double> b) {
     if (a.size() != b.size())
         throw invalid_argument("b: has " + std::to_string(b.size()) + " bins, but a has " + std::to_string(a.size()));
+    detail::check_total("a", a);
+    detail::check_total("b", b);
     const double a_total = sum_of(a), b_total = sum_of(b);
     double sum = 0;
     visit_distance(distance, [&]<histogram_distance d>() {
@@ -258,7 +277,11 @@ double distance_between(histogram_distance distance, std::span<const double> a, 
 
 std::int64_t window_count(const window_grid& grid, std::int64_t image_rows, std::int64_t image_cols) {
     const grid_extents e = checked_extents(grid, image_rows, image_cols);
-    return e.rows * e.cols;
+    const auto windows = checked_multiply(e.rows, e.cols);
+    if (!windows)
+        throw invalid_argument("grid: has " + std::to_string(e.rows) + " x " + std::to_string(e.cols) +
+                               " windows, more than 64 bits count");
+    return *windows;
 }
 
 box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i) {
@@ -269,7 +292,7 @@ box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i) 
 
 template <typename T>
 void window_histograms(const const_any_tensor_view& tensor, const window_grid& grid, std::span<T> out,
-                       table_layout layout, std::int64_t plane) {
+                       table_layout layout, std::int64_t plane) try {
     const tensor_view<const T> view = checked_tensor<T>(tensor, layout, plane);
     const grid_extents extents =
         checked_extents(grid, image_extent(view.rows(), layout), image_extent(view.cols(), layout));
@@ -286,6 +309,8 @@ void window_histograms(const const_any_tensor_view& tensor, const window_grid& g
             for (std::size_t j = 0; j < across; ++j)
                 out[(static_cast<std::size_t>(i) * across + j) * bins + b] = sums[j];
         }
+} catch (...) {
+    rethrow_as_ours();
 }
 
 template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint16_t>,
@@ -297,7 +322,7 @@ template void window_histograms(const const_any_tensor_view&, const window_grid&
 
 std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
                                           std::span<const double> target, histogram_distance distance,
-                                          std::int64_t count, table_layout layout, std::int64_t plane) {
+                                          std::int64_t count, table_layout layout, std::int64_t plane) try {
     if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
     if (grids.empty()) throw invalid_argument("grids: there is none");
     std::vector<histogram_match> matches;
@@ -308,6 +333,8 @@ std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, s
         throw invalid_argument("tensor: type is " + std::string(name_of(tensor.shape.type)) +
                                ", integral histograms are 32u, 16u or 32f");
     return matches;
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

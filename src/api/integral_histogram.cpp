@@ -1,6 +1,8 @@
 #include "api/checked_tensor.hpp"
 #include "api/registry.hpp"
 #include "api/validate_histogram.hpp"
+#include "core/exhausted_memory.hpp"
+#include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>
@@ -16,6 +18,7 @@ void run(const const_any_view& image, const std::optional<const_any_view>& weigh
          const any_tensor_view& tensor, const histogram_options& options) {
     if (options.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_store(options.store);
     const problem p = make_histogram_problem(image, weights, bins, tensor, options.layout);
     const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
     execution how;
@@ -30,35 +33,29 @@ void run(const const_any_view& image, const std::optional<const_any_view>& weigh
     chosen.record->enqueue(p, memory, how);
 }
 
-tensor_shape packed_tensor(const view_shape& image, std::int64_t bins, dtype type, table_layout layout) {
-    tensor_shape s{type, image.planes, bins, table_rows(image.rows, layout), table_cols(image.cols, layout), 0, 0, 0};
-    s.row_stride = s.cols * static_cast<std::int64_t>(size_of(type));
-    s.bin_stride = s.rows * s.row_stride;
-    s.plane_stride = s.bins * s.bin_stride;
-    return s;
-}
-
 }  // namespace
 
 void integral_histogram(const const_any_view& image, const binning& bins, const any_tensor_view& tensor,
-                        const histogram_options& options) {
+                        const histogram_options& options) try {
     run(image, std::nullopt, bins, tensor, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 void integral_histogram(const const_any_view& image, const const_any_view& weights, const binning& bins,
-                        const any_tensor_view& tensor, const histogram_options& options) {
+                        const any_tensor_view& tensor, const histogram_options& options) try {
     run(image, weights, bins, tensor, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 support supports(const algorithm_info& algorithm, const view_shape& image, const binning& bins, dtype tensor,
                  table_layout layout, bool weighted, std::string_view parameters) {
-    const algorithm_record* record = find_record(operation::histogram, algorithm.name);
+    if (algorithm.what != operation::histogram) return {false, "it does not compute integral histograms"};
+    const algorithm_record* record = find_record(algorithm.what, algorithm.name);
     if (record == nullptr) return {false, "it is not registered"};
     checked_span_bytes("image", image);
-    view_shape weights = image;
-    weights.type = dtype::f32;
-    weights.row_stride = weights.cols * 4;
-    weights.plane_stride = weights.rows * weights.row_stride;
+    const view_shape weights = packed_shape(dtype::f32, image.planes, image.rows, image.cols, image.channels);
     try {
         const problem p = make_histogram_problem(image, weighted ? std::optional<view_shape>(weights) : std::nullopt,
                                                  bins, packed_tensor(image, bins.bins(), tensor, layout), layout);

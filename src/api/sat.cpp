@@ -1,5 +1,7 @@
 #include "api/registry.hpp"
 #include "api/validate.hpp"
+#include "core/exhausted_memory.hpp"
+#include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
@@ -13,6 +15,7 @@ void run(const const_any_view& image, const any_view& table, const std::optional
          const sat_options& options) {
     if (options.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_store(options.store);
     const problem p = make_problem(image, table, squares, options.layout);
     const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
     execution how;
@@ -24,12 +27,16 @@ void run(const const_any_view& image, const any_view& table, const std::optional
 
 }  // namespace
 
-void sat(const const_any_view& image, const any_view& table, const sat_options& options) {
+void sat(const const_any_view& image, const any_view& table, const sat_options& options) try {
     run(image, table, std::nullopt, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
-void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options) {
+void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options) try {
     run(image, table, squares, options);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

@@ -44,6 +44,7 @@ bool same_place(const const_any_view& a, const const_any_view& b) {
 
 problem make_problem(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
                      table_layout layout) {
+    check_layout(layout);
     checked_span_bytes("image", image);
     checked_span_bytes("table", table);
     if (squares) checked_span_bytes("squares", *squares);

@@ -85,6 +85,7 @@ bool ranges_meet(const void* a, std::int64_t a_bytes, const void* b, std::int64_
 
 problem make_histogram_problem(const view_shape& image, const std::optional<view_shape>& weights, const binning& bins,
                                const tensor_shape& tensor, table_layout layout) {
+    check_layout(layout);
     checked_span_bytes("image", image);
     if (weights) checked_span_bytes("weights", *weights);
     checked_tensor_bytes("tensor", tensor);

@@ -1,5 +1,6 @@
 #include "apps/filter_checks.hpp"
 #include "apps/moments.hpp"
+#include "core/exhausted_memory.hpp"
 
 #include <boxsum/filters.hpp>
 
@@ -85,13 +86,15 @@ void threshold(const window_job& job, const any_view& result, threshold_method m
 }  // namespace
 }  // namespace apps
 
-void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options) {
+void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options) try {
     const apps::threshold_values values = apps::check_threshold(image, result, options);
     const apps::window_job job =
         apps::make_window_job(image, values.radius, options.border, options.border_value, options.threads);
     apps::visit_image_type(image.shape.type, [&]<typename Pixel>() {
         apps::threshold<Pixel>(job, result, options.method, values.k, values.range);
     });
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

@@ -15,12 +15,12 @@ struct band {
 };
 
 /// Calls work(band, thread) for bands that cover rows 0 .. rows - 1 of every plane, in any order, on up to `threads`
-/// threads (0: as many as the machine has, fewer for images too small to be worth it; see used_threads).
-/// The first exception ends the call.
+/// threads (at least 1), never more than there are bands. An exception ends the call, after the other bands.
 void for_each_band(std::int64_t planes, std::int64_t rows, int threads,
                    const std::function<void(const band&, int thread)>& work);
 
-/// How many threads `requested` means for that many elements.
+/// How many threads `requested` means for that many elements; for 0 as many as this thread may use, fewer where the
+/// image is too small to be worth it.
 int used_threads(int requested, std::int64_t elements);
 
 /// Working memory for `count` values, from the shared pool. Contents undefined.

@@ -2,6 +2,7 @@
 
 #include "apps/filter_checks.hpp"
 #include "apps/moments.hpp"
+#include "core/exhausted_memory.hpp"
 
 #include <boxsum/filters.hpp>
 
@@ -90,11 +91,13 @@ void box_filter(const window_job& job, const any_view& result) {
 
 }  // namespace apps
 
-void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options) {
+void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options) try {
     const apps::window_job job =
         apps::make_window_job(image, options.radius, options.border, options.border_value, options.threads);
     apps::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
     apps::box_filter(job, result);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

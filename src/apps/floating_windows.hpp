@@ -18,6 +18,14 @@
 /// depend on the number of threads.
 ///
 /// The same scheme serves sums and (mean, sum of squared deviations) pairs, merged as in Chan, Golub, LeVeque 1979.
+///
+/// The bound of filters.hpp for merged means, in units of u * (mean of |x|): a + f * (b - a), of n_a and n_b samples,
+/// rounds f, the difference, the product and the sum. The first three err by 3 f |b - a| <= 3 f (|a| + |b|). Where the
+/// mean of |x| is all in a, that is 3 n_b / n_a of it, where it is all in b, 3; so with errors e of a and b the result
+/// has at most max(e_a + 3 n_b / n_a, e_b + 3) + 1. Samples one by one: e(k) = k - 1 + 3 H(k - 1). A suffix and a
+/// prefix of w samples together: at most 3 w - 1, mostly by a suffix of one sample before a prefix of all others. What
+/// lies beyond the border is one more merge, and the least window that it joins shorter by as much: 3 w. Windows along
+/// rows begin with the errors of those along columns.
 namespace boxsum::apps {
 
 /// Mean and sum of squared deviations of `count` samples.

@@ -1,11 +1,12 @@
 #include "apps/filter_checks.hpp"
 #include "apps/moments.hpp"
+#include "core/exhausted_memory.hpp"
 
 #include <boxsum/filters.hpp>
 
 namespace boxsum {
 
-void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options) {
+void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options) try {
     const window_radius radius = apps::check_window(options.window);
     apps::check_positive("epsilon", options.epsilon);
     const apps::window_job job =
@@ -24,6 +25,8 @@ void local_contrast(const const_any_view& image, const any_view& result, const l
                 });
         });
     });
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

@@ -1,6 +1,7 @@
 #include "apps/box_filter.hpp"
 #include "apps/filter_checks.hpp"
 #include "apps/moments.hpp"
+#include "core/exhausted_memory.hpp"
 
 #include <boxsum/filters.hpp>
 
@@ -35,7 +36,7 @@ void statistics_band(const window_job& job, const local_statistics_results& resu
 }  // namespace apps
 
 void local_statistics(const const_any_view& image, const local_statistics_results& results,
-                      const local_statistics_options& options) {
+                      const local_statistics_options& options) try {
     const window_radius radius = apps::check_window(options.window);
     const apps::window_job job =
         apps::make_window_job(image, radius, options.border, options.border_value, options.threads);
@@ -54,6 +55,8 @@ void local_statistics(const const_any_view& image, const local_statistics_result
     apps::visit_image_type(image.shape.type, [&]<typename Pixel>() {
         apps::for_each_band(job, [&](const apps::band& b, int) { apps::statistics_band<Pixel>(job, rest, b); });
     });
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

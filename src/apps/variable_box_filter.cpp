@@ -2,6 +2,8 @@
 #include "apps/filter_checks.hpp"
 #include "apps/moments.hpp"
 #include "apps/radius_map.hpp"
+#include "apps/window_job.hpp"
+#include "core/exhausted_memory.hpp"
 
 #include <boxsum/filters.hpp>
 #include <boxsum/sat.hpp>
@@ -254,7 +256,7 @@ void filter_plane(const variable_job& job, std::int64_t largest) {
 }  // namespace apps
 
 void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
-                         const variable_box_filter_options& options) {
+                         const variable_box_filter_options& options) try {
     apps::check_image(image);
     apps::check_border(options.border, options.border_value, image.shape.type);
     apps::check_threads(options.threads);
@@ -268,10 +270,12 @@ void variable_box_filter(const const_any_view& image, const const_any_view& radi
 
     const view_shape& s = image.shape;
     for (std::int64_t plane = 0; plane < s.planes; ++plane)
-        apps::filter_plane(
-            {apps::plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result, plane, options.border,
-             options.border_value, apps::used_threads(options.threads, s.rows * s.cols * s.channels)},
-            largest);
+        apps::filter_plane({apps::plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result, plane,
+                            options.border, apps::border_pixel(options.border_value, s.type),
+                            apps::used_threads(options.threads, s.rows * s.cols * s.channels)},
+                           largest);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 }  // namespace boxsum

@@ -4,6 +4,10 @@
 
 namespace boxsum::apps {
 
+double border_pixel(double border_value, dtype image) {
+    return image == dtype::f32 ? static_cast<double>(static_cast<float>(border_value)) : border_value;
+}
+
 window_job make_window_job(const const_any_view& image, window_radius radius, border_mode border, double border_value,
                            int threads) {
     check_image(image);
@@ -17,7 +21,7 @@ window_job make_window_job(const const_any_view& image, window_radius radius, bo
     job.image = image;
     job.rows = window_axis(s.rows, border == border_mode::shrink ? std::min(radius.rows, s.rows) : radius.rows, border);
     job.cols = window_axis(s.cols, border == border_mode::shrink ? std::min(radius.cols, s.cols) : radius.cols, border);
-    job.border_value = border_value;
+    job.border_value = border_pixel(border_value, s.type);
     job.largest_window = largest_window(radius, border, s);
     job.threads = used_threads(threads, s.planes * s.rows * s.cols * s.channels);
     job.kernels = &rows_of_this_machine();

@@ -50,6 +50,14 @@ std::int64_t checked_tensor_bytes(std::string_view argument, const tensor_shape&
     return checked_blocks(argument, "plane_stride", s, plane, s.planes, s.plane_stride, "a plane");
 }
 
+tensor_shape packed_tensor(const view_shape& image, std::int64_t bins, dtype type, table_layout layout) {
+    tensor_shape s{type, image.planes, bins, table_rows(image.rows, layout), table_cols(image.cols, layout), 0, 0, 0};
+    s.row_stride = checked_multiply(s.cols, static_cast<std::int64_t>(size_of(type))).value_or(0);
+    s.bin_stride = checked_multiply(s.rows, s.row_stride).value_or(0);
+    s.plane_stride = checked_multiply(s.bins, s.bin_stride).value_or(0);
+    return s;
+}
+
 std::int64_t check_tensor(std::string_view argument, const const_any_tensor_view& tensor) {
     const std::int64_t bytes = checked_tensor_bytes(argument, tensor.shape);
     view_shape element = tables_of_first_bin(tensor.shape);

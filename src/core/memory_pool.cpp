@@ -140,7 +140,7 @@ owned_table allocate_table(memory_pool& pool, dtype type, std::int64_t rows, std
     const auto row_elements = checked_multiply(cols, channels);
     const auto row = row_elements ? checked_multiply(*row_elements, element) : row_elements;
     const auto padded = row ? checked_add(*row, static_cast<std::int64_t>(cache_line) - 1) : row;
-    // Zero strides of a hopeless size are refused by the check below, which names extents.
+    // A stride that does not fit is 0: the check below refuses the extents, or for one row acquire() the size.
     shape.row_stride =
         padded ? *padded / static_cast<std::int64_t>(cache_line) * static_cast<std::int64_t>(cache_line) : 0;
     const auto plane = checked_multiply(rows, shape.row_stride);

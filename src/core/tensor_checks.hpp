@@ -12,7 +12,11 @@ namespace boxsum {
 /// element size, and sizes that do not fit 63 bits.
 std::int64_t checked_tensor_bytes(std::string_view argument, const tensor_shape& shape);
 
-/// The above, and the pointer: not null, aligned to its element.
+/// The shape that integral histograms of a batch of images have without gaps. Strides that do not fit 64 bits are 0,
+/// which the above refuses.
+tensor_shape packed_tensor(const view_shape& image, std::int64_t bins, dtype type, table_layout layout);
+
+/// checked_tensor_bytes(), and the pointer: not null, aligned to its element.
 std::int64_t check_tensor(std::string_view argument, const const_any_tensor_view& tensor);
 
 /// The tables of bin 0, one per plane.

@@ -3,6 +3,7 @@
 #include "core/checked_size.hpp"
 
 #include <boxsum/error.hpp>
+#include <boxsum/table.hpp>
 
 #include <limits>
 #include <string>
@@ -67,6 +68,15 @@ std::int64_t checked_span_bytes(std::string_view argument, const view_shape& s) 
     return *all;
 }
 
+view_shape packed_shape(dtype type, std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t channels) {
+    view_shape s{type, planes, rows, cols, channels, 0, 0};
+    const auto elements = checked_multiply(cols, channels);
+    const auto row = elements ? checked_multiply(*elements, static_cast<std::int64_t>(size_of(type))) : elements;
+    s.row_stride = row.value_or(0);
+    s.plane_stride = checked_multiply(rows, s.row_stride).value_or(0);
+    return s;
+}
+
 std::int64_t check_view(std::string_view argument, const const_any_view& view) {
     const std::int64_t bytes = checked_span_bytes(argument, view.shape);
     if (view.data == nullptr) throw invalid_argument(std::string(argument) + ": data is null");
@@ -77,6 +87,26 @@ std::int64_t check_view(std::string_view argument, const const_any_view& view) {
     if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(bytes))
         too_large(argument, view.shape);
     return bytes;
+}
+
+void check_layout(table_layout layout) {
+    switch (layout) {
+        case table_layout::inclusive:
+        case table_layout::exclusive:
+        case table_layout::padded:
+            return;
+    }
+    throw invalid_argument("layout: is " + std::to_string(static_cast<int>(layout)) + ", not a table_layout");
+}
+
+void check_store(store_policy store) {
+    switch (store) {
+        case store_policy::automatic:
+        case store_policy::cached:
+        case store_policy::streaming:
+            return;
+    }
+    throw invalid_argument("store: is " + std::to_string(static_cast<int>(store)) + ", not a store_policy");
 }
 
 bool overlap(const const_any_view& a, const const_any_view& b) {
@@ -93,5 +123,19 @@ bool overlap(const const_any_view& a, const const_any_view& b) {
     return gap < static_cast<std::uintptr_t>(row_bytes(a.shape)) ||
            gap + static_cast<std::uintptr_t>(row_bytes(b.shape)) > stride;
 }
+
+namespace detail {
+
+std::int64_t checked_table_extent(const char* argument, std::int64_t image_extent, table_layout layout) {
+    if (image_extent < 1)
+        throw invalid_argument(std::string(argument) + ": is " + std::to_string(image_extent) + ", must be at least 1");
+    return table_rows(image_extent, layout);
+}
+
+void check_image(const const_any_view& image) {
+    check_view("image", image);
+}
+
+}  // namespace detail
 
 }  // namespace boxsum

@@ -3,6 +3,8 @@
 #include <boxsum/histogram_search.hpp>
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 namespace boxsum::detail {
 
@@ -14,5 +16,9 @@ struct grid_extents {
 
 /// Throws invalid_argument for windows without pixels, steps below 1 and regions outside the image.
 grid_extents checked_extents(const window_grid& g, std::int64_t image_rows, std::int64_t image_cols);
+
+/// Throws invalid_argument for finite values of which no shares can be made: their total overflows, or is so small that
+/// dividing by it does.
+void check_total(std::string_view argument, std::span<const double> values);
 
 }  // namespace boxsum::detail

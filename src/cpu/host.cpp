@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 
 namespace boxsum {
 namespace cpu {
@@ -70,6 +72,19 @@ cpu_info describe() {
     info.streaming_from_bytes = usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3;
     info.second_thread_from_bytes =
         static_cast<std::size_t>(2 * std::max(least_work_us, work_per_wake_up * info.wake_up_us) * bytes_per_us);
+    return info;
+}
+
+/// For the whole process: what is found within a parallel region of the first caller, one thread that never sleeps,
+/// does not hold outside. A thread of its own is outside.
+cpu_info describe_outside_regions() {
+    if (!in_parallel_region()) return describe();
+    cpu_info info;
+    try {
+        std::thread([&info] { info = describe(); }).join();
+    } catch (const std::system_error&) {  // no thread to be had: then there is one in any case
+        info = describe();
+    }
     return info;
 }
 
@@ -153,7 +168,7 @@ bool stores_wait_for_lines() {
 }  // namespace cpu
 
 const cpu_info& describe_cpu() {
-    static const cpu_info info = cpu::describe();
+    static const cpu_info info = cpu::describe_outside_regions();
     return info;
 }
 

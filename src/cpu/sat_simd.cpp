@@ -2,6 +2,7 @@
 // and instruction set, threads and stores by size. Two schemes share the work out (wavefront.cpp, bands.cpp).
 
 #include "api/validate.hpp"
+#include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 #include "cpu/host.hpp"
 #include "cpu/instruction_set.hpp"
@@ -265,6 +266,7 @@ constinit const algorithm_record simd_sat_record{
 cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options) {
     if (options.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_store(options.store);
     const problem p = make_problem(image, table, std::nullopt, options.layout);
     const parameter_values values = parse_parameters(simd_sat_record, options.parameters);
     if (const support s = supports(p, values); !s) throw unsupported("algorithm 'simd': " + s.reason);
@@ -274,7 +276,8 @@ cpu_decision decide_sat(const const_any_view& image, const any_view& table, cons
     how.store = options.store;
     const plan decided = decide(p, *kernels_of(values), table.data, nullptr, how);
     const table_job job = make_job(p, {image.data, table.data, nullptr}, decided);
-    return {decided.set->name, decided.threads, decided.store, in_bands(job, decided) ? "bands" : "wavefront"};
+    if (in_bands(job, decided)) return {decided.set->name, decided.threads, decided.store, "bands"};
+    return {decided.set->name, cpu::threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};
 }
 
 }  // namespace boxsum

@@ -73,6 +73,8 @@ void wait_until(const progress_counter& counter, std::int64_t least);
 
 /// Tiles in a wavefront (wavefront.cpp): any table, nothing read or written twice.
 void compute_in_wavefront(const table_job& job, int threads);
+/// Those of `threads` that have a panel to do, 1 at least.
+int threads_in_wavefront(const table_job& job, int threads);
 
 /// Bands of rows (bands.cpp): integer tables of one plane, whose image is read up to twice.
 bool fits_bands(const table_job& job, int threads);

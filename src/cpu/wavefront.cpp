@@ -36,6 +36,10 @@ struct wavefront {
     std::byte* scratch = nullptr;
     std::size_t scratch_bytes = 0;  ///< of a thread: row buffers, then carries, of both passes
     progress_counters progress = {};
+
+    int busy_threads(int most_threads) const {
+        return static_cast<int>(std::clamp<std::int64_t>(job.image_shape.planes * panels, 1, most_threads));
+    }
 };
 
 constexpr std::size_t row_buffer_bytes(std::int64_t tile_elements) {
@@ -110,10 +114,16 @@ void wait_until(const progress_counter& counter, std::int64_t least) {
     }
 }
 
+int threads_in_wavefront(const table_job& job, int most_threads) {
+    wavefront w{job};
+    cut(w, most_threads);
+    return w.busy_threads(most_threads);
+}
+
 void compute_in_wavefront(const table_job& job, int most_threads) {
     wavefront w{job};
     cut(w, most_threads);
-    const int threads = static_cast<int>(std::min<std::int64_t>(most_threads, job.image_shape.planes * w.panels));
+    const int threads = w.busy_threads(most_threads);
     const std::size_t carries = static_cast<std::size_t>(round_up(w.panel_rows * job.channels, 8)) * carry_bytes;
     host_buffer scratch;
     if (w.tiles > 1 || job.streaming) {

@@ -9,9 +9,9 @@ namespace boxsum::detail {
 bin_queue::bin_queue(std::int64_t bins, std::int64_t bins_per_task) {
     for (std::int64_t first = 0; first < bins; first += bins_per_task) {
         const auto number = static_cast<std::int64_t>(tasks_.size());
-        waiting_.push_back(tasks_.size());
         tasks_.push_back({{number, first, std::min(bins_per_task, bins - first)}});
     }
+    for (std::size_t i = tasks_.size(); i-- > 0;) waiting_.push_back(i);
 }
 
 std::optional<bin_task> bin_queue::take(std::size_t worker, bool wait, const task_batch& most) {
@@ -19,19 +19,19 @@ std::optional<bin_task> bin_queue::take(std::size_t worker, bool wait, const tas
     if (wait) changed_.wait(lock, [&] { return !waiting_.empty() || done_ == tasks_.size(); });
     if (waiting_.empty()) return {};
     const std::size_t half_share = (waiting_.size() + 2 * most.workers - 1) / (2 * most.workers);
-    bin_task taken{static_cast<std::int64_t>(waiting_.front()), tasks_[waiting_.front()].task.first_bin, 0, 0};
+    bin_task taken{static_cast<std::int64_t>(waiting_.back()), tasks_[waiting_.back()].task.first_bin, 0, 0};
     const auto fits = [&](std::size_t next) {
         const bin_task& task = tasks_[next].task;
         return task.first_bin == taken.first_bin + taken.bins && taken.bins + task.bins <= most.bins;
     };
     do {
-        entry& e = tasks_[waiting_.front()];
-        waiting_.pop_front();
+        entry& e = tasks_[waiting_.back()];
+        waiting_.pop_back();
         e.where = place::taken;
         e.worker = worker;
         taken.bins += e.task.bins;
         ++taken.tasks;
-    } while (static_cast<std::size_t>(taken.tasks) < half_share && fits(waiting_.front()));
+    } while (static_cast<std::size_t>(taken.tasks) < half_share && fits(waiting_.back()));
     return taken;
 }
 
@@ -53,7 +53,7 @@ void bin_queue::give_back(std::size_t worker, bool done_ones_too) {
         if (e.where == place::waiting || e.worker != worker || (e.where == place::done && !done_ones_too)) continue;
         if (e.where == place::done) --done_;
         e.where = place::waiting;
-        waiting_.push_front(i);  // others may be waiting for it; in order
+        waiting_.push_back(i);  // others may be waiting for it; in order
     }
     changed_.notify_all();
 }

@@ -5,7 +5,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -53,7 +52,7 @@ class bin_queue {
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<entry> tasks_;
-    std::deque<std::size_t> waiting_;
+    std::vector<std::size_t> waiting_;  ///< the next one last; room for all, so that giving back needs no memory
     std::size_t done_ = 0;
 };
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <exception>
+#include <new>
 #include <string>
 #include <thread>
 
@@ -35,10 +36,17 @@ std::vector<int> devices_of(std::span<const std::unique_ptr<bin_worker>> workers
     return devices;
 }
 
+/// What failed may have been the last of the memory: then the text is the short one that needs none.
+void note_failure(task_worker_report& report, const char* text) noexcept try {
+    report.failure = *text != '\0' ? text : "an exception without a text";
+} catch (const std::bad_alloc&) {
+    report.failure = "std::bad_alloc";
+}
+
 void work(shared_run& run, std::size_t number, bin_worker& worker, task_worker_report& report) {
-    std::deque<bin_task> started;
     std::vector<std::size_t> kept;
     try {
+        std::deque<bin_task> started;  // allocates even while it is empty, and nothing may leave a thread's function
         const std::int64_t together = std::min(worker.bins_together(run.job), worker.most_bins(run.job));
         const task_batch most{run.workers, together};
         worker.begin(run.job);
@@ -66,9 +74,9 @@ void work(shared_run& run, std::size_t number, bin_worker& worker, task_worker_r
         worker.end();
         return;
     } catch (const std::exception& e) {
-        report.failure = *e.what() != '\0' ? e.what() : "an exception without a text";
+        note_failure(report, e.what());
     } catch (...) {
-        report.failure = "an exception of an unknown type";
+        note_failure(report, "an exception of an unknown type");
     }
     // First nothing of this worker is under way any more, then others may have its tasks.
     worker.end();
@@ -101,10 +109,11 @@ bin_run_result run_bins(const bin_job& job, std::int64_t bins_per_task,
 
     const auto start = clock::now();
     std::vector<std::thread> threads;
+    threads.reserve(workers.size());
     for (std::size_t i = 0; i < workers.size(); ++i) try {
             threads.emplace_back([&, i] { work(run, i, *workers[i], result.report.workers[i]); });
         } catch (const std::exception& e) {  // a thread that cannot start is a worker that fails
-            result.report.workers[i].failure = e.what();
+            note_failure(result.report.workers[i], e.what());
         }
     for (std::thread& thread : threads) thread.join();
     result.report.seconds = seconds_since(start);

@@ -1,5 +1,7 @@
 #include "pipeline/frame_request.hpp"
 
+#include "core/window_grids.hpp"
+
 #include <boxsum/error.hpp>
 
 #include <cmath>
@@ -72,6 +74,7 @@ void check_request(const frame_request& request, const frame_format& format, con
         if (!std::isfinite(value) || value < 0)
             throw invalid_argument("request: target has the value " + std::to_string(value) +
                                    ", must be finite and not negative");
+    check_total("request: target", request.target);
 }
 
 }  // namespace boxsum::detail

@@ -1,5 +1,6 @@
 #include "api/registry.hpp"
 #include "api/validate_histogram.hpp"
+#include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
 #include "pipeline/frame_pipeline.hpp"
@@ -23,14 +24,11 @@ constexpr int most_buffers = 8;
 /// Whether some algorithm computes tensors of a region of this many pixels: types, binning, layout, algorithm.
 void check_computable(const frame_format& format, const binning& bins, std::int64_t rows, std::int64_t cols,
                       const pipeline_options& options, bool weighted) {
-    const auto bytes = [](std::int64_t n, dtype type) { return n * static_cast<std::int64_t>(size_of(type)); };
     const table_layout layout = options.histogram.layout;
-    const view_shape image{format.type, 1, rows, cols, 1, bytes(cols, format.type), 0};
-    tensor_shape tensor{options.entries, 1, bins.bins(), table_rows(rows, layout), table_cols(cols, layout), 0, 0, 0};
-    tensor.row_stride = bytes(tensor.cols, options.entries);
-    tensor.bin_stride = tensor.rows * tensor.row_stride;
+    const view_shape image = packed_shape(format.type, 1, rows, cols, 1);
     std::optional<view_shape> weights;
-    if (weighted) weights = view_shape{dtype::f32, 1, rows, cols, 1, bytes(cols, dtype::f32), 0};
+    if (weighted) weights = packed_shape(dtype::f32, 1, rows, cols, 1);
+    const tensor_shape tensor = packed_tensor(image, bins.bins(), options.entries, layout);
     const problem p = make_histogram_problem(image, weights, bins, tensor, layout);
     if (!options.device)  // a device's worker asks on its device
         (void)choose(p, backend::cpu, options.histogram.algorithm, options.histogram.parameters);
@@ -46,6 +44,7 @@ std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const b
     if (options.histogram.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.histogram.threads) +
                                ", must be 0 (automatic) or more");
+    check_store(options.histogram.store);
     if (weighted)
         options.entries = dtype::f32;
     else if (!contains(histogram_counts{}, options.entries))
@@ -54,6 +53,7 @@ std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const b
     if (format.rows < 1 || format.cols < 1)
         throw invalid_argument("format: extents are " + std::to_string(format.rows) + " x " +
                                std::to_string(format.cols) + ", must be at least 1 x 1");
+    checked_span_bytes("format", packed_shape(weighted ? dtype::f32 : format.type, 1, format.rows, format.cols, 1));
     std::optional<box> region;
     if (plan.request) {
         detail::check_request(*plan.request, format, bins);
@@ -140,10 +140,12 @@ histogram_pipeline& histogram_pipeline::operator=(histogram_pipeline&&) noexcept
 histogram_pipeline::~histogram_pipeline() = default;
 
 const frame_result* histogram_pipeline::next() {
+    if (impl_ == nullptr) throw invalid_argument("histogram_pipeline: was moved from");
     return impl_->next();
 }
 
 pipeline_report histogram_pipeline::report() const {
+    if (impl_ == nullptr) throw invalid_argument("histogram_pipeline: was moved from");
     return impl_->report();
 }
 

@@ -1,6 +1,6 @@
 #include "api/registry.hpp"
 #include "api/validate_histogram.hpp"
-#include "core/checked_size.hpp"
+#include "core/exhausted_memory.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
@@ -8,7 +8,6 @@
 #include "cpu/team.hpp"
 #include "pipeline/bin_run.hpp"
 
-#include <boxsum/cpu.hpp>
 #include <boxsum/device.hpp>
 #include <boxsum/histogram_tasks.hpp>
 #include <boxsum/table.hpp>
@@ -31,6 +30,7 @@ std::vector<std::unique_ptr<detail::bin_worker>> make_workers(const histogram_ta
     check_not_negative("cpu_workers", options.cpu_workers);
     check_not_negative("bins_per_task", options.bins_per_task);
     check_not_negative("threads", options.histogram.threads);
+    check_store(options.histogram.store);
     std::vector<int> devices = options.devices;
     if (options.cpu_workers > 0 && !devices.empty())
         throw invalid_argument("cpu_workers: is " + std::to_string(options.cpu_workers) +
@@ -46,7 +46,7 @@ std::vector<std::unique_ptr<detail::bin_worker>> make_workers(const histogram_ta
         workers.push_back(detail::make_cuda_bin_worker(*d));
     }
     if (workers.empty()) {
-        const int count = options.cpu_workers > 0 ? options.cpu_workers : describe_cpu().threads;
+        const int count = options.cpu_workers > 0 ? options.cpu_workers : cpu::available_threads();
         for (int i = 0; i < count; ++i) workers.push_back(detail::make_cpu_bin_worker(i));
     }
     return workers;
@@ -105,16 +105,6 @@ class bin_image {
     detail::owned_table owned_;
 };
 
-/// The shape that a tensor of all bins would have. Strides of a hopeless size are 0, which the checks refuse.
-tensor_shape shape_of_whole(const view_shape& image, const binning& bins, dtype entries, table_layout layout) {
-    tensor_shape s{
-        entries, image.planes, bins.bins(), table_rows(image.rows, layout), table_cols(image.cols, layout), 0, 0, 0};
-    s.row_stride = checked_multiply(s.cols, static_cast<std::int64_t>(size_of(entries))).value_or(0);
-    s.bin_stride = checked_multiply(s.rows, s.row_stride).value_or(0);
-    s.plane_stride = checked_multiply(s.bins, s.bin_stride).value_or(0);
-    return s;
-}
-
 /// Host memory that is page-locked for a run, where workers want that, and the time it took.
 class pinned_memory {
   public:
@@ -148,6 +138,15 @@ class pinned_memory {
     std::size_t bytes_ = 0;
     std::vector<std::shared_ptr<void>> ranges_;
 };
+
+/// What is wrong with the algorithm or its parameters is said before any task, as integral_histogram() says it; devices
+/// say it when a task starts on them.
+void check_computable(const problem& p, const histogram_options& how,
+                      std::span<const std::unique_ptr<detail::bin_worker>> workers) {
+    if (workers.empty()) throw invalid_argument("histogram_tasks: was moved from");
+    if (std::none_of(workers.begin(), workers.end(), [](const auto& w) { return w->device().has_value(); }))
+        (void)choose(p, backend::cpu, how.algorithm, how.parameters);
+}
 
 /// What a run on host memory and one that keeps its result share.
 detail::bin_job make_job(const bin_image& image, const std::optional<const_any_view>& weights, dtype entries,
@@ -186,8 +185,9 @@ histogram_tasks_report histogram_tasks::run(const const_any_view& image, const c
 }
 
 histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, const optional_view& weights,
-                                                 const binning& bins, const any_tensor_view& tensor) {
-    (void)make_histogram_problem(image, weights, bins, tensor, options_.histogram.layout);
+                                                 const binning& bins, const any_tensor_view& tensor) try {
+    check_computable(make_histogram_problem(image, weights, bins, tensor, options_.histogram.layout),
+                     options_.histogram, workers_);
     const std::int64_t bytes = checked_tensor_bytes("tensor", tensor.shape);
     const bin_image numbers(image, bins);
     const detail::bin_job job = make_job(numbers, weights, tensor.shape.type, tensor, options_, workers_.size(), bytes);
@@ -198,6 +198,8 @@ histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, co
     auto done = detail::run_bins(job, choose_bins_per_task(job, options_.bins_per_task, workers_), workers_);
     pinned.report_to(done.report);
     return std::move(done.report);
+} catch (...) {
+    rethrow_as_ours();
 }
 
 kept_histogram histogram_tasks::keep(const const_any_view& image, const binning& bins, dtype entries) {
@@ -209,7 +211,7 @@ kept_histogram histogram_tasks::keep(const const_any_view& image, const const_an
 }
 
 kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const optional_view& weights,
-                                             const binning& bins, dtype entries) {
+                                             const binning& bins, dtype entries) try {
     (void)check_view("image", image);
     std::optional<view_shape> weights_shape;
     if (weights) {
@@ -217,8 +219,9 @@ kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const 
         weights_shape = weights->shape;
     }
     const table_layout layout = options_.histogram.layout;
-    const tensor_shape whole = shape_of_whole(image.shape, bins, entries, layout);
-    (void)make_histogram_problem(image.shape, weights_shape, bins, whole, layout);
+    const tensor_shape whole = packed_tensor(image.shape, bins.bins(), entries, layout);
+    check_computable(make_histogram_problem(image.shape, weights_shape, bins, whole, layout), options_.histogram,
+                     workers_);
     const bin_image numbers(image, bins);
     const detail::bin_job job = make_job(numbers, weights, entries, {nullptr, whole}, options_, workers_.size(),
                                          checked_tensor_bytes("tensor", whole));
@@ -239,6 +242,8 @@ kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const 
         first += part->tensor().shape.bins;
     }
     return result;
+} catch (...) {
+    rethrow_as_ours();
 }
 
 kept_histogram::kept_histogram(kept_histogram&&) noexcept = default;
@@ -246,8 +251,9 @@ kept_histogram& kept_histogram::operator=(kept_histogram&&) noexcept = default;
 kept_histogram::~kept_histogram() = default;
 
 template <typename T>
-std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const {
+std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const try {
     constexpr bool sums = std::is_same_v<T, float>;
+    if (groups_.empty()) throw invalid_argument("histogram: was moved from");
     if ((groups_.front().tensor.shape.type == dtype::f32) != sums)
         throw invalid_argument(sums ? "histogram: has counts, not sums of weights: box_histograms() is for them"
                                     : "histogram: has sums of weights, not counts: box_sums() is for them");
@@ -266,6 +272,8 @@ std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::
                         all.begin() + static_cast<std::ptrdiff_t>(i * bins + first));
     }
     return all;
+} catch (...) {
+    rethrow_as_ours();
 }
 
 std::vector<std::uint32_t> kept_histogram::box_histograms(std::span<const box> boxes, std::int64_t plane) const {

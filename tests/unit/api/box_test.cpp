@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,20 @@ TEST(box, wrong_boxes_are_named) {
     EXPECT_THROW(box_sum(t, {0, 0, 1, 1}, 0, -1), invalid_argument);
 }
 
+TEST(box, a_table_without_memory_is_named) {
+    const image_view<const std::uint32_t> nothing(nullptr, 4, 4);
+    const box b{0, 0, 2, 2};
+    for (const auto& call : {std::function<void()>([&] { (void)box_sum(nothing, b, table_layout::inclusive); }),
+                             std::function<void()>([&] { (void)box_mean(nothing, b, table_layout::inclusive); }),
+                             std::function<void()>([&] { (void)box_sum(table<std::uint32_t>(), b); })})
+        try {
+            call();
+            ADD_FAILURE() << "nothing was thrown";
+        } catch (const invalid_argument& e) {
+            EXPECT_STREQ(e.what(), "table: data is null");
+        }
+}
+
 TEST(box, arrays_of_boxes) {
     const auto p = pixels();
     const auto t = sat<std::int64_t>(image_view<const std::int16_t>(p.data(), image_rows, image_cols));
@@ -122,6 +137,9 @@ TEST(box, largest_safe_box) {
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::f32), 65793);
     EXPECT_EQ(largest_safe_box(dtype::u32, dtype::u32), 1);
     EXPECT_EQ(largest_safe_box(dtype::f32, dtype::f64), 0);
+    EXPECT_EQ(largest_safe_box(dtype::u64, dtype::u64), 1);
+    EXPECT_EQ(largest_safe_box(dtype::u64, dtype::u64, true), 0);
+    EXPECT_EQ(largest_safe_box(dtype::s64, dtype::u64, true), 0);
     EXPECT_GT(largest_safe_box(dtype::u8, dtype::f64), std::int64_t{35} * 1000 * 1000 * 1000 * 1000);
 }
 

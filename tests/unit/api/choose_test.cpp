@@ -82,6 +82,10 @@ TEST(registry, supports_answers_without_memory) {
     const support no = supports(reference, image, dtype::u16, table_layout::padded);
     EXPECT_FALSE(no);
     EXPECT_NE(no.reason.find("8u16u"), std::string::npos);
+    const view_shape wide{dtype::u8, 1, 1, INT64_MAX / 4, 1, INT64_MAX / 4, 0},
+        tall{dtype::u8, 1, INT64_MAX, 1, 1, 1, 0};
+    EXPECT_THROW(supports(reference, wide, dtype::u64, table_layout::inclusive), invalid_argument);
+    EXPECT_THROW(supports(reference, tall, dtype::u32, table_layout::padded), invalid_argument);
 }
 
 }  // namespace

@@ -126,6 +126,10 @@ TEST(integral_histogram, mistakes_are_named_and_write_nothing) {
     EXPECT_NE(
         run(image, bins, any_tensor_view(tensor), {.layout = table_layout::exclusive}).find("layout: is exclusive"),
         std::string::npos);
+    EXPECT_EQ(run(image, bins, any_tensor_view(tensor), {.layout = static_cast<table_layout>(7)}),
+              "layout: is 7, not a table_layout");
+    EXPECT_EQ(run(image, bins, any_tensor_view(tensor), {.store = static_cast<store_policy>(7)}),
+              "store: is 7, not a store_policy");
     EXPECT_NE(run(image, bins, any_tensor_view(tensor), {.threads = -2}).find("threads: is -2"), std::string::npos);
     EXPECT_NE(run(image, bins, any_tensor_view(tensor), {.algorithm = "no-such"}).find("no-such"), std::string::npos);
     EXPECT_NE(run(image, binning::lookup(4, std::vector<std::uint16_t>(65536)), any_tensor_view(tensor))
@@ -156,6 +160,14 @@ TEST(integral_histogram, mistakes_are_named_and_write_nothing) {
                   histogram_tensor<std::uint32_t>(4, std::int64_t{1} << 40, std::int64_t{1} << 40);
               }).find("do not fit"),
               std::string::npos);
+    EXPECT_EQ(message_of([] { histogram_tensor<std::uint32_t>(4, 0, 5, table_layout::padded); }),
+              "image_rows: is 0, must be at least 1");
+    // The image, not what would be allocated for it.
+    const image_view<const std::uint8_t> hopeless(pixels.data(), std::int64_t{1} << 40, std::int64_t{1} << 40);
+    EXPECT_NE(message_of([&] { integral_histogram<std::uint32_t>(hopeless, bins); }).find("image: 1 x 1099511627776"),
+              std::string::npos);
+    const image_view<const std::uint8_t> nothing(nullptr, 1 << 20, 1 << 20);
+    EXPECT_EQ(message_of([&] { integral_histogram<std::uint32_t>(nothing, bins); }), "image: data is null");
     for (const std::uint32_t e : entries) ASSERT_EQ(e, 77u);
 }
 
@@ -191,8 +203,14 @@ TEST(integral_histogram, supports_answers_without_memory) {
     EXPECT_TRUE(supports(sequential, image, bins, dtype::u32, table_layout::padded));
     EXPECT_FALSE(supports(sequential, image, bins, dtype::f32, table_layout::padded, true));
     EXPECT_FALSE(supports(cpu, image, bins, dtype::u64, table_layout::padded));
-    // The question about tables is not one about histograms.
+    // The question about tables is not one about histograms, and the other way round.
     EXPECT_FALSE(supports(cpu, image, dtype::u32, table_layout::padded));
+    algorithm_info of_tables = cpu;
+    of_tables.what = operation::sat;
+    EXPECT_FALSE(supports(of_tables, image, bins, dtype::u32, table_layout::padded));
+    const view_shape wide{dtype::u8, 1, 1, INT64_MAX / 4, 1, INT64_MAX / 4, 0};
+    EXPECT_THROW(supports(cpu, wide, bins, dtype::u32, table_layout::inclusive), invalid_argument);
+    EXPECT_THROW(supports(cpu, wide, bins, dtype::f32, table_layout::inclusive, true), invalid_argument);
 }
 
 TEST(integral_histogram, verify_runs_every_record_of_this_machine) {
@@ -233,11 +251,30 @@ TEST(histogram_distance, ends_of_the_scale) {
     EXPECT_THROW(distance_between(histogram_distance::l1, a, std::vector<double>(2)), invalid_argument);
 }
 
+/// Dividing by a total that overflows gave shares of 0, by one without a reciprocal infinite ones.
+TEST(histogram_distance, totals_of_which_no_shares_can_be_made_are_refused) {
+    const std::vector<double> usual{1, 3}, huge{1e308, 1e308}, tiny{1e-310, 1e-310}, small{1e-290, 3e-290};
+    for (const histogram_distance d : all_distances) {
+        EXPECT_EQ(message_of([&] { distance_between(d, usual, huge); }),
+                  "b: its bins add up to inf, must be 0 or 1e-290 to 1.79769e+308 to be divided by");
+        EXPECT_NE(message_of([&] { distance_between(d, tiny, usual); }).find("a: its bins add up to 2e-310"),
+                  std::string::npos);
+        EXPECT_NEAR(distance_between(d, usual, small), 0, 1e-7) << name_of(d);
+        EXPECT_TRUE(std::isnan(distance_between(d, usual, std::vector<double>{HUGE_VAL, 1}))) << name_of(d);
+    }
+}
+
 TEST(window_grid, counts_and_places) {
     const window_grid g{.rows = 3, .cols = 4, .row_step = 2, .col_step = 5};
     EXPECT_EQ(window_count(g, 10, 20), 4 * 4);
     EXPECT_EQ(window_at(g, 20, 5), (box{2, 5, 3, 4}));
     EXPECT_EQ(window_count({.rows = 11, .cols = 1}, 10, 20), 0);
+    EXPECT_EQ(window_count({.rows = 1, .cols = 1}, std::int64_t{1} << 31, std::int64_t{1} << 31),
+              std::int64_t{1} << 62);
+    EXPECT_NE(message_of([] {
+                  window_count({.rows = 1, .cols = 1}, std::int64_t{1} << 33, std::int64_t{1} << 33);
+              }).find("grid: has 8589934592 x 8589934592 windows"),
+              std::string::npos);
     const window_grid inside{.rows = 2, .cols = 2, .region = box{3, 4, 3, 5}};
     EXPECT_EQ(window_count(inside, 10, 20), 2 * 4);
     EXPECT_EQ(window_at(inside, 20, 4), (box{4, 4, 2, 2}));
@@ -332,6 +369,8 @@ TEST(best_windows, mistakes_are_named) {
     EXPECT_NE(search(none, {1, 1}, 1).find("grids"), std::string::npos);
     EXPECT_NE(search(grids, {1}, 1).find("target: has 1 bins, but the tensor has 2"), std::string::npos);
     EXPECT_NE(search(grids, {1, -1}, 1).find("target: bin 1 is -1"), std::string::npos);
+    EXPECT_NE(search(grids, {1e308, 1e308}, 1).find("target: its bins add up to inf"), std::string::npos);
+    EXPECT_NE(search(grids, {0, 1e-310}, 1).find("target: its bins add up to 1e-310"), std::string::npos);
     const std::vector<double> target{1, 1};
     EXPECT_TRUE(best_windows(h.view(), too_large, target, histogram_distance::l1, 3, h.layout()).empty());
 }

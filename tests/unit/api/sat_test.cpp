@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace boxsum {
@@ -46,6 +47,33 @@ TEST(sat, errors_leave_the_table_alone) {
     EXPECT_THROW(sat(image, any_view(table), {.layout = table_layout::padded}), invalid_argument);
     EXPECT_THROW(sat(image, any_view(table), {.threads = -1}), invalid_argument);
     for (const std::uint32_t value : sums) EXPECT_EQ(value, 77u);
+    const auto message = [](auto&& call) -> std::string {
+        try {
+            call();
+        } catch (const invalid_argument& e) {
+            return e.what();
+        }
+        return "no invalid_argument";
+    };
+    EXPECT_EQ(message([&] { sat(image, any_view(table), {.layout = static_cast<table_layout>(7)}); }),
+              "layout: is 7, not a table_layout");
+    EXPECT_EQ(message([&] { sat(image, any_view(table), {.store = static_cast<store_policy>(7)}); }),
+              "store: is 7, not a store_policy");
+    for (const std::uint32_t value : sums) EXPECT_EQ(value, 77u);
+    // The image, not the table that would be allocated for it.
+    const image_view<const std::uint8_t> none(pixels.data(), 0, 4), nothing(nullptr, 1 << 30, 1 << 30),
+        hopeless(pixels.data(), std::int64_t{1} << 40, std::int64_t{1} << 40), tall(pixels.data(), INT64_MAX, 1);
+    EXPECT_EQ(message([&] { sat<std::uint32_t>(none, {.layout = table_layout::padded}); }),
+              "image: rows is 0, must be at least 1");
+    EXPECT_EQ(message([&] { sat<std::uint64_t>(nothing); }), "image: data is null");
+    EXPECT_NE(message([&] {
+                  sat<std::uint32_t>(hopeless, {.layout = table_layout::padded});
+              }).find("image: 1 x 1099511627776"),
+              std::string::npos);
+    EXPECT_NE(message([&] { sat<std::uint32_t>(tall, {.layout = table_layout::padded}); }).find("do not fit"),
+              std::string::npos);
+    EXPECT_NE(message([&] { sat(tall, any_view(table), {.layout = table_layout::padded}); }).find("table: extents are"),
+              std::string::npos);
 }
 
 }  // namespace

@@ -72,6 +72,16 @@ TEST(table, refuses_empty_and_hopeless_extents) {
     EXPECT_THROW(table<float>(5, 5, table_layout::inclusive, 5), invalid_argument);
     EXPECT_THROW(table<double>(std::int64_t{1} << 40, std::int64_t{1} << 40), invalid_argument);
     EXPECT_THROW(table<double>(std::int64_t{1} << 29, std::int64_t{1} << 29), out_of_memory);
+    for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
+        EXPECT_THROW(table<std::uint8_t>(INT64_MAX, 1, layout), invalid_argument);
+        EXPECT_THROW(table<std::uint8_t>(INT64_MAX, INT64_MAX, layout), invalid_argument);
+        try {
+            const table<float> nothing(5, 0, layout);
+            ADD_FAILURE() << name_of(layout);
+        } catch (const invalid_argument& e) {
+            EXPECT_STREQ(e.what(), "image_cols: is 0, must be at least 1");
+        }
+    }
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "cpu/host.hpp"
 
+#include <boxsum/device.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/histogram_tasks.hpp>
 #include <boxsum/table.hpp>
 
 #include <gtest/gtest.h>
@@ -10,6 +12,10 @@
 #include <cstdint>
 #include <thread>
 #include <vector>
+
+#if defined(_OPENMP)
+#include <omp.h>
+#endif
 
 namespace boxsum {
 namespace {
@@ -26,6 +32,26 @@ TEST(host, describes_this_machine) {
         EXPECT_GT(info.l3_bytes, info.l1_bytes);
     }
 }
+
+#if defined(_OPENMP)
+/// The description is made once and serves the whole process, wherever it is asked for first.
+TEST(host, describes_this_machine_from_within_a_region_of_the_caller) {
+    if (omp_get_max_threads() == 1) GTEST_SKIP() << "one thread in any case";
+    std::size_t workers = 0;
+#pragma omp parallel num_threads(2)
+    {
+        describe_cpu();
+#pragma omp single
+        workers = histogram_tasks().workers().size();
+    }
+    EXPECT_EQ(describe_cpu().threads, omp_get_max_threads());
+    EXPECT_GT(describe_cpu().wake_up_us, 0);
+    if (cuda::device_count() == 0) {
+        EXPECT_EQ(workers, 1u);  // the region's threads have the cores already
+        EXPECT_EQ(histogram_tasks().workers().size(), static_cast<std::size_t>(omp_get_max_threads()));
+    }
+}
+#endif
 
 TEST(host, counts_the_cpus_of_a_list) {
     EXPECT_EQ(cpu::count_cpus("0"), 1);
@@ -103,17 +129,19 @@ TEST(host, the_image_counts_for_the_stores) {
 }
 
 TEST(host, decisions_report_what_a_call_would_do) {
-    const std::vector<std::uint8_t> pixels(64);
-    alignas(64) std::uint32_t sums[64];
-    const image_view<const std::uint8_t> image(pixels.data(), 4, 16);
-    const image_view<std::uint32_t> view(sums, 4, 16);
+    const std::vector<std::uint8_t> pixels(64 * 16);
+    alignas(64) std::uint32_t sums[64 * 16];
+    const image_view<const std::uint8_t> image(pixels.data(), 64, 16), tiny(pixels.data(), 2, 2);
+    const image_view<std::uint32_t> view(sums, 64, 16), four(sums, 2, 2);
     const cpu_decision small = decide_sat(image, any_view(view));
     EXPECT_EQ(small.threads, 1);
     EXPECT_EQ(small.store, store_policy::cached);
     const cpu_decision forced = decide_sat(image, any_view(view), {.parameters = "isa=scalar", .threads = 3});
     EXPECT_EQ(forced.instruction_set, "scalar");
     EXPECT_EQ(forced.threads, 3);
+    EXPECT_EQ(decide_sat(tiny, any_view(four), {.threads = 8}).threads, 1);  // two rows are one thread's
     EXPECT_THROW(decide_sat(image, any_view(view), {.parameters = "isa=mmx"}), invalid_argument);
+    EXPECT_THROW(decide_sat(image, any_view(view), {.store = static_cast<store_policy>(7)}), invalid_argument);
     EXPECT_THROW(decide_sat(image, any_view(view), {.threads = -1}), invalid_argument);
 }
 

@@ -1,5 +1,6 @@
 #include "cpu/team.hpp"
 
+#include <boxsum/filters.hpp>
 #include <boxsum/sat.hpp>
 
 #include <gtest/gtest.h>
@@ -7,6 +8,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <thread>
 #include <vector>
 
@@ -43,17 +46,57 @@ bool last_entry_is_right(int threads) {
     return sums.view()(299, 299) == 90000;
 }
 
-TEST(team, a_forked_child_still_computes) {
-    ASSERT_TRUE(last_entry_is_right(2));  // the threads exist now, and fork() will lose them
+/// Whether `work` is true in a child of fork(). Waiting for lost threads would last for ever: then the child is killed.
+template <typename F>
+bool holds_in_forked_child(F&& work) {
     const pid_t child = ::fork();
     if (child == 0) {
-        ::alarm(30);  // waiting for lost threads would last for ever
-        ::_exit(last_entry_is_right(2) && last_entry_is_right(0) ? 0 : 1);
+        ::alarm(30);
+        ::_exit(work() ? 0 : 1);
     }
     int status = -1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(::waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
-    EXPECT_EQ(WEXITSTATUS(status), 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/// A 300 x 300 image of threes, blurred on `threads` threads; whether its last pixel is right.
+bool last_mean_is_right(int threads) {
+    const std::vector<float> pixels(300 * 300, 3);
+    std::vector<float> means(pixels.size());
+    box_filter(image_view<const float>(pixels.data(), 300, 300), image_view<float>(means.data(), 300, 300),
+               {.threads = threads});
+    return means.back() == 3;
+}
+
+TEST(team, a_forked_child_still_computes) {
+    ASSERT_TRUE(last_entry_is_right(2));  // the threads exist now, and fork() will lose them
+    EXPECT_TRUE(holds_in_forked_child([] { return last_entry_is_right(2) && last_entry_is_right(0); }));
+    EXPECT_TRUE(holds_in_forked_child([] { return last_mean_is_right(2) && last_mean_is_right(0); }));
+    EXPECT_TRUE(holds_in_forked_child([] { return holds_in_forked_child([] { return last_entry_is_right(2); }); }));
+}
+
+TEST(team, a_child_of_a_process_that_only_filtered_still_computes) {
+    ASSERT_TRUE(last_mean_is_right(2));
+    EXPECT_TRUE(holds_in_forked_child([] { return last_entry_is_right(2) && last_mean_is_right(2); }));
+}
+
+#if defined(_OPENMP)
+TEST(team, a_child_of_a_process_with_regions_of_its_own_still_computes) {
+    std::atomic<int> threads{0};
+#pragma omp parallel num_threads(2)
+    ++threads;
+    ASSERT_GE(threads, 1);
+    EXPECT_TRUE(holds_in_forked_child([] { return last_entry_is_right(2) && last_mean_is_right(2); }));
+}
+#endif
+
+/// One that prepares and then forks its workers must not slow them down.
+TEST(team, a_child_that_lost_no_thread_may_start_its_own) {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    if (std::distance(begin(tasks), end(tasks)) > 1) GTEST_SKIP() << "earlier tests have started threads";
+    if (cpu::available_threads() == 1) GTEST_SKIP() << "one thread in any case";
+    EXPECT_TRUE(holds_in_forked_child([] { return cpu::available_threads() > 1 && last_entry_is_right(2); }));
 }
 
 TEST(team, serves_many_callers_at_once) {
@@ -70,6 +113,7 @@ TEST(team, serves_many_callers_at_once) {
 
 TEST(team, an_absurd_number_of_threads_is_bounded) {
     EXPECT_TRUE(last_entry_is_right(1000000));
+    EXPECT_TRUE(last_mean_is_right(1000000));
 }
 
 }  // namespace

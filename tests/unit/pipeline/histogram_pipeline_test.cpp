@@ -419,6 +419,8 @@ TEST(histogram_pipeline, mistakes_are_named) {
     expect(message(v.format(), good, with_buffers(0)), "buffers: is 0");
     expect(message(v.format(), good, with_buffers(9)), "buffers: is 9");
     expect(message({dtype::u8, 0, 5}, good, o), "format: extents are 0 x 5");
+    expect(message({dtype::u8, INT64_MAX, INT64_MAX}, good, o), "format: 1 x 9223372036854775807");
+    expect(message({dtype::u8, INT64_MAX / 4, 1}, good, o), "request: ");
     expect(message(v.format(), good, o, false), "source: is empty");
     expect(message(v.format(), {}, o), "request: asks for nothing");
     expect(message({dtype::f64, 20, 20}, good, o), "64f");
@@ -432,6 +434,8 @@ TEST(histogram_pipeline, mistakes_are_named) {
     expect(with([](frame_request& r) { r.grids[0].row_step = 0; }), "row_step is 0");
     expect(with([](frame_request& r) { r.target.pop_back(); }), "target has 3 values");
     expect(with([](frame_request& r) { r.target[0] = -1; }), "target has the value -1");
+    expect(with([](frame_request& r) { r.target[0] = r.target[1] = 1e308; }),
+           "request: target: its bins add up to inf");
     expect(with([](frame_request& r) { r.count = 0; }), "count is 0");
     pipeline_options wrong = o;
     wrong.entries = dtype::f32;
@@ -451,6 +455,10 @@ TEST(histogram_pipeline, mistakes_are_named) {
     large.tensor = true;
     expect(message({dtype::u8, 256, 256}, large, wrong), "65535");
     EXPECT_THROW(histogram_pipeline(v.format(), bins, frame_planner{}, frames_of(v.all()), o), invalid_argument);
+    histogram_pipeline left(v.format(), bins, good, frames_of(v.all()), o);
+    const histogram_pipeline moved = std::move(left);
+    EXPECT_THROW(left.next(), invalid_argument);
+    EXPECT_THROW((void)left.report(), invalid_argument);
     // A batch of other frames is found out at the first one.
     histogram_pipeline other({dtype::u8, 20, 21}, bins, good, frames_of(v.all()), o);
     EXPECT_THROW(other.next(), pipeline_error);

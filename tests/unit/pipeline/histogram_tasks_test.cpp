@@ -376,6 +376,23 @@ TEST(histogram_tasks, mistakes_are_named) {
     const const_any_view hopeless{
         pixels.data(), {dtype::u8, 1, std::int64_t{1} << 31, std::int64_t{1} << 30, 1, std::int64_t{1} << 30, 0}};
     expect(message([&] { (void)tasks.keep(hopeless, binning::uniform(1024, 0, 256)); }), "tensor");
+
+    histogram_tasks misnamed({.cpu_workers = 1, .histogram = {.algorithm = "no-such"}});
+    EXPECT_THROW((void)misnamed.keep(image, bins), unsupported);
+    EXPECT_THROW((void)misnamed.run(image, bins, any_tensor_view(counts.view())), unsupported);
+    histogram_tasks elsewhere({.cpu_workers = 1, .histogram = {.algorithm = "wf-tis"}});
+    EXPECT_THROW((void)elsewhere.keep(image, bins), unsupported);
+    histogram_tasks misguided({.cpu_workers = 1, .histogram = {.parameters = "x=1"}});
+    EXPECT_THROW((void)misguided.run(image, bins, any_tensor_view(counts.view())), invalid_argument);
+    EXPECT_THROW((void)misguided.keep(image, of_pixels, bins), invalid_argument);
+
+    kept_histogram kept = tasks.keep(image, bins);
+    const kept_histogram taken = std::move(kept);
+    expect(message([&] { (void)kept.box_histograms({}); }), "histogram: was moved from");
+    EXPECT_TRUE(taken.box_histograms({}).empty());
+    const histogram_tasks other = std::move(tasks);
+    expect(message([&] { (void)tasks.keep(image, bins); }), "histogram_tasks: was moved from");
+    expect(message([&] { (void)tasks.run(image, bins, any_tensor_view(counts.view())); }), "was moved from");
 }
 
 }  // namespace
