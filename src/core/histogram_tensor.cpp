@@ -74,10 +74,10 @@ owned_tensor allocate_tensor(memory_pool& pool, dtype type, std::int64_t planes,
                              std::int64_t cols) {
     constexpr std::int64_t cache_line = 64;
     tensor_shape shape{type, planes, bins, rows, cols, 0, 0, 0};
-    // Strides of a hopeless size stay 0 and are refused by the check below, which names the extents.
+    // Strides of a hopeless size are not padded, or 0; the check below refuses the extents.
     const auto row = checked_multiply(cols, static_cast<std::int64_t>(size_of(type)));
     const auto padded = row ? checked_add(*row, cache_line - 1) : row;
-    shape.row_stride = padded ? *padded / cache_line * cache_line : 0;
+    shape.row_stride = padded ? *padded / cache_line * cache_line : row.value_or(0);
     const auto bin = checked_multiply(rows, shape.row_stride);
     shape.bin_stride = bin ? *bin : 0;
     const auto plane = checked_multiply(bins, shape.bin_stride);

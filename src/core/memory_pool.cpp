@@ -140,9 +140,10 @@ owned_table allocate_table(memory_pool& pool, dtype type, std::int64_t rows, std
     const auto row_elements = checked_multiply(cols, channels);
     const auto row = row_elements ? checked_multiply(*row_elements, element) : row_elements;
     const auto padded = row ? checked_add(*row, static_cast<std::int64_t>(cache_line) - 1) : row;
-    // A stride that does not fit is 0: the check below refuses the extents, or for one row acquire() the size.
-    shape.row_stride =
-        padded ? *padded / static_cast<std::int64_t>(cache_line) * static_cast<std::int64_t>(cache_line) : 0;
+    // Rows that do not fit when padded are left as they are: the check below refuses the extents, or for one row
+    // acquire() the size.
+    shape.row_stride = padded ? *padded / static_cast<std::int64_t>(cache_line) * static_cast<std::int64_t>(cache_line)
+                              : row.value_or(0);
     const auto plane = checked_multiply(rows, shape.row_stride);
     shape.plane_stride = plane ? *plane : 0;
     const std::int64_t bytes = checked_span_bytes("table", shape);

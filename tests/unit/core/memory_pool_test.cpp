@@ -72,6 +72,12 @@ TEST(table, refuses_empty_and_hopeless_extents) {
     EXPECT_THROW(table<float>(5, 5, table_layout::inclusive, 5), invalid_argument);
     EXPECT_THROW(table<double>(std::int64_t{1} << 40, std::int64_t{1} << 40), invalid_argument);
     EXPECT_THROW(table<double>(std::int64_t{1} << 29, std::int64_t{1} << 29), out_of_memory);
+    try {
+        const table<std::uint8_t> nothing(2, INT64_MAX);
+        ADD_FAILURE();
+    } catch (const invalid_argument& e) {
+        EXPECT_STREQ(e.what(), "table: 1 x 2 x 9223372036854775807 x 1 elements do not fit a 64-bit address space");
+    }
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
         EXPECT_THROW(table<std::uint8_t>(INT64_MAX, 1, layout), invalid_argument);
         EXPECT_THROW(table<std::uint8_t>(INT64_MAX, INT64_MAX, layout), invalid_argument);
