@@ -199,7 +199,8 @@ def profile():
 
 
 def cpu(part):
-    """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record."""
+    """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record;
+    `summary`: targets without times."""
     text = ""
     for path, record in records("bench-cpu.json"):
         lines = []
@@ -216,13 +217,13 @@ def cpu(part):
                 return f"{row[value]:.2f} (>= {row[target]:.2f}: {verdict})"
 
             scheme = ", bands" if row["scheme"] == "bands" else ""
+            times = [] if part == "summary" else ["boxsum us", "limit us", "OpenCV us"]
             lines.append([row["types"], f"{row['size']}^2", str(row["threads"]),
                           f"{row['instruction_set']}, {row['store']}{scheme}",
-                          *(figure(row.get(key), 1) or "-" for key in ("boxsum_us", "limit_us", "opencv_us")),
+                          *(figure(row.get(title.lower().replace(" ", "_")), 1) or "-" for title in times),
                           against("speedup_over_opencv", "target_speedup"), against("share_of_limit", "target_share")])
-        text += source(path, record) + table(
-            ["types", "size", "threads", "isa, stores", "boxsum us", "limit us", "OpenCV us", "against OpenCV", "share of limit"],
-            ["---"] * 9, lines) + "\n"
+        titles = ["types", "size", "threads", "isa, stores", *times, "against OpenCV", "share of limit"]
+        text += source(path, record) + table(titles, ["---"] * len(titles), lines) + "\n"
     return text or NOT_MEASURED
 
 
@@ -231,6 +232,6 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `cpu targets`, `cpu avx2`, `filters`, `marks size`, `marks other`, `peers`, `profile` or `tasks`."""
+    """For update_docs: `cpu targets`, `cpu avx2`, `cpu summary`, `filters`, `marks size`, `marks other`, `peers`, `profile` or `tasks`."""
     word, *rest = what.split()
     return {"cpu": cpu, "filters": filters, "marks": marks, "peers": peers, "profile": profile, "tasks": tasks}[word](*rest)
