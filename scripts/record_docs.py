@@ -121,7 +121,8 @@ def marks(part):
 
 
 def peers():
-    """Others' tables of 32f32f beside ours, over the copy of the same run."""
+    """Others' tables beside ours, of 32f32f or, where they have none, of 8u32u, over the copy or the streaming kernel of the
+    same run."""
     text = ""
     for path, record in records("bench-sat.json"):
         copies = {row["n"]: row["reference_us"] for row in record["rows"]
@@ -130,12 +131,14 @@ def peers():
         sizes = sorted({row["n"] for row in rows if "n" in row})
         lines = []
         for peer in dict.fromkeys(row["peer"] for row in rows):
-            times = {row["n"]: row for row in rows if row["peer"] == peer and row.get("types") == "32f32f"}
+            types = next((kind for kind in ("32f32f", "8u32u") for row in rows
+                          if (row["peer"], row.get("types")) == (peer, kind)), "")
+            times = {row["n"]: row for row in rows if types and (row["peer"], row.get("types")) == (peer, types)}
             notes = [row["note"] for row in rows if row["peer"] == peer and "note" in row]
             cells = [figure(times[n].get("x", times[n]["us"] / copies[n]), 2) if n in times else "" for n in sizes]
-            lines.append([peer, *cells, " ".join(notes)])
-        text += source(path, record) + table(["32f32f", *map(str, sizes), ""],
-                                             ["---", *["--:"] * len(sizes), "---"], lines) + "\n"
+            lines.append([peer, types, *cells, " ".join(notes)])
+        text += source(path, record) + table(["", "types", *map(str, sizes), ""],
+                                             ["---", "---", *["--:"] * len(sizes), "---"], lines) + "\n"
     return text or NOT_MEASURED
 
 
