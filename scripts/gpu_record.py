@@ -290,7 +290,7 @@ def part_sanitize():
     where, seconds = build("gpu-min", "min", "gpu_tests")
     tests = where / "tests"
     # What small shapes do not reach: tiles of two panels.
-    only = {"gpu_aligned_rings_test": "aligned_channels.in_panels*"}
+    only = {"gpu_aligned_rings_test": "aligned_panels.*"}
     programs = ["gpu_small_test", "gpu_small_histogram_test", "gpu_device_test", *only]
     runs = []
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):

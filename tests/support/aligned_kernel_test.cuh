@@ -17,6 +17,8 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace boxsum::test {
@@ -29,6 +31,17 @@ struct shape {
     std::int64_t image_gap = -1, image_offset = 0;
     std::int64_t channels = 1;
 };
+
+/// Whether the tests have kernels of these types. Deliberately wrong kernels (tests/emulated), which are compiled many
+/// times over, have one pair of types: BOXSUM_ONLY_TYPES.
+template <typename Pixel, typename Table>
+constexpr bool has_kernels_of() {
+#ifdef BOXSUM_ONLY_TYPES
+    return std::is_same_v<std::pair<Pixel, Table>, std::pair<BOXSUM_ONLY_TYPES>>;
+#else
+    return true;
+#endif
+}
 
 inline std::int64_t aligned_to_16(std::int64_t bytes) {
     return (bytes + 15) / 16 * 16;

@@ -21,9 +21,11 @@ class one_wave : public test::aligned_kernel_test {
 
     template <typename Pixel, typename Table>
     void expect_waves(const shape& s) {
-        expect_right(s, "wave, 4 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 4>(s); });
-        expect_right(s, "wave, 8 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 8>(s); });
-        expect_right(s, "wave, 16 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 16>(s); });
+        if constexpr (test::has_kernels_of<Pixel, Table>()) {
+            expect_right(s, "wave, 4 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 4>(s); });
+            expect_right(s, "wave, 8 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 8>(s); });
+            expect_right(s, "wave, 16 rows a warp", [&] { return wrong_in_wave<Pixel, Table, 16>(s); });
+        }
     }
 };
 
