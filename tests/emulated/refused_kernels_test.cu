@@ -72,26 +72,27 @@ TEST_F(emulation_refuses, a_collective_that_waits_for_lanes_at_a_barrier) {
 
 /// Block b waits for block b - 1 by its index.
 template <bool Ticket>
-__global__ void chain_kernel(unsigned* counter, unsigned* status) {
+__global__ void chain_kernel(unsigned* counter, unsigned long long* status) {
     const unsigned place = Ticket ? cuda::take_ticket(counter) : blockIdx.x;
     if (threadIdx.x == 0) {
-        while (place > 0 && cuda::load_acquire(&status[place - 1]) == 0) {
+        while (place > 0 && cuda::load_relaxed(&status[place - 1]) == 0) {
         }
-        cuda::store_release(&status[place], 1);
+        cuda::store_relaxed(&status[place], 1);
     }
 }
 
 TEST_F(emulation_refuses, a_block_that_waits_for_one_that_has_not_started) {
     const auto run = [&](auto kernel) {
         return complaint([&] {
-            const device_buffer counter = upload(std::vector<unsigned>(1)), status = upload(std::vector<unsigned>(12));
+            const device_buffer counter = upload(std::vector<unsigned>(1)),
+                                status = upload(std::vector<unsigned long long>(12));
             const emulation::scoped_settings device({.order = emulation::block_order::backward});
-            launch(kernel, {.grid = 12, .block = 32}, stream(), as<unsigned>(counter), as<unsigned>(status));
+            launch(kernel, {.grid = 12, .block = 32}, stream(), as<unsigned>(counter), as<unsigned long long>(status));
         });
     };
     EXPECT_EQ(run(chain_kernel<true>), "");
     expect_in(run(chain_kernel<false>),
-              {"deadlock", "looks with load_acquire at tests/emulated/refused_kernels_test.cu:",
+              {"deadlock", "looks with load_relaxed at tests/emulated/refused_kernels_test.cu:",
                "9 of 12 blocks have not started", "block (11, 0, 0)"});
 }
 

@@ -14,18 +14,6 @@ __device__ inline float half_to_float(float16 x) {
     return value;
 }
 
-/// Orders everything that the thread, and before a barrier its block, wrote before it: partner of load_acquire.
-__device__ inline void store_release(unsigned* word, unsigned value) {
-    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
-}
-
-/// Whoever sees the value of a store_release sees what was written before it.
-__device__ inline unsigned load_acquire(const unsigned* word) {
-    unsigned value;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
-    return value;
-}
-
 /// 64 bits that are seen as a whole or not at all, without order to anything else.
 __device__ inline void store_relaxed(unsigned long long* word, unsigned long long value) {
     asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");

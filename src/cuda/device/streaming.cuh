@@ -7,8 +7,8 @@
 #include "emulated/streaming.hpp"
 #endif
 
-/// Accesses to images and tables, which pass the caches once and shall not displace what stays there. Plain stores
-/// instead of streaming ones cost 28 % for f32 -> f32 and 130 % for u8 -> u32 (docs/performance-gpu.md).
+/// Accesses to images and tables, which pass the caches once and shall not displace what stays there. With plain stores
+/// instead of streaming ones, a kernel that only moves tiles takes 1.28 of the time (f32 -> f32) and 2.3 (u8 -> u32).
 namespace boxsum::cuda {
 
 /// N elements with the alignment of their size, moved as one access where hardware has it.

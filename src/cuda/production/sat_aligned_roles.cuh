@@ -93,7 +93,8 @@ struct aligned_roles {
     __device__ static void initialize(shared_memory& shared) {
         const auto expect_warps = [](phase_barrier& barrier, int warps) { barrier.initialize(32 * warps); };
         for (int s = 0; s < shared_memory::slots; ++s) {
-            shared.loaded[s].initialize(pixels::shifted ? 33 : 1);
+            // The lane that drew the ticket; where rows start anywhere also every lane, when its copies are done.
+            shared.loaded[s].initialize(pixels::shifted ? 1 + 32 : 1);
             expect_warps(shared.read[s], tile::finish_warps + 4);
             expect_warps(shared.left_added[s], left_warps);
             expect_warps(shared.finished[s], tile::finish_warps);
@@ -283,10 +284,12 @@ struct aligned_roles {
             if (r >= rows || chunk * 16 >= skip + bytes) return;
             const std::byte* const from = row - skip + chunk * 16;
             std::byte* const where = to.row(r) + chunk * 16;
-            if (p.image_end - from >= 16) return copy_async<16>(where, from, 16);
-                // The end of the image, perhaps of its memory: at most 15 bytes of the last row go one by one.
+            if (p.image_end - from >= 16) {
+                copy_async<16>(where, from, 16);
+            } else {  // the end of the image, perhaps of its memory: at most 15 bytes of the last row go one by one
 #pragma unroll 1
-            for (int i = 0; from + i < p.image_end; ++i) where[i] = from[i];
+                for (int i = 0; from + i < p.image_end; ++i) where[i] = from[i];
+            }
         };
 #pragma unroll 1
         for (int r = lane_row; r < tile::rows; r += together) copy(r, lane_chunk);

@@ -1,5 +1,5 @@
-// The aligned kernels whose tiles have two panels by themselves: several channels and sums of 8 bytes of 8-bit pixels. On
-// a GPU and on an emulated device (tests/emulated).
+// The aligned kernels whose tiles have two panels by themselves: several channels and sums of 8 bytes of 8-bit pixels.
+// On a GPU and on an emulated device (tests/emulated).
 
 #include "support/aligned_kernel_test.cuh"
 

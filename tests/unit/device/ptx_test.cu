@@ -28,30 +28,6 @@ TEST_F(device_ptx, every_half_float_converts_exactly) {
     }
 }
 
-/// Block b + 1 reads what block b wrote before its status; blocks start in some order, so they draw their places.
-__global__ void released_kernel(unsigned* counter, unsigned* status, unsigned* values) {
-    if (threadIdx.x != 0) return;
-    const unsigned b = atomicAdd(counter, 1u);
-    unsigned sum = 1;
-    if (b > 0) {
-        while (load_acquire(&status[b - 1]) != 7) {
-        }
-        sum += values[b - 1];
-    }
-    values[b] = sum;
-    store_release(&status[b], 7);
-}
-
-TEST_F(device_ptx, who_sees_a_released_status_sees_what_was_written_before) {
-    constexpr unsigned blocks = 200;
-    const device_buffer counter = upload(std::vector<unsigned>(1)), status = upload(std::vector<unsigned>(blocks)),
-                        values = upload(std::vector<unsigned>(blocks));
-    launch(released_kernel, {.grid = blocks, .block = 32}, stream(), as<unsigned>(counter), as<unsigned>(status),
-           as<unsigned>(values));
-    const auto got = download<unsigned>(values);
-    for (unsigned b = 0; b < blocks; ++b) ASSERT_EQ(got[b], b + 1);
-}
-
 /// One writes words whose halves are equal, others must never see two that differ.
 __global__ void halves_kernel(unsigned long long* word, unsigned last, unsigned* torn) {
     if (blockIdx.x == 0) {

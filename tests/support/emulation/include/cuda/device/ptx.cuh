@@ -14,18 +14,6 @@ inline float half_to_float(float16 x) {
     return to_float(x);
 }
 
-inline void store_release(unsigned* word, unsigned value,
-                          const emulation::location& where = emulation::location::current()) {
-    *word = value;
-    emulation::progress();
-    emulation::yield(where);
-}
-
-inline unsigned load_acquire(const unsigned* word, const emulation::location& where = emulation::location::current()) {
-    emulation::look(word, "looks with load_acquire", where);
-    return *word;
-}
-
 inline void store_relaxed(unsigned long long* word, unsigned long long value,
                           const emulation::location& where = emulation::location::current()) {
     *word = value;
