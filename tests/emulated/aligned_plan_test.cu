@@ -24,7 +24,7 @@ sat_geometry table_of(std::int64_t rows, std::int64_t cols, std::int64_t planes 
 
 aligned_plan plan_of(std::int64_t n, int pixel_bytes, aligned_store store = aligned_store::straight) {
     return make_aligned_plan(table_of(n, n), pixel_bytes, 4, aligned_columns_of(n, pixel_bytes, 4),
-                             aligned_tiles_in_flight(132, pixel_bytes), 1, store);
+                             aligned_tiles_in_flight(132, pixel_bytes, 4, 1), 1, store);
 }
 
 TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
@@ -91,9 +91,9 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
                         for (const auto& [pixel_bytes, store] :
                              {std::pair{1, aligned_store::straight}, std::pair{1, aligned_store::anywhere},
                               std::pair{4, aligned_store::straight}}) {
-                            const aligned_plan p =
-                                make_aligned_plan(table_of(rows, cols, planes), pixel_bytes, 4, columns,
-                                                  aligned_tiles_in_flight(multiprocessors, pixel_bytes), 1, store);
+                            const aligned_plan p = make_aligned_plan(
+                                table_of(rows, cols, planes), pixel_bytes, 4, columns,
+                                aligned_tiles_in_flight(multiprocessors, pixel_bytes, 4, 1), 1, store);
                             const unsigned group = p.by_group_rows.divisor();
                             const auto where = ::testing::Message()
                                                << planes << " x " << rows << " x " << cols << " on " << multiprocessors;
@@ -138,14 +138,24 @@ TEST(aligned_plan, a_workspace_has_room_for_the_words_of_any_kernel) {
                      {aligned_store::straight, aligned_store::one_behind, aligned_store::anywhere}) {
                     const sat_geometry g = table_of(n, n);
                     const aligned_columns columns = aligned_columns_of(n, pixel_bytes, 4);
-                    const aligned_plan p = make_aligned_plan(
-                        g, pixel_bytes, 4, columns, aligned_tiles_in_flight(multiprocessors, pixel_bytes), 1, store);
+                    const aligned_plan p =
+                        make_aligned_plan(g, pixel_bytes, 4, columns,
+                                          aligned_tiles_in_flight(multiprocessors, pixel_bytes, 4, 1), 1, store);
                     workspace_slots slots;
                     (void)aligned_words(slots, p, columns, aligned_tile<float>::row_words,
                                         aligned_tile<float>::col_words);
                     EXPECT_GE(aligned_workspace_bytes(g, pixel_bytes, 4, multiprocessors), slots.bytes())
                         << n << ", pixels of " << pixel_bytes << " bytes, " << multiprocessors << " multiprocessors";
                 }
+}
+
+TEST(aligned_plan, shared_memory_has_three_tiles_where_pixels_are_narrower_than_sums) {
+    EXPECT_EQ(aligned_slots(1, 4, 1), 3);
+    EXPECT_EQ(aligned_slots(2, 4, 4), 3);
+    EXPECT_EQ(aligned_slots(4, 8, 1), 3);
+    EXPECT_EQ(aligned_slots(4, 8, 2), 2);
+    EXPECT_EQ(aligned_slots(4, 4, 1), 2);
+    EXPECT_EQ(aligned_slots(8, 8, 1), 2);
 }
 
 TEST(aligned_plan, words_of_channels_take_little_of_large_tables) {
@@ -160,8 +170,9 @@ TEST(aligned_plan, words_of_channels_take_little_of_large_tables) {
                     const aligned_columns columns = aligned_columns_of(g, pixel_bytes, sum_bytes);
                     EXPECT_EQ(columns, aligned_columns::groups);
                     for (int panels = 1; panels <= aligned_panels(g, pixel_bytes, sum_bytes, 132); ++panels) {
-                        const aligned_plan p = make_aligned_plan(g, pixel_bytes, sum_bytes, columns,
-                                                                 aligned_tiles_in_flight(132, pixel_bytes), panels);
+                        const aligned_plan p =
+                            make_aligned_plan(g, pixel_bytes, sum_bytes, columns,
+                                              aligned_tiles_in_flight(132, pixel_bytes, sum_bytes, channels), panels);
                         EXPECT_EQ(p.ring_rows % p.by_group_rows.divisor(), 0u);
                         workspace_slots slots;
                         (void)aligned_words(slots, p, columns, channels * 64 * sum_bytes / 4, panels * 128);

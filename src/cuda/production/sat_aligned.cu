@@ -23,7 +23,7 @@ std::size_t aligned_workspace_bytes(const sat_geometry& g, int pixel_bytes, int 
     const int words = sum_bytes / 4;
     constexpr int rows = aligned_tile<float>::rows;
     const aligned_columns columns = aligned_columns_of(g, pixel_bytes, sum_bytes);
-    const int in_flight = aligned_tiles_in_flight(multiprocessors, pixel_bytes);
+    const int in_flight = aligned_tiles_in_flight(multiprocessors, pixel_bytes, sum_bytes, g.channels);
     const auto bytes_with = [&](int panels, aligned_store store) {
         workspace_slots slots;
         const aligned_plan plan = make_aligned_plan(g, pixel_bytes, sum_bytes, columns, in_flight, panels, store);

@@ -57,7 +57,8 @@ void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned
                                std::to_string(how.workspace_bytes));
     const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     // 128 more, for the kernel aligns the slots itself.
-    constexpr int shared_bytes = aligned_slots(sizeof(Pixel)) * Panels * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
+    constexpr int shared_bytes =
+        aligned_slots(sizeof(Pixel), sizeof(Sum), Channels) * Panels * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
     BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     int resident = 0;
     BOXSUM_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile::threads, shared_bytes));
@@ -125,7 +126,7 @@ void visit_channels(int channels, F&& f) {
 
 template <typename Pixel, typename Sum>
 void enqueue_aligned_table(const sat_geometry& g, int multiprocessors, const execution& how) {
-    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel));
+    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
     if constexpr (!aligned_narrow(sizeof(Pixel)))
         if (aligned_columns_of(g, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
             return enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::chain>(g, multiprocessors, in_flight, how);
@@ -135,7 +136,7 @@ void enqueue_aligned_table(const sat_geometry& g, int multiprocessors, const exe
 /// Several channels go by groups whatever the size, which spares the compiler half of the kernels.
 template <typename Pixel, typename Sum>
 void enqueue_channels_table(const sat_geometry& g, int multiprocessors, const execution& how) {
-    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel));
+    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
     visit_channels(g.channels, [&]<int Channels>() {
         enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups, Channels>(g, multiprocessors, in_flight, how);
     });

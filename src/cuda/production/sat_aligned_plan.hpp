@@ -27,10 +27,11 @@ struct aligned_tile {
     static constexpr int col_words = cols * static_cast<int>(sizeof(Sum)) / 4;
 };
 
-/// Tiles of a block in shared memory; one more is in the registers of `finish`. There is room for two with pixels of 4
-/// bytes. Time of 8u32u with 3 instead of 2 and with 4 instead of 3, measured at 16384: 0.98 and 1.00.
-constexpr int aligned_slots(int pixel_bytes) {
-    return pixel_bytes < 4 ? 3 : 2;
+/// Tiles of a block in shared memory; one more is in the registers of `finish`. There is room for two where pixels are
+/// as wide as sums. Time with 3 instead of 2: 8u32u at 16384 0.98, 32f64f at 8192 0.99 and, with a chain, at 12288 and
+/// 24576 0.99 and 0.975; with 4 instead of 3, 8u32u 1.00. With several channels of 4-byte pixels it was not measured.
+constexpr int aligned_slots(int pixel_bytes, int sum_bytes, int channels) {
+    return pixel_bytes < 4 || (channels == 1 && pixel_bytes < sum_bytes) ? 3 : 2;
 }
 
 /// Of one panel.
@@ -149,12 +150,13 @@ inline aligned_columns aligned_columns_of(const sat_geometry& g, int pixel_bytes
 /// group as of whole groups. Several channels look at as many words of a tile as they are, and those of whole groups
 /// set the pace: 11 instead of 8 at 128 tiles a row take 0.96 of the time with 4 channels of 8u32u, 0.99 of 32f32f. So
 /// they do where words of groups have two words a sum and those of tiles half of one: 8u64u with 16 instead of 8 at 128
-/// tiles a row 0.98.
+/// tiles a row 0.98. Wide sums of wide pixels with 11 instead of 8: 64f64f at 128 tiles a row 0.99, 32f64f 1.00.
 inline unsigned aligned_group_cols(unsigned tile_cols, int channels, int pixel_bytes, int sum_bytes) {
     const auto root = static_cast<unsigned>(std::ceil(std::sqrt(static_cast<double>(tile_cols))));
     if (channels > 1 || tile_cols > 128) return root;
-    if (aligned_narrow(pixel_bytes) && sum_bytes == 8) return tile_cols > 96 ? 16 : 11;
-    return 8;
+    if (sum_bytes == 4) return 8;
+    if (aligned_narrow(pixel_bytes)) return tile_cols > 96 ? 16 : 11;
+    return tile_cols > 96 ? 11 : 8;
 }
 
 inline constexpr int aligned_most_group_rows = 8;
@@ -179,8 +181,9 @@ constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_row
 }
 
 /// Tiles under way at once, on this many multiprocessors.
-constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes) {
-    return multiprocessors * aligned_tile<float>::blocks_per_multiprocessor * (aligned_slots(pixel_bytes) + 1);
+constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes, int sum_bytes, int channels) {
+    return multiprocessors * aligned_tile<float>::blocks_per_multiprocessor *
+           (aligned_slots(pixel_bytes, sum_bytes, channels) + 1);
 }
 
 /// Rows of tiles whose words exist at a time: those in flight and the group above them, and 6 more, so that readers

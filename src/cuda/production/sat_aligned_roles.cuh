@@ -36,8 +36,9 @@ struct aligned_roles {
     /// Whether a tile stores the last sum of the tile to its left instead of its own, in all rows or in some.
     static constexpr bool takes_left = one_behind || pairs_take_left;
     static constexpr int ends_unit = Channels == 1 && !pairs_take_left ? 32 : 16;  // see row_ends
-    using shared_memory = aligned_shared<Sum, sum_in_group, of_panel, scanned, aligned_slots(sizeof(Pixel)), Channels,
-                                         panels, Columns == aligned_columns::chain, rows_on_their_way, ends_unit>;
+    static constexpr int tile_slots = aligned_slots(sizeof(Pixel), sizeof(Sum), Channels);
+    using shared_memory = aligned_shared<Sum, sum_in_group, of_panel, scanned, tile_slots, Channels, panels,
+                                         Columns == aligned_columns::chain, rows_on_their_way, ends_unit>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
