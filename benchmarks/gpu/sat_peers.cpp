@@ -43,7 +43,7 @@ void peers_section(stream_ref stream) {
                 runners.push_back({"opencv cuda cv::cuda::integral", [&](int set, stream_ref s) {
                                        opencv_cuda_integral(sets.image(set).data, sets.table(set).data, n, s);
                                    }});
-            const std::vector<double> us = times_of(runners, 4, false, stream);
+            const std::vector<double> us = times_of(runners, 8, false, stream);
             std::vector<double> reference_us(us.begin(), us.begin() + static_cast<std::ptrdiff_t>(first));
             const double reference = best_reference(types, runners, reference_us, 0).us;
             for (std::size_t i = first; i < us.size(); ++i) {
