@@ -118,6 +118,9 @@ TEST_F(aligned_rings, sums_of_eight_bytes) {
     for (const table_layout layout : layouts) {
         expect_tables<f64, f64>({64 * 21 + 5, 64 * 2 + 3, 1, layout}, 1);
         expect_tables<f64, f64>({70, 64 * 18 + 1, 2, layout}, 1);
+        // Three tiles a block in shared memory.
+        expect_tables<f32, f64>({64 * 21 + 5, 64 * 2 + 3, 1, layout}, 1);
+        expect_tables<f32, f64>({70, 64 * 18 + 1, 2, layout, 1, 0, 1, 1}, 1);
     }
 }
 
