@@ -82,8 +82,9 @@ void list_case(const std::string& name, const std::vector<view_shape>& shapes, s
 }  // namespace
 
 void special_section(stream_ref stream) {
-    special_case("squares 8u32u64u 8192", packed(dtype::u8, 8192, 8192), packed(dtype::u32, 8192, 8192),
-                 packed(dtype::u64, 8192, 8192), stream);
+    for (const std::int64_t n : {2048, 4096, 8192, 16384})
+        special_case("squares 8u32u64u " + std::to_string(n), packed(dtype::u8, n, n), packed(dtype::u32, n, n),
+                     packed(dtype::u64, n, n), stream);
     special_case("1024 planes of 256 x 256 8u32u", packed(dtype::u8, 256, 256, 1, 1024),
                  packed(dtype::u32, 256, 256, 1, 1024), {}, stream);
     std::vector<view_shape> pyramid, icons;

@@ -4,16 +4,17 @@ boxsum_emulated_test(
   emulated_aligned_rings_test
   SOURCES aligned_plan_test.cu "${cuda}/production/sat_aligned.cu" "${kernel_tests}/aligned_rings_test.cu"
           "${kernel_tests}/aligned_channels_test.cu" "${kernel_tests}/aligned_panels_test.cu"
-          "${kernel_tests}/aligned_narrow_test.cu" "${kernel_tests}/one_wave_test.cu"
+          "${kernel_tests}/aligned_narrow_test.cu" "${kernel_tests}/aligned_squares_test.cu"
+          "${kernel_tests}/one_wave_test.cu"
 )
 
 # The same tests must fail where their kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT
-# text [FILTER tests] [CHANNELS | PANELS | NARROW | WAVE | UNIT name] [TYPES types]) compiles the tests of one channel, of
-# several, of two panels, of narrow pixels, of one wave, or those of a header of src/cuda/device, with a copy of a header
+# text [FILTER tests] [CHANNELS | PANELS | NARROW | SQUARES | WAVE | UNIT name] [TYPES types]) compiles the tests of one channel, of
+# several, of two panels, of narrow pixels, of squares, of one wave, or those of a header of src/cuda/device, with a copy of a header
 # of src/cuda in which REPLACEMENT stands in place of TEXT. Only for one pair of types, TYPES, which saves half of the time
 # of the compiler.
 function(boxsum_emulated_mutant name)
-  cmake_parse_arguments(arg "CHANNELS;PANELS;NARROW;WAVE" "HEADER;TEXT;REPLACEMENT;FILTER;UNIT;TYPES" "" ${ARGN})
+  cmake_parse_arguments(arg "CHANNELS;PANELS;NARROW;SQUARES;WAVE" "HEADER;TEXT;REPLACEMENT;FILTER;UNIT;TYPES" "" ${ARGN})
   set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   boxsum_emulated_mutate("${header}" "${folder}/cuda/${arg_HEADER}" "${arg_TEXT}" "${arg_REPLACEMENT}")
@@ -25,6 +26,8 @@ function(boxsum_emulated_mutant name)
   elseif(arg_NARROW)
     set(test "${kernel_tests}/aligned_narrow_test.cu")
     set(types "u8, u64")
+  elseif(arg_SQUARES)
+    set(test "${kernel_tests}/aligned_squares_test.cu")
   elseif(arg_WAVE)
     set(test "${kernel_tests}/one_wave_test.cu")
   elseif(arg_UNIT)
@@ -163,15 +166,15 @@ boxsum_emulated_mutant(
   REPLACEMENT "load_neighbours(own, shared.own_cols[place_of(now)][0], lane)"
 )
 boxsum_emulated_mutant(
-  mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "store_streaming(to + c, Sum{})"
-  REPLACEMENT "store_streaming(to, Sum{})"
+  mutant_border_of_one_channel CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "store_streaming(to + c, entry{})"
+  REPLACEMENT "store_streaming(to, entry{})"
 )
 boxsum_emulated_mutant(
   mutant_shifted_rows_start_alike CHANNELS HEADER production/sat_aligned_pixels.cuh
   TEXT "shifts.of(row_at(place))" REPLACEMENT "shifts.of(0)" FILTER start_at_any_element
 )
 boxsum_emulated_mutant(
-  mutant_words_too_narrow NARROW TYPES "u16, u64" HEADER production/sat_aligned_pixels.cuh TEXT "std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t"
+  mutant_words_too_narrow NARROW TYPES "u16, u64" HEADER production/sat_aligned_pixels.cuh TEXT "std::conditional_t<is_byte, std::uint16_t"
   REPLACEMENT "std::conditional_t<sizeof(Pixel) <= 2, std::uint16_t"
 )
 boxsum_emulated_mutant(
@@ -197,4 +200,24 @@ boxsum_emulated_mutant(
 )
 boxsum_emulated_mutant(
   mutant_rows_replaced_before_they_are_sent UNIT staged_rows HEADER device/staged_rows.cuh TEXT "wait_until_read<1>();" REPLACEMENT "wait_until_read<2>();"
+)
+boxsum_emulated_mutant(
+  mutant_squares_of_another_row SQUARES HEADER production/sat_aligned_finish.cuh TEXT "of_lower * of_lower"
+  REPLACEMENT "of_upper * of_upper"
+)
+boxsum_emulated_mutant(
+  mutant_squares_of_another_column SQUARES HEADER production/sat_aligned_pixels.cuh
+  TEXT "lane % 2 == 0 ? squares[1] : squares[3]" REPLACEMENT "lane % 2 == 0 ? squares[3] : squares[1]"
+)
+boxsum_emulated_mutant(
+  mutant_squares_of_the_first_plane SQUARES HEADER production/sat_aligned_finish.cuh
+  TEXT "at.plane * p.squares_plane_stride" REPLACEMENT "0"
+)
+boxsum_emulated_mutant(
+  mutant_totals_overlap SQUARES HEADER production/sat_aligned_plan.hpp
+  TEXT "std::max(16, aligned_most_group_rows * value_words)" REPLACEMENT "16" FILTER many_tiles
+)
+boxsum_emulated_mutant(
+  mutant_last_word_of_a_row_elsewhere SQUARES HEADER device/tagged_words.cuh TEXT "32 * words_of<T> - 62"
+  REPLACEMENT "words_of<T>"
 )

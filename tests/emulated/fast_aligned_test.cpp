@@ -4,13 +4,18 @@
 #include "api/registry.hpp"
 #include "cuda/production/records.hpp"
 #include "cuda/production/sat_aligned.hpp"
+#include "cuda/production/sat_fast_choice.hpp"
 #include "cuda/runtime/runtime.hpp"
+#include "cuda/workspace.hpp"
 #include "reference/conformance.hpp"
 #include "support/emulation/settings.hpp"
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace boxsum {
 namespace {
@@ -19,7 +24,7 @@ using emulation::block_order;
 
 /// Whether the aligned kernels take the table of sums.
 bool fits(const problem& p) {
-    return cuda::aligned_kernels_fit({p, nullptr, p.table, nullptr}, p.table.type);
+    return cuda::aligned_kernels_fit({p, nullptr, p.table, nullptr}, cuda::tile_cols_of(p.table.type));
 }
 
 /// Runs the cases that the aligned kernels take; how many, or -1. `aligned`: on images whose rows are at
@@ -113,6 +118,43 @@ TEST(emulated_fast_aligned, pointers_may_be_those_of_any_element) {
         c.table_offset = offset;
         EXPECT_FALSE(check_record(sat_fast_record, c, {}, run));
     }
+}
+
+/// Launches that the tables of sums and of squares take: each counts in the workspace's epoch.
+std::uint32_t launches_with_squares(dtype input, dtype table, dtype squares, std::int64_t gap, std::int64_t channels) {
+    const emulation::scoped_settings device({.resident_blocks = 2, .multiprocessors = 1});
+    conformance_case c;
+    c.input = input;
+    c.table = table;
+    c.squares = squares;
+    c.rows = 150;
+    c.cols = 333;
+    c.channels = channels;
+    c.image_gap = c.table_gap = gap;
+    const problem p = problem_of(c);
+    const auto memory = [](const view_shape& view) {
+        return std::vector<std::byte>(static_cast<std::size_t>(view.rows * view.row_stride) + 64);
+    };
+    std::vector<std::byte> image = memory(p.image), sums = memory(p.table), sums_of_squares = memory(*p.squares);
+    std::vector<std::byte> workspace(workspace_header_bytes + 256 + sat_fast_record.workspace_bytes(p, {}));
+    const auto at_256 = [](std::vector<std::byte>& bytes, std::size_t to) {
+        return bytes.data() + (to - reinterpret_cast<std::uintptr_t>(bytes.data()) % to) % to;
+    };
+    execution how;
+    how.header = reinterpret_cast<workspace_header*>(at_256(workspace, 256));
+    how.workspace = at_256(workspace, 256) + workspace_header_bytes;
+    how.workspace_bytes = sat_fast_record.workspace_bytes(p, {});
+    sat_fast_record.enqueue(p, {at_256(image, 16), at_256(sums, 16), at_256(sums_of_squares, 16)}, how);
+    return how.header->epoch;
+}
+
+TEST(emulated_fast_aligned, sums_and_squares_come_from_one_launch) {
+    using enum dtype;
+    EXPECT_EQ(launches_with_squares(u8, u32, u64, -1, 1), 1u);
+    EXPECT_EQ(launches_with_squares(u8, u32, u32, -1, 1), 1u);
+    EXPECT_EQ(launches_with_squares(f32, f32, f32, -1, 1), 1u);
+    EXPECT_EQ(launches_with_squares(u8, u32, u64, 0, 1), 2u);   // rows that start anywhere
+    EXPECT_EQ(launches_with_squares(u8, u32, u64, -1, 2), 2u);  // several channels
 }
 
 /// Seen by the workspace.

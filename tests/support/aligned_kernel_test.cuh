@@ -123,21 +123,30 @@ class aligned_kernel_test : public gpu_kernel_test {
         }
     }
 
-    /// Computes a table of random pixels, or of their squares, with enqueue(geometry, execution); what is wrong with
-    /// it.
-    template <typename Pixel, typename Table, bool Squares = false, typename Enqueue>
-    std::optional<std::string> wrong_table(const shape& s, Enqueue enqueue) {
-        using sum = cuda::sum_type<Table>;
-        const std::int64_t padding = s.layout == table_layout::padded ? 1 : 0;
-        const std::int64_t border = s.layout == table_layout::inclusive ? 0 : 1;
+    /// Random pixels.
+    template <typename Pixel, bool Modular>
+    host_planes<Pixel> image_of(const shape& s) {
         host_planes<Pixel> image(s.planes, s.rows, s.cols, s.channels, s.image_gap, s.image_offset);
-        host_planes<Table> expected(s.planes, s.rows + padding, s.cols + padding, s.channels, s.table_gap,
-                                    s.table_offset);
-        const std::vector<std::byte> poisoned = expected.bytes;
-        for (std::int64_t plane = 0; plane < s.planes; ++plane) {
+        for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t r = 0; r < s.rows; ++r)
-                for (std::int64_t c = 0; c < s.cols * s.channels; ++c)
-                    image.row(plane, r)[c] = pixel<Pixel, std::is_integral_v<Table>>();
+                for (std::int64_t c = 0; c < s.cols * s.channels; ++c) image.row(plane, r)[c] = pixel<Pixel, Modular>();
+        return image;
+    }
+
+    /// A table of a shape's extents, nothing but poison.
+    template <typename Table>
+    static host_planes<Table> poisoned_table(const shape& s) {
+        const std::int64_t padding = s.layout == table_layout::padded ? 1 : 0;
+        return {s.planes, s.rows + padding, s.cols + padding, s.channels, s.table_gap, s.table_offset};
+    }
+
+    /// The image's table, or that of its squares.
+    template <bool Squares, typename Table, typename Pixel>
+    static host_planes<Table> table_of(const shape& s, host_planes<Pixel>& image) {
+        using sum = cuda::sum_type<Table>;
+        const std::int64_t border = s.layout == table_layout::inclusive ? 0 : 1;
+        host_planes<Table> expected = poisoned_table<Table>(s);
+        for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t r = 0; r < expected.view.rows; ++r) {
                 sum row[4]{};
                 for (std::int64_t c = 0; c < expected.view.cols * s.channels; ++c) {
@@ -150,30 +159,20 @@ class aligned_kernel_test : public gpu_kernel_test {
                     expected.row(plane, r)[c] = static_cast<Table>(of_channel + above);
                 }
             }
-        }
+        return expected;
+    }
 
-        const device_buffer image_memory = upload(image.bytes), table_memory = upload(poisoned);
-        problem p;
-        p.image = image.view;
-        p.table = expected.view;
-        p.layout = s.layout;
-        const cuda::sat_geometry g(p, as<std::byte>(image_memory) + image.first, p.table,
-                                   as<std::byte>(table_memory) + expected.first);
-        execution how;
-        how.stream = stream();
-        how.header = as<workspace_header>(workspace_);
-        how.workspace = as<std::byte>(workspace_) + workspace_header_bytes;
-        how.workspace_bytes = workspace_bytes - workspace_header_bytes;
-        enqueue(g, how);
-
-        const std::vector<std::byte> found = download<std::byte>(table_memory);
-        if (found == expected.bytes) return what_is_left_in_the_header();
+    /// Where the device's table, poison and all, is another.
+    template <typename Table>
+    std::optional<std::string> what_differs(const shape& s, const host_planes<Table>& expected,
+                                            const device_buffer& table) {
+        const std::vector<std::byte> found = download<std::byte>(table);
         for (std::size_t i = 0; i < found.size(); ++i)
             if (found[i] != expected.bytes[i]) {
                 const auto at = static_cast<std::int64_t>(i) - expected.first;
-                const std::int64_t plane = at / p.table.plane_stride,
-                                   r = at % p.table.plane_stride / p.table.row_stride;
-                const std::int64_t byte = at % p.table.plane_stride % p.table.row_stride;
+                const view_shape& view = expected.view;
+                const std::int64_t plane = at / view.plane_stride, r = at % view.plane_stride / view.row_stride;
+                const std::int64_t byte = at % view.plane_stride % view.row_stride;
                 return "wrong in plane " + std::to_string(plane) + ", row " + std::to_string(r) + ", element " +
                        std::to_string(byte / std::int64_t{sizeof(Table)}) + " of " + std::to_string(s.channels) +
                        " channels, " + std::to_string(s.planes) + " x " + std::to_string(s.rows) + " x " +
@@ -181,7 +180,57 @@ class aligned_kernel_test : public gpu_kernel_test {
                        std::to_string(s.table_offset) + ", image gap " + std::to_string(s.image_gap) + ", offset " +
                        std::to_string(s.image_offset);
             }
-        return "wrong";
+        return {};
+    }
+
+    execution in_workspace() {
+        execution how;
+        how.stream = stream();
+        how.header = as<workspace_header>(workspace_);
+        how.workspace = as<std::byte>(workspace_) + workspace_header_bytes;
+        how.workspace_bytes = workspace_bytes - workspace_header_bytes;
+        return how;
+    }
+
+    static problem problem_of(const shape& s, const view_shape& image, const view_shape& table) {
+        problem p;
+        p.image = image;
+        p.table = table;
+        p.layout = s.layout;
+        return p;
+    }
+
+    /// Computes a table of random pixels, or of their squares, with enqueue(geometry, execution); what is wrong with
+    /// it.
+    template <typename Pixel, typename Table, bool Squares = false, typename Enqueue>
+    std::optional<std::string> wrong_table(const shape& s, Enqueue enqueue) {
+        host_planes<Pixel> image = image_of<Pixel, std::is_integral_v<Table>>(s);
+        const host_planes<Table> expected = table_of<Squares, Table>(s, image);
+        const device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes);
+        const problem p = problem_of(s, image.view, expected.view);
+        enqueue(
+            cuda::sat_geometry(p, as<std::byte>(pixels) + image.first, p.table, as<std::byte>(table) + expected.first),
+            in_workspace());
+        if (const auto wrong = what_differs(s, expected, table)) return wrong;
+        return what_is_left_in_the_header();
+    }
+
+    /// The same of both tables, enqueue(geometry of sums, of squares, execution).
+    template <typename Pixel, typename Table, typename Squares, typename Enqueue>
+    std::optional<std::string> wrong_tables(const shape& s, Enqueue enqueue) {
+        host_planes<Pixel> image = image_of < Pixel, std::is_integral_v<Table> && std::is_integral_v < Squares >> (s);
+        const host_planes<Table> expected = table_of<false, Table>(s, image);
+        const host_planes<Squares> expected_squares = table_of<true, Squares>(s, image);
+        const device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes),
+                            squares = upload(poisoned_table<Squares>(s).bytes);
+        const problem p = problem_of(s, image.view, expected.view);
+        const std::byte* const first = as<std::byte>(pixels) + image.first;
+        enqueue(cuda::sat_geometry(p, first, p.table, as<std::byte>(table) + expected.first),
+                cuda::sat_geometry(p, first, expected_squares.view, as<std::byte>(squares) + expected_squares.first),
+                in_workspace());
+        if (const auto wrong = what_differs(s, expected, table)) return "sums " + *wrong;
+        if (const auto wrong = what_differs(s, expected_squares, squares)) return "squares " + *wrong;
+        return what_is_left_in_the_header();
     }
 
     /// Runs f() with blocks in another order every time; what it says is wrong.

@@ -150,7 +150,7 @@ __device__ inline void store_row(const row_piece<Sum, N>& piece, Sum (&x)[N], Su
 /// accesses. By all lanes of a warp.
 template <typename Sum, int N>
 __device__ inline void move_one_behind(Sum (&x)[N], Sum left, int lane) {
-    const Sum before = __shfl_up_sync(whole_warp, x[N - 1], 1);
+    const Sum before = shuffle_up(x[N - 1], 1);
 #pragma unroll
     for (int i = N - 1; i > 0; --i) x[i] = x[i - 1];
     x[0] = lane == 0 ? left : before;

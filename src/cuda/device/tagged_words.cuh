@@ -88,6 +88,9 @@ struct words_of_lane {
     /// Where a lane's first word is.
     __device__ static int first(int lane) { return words == 1 ? lane : 2 * lane; }
 
+    /// From the last lane's last value, as words_of_lane<T, 1>, to behind all words of the warp.
+    static constexpr int from_end = words_of<T> == 1 ? 1 : 32 * words_of<T> - 62;
+
     __device__ static words_of_lane of(const T (&x)[Values], std::uint32_t tag) {
         std::uint32_t bits[words]{};
         memcpy(bits, x, sizeof x);
@@ -129,13 +132,26 @@ struct words_of_lane {
 
     template <typename Sum>
     __device__ void add_to(Sum (&sum)[Values]) const {
+        T x[Values];
+        values_to(x);
+#pragma unroll
+        for (int i = 0; i < Values; ++i) sum[i] += static_cast<Sum>(x[i]);
+    }
+
+    /// Of one.
+    __device__ T value() const {
+        static_assert(Values == 1);
+        T x[1];
+        values_to(x);
+        return x[0];
+    }
+
+  private:
+    __device__ void values_to(T (&x)[Values]) const {
         std::uint32_t bits[words];
 #pragma unroll
         for (int i = 0; i < words; ++i) bits[i] = static_cast<std::uint32_t>(word[i]);
-        T x[Values];
         memcpy(x, bits, sizeof x);
-#pragma unroll
-        for (int i = 0; i < Values; ++i) sum[i] += static_cast<Sum>(x[i]);
     }
 };
 
@@ -156,19 +172,24 @@ struct words_of_value {
     }
 
     __device__ void publish_at(tagged_word* where, std::uint64_t keep) const {
-        if constexpr (words_of<Sum> == 1)
+        if constexpr (words_of<Sum> == 1) {
             publish(where, word[0], keep);
-        else
-            publish(where, word_pair{word[0], word[1]}, keep);
+        } else {
+#pragma unroll
+            for (int i = 0; i < words_of<Sum>; i += 2) publish(where + i, word_pair{word[i], word[i + 1]}, keep);
+        }
     }
 
     __device__ void look_at(const tagged_word* where, std::uint64_t keep) {
         if constexpr (words_of<Sum> == 1) {
             word[0] = look(where, keep);
         } else {
-            const word_pair pair = look_at_pair(where, keep);
-            word[0] = pair.a;
-            word[1] = pair.b;
+#pragma unroll
+            for (int i = 0; i < words_of<Sum>; i += 2) {
+                const word_pair pair = look_at_pair(where + i, keep);
+                word[i] = pair.a;
+                word[i + 1] = pair.b;
+            }
         }
     }
 

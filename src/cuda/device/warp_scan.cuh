@@ -16,6 +16,22 @@ __device__ inline int warp_id() {
     return static_cast<int>(threadIdx.x) / warp_size;
 }
 
+// What another lane has; all lanes call. sum_and_squares.cuh has the same for two numbers at once.
+
+template <typename T>
+__device__ inline T shuffle(T x, int lane) {
+    return __shfl_sync(whole_warp, x, lane);
+}
+/// Of the lane that is `distance` lanes before; its own in the first ones.
+template <typename T>
+__device__ inline T shuffle_up(T x, int distance) {
+    return __shfl_up_sync(whole_warp, x, distance);
+}
+template <typename T>
+__device__ inline T shuffle_xor(T x, int distance) {
+    return __shfl_xor_sync(whole_warp, x, distance);
+}
+
 /// The networks of Chen et al. 2018, figure 2. Both have 5 stages.
 enum class scan_network {
     kogge_stone,     ///< algorithm 3: stage i adds the value i lanes to the left; 31 + 30 + 28 + 24 + 16 additions
@@ -39,7 +55,7 @@ __device__ T warp_scan(T x) {
 #pragma unroll
     for (int i = 1; i < warp_size; i *= 2) {
         if constexpr (Network == scan_network::kogge_stone) {
-            const T left = __shfl_up_sync(whole_warp, x, i);
+            const T left = shuffle_up(x, i);
             if (lane >= i) x = left + x;
         } else {
             const T left = __shfl_sync(whole_warp, x, i - 1, 2 * i);
@@ -58,7 +74,7 @@ enum class scan_steps {
 /// Step of a scan: adds what the lane `step` lanes before has, where there is one.
 template <typename T>
 __device__ inline void add_from_left(T& x, int step) {
-    const T left = __shfl_up_sync(whole_warp, x, step);
+    const T left = shuffle_up(x, step);
     if (lane_id() >= step) x = left + x;
 }
 
@@ -67,7 +83,7 @@ template <typename T, int C>
 __device__ inline void add_from_left(T (&x)[C], int step, int turned) {
     T left[C];
 #pragma unroll
-    for (int k = 0; k < C; ++k) left[k] = __shfl_up_sync(whole_warp, x[(k + turned) % C], step);
+    for (int k = 0; k < C; ++k) left[k] = shuffle_up(x[(k + turned) % C], step);
 #pragma unroll
     for (int k = 0; k < C; ++k)
         if (lane_id() >= step) x[k] = left[k] + x[k];
@@ -119,20 +135,20 @@ __device__ inline T predicated_warp_scan(T x) {
 template <typename T>
 __device__ T warp_sum(T x) {
 #pragma unroll
-    for (int i = 1; i < warp_size; i *= 2) x = x + __shfl_xor_sync(whole_warp, x, i);
+    for (int i = 1; i < warp_size; i *= 2) x = x + shuffle_xor(x, i);
     return x;
 }
 
 template <typename T>
 __device__ T last_lane(T x) {
-    return __shfl_sync(whole_warp, x, warp_size - 1);
+    return shuffle(x, warp_size - 1);
 }
 
 /// Sum of the lanes before this one, from that of the lanes up to this one: a shift, not a subtraction, which would
 /// round and would carry infinities to where they do not belong.
 template <typename T>
 __device__ T exclusive_of(T inclusive) {
-    const T left = __shfl_up_sync(whole_warp, inclusive, 1);
+    const T left = shuffle_up(inclusive, 1);
     return lane_id() == 0 ? T{} : left;
 }
 

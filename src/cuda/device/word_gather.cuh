@@ -64,16 +64,23 @@ __device__ inline bool look_at_missing(bool wanted, words_of_lane<T, Values>& wo
 template <typename Sum>
 __device__ inline bool look_at_missing(bool wanted, words_of_value<Sum>& words, const tagged_word* where,
                                        std::uint32_t tag, std::uint64_t keep) {
-    const bool missing = wanted && !words.has(tag);
     if constexpr (words_of<Sum> == 1) {
+        const bool missing = wanted && !words.has(tag);
         look_if(missing, words.word[0], where, keep);
+        return missing;
     } else {
-        word_pair pair{words.word[0], words.word[1]};
-        look_if(missing, pair, where, keep);
-        words.word[0] = pair.a;
-        words.word[1] = pair.b;
+        bool any = false;
+#pragma unroll
+        for (int i = 0; i < words_of<Sum>; i += 2) {
+            word_pair pair{words.word[i], words.word[i + 1]};
+            const bool missing = wanted && !pair.has(tag);
+            look_if(missing, pair, where + i, keep);
+            words.word[i] = pair.a;
+            words.word[i + 1] = pair.b;
+            any = any || missing;
+        }
+        return any;
     }
-    return missing;
 }
 
 /// Looks again at those of a batch's words that are missing; whether there were any.

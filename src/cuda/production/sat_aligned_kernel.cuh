@@ -35,6 +35,9 @@
 /// takes the table row above from the tile above and publishes its own last row, a hop per row of tiles but less to add
 /// up.
 ///
+/// Sums and squares are computed at once where a value is a sum_and_squares: every role adds up and hands on both, and
+/// `finish` stores to two tables.
+///
 /// No block needs another to be resident: every wait is for lower tickets, which are drawn in the order in which blocks
 /// run, or for an earlier role on the same tile.
 namespace boxsum::cuda {
@@ -71,7 +74,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
         Sum across[Channels];
 #pragma unroll
         for (int c = 0; c < Channels; ++c)
-            across[c] = static_cast<Sum>(__shfl_sync(whole_warp, x[(last + c) % lane_cols], (last + c) / lane_cols));
+            across[c] = static_cast<Sum>(shuffle(x[(last + c) % lane_cols], (last + c) / lane_cols));
         if constexpr (tile::cols % Channels != 0) turn_back<1>(across, first);
 #pragma unroll
         for (int c = 0; c < Channels; ++c) left[c] += across[c];
@@ -91,8 +94,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
     __device__ static void spread(Sum (&a)[Channels], Sum (&b)[Channels], Sum by_lane) {
 #pragma unroll
         for (int c = 0; c < Channels; ++c) {
-            a[c] = __shfl_sync(whole_warp, by_lane, c);
-            b[c] = __shfl_sync(whole_warp, by_lane, Channels + c);
+            a[c] = shuffle(by_lane, c);
+            b[c] = shuffle(by_lane, Channels + c);
         }
     }
 
@@ -101,7 +104,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
         constexpr auto words_of_cols = sizeof(col_sum_words) / sizeof(tagged_word);
         // Squares have twice the words.
         constexpr bool all = words_of_cols == 2 && aligned_looks_at_all(Store, sizeof(Pixel), sizeof(Sum));
-        constexpr int batch = all ? aligned_most_group_rows - 1 : words_of_cols == 4 && words_of<Sum> == 2 ? 2 : 3;
+        constexpr int batch = all ? aligned_most_group_rows - 1 : words_of_cols == 4 && words_of < Sum >> 1 ? 2 : 3;
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
@@ -128,11 +131,12 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             [[maybe_unused]] Sum by_lane;
             // The same to the left of the table row above: its last sum.
             const bool has_corner = roles::takes_left && at.has_above && at.col > 0;
-            value_words left_of_top{};
+            words_of_lane<Sum, 1> left_of_top{};
             const auto look_at_corner = [&] {
-                return look_at_missing(has_corner, left_of_top,
-                                       words.table_rows + std::size_t{at.rows_place_above} * col_words - words_of<Sum>,
-                                       at.tag_above, keep);
+                return look_at_missing(
+                    has_corner, left_of_top,
+                    words.table_rows + std::size_t{at.rows_place_above} * col_words - table_row_words::from_end,
+                    at.tag_above, keep);
             };
 #pragma unroll(panels_unrolled)
             for (int panel = 0; panel < panels; ++panel) {
@@ -174,7 +178,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                     for (int c = 0; c < Channels; ++c) {
                         const Sum carry = has_total ? total[c].value() : Sum{};
                         corner[c] = warp_sum(lane < before ? carry : Sum{});  // up to here of this group
-                        own_carry[c] = __shfl_sync(whole_warp, carry, before);
+                        own_carry[c] = shuffle(carry, before);
                     }
                 }
                 channels::add(cols, corner, first);

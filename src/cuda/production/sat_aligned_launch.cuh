@@ -57,8 +57,9 @@ void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned
                                std::to_string(how.workspace_bytes));
     const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     // 128 more, for the kernel aligns the slots itself.
-    constexpr int shared_bytes =
-        aligned_slots(sizeof(Pixel), sizeof(Sum), Channels) * Panels * aligned_pixels<Pixel, Sum, Load>::bytes + 128;
+    constexpr int shared_bytes = aligned_slots(sizeof(Pixel), sizeof(Sum), Channels, is_sum_and_squares<Sum>) * Panels *
+                                     aligned_pixels<Pixel, Sum, Load>::bytes +
+                                 128;
     BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     int resident = 0;
     BOXSUM_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile::threads, shared_bytes));
@@ -122,6 +123,51 @@ void visit_channels(int channels, F&& f) {
         f.template operator()<3>();
     else
         f.template operator()<4>();
+}
+
+/// Sums and squares at once; false if there is no kernel for the rows of the image or of the tables, and nothing is
+/// enqueued. `panels`: at most.
+template <typename Pixel, typename Sum, typename Squares>
+bool enqueue_with_squares(const sat_geometry& sums, const sat_geometry& squares, int panels, int multiprocessors,
+                          const execution& how) {
+    using pixel = with_square<Pixel>;
+    using both = sum_and_squares<Sum, Squares>;
+    using enum aligned_store;
+    constexpr auto columns = aligned_columns::groups;
+    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel), 8, 1, true);
+    const auto plan_of = [&](int in_panels) {
+        return make_aligned_plan(sums, sizeof(Pixel), sizeof(Sum), columns, in_flight, in_panels, straight,
+                                 {&squares, sizeof(Squares)});
+    };
+    const aligned_plan plan = plan_of(1);
+    if (!plan.rows_aligned && !plan.one_behind) return false;
+    const auto maps = box_maps(sums, plan, sizeof(Pixel), aligned_tile<both>::cols);
+    if (!maps.valid) return false;
+    const auto enqueue = [&]<aligned_store Store, int Panels>() {
+        enqueue_aligned_kernel<pixel, both, columns, aligned_load::box, Store, 1, Panels>(plan_of(Panels), maps,
+                                                                                          multiprocessors, how);
+    };
+    if constexpr (aligned_may_have_panels(sizeof(Pixel), 8, 1))
+        if (plan.rows_aligned && panels == 2) return enqueue.template operator()<straight, 2>(), true;
+    if (plan.rows_aligned)
+        enqueue.template operator()<straight, 1>();
+    else
+        enqueue.template operator()<one_behind, 1>();
+    return true;
+}
+
+template <typename Pixel>
+bool enqueue_aligned_squares(const sat_geometry& sums, const sat_geometry& squares, squares_triple types,
+                             int multiprocessors, const execution& how) {
+    const int panels = aligned_squares_panels(squares, sizeof(Pixel), multiprocessors);
+    bool enqueued = false;
+    visit_squares_triple(cuda_squares_triples{}, types, [&]<typename Input, typename Table, typename Squares>() {
+        constexpr squares_triple compiled{dtype_of<Input>, dtype_of<Table>, dtype_of<Squares>};
+        if constexpr (std::is_same_v<Input, Pixel> && aligned_kernels_have_squares(compiled))
+            enqueued = enqueue_with_squares<Pixel, sum_type<Table>, sum_type<Squares>>(sums, squares, panels,
+                                                                                       multiprocessors, how);
+    });
+    return enqueued;
 }
 
 template <typename Pixel, typename Sum>

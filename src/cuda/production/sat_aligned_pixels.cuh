@@ -14,26 +14,46 @@
 /// Pixels of the aligned pipeline's tiles, and their sums.
 namespace boxsum::cuda {
 
-/// What is added up within a tile, and within a group of rows of tiles: pixels of 8 and 16 bits need no more than 32
-/// bits for it, whatever the table has.
+/// Types of sums, by those of the pixel and of the table.
 template <typename Pixel, typename Sum>
-using tile_sum =
-    std::conditional_t<std::is_same_v<Pixel, std::uint8_t> || std::is_same_v<Pixel, std::uint16_t> ||
-                           std::is_same_v<Pixel, squared<std::uint8_t>>,
-                       std::uint32_t, std::conditional_t<std::is_same_v<Pixel, std::int16_t>, std::int32_t, Sum>>;
-static_assert(std::int64_t{aligned_most_group_rows} * aligned_tile<float>::rows * aligned_tile<float>::cols * 0xffff <
-              std::int64_t{1} << 32);
+struct aligned_sums {
+    static constexpr bool is_byte = std::is_same_v<Pixel, std::uint8_t>;
 
-/// What is added up along the rows of a group of tiles, of which there are no more than 2^15, the square root of all:
-/// 32 bits do for pixels of 8 bits.
-template <typename Pixel, typename Sum>
-using group_sum = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint32_t, Sum>;
-static_assert((std::int64_t{1} << 15) * 2 * aligned_tile<float>::cols * 255 < std::int64_t{1} << 32);
+    /// What is added up within a tile, and within a group of rows of tiles: pixels of 8 and 16 bits need no more than
+    /// 32 bits for it, whatever the table has.
+    using in_tile =
+        std::conditional_t<is_byte || std::is_same_v<Pixel, std::uint16_t> ||
+                               std::is_same_v<Pixel, squared<std::uint8_t>>,
+                           std::uint32_t, std::conditional_t<std::is_same_v<Pixel, std::int16_t>, std::int32_t, Sum>>;
+    static_assert(std::int64_t{aligned_most_group_rows} * aligned_tile<float>::rows * aligned_tile<float>::cols *
+                      0xffff <
+                  std::int64_t{1} << 32);
 
-/// What a tile publishes of its rows and columns.
+    /// What is added up along the rows of a group of tiles, of which there are no more than 2^15, the square root of
+    /// all: 32 bits do for pixels of 8 bits.
+    using in_group = std::conditional_t<is_byte, std::uint32_t, Sum>;
+    static_assert((std::int64_t{1} << 15) * 2 * aligned_tile<float>::cols * 255 < std::int64_t{1} << 32);
+
+    /// What a tile publishes of its rows and columns.
+    using word = std::conditional_t<is_byte, std::uint16_t, in_tile>;
+    static_assert(aligned_tile<float>::rows * 255 < 1 << 16 && aligned_tile<float>::cols * 255 < 1 << 16);
+};
+
+template <typename Pixel, typename Sum, typename Squares>
+struct aligned_sums<with_square<Pixel>, sum_and_squares<Sum, Squares>> {
+    using of_sum = aligned_sums<Pixel, Sum>;
+    using of_squares = aligned_sums<squared<Pixel>, Squares>;
+    using in_tile = sum_and_squares<typename of_sum::in_tile, typename of_squares::in_tile>;
+    using in_group = sum_and_squares<typename of_sum::in_group, typename of_squares::in_group>;
+    using word = in_tile;
+};
+
 template <typename Pixel, typename Sum>
-using tile_word = std::conditional_t<std::is_same_v<Pixel, std::uint8_t>, std::uint16_t, tile_sum<Pixel, Sum>>;
-static_assert(aligned_tile<float>::rows * 255 < 1 << 16 && aligned_tile<float>::cols * 255 < 1 << 16);
+using tile_sum = typename aligned_sums<Pixel, Sum>::in_tile;
+template <typename Pixel, typename Sum>
+using group_sum = typename aligned_sums<Pixel, Sum>::in_group;
+template <typename Pixel, typename Sum>
+using tile_word = typename aligned_sums<Pixel, Sum>::word;
 
 /// Adds 16 bytes of pixels to four partial sums.
 template <typename Pixel, typename Partial>
@@ -43,6 +63,13 @@ __device__ inline void add_pixels(uint4 chunk, Partial (&sum)[4]) {
         sum[1] = __dp4a(chunk.y, 0x01010101u, sum[1]);
         sum[2] = __dp4a(chunk.z, 0x01010101u, sum[2]);
         sum[3] = __dp4a(chunk.w, 0x01010101u, sum[3]);
+    } else if constexpr (std::is_same_v<Pixel, with_square<std::uint8_t>>) {
+        const std::uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            sum[i].sum = __dp4a(words[i], 0x01010101u, sum[i].sum);
+            sum[i].squares = __dp4a(words[i], words[i], sum[i].squares);
+        }
     } else {
         constexpr int count = 16 / sizeof(Pixel);
         vector_of<Pixel, count> pixels;
@@ -210,6 +237,8 @@ struct aligned_pixels {
                 sum[0] = lane % 2 == 0 ? even & 0xffffu : even >> 16;
                 sum[1] = lane % 2 == 0 ? odd & 0xffffu : odd >> 16;
             }
+        } else if constexpr (std::is_same_v<Pixel, with_square<std::uint8_t>>) {
+            add_cols_and_squares(sum, lane);
         } else {
             sum_in_tile other[lane_cols]{};
 #pragma unroll
@@ -230,6 +259,34 @@ struct aligned_pixels {
     }
 
   private:
+    /// Of bytes and their squares, two columns a lane: as above each half of the warp has every other row, and four
+    /// columns a lane.
+    __device__ void add_cols_and_squares(sum_in_tile (&sum)[lane_cols], int lane) const {
+        static_assert(lane_cols == 2);
+        std::uint32_t even = 0, odd = 0;  // two sums of 16 bits each
+        std::uint32_t squares[4]{};
+        each_place<2>([&](const std::byte* place) {
+            const std::uint32_t x = reinterpret_cast<const std::uint32_t*>(place + lane / 16 * pitch)[lane % 16];
+            even += x & 0x00ff00ffu;
+            odd += (x >> 8) & 0x00ff00ffu;
+#pragma unroll
+            for (int i = 0; i < 4; ++i) squares[i] = __dp4a(x & 0xffu << 8 * i, x, squares[i]);
+        });
+        even += __shfl_xor_sync(whole_warp, even, 16);
+        odd += __shfl_xor_sync(whole_warp, odd, 16);
+        even = __shfl_sync(whole_warp, even, lane / 2);
+        odd = __shfl_sync(whole_warp, odd, lane / 2);
+        sum[0].sum = lane % 2 == 0 ? even & 0xffffu : even >> 16;
+        sum[1].sum = lane % 2 == 0 ? odd & 0xffffu : odd >> 16;
+#pragma unroll
+        for (std::uint32_t& of_column : squares) {
+            of_column += __shfl_xor_sync(whole_warp, of_column, 16);
+            of_column = __shfl_sync(whole_warp, of_column, lane / 2);
+        }
+        sum[0].squares = lane % 2 == 0 ? squares[0] : squares[2];
+        sum[1].squares = lane % 2 == 0 ? squares[1] : squares[3];
+    }
+
     /// The i-th chunk that a lane reads of a row: no two lanes meet in a bank.
     __device__ static int chunk_at(int i, int lane) {
         return (i + lane) % chunks;
@@ -238,7 +295,7 @@ struct aligned_pixels {
     /// f(first byte) for every Step-th place, in the order of shared memory.
     template <int Step, typename F>
     __device__ void each_place(F f) const {
-        constexpr int together = 8 / Step * (std::is_same_v<Pixel, std::uint8_t> ? 1 : 2);
+        constexpr int together = 8 / Step * (std::is_same_v<Pixel, std::uint8_t> || has_square<Pixel> ? 1 : 2);
         const std::byte* phase = first;
 #pragma unroll 1
         for (int i = 0; i < phases; ++i, phase += phase_bytes)

@@ -14,10 +14,18 @@
 /// The policy of the aligned kernels: which kernel, tile shapes, and what follows from a problem. Host-only.
 namespace boxsum::cuda {
 
+/// Sums of a row that a lane has: those that it stores as 16 bytes. See aligned_squares_cols for sums and squares.
+template <typename Sum>
+inline constexpr int aligned_lane_cols = 16 / static_cast<int>(sizeof(Sum));
+
+/// Columns of a panel where sums and squares are computed at once, 2 a lane, whatever the types: with 4, which two
+/// tables of 4 bytes would allow, a lane of `finish` had 128 registers of them.
+inline constexpr int aligned_squares_cols = 64;
+
 template <typename Sum>
 struct aligned_tile {
     static constexpr int rows = 64;
-    static constexpr int lane_cols = 16 / static_cast<int>(sizeof(Sum));  // a lane stores 16 bytes of a row
+    static constexpr int lane_cols = aligned_lane_cols<Sum>;
     static constexpr int cols = 32 * lane_cols;
     static constexpr int finish_warps = 4;
     static constexpr int warp_rows = rows / finish_warps;
@@ -30,7 +38,9 @@ struct aligned_tile {
 /// Tiles of a block in shared memory; one more is in the registers of `finish`. There is room for two where pixels are
 /// as wide as sums. Time with 3 instead of 2: 8u32u at 16384 0.98, 32f64f at 8192 0.99 and, with a chain, at 12288 and
 /// 24576 0.99 and 0.975; with 4 instead of 3, 8u32u 1.00. With several channels of 4-byte pixels it was not measured.
-constexpr int aligned_slots(int pixel_bytes, int sum_bytes, int channels) {
+/// With `squares` along with the sums, of 8-bit pixels: 4 instead of 3 take 0.98 at 4096 to 16384, 5 the same.
+constexpr int aligned_slots(int pixel_bytes, int sum_bytes, int channels, bool squares = false) {
+    if (squares) return pixel_bytes == 1 ? 4 : 3;
     return pixel_bytes < 4 || (channels == 1 && pixel_bytes < sum_bytes) ? 3 : 2;
 }
 
@@ -161,6 +171,11 @@ inline unsigned aligned_group_cols(unsigned tile_cols, int channels, int pixel_b
 
 inline constexpr int aligned_most_group_rows = 8;
 
+/// Words of the totals of a group's rows of tiles in the ring, of a channel: at least a line of the cache.
+constexpr int aligned_total_words(int value_words) {
+    return std::max(16, aligned_most_group_rows * value_words);
+}
+
 /// Whether the column sums of all tiles above in a group of rows are looked at together, which takes two words of each
 /// a lane. Not where rows start anywhere, whose kernels have too much code without (1.02).
 constexpr bool aligned_looks_at_all(aligned_store store, int pixel_bytes, int sum_bytes) {
@@ -181,9 +196,10 @@ constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_row
 }
 
 /// Tiles under way at once, on this many multiprocessors.
-constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes, int sum_bytes, int channels) {
+constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes, int sum_bytes, int channels,
+                                      bool squares = false) {
     return multiprocessors * aligned_tile<float>::blocks_per_multiprocessor *
-           (aligned_slots(pixel_bytes, sum_bytes, channels) + 1);
+           (aligned_slots(pixel_bytes, sum_bytes, channels, squares) + 1);
 }
 
 /// Rows of tiles whose words exist at a time: those in flight and the group above them, and 6 more, so that readers
@@ -191,13 +207,13 @@ constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes, int 
 /// 8u32u at 16384 with 3 slots and 12 instead of 20: 1.04 of the time), much longer ones leave the second-level cache
 /// (probes with 64 at 16384: 1.166 instead of 1.105); between 12 and 24 at 16384 nothing changes. Words of narrow
 /// pixels are half as many, and 8 rows more pay: 8u32u 0.98 at 8192, 0.994 at 16384; but 1.00 at 4096, and with 8-byte
-/// sums.
+/// sums. With `squares` words are so many that 4 rows less pay: 1.00 at 8192, 0.98 at 16384.
 constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, aligned_columns columns,
-                                     unsigned group_rows, int pixel_bytes, int sum_bytes) {
+                                     unsigned group_rows, int pixel_bytes, int sum_bytes, bool squares = false) {
     const unsigned unit = columns == aligned_columns::chain ? 4 : group_rows;
     const unsigned in_flight = (static_cast<unsigned>(tiles_in_flight) + tile_cols - 1) / tile_cols;
     const unsigned above = columns == aligned_columns::chain ? 0 : group_rows;
-    const unsigned more = aligned_narrow(pixel_bytes) && sum_bytes == 4 && tile_cols > 48 ? 14 : 6;
+    const unsigned more = squares ? 2 : aligned_narrow(pixel_bytes) && sum_bytes == 4 && tile_cols > 48 ? 14 : 6;
     return (in_flight + above + more + unit - 1) / unit * unit;
 }
 
@@ -209,10 +225,13 @@ struct aligned_plan {
     const std::byte* image_end;                         ///< behind the last pixel
     std::byte* sums;                                    ///< the first sum, right of and below a border
     std::int64_t row_stride, plane_stride;              ///< bytes, of the table
-    std::int64_t rows, cols;                            ///< of sums, without a border; every channel's is a column
-    int channels;                                       ///< of sums side by side
-    bool border;                                        ///< whether zeros are above and left of the sums
-    bool rows_aligned;                                  ///< whether all rows of sums start at multiples of 16 bytes
+    /// The same of the table of squares, where one kernel computes both; else null. All else is true of both tables.
+    std::byte* squares;
+    std::int64_t squares_row_stride, squares_plane_stride;
+    std::int64_t rows, cols;  ///< of sums, without a border; every channel's is a column
+    int channels;             ///< of sums side by side
+    bool border;              ///< whether zeros are above and left of the sums
+    bool rows_aligned;        ///< whether all rows of sums start at multiples of 16 bytes
     /// Whether the zeros left of the rows of sums are at multiples of 16 bytes, as in padded tables with an aligned
     /// pitch and in exclusive ones. Then a tile stores the last sum of the tile to its left instead of its own. For one
     /// channel, and where every tile has 16 bytes to store with that sum: tables with a column or two more than their
@@ -237,14 +256,15 @@ static_assert(aligned_first_counter + aligned_counters <= sizeof(workspace_heade
 
 /// Rows of a ring whose words take at most 7 % of a table of 64 MiB or more, in whole groups; any number for others.
 /// Several channels have several times the row sums: 32 rows are 11 % of 2048 x 2048 x 4 sums. And all rows of a table
-/// of 8-byte sums just that large are 8 %.
-inline unsigned aligned_rows_of_few_words(const aligned_plan& p, unsigned planes, int panels, int sum_bytes,
-                                          unsigned group_rows) {
-    const double table = static_cast<double>(p.rows) * static_cast<double>(p.cols) * planes * sum_bytes;
+/// of 8-byte sums just that large are 8 %. `table_bytes`: of an entry, of both tables where there are two;
+/// `value_words`: of a value on its way to other tiles.
+inline unsigned aligned_rows_of_few_words(const aligned_plan& p, unsigned planes, int panel_words, int table_bytes,
+                                          int value_words, unsigned group_rows) {
+    const double table = static_cast<double>(p.rows) * static_cast<double>(p.cols) * planes * table_bytes;
     if (table < 64 * 1048576.0) return ~0u;
-    const double words_of_sum = sum_bytes / 4.0, rows = aligned_tile<float>::rows * words_of_sum * p.channels;
-    const double cols = 128 * panels;  // words of the columns of a tile, of any type
-    const double tile_words = rows + cols + (cols + 16.0 * p.channels) / group_rows;
+    const double rows = static_cast<double>(aligned_tile<float>::rows) * value_words * p.channels;
+    const double cols = panel_words;
+    const double tile_words = rows + cols + (cols + aligned_total_words(value_words) * p.channels) / group_rows;
     const double row_of_tiles = 8 * (p.tile_cols * tile_words + p.groups * rows);
     return static_cast<unsigned>(0.07 * table / row_of_tiles) / group_rows * group_rows;
 }
@@ -260,10 +280,22 @@ inline int aligned_panels(const sat_geometry& g, int pixel_bytes, int sum_bytes,
     return tiles >= least * aligned_tile<float>::blocks_per_multiprocessor * multiprocessors ? 2 : 1;
 }
 
+/// The same where sums and squares are computed at once. 8u32u64u with two panels instead of one: 1.01 of the time at
+/// 8192, 0.94 at 16384.
+inline int aligned_squares_panels(const sat_geometry& squares, int pixel_bytes, int multiprocessors) {
+    return squares.cols > 128 * aligned_squares_cols ? aligned_panels(squares, pixel_bytes, 8, multiprocessors) : 1;
+}
+
+/// The table of squares that one kernel computes along with that of sums.
+struct aligned_squares {
+    const sat_geometry* table = nullptr;
+    int bytes = 0;  ///< of an entry
+};
+
 /// For a geometry that is not empty, less than 2^30 tiles; `store`: of the kernel.
 inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
                                       int tiles_in_flight, int panels = 1,
-                                      aligned_store store = aligned_store::anywhere) {
+                                      aligned_store store = aligned_store::anywhere, aligned_squares squares = {}) {
     using tile = aligned_tile<float>;
     aligned_plan p{};
     p.image = static_cast<const std::byte*>(g.image);
@@ -279,26 +311,44 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     if (p.rows > 0 && p.cols > 0)
         p.image_end =
             p.image + (g.planes - 1) * p.image_plane_stride + (p.rows - 1) * p.image_row_stride + p.cols * pixel_bytes;
-    p.rows_aligned = common_alignment({address_of(p.sums), p.row_stride, p.plane_stride}) == 16;
-    const std::int64_t last_cols = p.cols % aligned_tile_cols(sum_bytes);  // of the last tile of a row, if not all
-    p.one_behind = p.border && g.channels == 1 && (last_cols == 0 || last_cols + 1 >= 16 / sum_bytes) &&
-                   common_alignment({address_of(p.sums) - sum_bytes, p.row_stride, p.plane_stride}) == 16;
+    const auto rows_at_16 = [](std::int64_t first, const sat_geometry& table) {
+        return common_alignment({first, table.table_row_stride, table.table_plane_stride}) == 16;
+    };
+    p.rows_aligned = rows_at_16(address_of(p.sums), g);
+    int panel_cols = aligned_tile_cols(sum_bytes);
+    if (squares.table != nullptr) {
+        p.squares = static_cast<std::byte*>(squares.table->first_sum(squares.bytes));
+        p.squares_row_stride = squares.table->table_row_stride;
+        p.squares_plane_stride = squares.table->table_plane_stride;
+        p.rows_aligned = p.rows_aligned && rows_at_16(address_of(p.squares), *squares.table);
+        panel_cols = aligned_squares_cols;
+    }
+    const std::int64_t last_cols = p.cols % panel_cols;  // of the last tile of a row, if not all
+    p.one_behind = p.border && g.channels == 1 && (last_cols == 0 || last_cols + 1 >= panel_cols / 32) &&
+                   rows_at_16(address_of(p.sums) - sum_bytes, g) &&
+                   (squares.table == nullptr || rows_at_16(address_of(p.squares) - squares.bytes, *squares.table));
     p.tile_rows = tiles_along(p.rows, tile::rows);
-    p.tile_cols = tiles_along(p.cols, panels * aligned_tile_cols(sum_bytes));
+    p.tile_cols = tiles_along(p.cols, panels * panel_cols);
     p.tiles = static_cast<unsigned>(g.planes) * p.tile_rows * p.tile_cols;
 
-    const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels, pixel_bytes, sum_bytes);
+    // Words of two tables are as those of one of 8-byte sums.
+    const int policy_bytes = squares.bytes > 0 ? 8 : sum_bytes;
+    const unsigned group_cols = aligned_group_cols(p.tile_cols, g.channels, pixel_bytes, policy_bytes);
     unsigned group_rows = aligned_group_rows(columns, p.tile_rows, p.tile_cols, pixel_bytes,
-                                             aligned_looks_at_all(store, pixel_bytes, sum_bytes));
+                                             aligned_looks_at_all(store, pixel_bytes, policy_bytes));
     if (g.channels > 1) group_rows = std::min(group_rows, 4u);  // for shorter rings, see below
     p.groups = (p.tile_cols + group_cols - 1) / group_cols;
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;
 
     const unsigned all_rows = static_cast<unsigned>(g.planes) * p.rows_of_plane;
-    p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows, pixel_bytes, sum_bytes);
+    p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows, pixel_bytes, policy_bytes,
+                                    squares.bytes > 0);
     if (columns == aligned_columns::groups) {
+        // Both tables' entries side by side, as wide as the wider one each.
+        const int value_words = (squares.bytes > 0 ? 2 * std::max(sum_bytes, squares.bytes) : sum_bytes) / 4;
         const unsigned most =
-            aligned_rows_of_few_words(p, static_cast<unsigned>(g.planes), panels, sum_bytes, group_rows);
+            aligned_rows_of_few_words(p, static_cast<unsigned>(g.planes), panels * panel_cols * value_words,
+                                      sum_bytes + squares.bytes, value_words, group_rows);
         p.ring_rows = std::min(p.ring_rows, std::max(most, 2 * group_rows));
     }
     if (p.ring_rows > aligned_counters) {

@@ -36,7 +36,7 @@ struct aligned_roles {
     /// Whether a tile stores the last sum of the tile to its left instead of its own, in all rows or in some.
     static constexpr bool takes_left = one_behind || pairs_take_left;
     static constexpr int ends_unit = Channels == 1 && !pairs_take_left ? 32 : 16;  // see row_ends
-    static constexpr int tile_slots = aligned_slots(sizeof(Pixel), sizeof(Sum), Channels);
+    static constexpr int tile_slots = aligned_slots(sizeof(Pixel), sizeof(Sum), Channels, is_sum_and_squares<Sum>);
     using shared_memory = aligned_shared<Sum, sum_in_group, of_panel, scanned, tile_slots, Channels, panels,
                                          Columns == aligned_columns::chain, rows_on_their_way, ends_unit>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
@@ -45,10 +45,14 @@ struct aligned_roles {
     static_assert(!chain || Channels == 1);
     static_assert(panels == 1 || (!takes_left && Load == aligned_load::box));
     using channels = channels_of_lane<Channels, lane_cols>;
+    /// Of the table of sums; beside it there may be that of squares.
+    using table_sum = typename aligned_tables<Sum>::sum;
+    static constexpr bool has_squares = is_sum_and_squares<Sum>;
+    static_assert(has_square<Pixel> == has_squares);
+    static_assert(!has_squares || (Channels == 1 && !chain && Store != aligned_store::anywhere));
     static constexpr int cols_of_tile = panels * tile::cols;
-    static constexpr int panel_bytes = tile::cols * static_cast<int>(sizeof(Sum));  // of a row of sums
-    static constexpr int row_words = Channels * tile::row_words;                    // of a tile: [channel][row]
-    static constexpr int col_words = panels * tile::col_words;                      // of a tile: [panel][column]
+    static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
+    static constexpr int col_words = panels * tile::col_words;    // of a tile: [panel][column]
     /// Panels that `left`, `carry` and `above` have code for, each by itself. One code for both is better where there
     /// is much (see aligned_finish::together): three and four channels of 8u32u 0.93 and 0.98 of the time at 4096,
     /// squares in 64u 0.97. One channel of 8u64u 1.01.
@@ -62,6 +66,7 @@ struct aligned_roles {
         std::conditional_t<chain, words_of_value<row_values>, words_of_lane<row_values, 2 * Channels>>;
     using col_sum_words = words_of_lane<tile_word<Pixel, Sum>, lane_cols>;
     using group_sum_words = words_of_lane<sum_in_group, 2 * Channels>;
+    using group_row_words = words_of_lane<sum_in_group, 1>;  // one row of them
     using table_row_words = words_of_lane<Sum, lane_cols>;
     static_assert(sizeof(row_sum_words) * (chain ? 2 : 1) * 32 <= sizeof(tagged_word) * row_words);
     static_assert(sizeof(col_sum_words) * 32 <= sizeof(tagged_word) * tile::col_words);
@@ -165,7 +170,8 @@ struct aligned_roles {
         const std::int64_t col = std::int64_t{at.col} * cols_of_tile;
         at.valid_rows = at_most_int(p.rows - row);
         at.valid_cols = at_most_int(p.cols - col);
-        at.to = p.sums + at.plane * p.plane_stride + row * p.row_stride + col * static_cast<std::int64_t>(sizeof(Sum));
+        at.to = p.sums + at.plane * p.plane_stride + row * p.row_stride +
+                col * static_cast<std::int64_t>(sizeof(table_sum));
         return at;
     }
 
@@ -485,9 +491,8 @@ struct aligned_roles {
 #pragma unroll
                 for (int i = 0; i < rows * Channels; ++i) {
                     const int row = pixels::row_at(first_row + 32 * (i % rows)), channel = i / rows;
-                    words_of_value<sum_in_group>::of(left[i] + shared.own_rows[slot][channel * tile::rows + row],
-                                                     at.tag)
-                        .publish_at(where + word_of_group_row(row, channel), keep);
+                    const sum_in_group sum[1] = {left[i] + shared.own_rows[slot][channel * tile::rows + row]};
+                    group_row_words::of(sum, at.tag).publish_at(where + word_of_group_row(row, channel), keep);
                 }
             }
 #pragma unroll

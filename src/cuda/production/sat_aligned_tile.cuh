@@ -5,6 +5,7 @@
 #include "cuda/device/row_store.cuh"
 #include "cuda/device/staged_rows.cuh"
 #include "cuda/device/streaming.cuh"
+#include "cuda/device/sum_and_squares.cuh"
 #include "cuda/device/tagged_words.cuh"
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/device/workspace_slots.hpp"
@@ -18,6 +19,21 @@
 /// What the roles of the aligned pipeline share: words in the workspace, tiles in shared memory, and their arithmetic.
 namespace boxsum::cuda {
 
+template <typename Sum, typename Squares>
+inline constexpr int aligned_lane_cols<sum_and_squares<Sum, Squares>> = aligned_squares_cols / 32;
+
+/// Types of entries of the tables.
+template <typename Sum>
+struct aligned_tables {
+    using sum = Sum;
+};
+
+template <typename Sum, typename Squares>
+struct aligned_tables<sum_and_squares<Sum, Squares>> {
+    using sum = Sum;
+    using squares = Squares;
+};
+
 /// Words of the rows of tiles in the ring. Positions are reused lap by lap; the tag holds the lap. Row and column sums
 /// of tiles and groups have room for those of the table's type; narrow ones (tile_word, group_sum) fill the first half
 /// or quarter of it.
@@ -28,12 +44,15 @@ struct aligned_words {
           table_rows(slots.take<tagged_word>(std::int64_t{p.ring_groups} * p.tile_cols * col_words)) {
         if (columns == aligned_columns::chain) return;
         col_sums = slots.take<tagged_word>(std::int64_t{p.ring_rows} * p.tile_cols * col_words);
-        carry_totals = slots.take<tagged_word>(std::int64_t{p.ring_groups} * p.tile_cols * 16 * p.channels);
+        const int value_words = row_words / p.channels / aligned_tile<float>::rows;
+        carry_totals = slots.take<tagged_word>(std::int64_t{p.ring_groups} * p.tile_cols *
+                                               aligned_total_words(value_words) * p.channels);
     }
 
     /// The total of a tile's row carries, of one channel. `place`: aligned_position::rows_place.
     __device__ tagged_word* total_of(unsigned place, int channels, int in_group, int channel, int words) const {
-        return carry_totals + (std::size_t{place} * 16 * channels + (in_group * channels + channel) * words);
+        return carry_totals +
+               (std::size_t{place} * aligned_total_words(words) * channels + (in_group * channels + channel) * words);
     }
 
     tagged_word* row_sums;    ///< [ring row][tile column][channel][row], by `sum`
@@ -41,8 +60,8 @@ struct aligned_words {
     /// [ring row / rows of a group][tile column][col], by `above`; with a chain, whose groups have one row, by `finish`
     tagged_word* table_rows;
     tagged_word* col_sums = nullptr;  ///< [ring row][tile column][col], by `left`
-    /// [ring row / rows of a group][tile column][16 words a channel: a line of the cache], by `carry`. Totals of 16
-    /// tiles packed in a line, which all of them write and read, cost 4 % at 8192 and 5 % at 16384.
+    /// [ring row / rows of a group][tile column][aligned_total_words() a channel: a line of the cache], by `carry`.
+    /// Totals of 16 tiles packed in a line, which all of them write and read, cost 4 % at 8192 and 5 % at 16384.
     tagged_word* carry_totals = nullptr;
 };
 

@@ -11,6 +11,7 @@
 #include "core/visit_types.hpp"
 #include "cuda/device/workspace_slots.hpp"
 #include "cuda/production/sat_aligned.hpp"
+#include "cuda/production/sat_aligned_plan.hpp"
 #include "cuda/production/sat_pipeline.cuh"
 #include "cuda/production/sat_wave_launch.cuh"
 #include "cuda/runtime/cuda_try.hpp"
@@ -91,10 +92,10 @@ sat_geometry squares_of(const problem& p, const buffers& memory) {
 }
 
 /// `g`: with pointers or, where they are not known yet, without.
-bool takes_aligned(const sat_geometry& g, dtype sum, const fast_limits& limits, const parameter_values& values) {
+bool takes_aligned(const sat_geometry& g, int tile_cols, const fast_limits& limits, const parameter_values& values) {
     return !is_general(values) && limits.copy_engine &&
-           aligned_rather_than_one_wave(g, one_wave_rows(g, tile_cols_of(sum), limits.multiprocessors)) &&
-           aligned_kernels_fit(g, sum) && aligned_kernels_available();
+           aligned_rather_than_one_wave(g, one_wave_rows(g, tile_cols, limits.multiprocessors)) &&
+           aligned_kernels_fit(g, tile_cols) && aligned_kernels_available();
 }
 
 support supported(const problem& p, const parameter_values&) {
@@ -115,18 +116,30 @@ support supported(const problem& p, const parameter_values&) {
 std::size_t bytes_of_table(const sat_geometry& g, dtype pixel, dtype sum, const fast_limits& limits,
                            const parameter_values& values) {
     if (g.empty()) return 0;
-    return takes_aligned(g, sum, limits, values)
+    return takes_aligned(g, tile_cols_of(sum), limits, values)
                ? aligned_workspace_bytes(g, static_cast<int>(size_of(pixel)), static_cast<int>(size_of(sum)),
                                          limits.multiprocessors)
                : fast_workspace_bytes(g, sum, limits);
 }
 
+/// Whether both tables come from one launch, unless rows of image or tables are in the way.
+bool takes_both(const problem& p, const fast_limits& limits, const parameter_values& values) {
+    return p.squares && p.image.channels == 1 && aligned_kernels_have_squares(p.triple()) &&
+           takes_aligned(squares_of(p, {}), aligned_squares_cols, limits, values);
+}
+
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
     const fast_limits limits = limits_of_device();
-    const auto bytes = [&](const sat_geometry& g, dtype sum) {
-        return bytes_of_table(g, p.image.type, sum, limits, values);
-    };
-    return std::max(bytes(sums_of(p, {}), p.table.type), p.squares ? bytes(squares_of(p, {}), p.squares->type) : 0);
+    const sat_geometry sums = sums_of(p, {});
+    const std::size_t bytes = bytes_of_table(sums, p.image.type, p.table.type, limits, values);
+    if (!p.squares) return bytes;
+    const sat_geometry squares = squares_of(p, {});
+    const auto size = [](dtype type) { return static_cast<int>(size_of(type)); };
+    return std::max({bytes, bytes_of_table(squares, p.image.type, p.squares->type, limits, values),
+                     takes_both(p, limits, values)
+                         ? aligned_squares_workspace_bytes(sums, squares, size(p.image.type), size(p.table.type),
+                                                           size(p.squares->type), limits.multiprocessors)
+                         : 0});
 }
 
 /// f.template operator()<Pixel>() for the kernels' pixels.
@@ -146,15 +159,24 @@ void enqueue_table(const sat_geometry& g, dtype pixel, dtype sum, bool square, c
                    const execution& how) {
     if (g.empty()) return;
     visit_pixels(pixel, sum, [&]<typename Pixel>() {
-        if (takes_aligned(g, sum, limits, how.parameters))
+        if (takes_aligned(g, tile_cols_of(sum), limits, how.parameters))
             enqueue_aligned<Pixel>(g, sum, square, limits.multiprocessors, how);
         else
             enqueue_fast<Pixel>(g, sum, square, limits, how);
     });
 }
 
+/// False, and nothing is enqueued, where each table has a launch of its own.
+bool enqueue_both(const problem& p, const buffers& memory, const fast_limits& limits, const execution& how) {
+    const sat_geometry sums = sums_of(p, memory), squares = squares_of(p, memory);
+    if (!takes_both(p, limits, how.parameters)) return false;
+    const auto enqueue = p.image.type == dtype::u8 ? enqueue_aligned_squares<u8> : enqueue_aligned_squares<f32>;
+    return enqueue(sums, squares, p.triple(), limits.multiprocessors, how);
+}
+
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const fast_limits limits = limits_of_device();
+    if (p.squares && enqueue_both(p, memory, limits, how)) return;
     enqueue_table(sums_of(p, memory), p.image.type, p.table.type, false, limits, how);
     if (p.squares) enqueue_table(squares_of(p, memory), p.image.type, p.squares->type, true, limits, how);
 }
@@ -163,9 +185,11 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
 struct list_parts {
     std::vector<sat_geometry> together, alone;
 
+    /// Of those images whose tables do not come from one launch anyway.
     list_parts(std::span<const problem> problems, std::span<const buffers> memory, bool square,
-               const fast_limits& limits) {
+               const fast_limits& limits, const parameter_values& values) {
         for (std::size_t i = 0; i < problems.size(); ++i) {
+            if (takes_both(problems[i], limits, values)) continue;
             const buffers at = memory.empty() ? buffers{} : memory[i];
             const sat_geometry g = square ? squares_of(problems[i], at) : sums_of(problems[i], at);
             if (g.empty()) continue;
@@ -184,10 +208,12 @@ struct list_parts {
 std::size_t list_workspace_bytes(std::span<const problem> problems, const parameter_values& values) {
     const fast_limits limits = limits_of_device();
     std::size_t bytes = 0;
+    for (const problem& p : problems)
+        if (takes_both(p, limits, values)) bytes = std::max(bytes, workspace_bytes(p, values));
     for (const bool square : {false, true}) {
         if (square && !problems[0].squares) continue;
         const dtype sum = list_parts::sum_type(problems[0], square);
-        const list_parts parts(problems, {}, square, limits);
+        const list_parts parts(problems, {}, square, limits, values);
         bytes = std::max(bytes, fast_list_workspace_bytes(parts.together, sum));
         for (const sat_geometry& g : parts.alone)
             bytes = std::max(bytes, bytes_of_table(g, problems[0].image.type, sum, limits, values));
@@ -198,10 +224,12 @@ std::size_t list_workspace_bytes(std::span<const problem> problems, const parame
 void enqueue_list(std::span<const problem> problems, std::span<const buffers> memory, const execution& how) {
     const fast_limits limits = limits_of_device();
     const dtype pixel = problems[0].image.type;
+    for (std::size_t i = 0; i < problems.size(); ++i)
+        if (takes_both(problems[i], limits, how.parameters)) enqueue(problems[i], memory[i], how);
     for (const bool square : {false, true}) {
         if (square && !problems[0].squares) continue;
         const dtype sum = list_parts::sum_type(problems[0], square);
-        const list_parts parts(problems, memory, square, limits);
+        const list_parts parts(problems, memory, square, limits, how.parameters);
         visit_pixels(pixel, sum, [&]<typename Pixel>() { enqueue_fast_list<Pixel>(parts.together, sum, square, how); });
         for (const sat_geometry& g : parts.alone) enqueue_table(g, pixel, sum, square, limits, how);
     }
@@ -237,7 +265,7 @@ constinit const algorithm_record sat_fast_record{
              .name = "fast",
              .title = "single pass, tiles in a pipeline of warp roles; one wave where everything fits on the chip",
              .paper = "boxsum",
-             .cost = "1 read, 1 write per element and table; 1 launch per table",
+             .cost = "1 read, 1 write per element and table; 1 launch per table, or 1 read and 1 launch for both",
              .where = backend::cuda,
              .built = cuda_built,
              .in_place = true,

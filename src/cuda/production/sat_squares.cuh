@@ -1,11 +1,12 @@
 #pragma once
 
 #include "cuda/device/layers.cuh"
+#include "cuda/device/sum_and_squares.cuh"
 
 #include <cstdint>
 #include <type_traits>
 
-/// Kernels of sums become kernels of sums of squares by the type of the pixel.
+/// Kernels of sums become kernels of sums of squares, or of both, by the types of the pixel and of the sum.
 namespace boxsum::cuda {
 
 /// A pixel of which the square is summed.
@@ -25,5 +26,21 @@ __device__ inline Sum widen(squared<Pixel> x) {
         return value * value;
     }
 }
+
+/// A pixel of which both the value and the square are summed; the sums are sum_and_squares.
+template <typename Pixel>
+struct with_square {
+    Pixel x;
+};
+
+template <typename Both, typename Pixel>
+__device__ inline Both widen(with_square<Pixel> x) {
+    return {widen<decltype(Both::sum)>(x.x), widen<decltype(Both::squares)>(squared<Pixel>{x.x})};
+}
+
+template <typename Pixel>
+inline constexpr bool has_square = false;
+template <typename Pixel>
+inline constexpr bool has_square<with_square<Pixel>> = true;
 
 }  // namespace boxsum::cuda

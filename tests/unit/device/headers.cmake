@@ -15,6 +15,7 @@ set(device_headers
     row_store
     staged_rows
     streaming
+    sum_and_squares
     tagged_words
     tile_pieces
     tile_sat
