@@ -104,7 +104,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
         constexpr auto words_of_cols = sizeof(col_sum_words) / sizeof(tagged_word);
         // Squares have twice the words.
         constexpr bool all = words_of_cols == 2 && aligned_looks_at_all(Store, sizeof(Pixel), sizeof(Sum));
-        constexpr int batch = all ? aligned_most_group_rows - 1 : words_of_cols == 4 && words_of < Sum >> 1 ? 2 : 3;
+        constexpr int batch = all ? aligned_most_group_rows - 1 : words_of_cols == 4 && words_of<Sum> != 1 ? 2 : 3;
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];

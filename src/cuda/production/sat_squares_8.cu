@@ -3,6 +3,6 @@
 namespace boxsum::cuda {
 
 template bool enqueue_aligned_squares<u8>(const sat_geometry&, const sat_geometry&, squares_triple, int,
-                                           const execution&);
+                                          const execution&);
 
 }  // namespace boxsum::cuda

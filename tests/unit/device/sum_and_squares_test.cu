@@ -8,7 +8,8 @@ using both = sum_and_squares<std::uint32_t, std::uint64_t>;
 
 class device_sum_and_squares : public test::gpu_kernel_test {};
 
-__global__ void both_scans_kernel(const both* in, both* inclusive, both* exclusive, both* by_shift, both* total, both* moved) {
+__global__ void both_scans_kernel(const both* in, both* inclusive, both* exclusive, both* by_shift, both* total,
+                                  both* moved) {
     const int lane = lane_id();
     const both x = in[lane];
     inclusive[lane] = warp_scan(x);
@@ -28,8 +29,8 @@ TEST_F(device_sum_and_squares, are_scanned_and_moved_side_by_side) {
     const device_buffer in = upload(x), a = upload(std::vector<both>(32)), b = upload(std::vector<both>(32)),
                         c = upload(std::vector<both>(32)), d = upload(std::vector<both>(32)),
                         e = upload(std::vector<both>(96));
-    launch(both_scans_kernel, {.block = 32}, stream(), as<const both>(in), as<both>(a), as<both>(b), as<both>(c), as<both>(d),
-           as<both>(e));
+    launch(both_scans_kernel, {.block = 32}, stream(), as<const both>(in), as<both>(a), as<both>(b), as<both>(c),
+           as<both>(d), as<both>(e));
     const auto inclusive = download<both>(a), exclusive = download<both>(b), by_shift = download<both>(c),
                total = download<both>(d), moved = download<both>(e);
     const auto expect = [](const both& found, std::uint32_t sum, std::uint64_t squares) {
