@@ -110,6 +110,21 @@ TEST_F(list_plan, large_images_have_launches_of_their_own) {
                  2);
 }
 
+/// Sums and squares of the large ones come from one launch where rows are aligned, else from one each.
+TEST_F(list_plan, large_images_with_squares_lie_beside_small_ones) {
+    for (const table_layout layout : {table_layout::inclusive, table_layout::padded}) {
+        std::vector<conformance_case> images{plain_case(dtype::u8, dtype::u32, 70, 300),
+                                             plain_case(dtype::u8, dtype::u32, 1500, 1552),
+                                             plain_case(dtype::u8, dtype::u32, 1472, 1501)};
+        images[1].image_gap = images[1].table_gap = -1;
+        for (conformance_case& c : images) {
+            c.layout = layout;
+            c.squares = dtype::u64;
+        }
+        expect_right(images);
+    }
+}
+
 TEST_F(list_plan, production_kernels_take_a_list_together) {
     const image_list list({plain_case(dtype::u8, dtype::u32, 64, 64), plain_case(dtype::u8, dtype::u32, 9, 9)},
                           stream());
