@@ -149,6 +149,68 @@ TEST(aligned_plan, a_workspace_has_room_for_the_words_of_any_kernel) {
                 }
 }
 
+/// Bytes of pixels, sums and squares of the kernels that compute both tables.
+struct bytes_of_both {
+    int pixel, sum, squares;
+
+    int value_words() const { return 2 * std::max(sum, squares) / 4; }
+    aligned_plan plan(const sat_geometry& g, int panels, int multiprocessors) const {
+        return make_aligned_plan(g, pixel, sum, aligned_columns::groups,
+                                 aligned_tiles_in_flight(multiprocessors, pixel, 8, 1, true), panels,
+                                 aligned_store::straight, {&g, squares});
+    }
+    std::size_t words(const aligned_plan& p, int panels) const {
+        workspace_slots slots;
+        (void)aligned_words(slots, p, aligned_columns::groups, 64 * value_words(),
+                            panels * aligned_squares_cols * value_words());
+        return slots.bytes();
+    }
+};
+constexpr bytes_of_both all_of_both[] = {{1, 4, 4}, {1, 4, 8}, {1, 8, 8}, {4, 4, 4}};
+
+TEST(aligned_plan, words_of_sums_and_squares_take_little_of_large_tables_and_have_room) {
+    for (const bytes_of_both& types : all_of_both)
+        for (const std::int64_t n : {300, 2048, 2368, 2900, 4096, 8192, 8256, 16384, 32768}) {
+            const sat_geometry g = table_of(n, n);
+            const std::size_t workspace =
+                aligned_squares_workspace_bytes(g, g, types.pixel, types.sum, types.squares, 132);
+            for (int panels = 1; panels <= aligned_squares_panels(g, types.pixel, 132); ++panels)
+                EXPECT_GE(workspace, types.words(types.plan(g, panels, 132), panels)) << n;
+            const std::int64_t tables = n * n * (types.sum + types.squares);
+            if (tables >= 64 << 20)
+                EXPECT_LE(static_cast<double>(workspace), 0.07 * static_cast<double>(tables) + 65536)
+                    << types.sum << " and " << types.squares << " bytes, " << n;
+        }
+}
+
+TEST(aligned_plan, a_ring_of_sums_and_squares_is_longer_than_what_is_waited_for) {
+    for (const bytes_of_both& types : all_of_both)
+        for (const int multiprocessors : {1, 16, 132})
+            for (const std::int64_t rows : {1, 65, 300, 5000, 100000})
+                for (const std::int64_t cols : {1, 64, 500, 3000, 100000})
+                    for (const int panels : {1, 2}) {
+                        const aligned_plan p = types.plan(table_of(rows, cols, 3), panels, multiprocessors);
+                        if (!p.ring_reused) continue;
+                        const unsigned group = p.by_group_rows.divisor(), shared = 1u << p.counter_shift;
+                        ASSERT_EQ(p.ring_rows % group, 0u) << rows << " x " << cols;
+                        ASSERT_LE(p.ring_rows / shared, aligned_counters) << rows << " x " << cols;
+                        ASSERT_GT(p.ring_rows, group + shared - 1) << rows << " x " << cols;
+                    }
+}
+
+TEST(aligned_plan, tables_of_squares_on_an_h200_get_the_settings_that_were_measured) {
+    EXPECT_EQ(aligned_slots(1, 16, 1, true), 4);
+    EXPECT_EQ(aligned_slots(4, 8, 1, true), 3);
+    EXPECT_EQ(aligned_squares_panels(table_of(8192, 8192), 1, 132), 1);
+    EXPECT_EQ(aligned_squares_panels(table_of(16384, 16384), 1, 132), 2);
+    EXPECT_EQ(aligned_squares_panels(table_of(16384, 16384), 4, 132), 1);
+    const aligned_plan p = all_of_both[1].plan(table_of(8192, 8192), 1, 132);
+    EXPECT_EQ(p.tile_cols, 128u);
+    EXPECT_EQ(p.by_group_rows.divisor(), 4u);
+    EXPECT_EQ(p.by_group_cols.divisor(), 16u);
+    EXPECT_EQ(p.ring_rows, 24u);
+}
+
 TEST(aligned_plan, shared_memory_has_three_tiles_where_pixels_are_narrower_than_sums) {
     EXPECT_EQ(aligned_slots(1, 4, 1), 3);
     EXPECT_EQ(aligned_slots(2, 4, 4), 3);
