@@ -4,17 +4,18 @@ boxsum_emulated_test(
   emulated_aligned_rings_test
   SOURCES aligned_plan_test.cu "${cuda}/production/sat_aligned.cu" "${kernel_tests}/aligned_rings_test.cu"
           "${kernel_tests}/aligned_channels_test.cu" "${kernel_tests}/aligned_panels_test.cu"
-          "${kernel_tests}/aligned_narrow_test.cu" "${kernel_tests}/aligned_squares_test.cu"
+          "${kernel_tests}/aligned_narrow_test.cu" "${kernel_tests}/aligned_sectors_test.cu"
+          "${kernel_tests}/aligned_squares_test.cu"
           "${kernel_tests}/one_wave_test.cu"
 )
 
 # The same tests must fail where their kernels are wrong: boxsum_emulated_mutant(name HEADER file TEXT text REPLACEMENT
-# text [FILTER tests] [CHANNELS | PANELS | NARROW | SQUARES | WAVE | UNIT name] [TYPES types]) compiles the tests of one channel, of
-# several, of two panels, of narrow pixels, of squares, of one wave, or those of a header of src/cuda/device, with a copy of a header
+# text [FILTER tests] [CHANNELS | PANELS | NARROW | SECTORS | SQUARES | WAVE | UNIT name] [TYPES types]) compiles the tests of one channel, of
+# several, of two panels, of narrow pixels, of whole sectors, of squares, of one wave, or those of a header of src/cuda/device, with a copy of a header
 # of src/cuda in which REPLACEMENT stands in place of TEXT. Only for one pair of types, TYPES, which saves half of the time
 # of the compiler.
 function(boxsum_emulated_mutant name)
-  cmake_parse_arguments(arg "CHANNELS;PANELS;NARROW;SQUARES;WAVE" "HEADER;TEXT;REPLACEMENT;FILTER;UNIT;TYPES" "" ${ARGN})
+  cmake_parse_arguments(arg "CHANNELS;PANELS;NARROW;SECTORS;SQUARES;WAVE" "HEADER;TEXT;REPLACEMENT;FILTER;UNIT;TYPES" "" ${ARGN})
   set(header "${cuda}/${arg_HEADER}")
   set(folder "${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}")
   boxsum_emulated_mutate("${header}" "${folder}/cuda/${arg_HEADER}" "${arg_TEXT}" "${arg_REPLACEMENT}")
@@ -26,6 +27,8 @@ function(boxsum_emulated_mutant name)
   elseif(arg_NARROW)
     set(test "${kernel_tests}/aligned_narrow_test.cu")
     set(types "u8, u64")
+  elseif(arg_SECTORS)
+    set(test "${kernel_tests}/aligned_sectors_test.cu")
   elseif(arg_SQUARES)
     set(test "${kernel_tests}/aligned_squares_test.cu")
   elseif(arg_WAVE)
@@ -200,6 +203,41 @@ boxsum_emulated_mutant(
 )
 boxsum_emulated_mutant(
   mutant_rows_replaced_before_they_are_sent UNIT staged_rows HEADER device/staged_rows.cuh TEXT "wait_until_read<1>();" REPLACEMENT "wait_until_read<2>();"
+)
+boxsum_emulated_mutant(
+  mutant_sectors_without_the_tiles_above SECTORS HEADER production/sat_aligned_kernel.cuh TEXT "above_last + in_group[i]"
+  REPLACEMENT "above_last"
+)
+boxsum_emulated_mutant(
+  mutant_sectors_by_words_of_their_own_tile SECTORS HEADER production/sat_aligned_kernel.cuh
+  TEXT "col_words) + table_row_words" REPLACEMENT "0) + table_row_words"
+)
+boxsum_emulated_mutant(
+  mutant_sectors_too_early SECTORS HEADER production/sat_aligned_kernel.cuh TEXT "shared.beside.there[slot].wait(now.parity());"
+  REPLACEMENT ""
+)
+boxsum_emulated_mutant(
+  mutant_sectors_without_the_rows_above SECTORS HEADER production/sat_aligned_beside.cuh TEXT "warp >= w ? of_warp : 0"
+  REPLACEMENT "0 * of_warp"
+)
+boxsum_emulated_mutant(
+  mutant_sectors_replaced_early SECTORS HEADER production/sat_aligned_roles.cuh TEXT "(shared_memory::slots + 1)"
+  REPLACEMENT "1"
+)
+boxsum_emulated_mutant(
+  mutant_sectors_beside_the_table SECTORS HEADER device/row_store.cuh TEXT "there && behind < cols" REPLACEMENT "there"
+)
+boxsum_emulated_mutant(
+  mutant_first_sectors_left_out SECTORS HEADER device/row_store.cuh TEXT "there && first && i >= start" REPLACEMENT "false"
+)
+boxsum_emulated_mutant(
+  mutant_sectors_of_both_pieces UNIT row_store HEADER device/row_store.cuh TEXT "there && first && i >= start"
+  REPLACEMENT "there && i >= start"
+)
+boxsum_emulated_mutant(
+  mutant_one_row_of_publishers UNIT word_gather HEADER device/word_gather.cuh
+  TEXT "look_at_batch(first, count, found_beside, beside, stride, tag, keep)"
+  REPLACEMENT "look_at_batch(first, count, found_beside, where, stride, tag, keep)"
 )
 boxsum_emulated_mutant(
   mutant_squares_of_another_row SQUARES HEADER production/sat_aligned_finish.cuh TEXT "of_lower * of_lower"

@@ -57,6 +57,11 @@ TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
     EXPECT_EQ(plan_of(32768, 4).by_group_rows.divisor(), 1u);
     EXPECT_EQ(plan_of(16384, 4).by_group_cols.divisor(), 8u);
     EXPECT_EQ(plan_of(32768, 4).by_group_cols.divisor(), 16u);
+
+    EXPECT_EQ(plan_of(8192, 1, aligned_store::whole_sectors).by_group_rows.divisor(), 4u);
+    EXPECT_FALSE(aligned_whole_sectors_pay(table_of(4608, 4608), 4));
+    EXPECT_TRUE(aligned_whole_sectors_pay(table_of(5120, 5120), 4));
+    EXPECT_TRUE(aligned_whole_sectors_pay(table_of(256, 256, 1024), 4));
 }
 
 TEST(aligned_plan, sums_of_8_bit_pixels_of_a_group_of_tiles_have_32_bits) {
@@ -119,8 +124,8 @@ TEST(aligned_plan, a_ring_is_longer_than_what_is_waited_for) {
 TEST(aligned_plan, words_take_little_of_large_tables) {
     for (const std::int64_t n : {4096, 4500, 6000, 8192, 16384, 32768})
         for (const int pixel_bytes : {1, 4})
-            for (const aligned_store store :
-                 {aligned_store::straight, aligned_store::one_behind, aligned_store::anywhere}) {
+            for (const aligned_store store : {aligned_store::straight, aligned_store::one_behind,
+                                              aligned_store::anywhere, aligned_store::whole_sectors}) {
                 const aligned_plan p = plan_of(n, pixel_bytes, store);
                 workspace_slots slots;
                 (void)aligned_words(slots, p, aligned_columns_of(n, pixel_bytes, 4), aligned_tile<float>::row_words,
@@ -134,8 +139,8 @@ TEST(aligned_plan, a_workspace_has_room_for_the_words_of_any_kernel) {
     for (const std::int64_t n : {300, 2304, 4096, 8192, 12288, 16384})
         for (const int pixel_bytes : {1, 4})
             for (const int multiprocessors : {2, 132})
-                for (const aligned_store store :
-                     {aligned_store::straight, aligned_store::one_behind, aligned_store::anywhere}) {
+                for (const aligned_store store : {aligned_store::straight, aligned_store::one_behind,
+                                                  aligned_store::anywhere, aligned_store::whole_sectors}) {
                     const sat_geometry g = table_of(n, n);
                     const aligned_columns columns = aligned_columns_of(n, pixel_bytes, 4);
                     const aligned_plan p =

@@ -121,6 +121,28 @@ struct row_ends {
         if (row < count && wanted) store_streaming(to, shared.of_rows[row][i]);
         __syncwarp();
     }
+
+    /// The same where the sums beside the rows are known, `cols` of them (more than a sector has, less than one, or
+    /// none): sectors in which a row ends are stored whole, and those in which it starts are the left neighbour's,
+    /// unless the row is the `first` one. beside(row, i): what the i-th sum behind a row has more than the row's last
+    /// one.
+    template <typename Beside>
+    __device__ void store_whole(std::byte* first_row, std::int64_t stride, int count, bool first, int cols,
+                                Beside beside, int lane) const {
+        static_assert(Unit == 32);
+        __syncwarp();
+        const int row = lane / elements, i = lane % elements;
+        const auto at = reinterpret_cast<std::uintptr_t>(first_row + row * stride);
+        const int start = static_cast<int>(at % Unit / sizeof(Sum));
+        Sum* const to = reinterpret_cast<Sum*>(at - at % Unit) + i;
+        const bool there = row < count && start > 0;
+        Sum x = shared.of_rows[row][i];
+        if (there && first && i >= start) store_streaming(to, x);
+        const int behind = i - start;
+        if (behind >= 0) x = shared.of_rows[row][(start + elements - 1) % elements] + beside(row, behind);
+        if (there && behind < cols) store_streaming(to + 32 * N, x);
+        __syncwarp();
+    }
 };
 
 /// All of row number k, which x does not hold afterwards, but its ends: these go with the next ends.store(), which must

@@ -138,6 +138,18 @@ struct words_of_lane {
         for (int i = 0; i < Values; ++i) sum[i] += static_cast<Sum>(x[i]);
     }
 
+    /// Adds what several publishers have, values of 16 bits of which the sum has no more: two at a time.
+    template <int Count, typename Sum>
+    __device__ static void add_all_to(Sum (&sum)[Values], const words_of_lane (&found)[Count]) {
+        static_assert(sizeof(T) == 2 && Values % 2 == 0);
+        words_of_lane all = found[0];
+#pragma unroll
+        for (int i = 1; i < Count; ++i)
+#pragma unroll
+            for (int w = 0; w < words; ++w) all.word[w] += static_cast<std::uint32_t>(found[i].word[w]);
+        all.add_to(sum);
+    }
+
     /// Of one.
     __device__ T value() const {
         static_assert(Values == 1);

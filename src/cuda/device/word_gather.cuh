@@ -130,4 +130,19 @@ __device__ inline void gather_by_warp(const tagged_word* where, std::size_t stri
     }
 }
 
+/// The same of two rows of publishers at once, those of `where` and those of `beside`: add() has a batch of both, and
+/// words of zeros behind the last publisher.
+template <int Batch, typename Words, typename Add>
+__device__ inline void gather_two_by_warp(const tagged_word* where, const tagged_word* beside, std::size_t stride,
+                                          int count, std::uint32_t tag, std::uint64_t keep, Add add) {
+    for (int first = 0; first < count; first += Batch, where += Batch * stride, beside += Batch * stride) {
+        Words found[Batch]{}, found_beside[Batch]{};
+        look_until_found([&] {
+            const bool missing = look_at_batch(first, count, found, where, stride, tag, keep);
+            return look_at_batch(first, count, found_beside, beside, stride, tag, keep) || missing;
+        });
+        add(found, found_beside);
+    }
+}
+
 }  // namespace boxsum::cuda

@@ -227,11 +227,11 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     /// branch that the compiler takes for one of single lanes costs registers, and code of their own for the last rows
     /// of tiles would come from memory when nothing is left to hide that (exclusive 32f32f at 4096 0.96 of the time).
     __device__ void store(const aligned_position& at, int panel, int warp,
-                          const scanned (&x)[tile::warp_rows][lane_cols], const Sum (&top)[lane_cols],
-                          Sum carries) const {
+                          const scanned (&x)[tile::warp_rows][lane_cols], const Sum (&top)[lane_cols], Sum carries,
+                          const aligned_beside_sums* beside) const {
         // Sums last: with two panels the other order takes 1.01 of the time (8u32u64u at 16384).
-        if constexpr (has_squares) store_table<squares_table>(at, panel, warp, x, top, carries);
-        store_table<sums_table>(at, panel, warp, x, top, carries);
+        if constexpr (has_squares) store_table<squares_table>(at, panel, warp, x, top, carries, beside);
+        store_table<sums_table>(at, panel, warp, x, top, carries, beside);
     }
 
     // A table: its entries, where the first of a tile's is, and bytes from row to row.
@@ -267,7 +267,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     template <typename Table>
     __device__ void store_table(const aligned_position& at, int panel, int warp,
                                 const scanned (&x)[tile::warp_rows][lane_cols], const Sum (&top)[lane_cols],
-                                Sum carries) const {
+                                Sum carries, [[maybe_unused]] const aligned_beside_sums* beside) const {
         using entry = typename Table::entry;
         constexpr int rows = tile::warp_rows, panel_bytes = tile::cols * static_cast<int>(sizeof(entry));
         std::byte* to = Table::first(p, at) + panel * panel_bytes + warp * rows * Table::stride(p);
@@ -296,6 +296,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         } else if constexpr (!has_squares) {
             if (valid_cols < tile::cols) {
                 if (pairs_take_left && at.col > 0) store_left_sums(to, valid_rows, carries);
+                // The tile to the left, if there is one, has stored some of them, too: the same sums.
                 store_elements<Table>(to, valid_rows, 0, valid_cols, sums_of);
             } else {
                 const typename shared_memory::row_ends ends(shared.ends[warp], lane);
@@ -307,9 +308,18 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                     sums_of(sums, k);
                     const Sum left = pairs_take_left ? left_of(k) : Sum{};
                     store_row<pairs_take_left>(piece, sums, left, place, ends, k, k < valid_rows, lane);
-                    if ((k + 1) % ends.rows == 0)
-                        ends.store(piece.row(lane) - (ends.rows - 1) * p.row_stride, p.row_stride,
-                                   valid_rows - (k + 1 - ends.rows), place, lane);
+                    if ((k + 1) % ends.rows > 0) continue;
+                    const int first = k + 1 - ends.rows;
+                    std::byte* const first_row = piece.row(lane) - (ends.rows - 1) * p.row_stride;
+                    if constexpr (roles::whole_sectors)
+                        ends.store_whole(
+                            first_row, p.row_stride, valid_rows - first, at.col == 0, valid_cols - tile::cols,
+                            [&](int row, int col) {
+                                return beside->of_rows[warp][first + row][col] + beside->above[warp][col];
+                            },
+                            lane);
+                    else
+                        ends.store(first_row, p.row_stride, valid_rows - first, place, lane);
                 }
             }
         }

@@ -100,6 +100,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
     }
 
     __device__ void run_above() const {
+        const std::size_t cols_stride = std::size_t{p.tile_cols} * col_words;
         // Rows of tiles that are looked at together.
         constexpr auto words_of_cols = sizeof(col_sum_words) / sizeof(tagged_word);
         // Squares have twice the words.
@@ -143,11 +144,22 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 sum_in_tile cols_in_group[lane_cols]{};
                 // Published by run_left() in the tiles above.
                 const int first_word = panel * tile::col_words;
-                gather_by_warp<batch, col_sum_words>(words.col_sums +
-                                                         std::size_t{at.place - at.in_group * p.tile_cols} * col_words +
-                                                         first_word + col_sum_words::first(lane),
-                                                     std::size_t{p.tile_cols} * col_words, before, at.tag, keep,
-                                                     [&](const col_sum_words& found) { found.add_to(cols_in_group); });
+                const tagged_word* const cols_above =
+                    words.col_sums + std::size_t{at.place - at.in_group * p.tile_cols} * col_words + first_word;
+                [[maybe_unused]] sum_in_tile beside_in_group[lane_cols]{};
+                if constexpr (roles::whole_sectors) {
+                    static_assert(batch * tile::rows * 255 < 1 << 16);
+                    gather_two_by_warp<batch, col_sum_words>(cols_above + col_sum_words::first(lane),
+                                                             cols_above + first_word_beside(at), cols_stride, before,
+                                                             at.tag, keep, [&](const auto& found, const auto& beside) {
+                                                                 col_sum_words::add_all_to(cols_in_group, found);
+                                                                 col_sum_words::add_all_to(beside_in_group, beside);
+                                                             });
+                } else {
+                    gather_by_warp<batch, col_sum_words>(
+                        cols_above + col_sum_words::first(lane), cols_stride, before, at.tag, keep,
+                        [&](const col_sum_words& found) { found.add_to(cols_in_group); });
+                }
                 // Published below, in the last row of tiles of the group above, perhaps a lap before.
                 table_row_words top{};
                 const auto look_at_top = [&] {
@@ -157,6 +169,14 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                                            at.tag_above, keep);
                 };
                 look_at_top();
+                [[maybe_unused]] table_row_words top_beside{};
+                [[maybe_unused]] const auto look_at_top_beside = [&] {
+                    return look_at_missing(
+                        at.has_above, top_beside,
+                        words.table_rows + std::size_t{at.rows_place_above} * col_words + first_table_word_beside(at),
+                        at.tag_above, keep);
+                };
+                if constexpr (roles::whole_sectors) look_at_top_beside();
                 if (panel == 0) {
                     look_at_corner();
                     shared.cols_added[slot].wait(now.parity());
@@ -205,11 +225,48 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 if (panel < panels - 1) by_lane = one_a_lane(corner, own_carry);
                 if (panel == 0) shared.finished[slot].wait(now.parity() ^ 1);
                 store_neighbours(shared.top[slot][panel], cols, lane);
+                if constexpr (roles::whole_sectors) {
+                    this->arrive(shared.topped[slot]);
+                    look_until_found(look_at_top_beside);
+                    Sum above[lane_cols]{}, above_beside[lane_cols]{};
+                    top.add_to(above);
+                    top_beside.add_to(above_beside);
+                    leave_beside(now, above_beside, beside_in_group, shuffle(above[lane_cols - 1], 31));
+                    this->arrive(shared.beside.there[slot]);
+                }
             }
             if (roles::takes_left && lane == 0)
                 shared.corner[slot] = corner[0] + (has_corner ? left_of_top.value() : Sum{});
-            this->arrive(shared.topped[slot]);
+            if constexpr (!roles::whole_sectors) this->arrive(shared.topped[slot]);
         }
+    }
+
+    // Of the columns beside a tile lanes with even numbers have the first four, the others the next four. Their words
+    // are those of the first columns of the tile to the right, in rows of tiles above, and so of lower tickets. The
+    // last tile of a row, which needs none, looks at its own.
+
+    __device__ int first_word_beside(const aligned_position& at) const {
+        return (at.last_col ? 0 : col_words) + col_sum_words::first(lane % 2);
+    }
+    __device__ int first_table_word_beside(const aligned_position& at) const {
+        return (at.last_col ? 0 : col_words) + table_row_words::first(lane % 2);
+    }
+
+    /// For `finish`: what the table has above the columns beside the tile, less what it has above the tile's last one
+    /// (`above_last`), of the table row above the group and the rows of tiles of the group.
+    __device__ void leave_beside(const tile_counter& now, const Sum (&above)[lane_cols],
+                                 sum_in_tile (&in_group)[lane_cols], Sum above_last) const {
+#pragma unroll
+        for (int i = 1; i < lane_cols; ++i) in_group[i] += in_group[i - 1];
+        const sum_in_tile of_first = shuffle(in_group[lane_cols - 1], 0);
+        const Sum before = lane % 2 == 0 ? Sum{} : static_cast<Sum>(of_first);
+        if (lane >= 2 * tile::finish_warps) return;
+        Sum* const sums = this->beside_of(now)->above[lane / 2];
+        Sum x[lane_cols];
+        load_neighbours(x, sums, lane % 2);
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) x[i] += above[i] - above_last + in_group[i] + before;
+        store_neighbours(sums, x, lane % 2);
     }
 
     // Role `finish`
@@ -254,9 +311,10 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[slot]);
                 if (panel == panels - 1) {
                     this->arrive(shared.finished[slot]);
+                    if constexpr (roles::whole_sectors) shared.beside.there[slot].wait(now.parity());
                     if (warp == 0) this->count_as_read(at);
                 }
-                this->store(at, panel, warp, x, top, carries);
+                this->store(at, panel, warp, x, top, carries, this->beside_of(now));
             }
         }
     }
@@ -288,7 +346,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
 #pragma unroll
             for (int w = 0; w < tile::finish_warps - 1; ++w)
                 if (w < warp) add_neighbours(top, bottom[w], lane);
-            this->store(at, 0, warp, x, top, carries);
+            this->store(at, 0, warp, x, top, carries, nullptr);
         }
     }
 
@@ -338,10 +396,12 @@ template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Lo
           int Panels>
 __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
                                   registers_move ? aligned_tile<Sum>::blocks_per_multiprocessor : 2)
-    sat_aligned_kernel(const __grid_constant__ aligned_plan plan,
-                       const __grid_constant__ aligned_maps<aligned_phases(Load, sizeof(Pixel))> maps,
-                       const __grid_constant__ aligned_words words, workspace_header* header, std::byte* workspace,
-                       std::size_t workspace_bytes) {
+    sat_aligned_kernel(
+        const __grid_constant__ aligned_plan plan,
+        const __grid_constant__ aligned_maps<aligned_phases(Load, sizeof(Pixel)), Store == aligned_store::whole_sectors>
+            maps,
+        const __grid_constant__ aligned_words words, workspace_header* header, std::byte* workspace,
+        std::size_t workspace_bytes) {
     using tile = aligned_tile<Sum>;
     using block_roles = aligned_block<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     __shared__ typename block_roles::shared_memory shared;

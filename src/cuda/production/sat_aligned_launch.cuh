@@ -24,6 +24,16 @@ inline aligned_maps<1> box_maps(const sat_geometry& g, const aligned_plan& plan,
     return maps;
 }
 
+/// The same with the pixels beside the tiles.
+inline aligned_maps<1, true> box_maps_with_beside(const sat_geometry& g, const aligned_plan& plan, int pixel_bytes,
+                                                  int tile_cols) {
+    aligned_maps<1, true> maps{box_maps(g, plan, pixel_bytes, tile_cols), {}};
+    maps.valid = maps.valid && encode_tensor_map(maps.beside, pixel_bytes, g.image, g.planes, plan.rows, plan.cols,
+                                                 g.image_row_stride, g.image_plane_stride, aligned_tile<float>::rows,
+                                                 16 / pixel_bytes);
+    return maps;
+}
+
 /// Of rows that start anywhere. Planes have to start alike.
 template <int PixelBytes>
 aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sat_geometry& g, const aligned_plan& plan,
@@ -47,8 +57,10 @@ aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sa
 
 template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
           int Panels = 1>
-void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned_phases(Load, sizeof(Pixel))>& maps,
-                            int multiprocessors, const execution& how) {
+void enqueue_aligned_kernel(
+    const aligned_plan& plan,
+    const aligned_maps<aligned_phases(Load, sizeof(Pixel)), Store == aligned_store::whole_sectors>& maps,
+    int multiprocessors, const execution& how) {
     using tile = aligned_tile<Sum>;
     workspace_slots slots(how.workspace);
     const aligned_words words(slots, plan, Columns, Channels * tile::row_words, Panels * tile::col_words);
@@ -57,9 +69,8 @@ void enqueue_aligned_kernel(const aligned_plan& plan, const aligned_maps<aligned
                                std::to_string(how.workspace_bytes));
     const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
     // 128 more, for the kernel aligns the slots itself.
-    constexpr int shared_bytes = aligned_slots(sizeof(Pixel), sizeof(Sum), Channels, is_sum_and_squares<Sum>) * Panels *
-                                     aligned_pixels<Pixel, Sum, Load>::bytes +
-                                 128;
+    using roles = aligned_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
+    constexpr int shared_bytes = roles::tile_slots * static_cast<int>(roles::slot_bytes) + 128;
     BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     int resident = 0;
     BOXSUM_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile::threads, shared_bytes));
@@ -87,6 +98,20 @@ bool enqueue_in_panels(const sat_geometry& g, int multiprocessors, int tiles_in_
     return true;
 }
 
+/// In tiles that store whole sectors; false if tiles share none, or the image's rows are not at multiples of 16 bytes,
+/// and nothing is enqueued.
+template <typename Pixel, typename Sum>
+bool enqueue_in_whole_sectors(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
+    constexpr auto columns = aligned_columns::groups;
+    constexpr auto store = aligned_store::whole_sectors;
+    const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), columns, tiles_in_flight, 1, store);
+    if (plan.rows_aligned || plan.one_behind) return false;
+    const auto maps = box_maps_with_beside(g, plan, sizeof(Pixel), aligned_tile<Sum>::cols);
+    if (!maps.valid) return false;
+    enqueue_aligned_kernel<Pixel, Sum, columns, aligned_load::box, store, 1>(plan, maps, multiprocessors, how);
+    return true;
+}
+
 /// `Channels`: those of the geometry.
 template <typename Pixel, typename Sum, aligned_columns Columns, int Channels = 1>
 void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
@@ -94,6 +119,10 @@ void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int ti
     if constexpr (aligned_may_have_panels(sizeof(Pixel), sizeof(Sum), Channels))
         if (aligned_panels(g, sizeof(Pixel), sizeof(Sum), multiprocessors) == 2 &&
             enqueue_in_panels<Pixel, Sum, Channels>(g, multiprocessors, tiles_in_flight, how))
+            return;
+    if constexpr (aligned_has_whole_sectors<Pixel, Sum, Channels>)
+        if (aligned_whole_sectors_pay(g, sizeof(Sum)) &&
+            enqueue_in_whole_sectors<Pixel, Sum>(g, multiprocessors, tiles_in_flight, how))
             return;
     aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
     const auto enqueue = [&]<aligned_load Load, aligned_store Store>(const auto& maps) {

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 /// The policy of the aligned kernels: which kernel, tile shapes, and what follows from a problem. Host-only.
 namespace boxsum::cuda {
@@ -78,7 +79,32 @@ enum class aligned_store : std::uint8_t {
     straight,    ///< one channel, rows of sums are at multiples of 16 bytes
     one_behind,  ///< one channel, they start one sum behind, see aligned_plan::one_behind
     anywhere,
+    /// As `anywhere`, for one channel of 8-bit pixels: a tile also stores the sums beside it that fill the last sector
+    /// of a row, and leaves those before a row's first whole one to the tile on its left.
+    whole_sectors,
 };
+
+constexpr bool aligned_rows_anywhere(aligned_store store) {
+    return store == aligned_store::anywhere || store == aligned_store::whole_sectors;
+}
+
+/// Columns to the right of a tile whose sums it needs for whole sectors: 7 of 4-byte sums at most.
+inline constexpr int aligned_beside_cols = 8;
+
+/// Whether there are kernels for whole sectors. Where rows of the image start anywhere, too, what is to be loaded more
+/// takes as much time as sectors give: prime 8u32u at 4093, 8191 and 12289 1.04, 1.01 and 1.01.
+template <typename Pixel, typename Sum, int Channels>
+inline constexpr bool aligned_has_whole_sectors =
+    Channels == 1 && sizeof(Sum) == 4 && std::is_integral_v<Sum>&& std::is_same_v<Pixel, std::uint8_t>;
+
+/// Whether whole sectors pay, of tables whose rows start anywhere. A row of one tile ends in the sector in which a row
+/// of the next one starts; where the table is larger than the second-level cache, some of these leave it in between.
+/// 8u32u in packed padded tables of 2304, 3072, 4096, 4608, 5120, 6144, 8192 and 16384: 1.03, 1.035, 1.02, 1.00, 0.98,
+/// 0.955, 0.91 and 0.88 of the time.
+inline bool aligned_whole_sectors_pay(const sat_geometry& g, int sum_bytes) {
+    return static_cast<double>(g.planes) * static_cast<double>(g.rows) * static_cast<double>(g.cols) * sum_bytes >
+           100e6;
+}
 
 /// Whether rows that are not aligned start one sum behind, because 16 bytes have two, and tiles in the kernels for rows
 /// that start anywhere know the sum to their left: padded 8u64u at 8192 0.93 of the time. With four sums it would be
@@ -113,10 +139,16 @@ constexpr int aligned_phases(aligned_load load, int pixel_bytes) {
 }
 
 /// Tensor maps of the image: of all its rows or of those of each phase.
-template <int Phases>
+template <int Phases, bool Beside = false>
 struct aligned_maps {
     CUtensorMap of_phase[Phases];
     bool valid;  ///< else `sum` copies rows itself
+};
+
+/// The same with boxes of the 16 bytes beside a tile's rows.
+template <int Phases>
+struct aligned_maps<Phases, true> : aligned_maps<Phases> {
+    CUtensorMap beside;
 };
 
 /// Registers of a thread behind the start, where blocks have 80 for each: 4 warps of `finish`, whose tile takes 64, and
@@ -179,7 +211,7 @@ constexpr int aligned_total_words(int value_words) {
 /// Whether the column sums of all tiles above in a group of rows are looked at together, which takes two words of each
 /// a lane. Not where rows start anywhere, whose kernels have too much code without (1.02).
 constexpr bool aligned_looks_at_all(aligned_store store, int pixel_bytes, int sum_bytes) {
-    return store != aligned_store::anywhere && pixel_bytes == 1 && sum_bytes == 4;
+    return !aligned_rows_anywhere(store) && pixel_bytes == 1 && sum_bytes == 4;
 }
 
 /// Rows of tiles of a group, a hop of the chain between groups each. 32f32f with 2, 4, 8 rows: 1.327, 1.225, 1.240 at

@@ -21,6 +21,7 @@ template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Lo
           int Panels>
 struct aligned_roles {
     using tile = aligned_tile<Sum>;
+    static constexpr bool whole_sectors = Store == aligned_store::whole_sectors;
     using pixels = aligned_pixels<Pixel, Sum, Load>;
     using value_words = words_of_value<Sum>;
     using sum_in_tile = tile_sum<Pixel, Sum>;
@@ -37,8 +38,9 @@ struct aligned_roles {
     static constexpr bool takes_left = one_behind || pairs_take_left;
     static constexpr int ends_unit = Channels == 1 && !pairs_take_left ? 32 : 16;  // see row_ends
     static constexpr int tile_slots = aligned_slots(sizeof(Pixel), sizeof(Sum), Channels, is_sum_and_squares<Sum>);
-    using shared_memory = aligned_shared<Sum, sum_in_group, of_panel, scanned, tile_slots, Channels, panels,
-                                         Columns == aligned_columns::chain, rows_on_their_way, ends_unit>;
+    using shared_memory =
+        aligned_shared<Sum, sum_in_group, of_panel, scanned, tile_slots, Channels, panels,
+                       Columns == aligned_columns::chain, rows_on_their_way, ends_unit, whole_sectors>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
     static constexpr bool chain = Columns == aligned_columns::chain;
@@ -49,6 +51,8 @@ struct aligned_roles {
     using table_sum = typename aligned_tables<Sum>::sum;
     static constexpr bool has_squares = is_sum_and_squares<Sum>;
     static_assert(has_square<Pixel> == has_squares);
+    static_assert(!whole_sectors || (aligned_has_whole_sectors<Pixel, Sum, Channels> && !chain && panels == 1 &&
+                                     Load == aligned_load::box));
     static_assert(!has_squares || (Channels == 1 && !chain && Store != aligned_store::anywhere));
     static constexpr int cols_of_tile = panels * tile::cols;
     static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
@@ -79,7 +83,7 @@ struct aligned_roles {
                                                Channels > 2 && sizeof(Words) <= 16 * Channels ? 2 : 1,
                                                std::is_same_v<Words, words_of_value<row_values>> ? 8 : 4);
 
-    using maps_of_image = aligned_maps<pixels::phases>;
+    using maps_of_image = aligned_maps<pixels::phases, whole_sectors>;
 
     const aligned_plan& p;
     const maps_of_image& maps;
@@ -106,15 +110,20 @@ struct aligned_roles {
             expect_warps(shared.finished[s], tile::finish_warps);
             for (phase_barrier* one : {shared.rows_added, shared.cols_added, shared.carried, shared.topped})
                 expect_warps(one[s], 1);
+            if constexpr (whole_sectors) expect_warps(shared.beside.there[s], 1);
         }
         announce_barriers();
     }
 
+    /// Of a tile in shared memory: the pixels of its panels, and of those beside it.
+    static constexpr unsigned slot_bytes = panels * pixels::bytes + (whole_sectors ? aligned_beside_bytes : 0);
+
     __device__ static unsigned offset_of(unsigned slot, int panel) {
-        return (slot * panels + static_cast<unsigned>(panel)) * pixels::bytes;
+        return slot * slot_bytes + static_cast<unsigned>(panel) * pixels::bytes;
     }
 
     __device__ pixels pixels_of(unsigned slot, int panel) const { return {slots + offset_of(slot, panel)}; }
+    __device__ std::byte* pixels_beside(unsigned slot) const { return slots + offset_of(slot, panels); }
 
     /// Modulo 16 it does not matter which tile of the plane it is: they are 64 rows and multiples of 64 bytes apart.
     __device__ row_shifts shifts_of(unsigned plane) const {
@@ -249,13 +258,19 @@ struct aligned_roles {
     __device__ void copy_boxes(const box_place& at, unsigned slot, std::uint64_t policy) const {
         constexpr int boxes = panels * pixels::phases;
         static_assert(boxes <= 32);
-        if (lane == 0) expect(shared.loaded[slot], panels * tile::rows * pixels::pitch);
+        if (lane == 0)
+            expect(shared.loaded[slot],
+                   panels * tile::rows * pixels::pitch + (whole_sectors ? aligned_beside_bytes : 0));
         if constexpr (boxes > 1) __syncwarp();
         const int panel = lane / pixels::phases, phase = lane % pixels::phases;
         if (lane < boxes)
             copy_box(slots + offset_of(slot, panel) + phase * pixels::phase_bytes, maps.of_phase[phase],
                      at.col * cols_of_tile + panel * tile::cols, at.row * pixels::phase_rows, at.plane,
                      shared.loaded[slot], policy);
+        if constexpr (whole_sectors)
+            if (lane == 0)
+                copy_box(pixels_beside(slot), maps.beside, (at.col + 1) * tile::cols, at.row * tile::rows, at.plane,
+                         shared.loaded[slot], policy);
     }
 
     /// Starts copies of the tile's rows, 16 bytes a lane.
@@ -404,6 +419,14 @@ struct aligned_roles {
         return now.n % shared_memory::kept;
     }
 
+    /// The sums beside the tile.
+    __device__ aligned_beside_sums* beside_of(const tile_counter& now) const {
+        if constexpr (whole_sectors)
+            return &shared.beside.sums[now.n % (shared_memory::slots + 1)];
+        else
+            return nullptr;
+    }
+
     /// The channel of the first of the lane's elements in a panel of a tile.
     __device__ static unsigned first_channel(unsigned tile_col, int panel, int lane) {
         const auto element = static_cast<unsigned>(lane * lane_cols);
@@ -464,6 +487,7 @@ struct aligned_roles {
                     store_neighbours(shared.own_cols[place_of(now)][panel], own, lane);
                 }
             }
+            if constexpr (whole_sectors) add_beside(*beside_of(now), pixels_beside(slot), lane);
             shared.rows_added[slot].wait(now.parity());
             if constexpr (!chain) {
 #pragma unroll(panels_unrolled)

@@ -9,6 +9,7 @@
 #include "cuda/device/tagged_words.cuh"
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/device/workspace_slots.hpp"
+#include "cuda/production/sat_aligned_beside.cuh"
 #include "cuda/production/sat_aligned_plan.hpp"
 #include "cuda/production/sat_workspace.cuh"
 
@@ -109,14 +110,26 @@ struct aligned_stage {
 template <typename Sum>
 struct aligned_stage<Sum, 0> {};
 
+/// Sums beside the tiles, with aligned_store::whole_sectors. One more than slots: `finish` reads them when it has
+/// arrived at `read` for their tile, see aligned_shared::kept.
+template <int Slots, bool HasBeside>
+struct aligned_beside {
+    phase_barrier there[Slots];  // sums are the tile's: `above`
+    aligned_beside_sums sums[Slots + 1];
+};
+
+template <int Slots>
+struct aligned_beside<Slots, false> {};
+
 /// SumInGroup: of rows of a group of tiles, OfPanel: of its panels; Scanned: of `finish`. Chain:
 /// aligned_columns::chain.
 template <typename Sum, typename SumInGroup, typename OfPanel, typename Scanned, int Slots, int Channels, int Panels,
-          bool Chain, int RowsOnTheirWay, int EndsUnit>
+          bool Chain, int RowsOnTheirWay, int EndsUnit, bool HasBeside>
 struct aligned_shared {
     using tile = aligned_tile<Sum>;
     static constexpr int slots = Slots;
     [[no_unique_address]] aligned_stage<Sum, RowsOnTheirWay> stage;
+    [[no_unique_address]] aligned_beside<Slots, HasBeside> beside;
 
     // A tile goes through its slot's barriers once a phase.
     phase_barrier loaded[slots];      // position and pixels are there: `sum`, whose lanes may have copied rows

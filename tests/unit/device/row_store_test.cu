@@ -85,6 +85,32 @@ __global__ void rows_kernel(Sum* first, int rows, int pieces) {
     }
 }
 
+/// The same; element i of a piece is 3 i more than the one before the piece, 3 i - 1 where it belongs to the piece to
+/// the right: who stored it can be told. The last piece has `last` elements only, which are not stored by itself.
+template <typename Sum>
+__global__ void whole_sectors_kernel(Sum* first, int rows, int pieces, int last) {
+    constexpr int lane_cols = row_elements<Sum> / 32;
+    const int step = (pieces - 1) * row_elements<Sum> + last + 1;
+    using row_ends = cuda::row_ends<Sum, lane_cols, 32>;
+    __shared__ typename row_ends::memory memory;
+    const row_ends ends(memory, threadIdx.x);
+    for (int piece = 0; piece < pieces - 1; ++piece) {
+        row_piece<Sum, lane_cols> of_lane(first + piece * row_elements<Sum>, threadIdx.x);
+        const int beside = piece == pieces - 2 ? last : row_elements<Sum>;
+        for (int k = 0; k < rows; ++k, of_lane.move(step * sizeof(Sum))) {
+            const int start = k * step + piece * row_elements<Sum>;
+            Sum x[lane_cols];
+            for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(3 * (start + threadIdx.x * lane_cols + i));
+            store_row<false>(of_lane, x, Sum{}, row_place{.has_left = false, .ends = true}, ends, k, true, threadIdx.x);
+            const int put = k % ends.rows + 1;
+            if (put == ends.rows || k == rows - 1)
+                ends.store_whole(
+                    reinterpret_cast<std::byte*>(first + start - (put - 1) * step), step * sizeof(Sum), put, piece == 0,
+                    beside, [](int, int i) { return static_cast<Sum>(3 * i + 3 - 1); }, threadIdx.x);
+        }
+    }
+}
+
 template <typename Sum>
 __global__ void zeros_kernel(Sum* row, int valid) {
     store_zeros<row_elements<Sum> / 32>(row, valid, threadIdx.x);
@@ -123,6 +149,32 @@ TEST_F(device_row_store, pieces_of_many_rows_meet) {
     };
     check(float{});
     check(std::uint64_t{});
+}
+
+TEST_F(device_row_store, sectors_are_stored_as_a_whole_by_the_piece_to_their_left) {
+    using sum = std::uint32_t;
+    constexpr int rows = 19, cols = row_elements<sum>, sector = 8;
+    for (const int pieces : {2, 4})
+        for (const int last : {0, 1, 4, 7, 8, 50})
+            for (int offset = 0; offset < sector; ++offset) {
+                const int step = (pieces - 1) * cols + last + 1;
+                const device_buffer memory = upload(std::vector<sum>(offset + rows * step + 64, poison<sum>));
+                launch(whole_sectors_kernel<sum>, {.block = 32}, stream(), as<sum>(memory) + offset, rows, pieces,
+                       last);
+                const std::vector<sum> got = download<sum>(memory);
+                for (int i = 0; i < static_cast<int>(got.size()); ++i) {
+                    const int at = i - offset, col = at % step, piece = col / cols;
+                    // Elements of the row from the start of a piece on, and before the first whole sector.
+                    const int before = (sector - (i - col % cols) % sector) % sector;
+                    const bool of_left = piece > 0 && col % cols < before;
+                    const bool stored = at >= 0 && at < rows * step && col < (pieces - 1) * cols + last &&
+                                        (piece < pieces - 1 || of_left);
+                    const int value = of_left ? 3 * at - 1 : 3 * at;
+                    ASSERT_EQ(got[static_cast<std::size_t>(i)], stored ? static_cast<sum>(value) : poison<sum>)
+                        << "element " << at << ", offset " << offset << ", " << pieces << " pieces, the last of "
+                        << last;
+                }
+            }
 }
 
 TEST_F(device_row_store, rows_one_behind_leave_their_last_element_to_the_next) {

@@ -93,6 +93,51 @@ __global__ void lane_words_kernel(tagged_word* words, unsigned stride, int publi
     for (int i = 0; i < Values; ++i) out[lane * Values + i] = sum[i];
 }
 
+/// Two rows of publishers, of which those of the second one have larger values; the words of a batch added as they are.
+__global__ void two_rows_kernel(tagged_word* words, unsigned stride, int publishers, std::uint32_t tag,
+                                std::uint32_t* out) {
+    using lane_words = words_of_lane<std::uint16_t, 4>;
+    const int lane = static_cast<int>(threadIdx.x);
+    const std::uint64_t keep = keep_in_l2();
+    tagged_word* const beside = words + 64;
+    if (blockIdx.x != 0) {
+        const int publisher = publishers - static_cast<int>(blockIdx.x);
+        for (int row = 0; row < 2; ++row) {
+            std::uint16_t x[4];
+            for (int i = 0; i < 4; ++i) x[i] = static_cast<std::uint16_t>(10000 * row + 500 * publisher + 7 * lane + i);
+            lane_words::of(x, tag).publish_at(
+                (row == 0 ? words : beside) + std::size_t{stride} * publisher + lane_words::first(lane), keep);
+        }
+        return;
+    }
+    std::uint32_t sum[2][4]{};
+    gather_two_by_warp<3, lane_words>(words + lane_words::first(lane), beside + lane_words::first(lane), stride,
+                                      publishers, tag, keep, [&](const auto& found, const auto& found_beside) {
+                                          lane_words::add_all_to(sum[0], found);
+                                          lane_words::add_all_to(sum[1], found_beside);
+                                      });
+    for (int i = 0; i < 8; ++i) out[lane * 8 + i] = sum[i / 4][i % 4];
+}
+
+TEST_F(device_word_gather, two_rows_of_publishers_are_added_batch_by_batch) {
+    constexpr unsigned stride = 256;
+    for (const int publishers : {0, 1, 2, 3, 4, 7, 8}) {
+        const device_buffer words = upload(std::vector<tagged_word>(stride * 9, tagged_word{8} << 32 | 5));
+        const device_buffer out = upload(std::vector<std::uint32_t>(256, 1));
+        launch(two_rows_kernel, {.grid = static_cast<unsigned>(publishers) + 1, .block = 32}, stream(),
+               as<tagged_word>(words), stride, publishers, 9u, as<std::uint32_t>(out));
+        const auto found = download<std::uint32_t>(out);
+        for (int lane = 0; lane < 32; ++lane)
+            for (int i = 0; i < 8; ++i) {
+                std::uint32_t sum = 0;
+                for (int p = 0; p < publishers; ++p)
+                    sum += static_cast<std::uint32_t>(10000 * (i / 4) + 500 * p + 7 * lane + i % 4);
+                EXPECT_EQ(found[static_cast<std::size_t>(lane * 8 + i)], sum)
+                    << publishers << " publishers, lane " << lane << ", value " << i;
+            }
+    }
+}
+
 TEST_F(device_word_gather, words_of_lanes_are_added_in_a_wider_type) {
     const auto check = [&]<typename T, int Values, typename Sum>(int words_of_a_lane) {
         EXPECT_EQ((words_of_lane<T, Values>::words), words_of_a_lane);
