@@ -218,7 +218,8 @@ class aligned_kernel_test : public gpu_kernel_test {
     /// The same of both tables, enqueue(geometry of sums, of squares, execution).
     template <typename Pixel, typename Table, typename Squares, typename Enqueue>
     std::optional<std::string> wrong_tables(const shape& s, Enqueue enqueue) {
-        host_planes<Pixel> image = image_of < Pixel, std::is_integral_v<Table> && std::is_integral_v < Squares >> (s);
+        constexpr bool modular = std::is_integral_v<Table> && std::is_integral_v<Squares>;
+        host_planes<Pixel> image = image_of<Pixel, modular>(s);
         const host_planes<Table> expected = table_of<false, Table>(s, image);
         const host_planes<Squares> expected_squares = table_of<true, Squares>(s, image);
         const device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes),

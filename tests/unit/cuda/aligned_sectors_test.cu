@@ -74,6 +74,21 @@ TEST_F(aligned_sectors, rows_start_at_any_element) {
             }
 }
 
+/// Those of the suite and of the soak are too small for the policy.
+TEST_F(aligned_sectors, shapes_at_random) {
+    const auto up_to = [&](std::int64_t most) { return static_cast<std::int64_t>(random_() % (most + 1)); };
+    for (int i = 0; i < 150; ++i) {
+        const bool narrow = i % 2 == 0;  // many planes or rows of tiles of few tiles each, or few of many
+        expect_tables({.rows = 1 + up_to(narrow ? 900 : 200),
+                       .cols = 1 + up_to(narrow ? 300 : 3000),
+                       .planes = 1 + up_to(narrow ? 3 : 1),
+                       .layout = layouts[up_to(2)],
+                       .table_gap = up_to(9),
+                       .table_offset = up_to(8)},
+                      static_cast<int>(1 + up_to(20)));
+    }
+}
+
 TEST_F(aligned_sectors, rows_that_share_no_sectors_are_left_to_others) {
     for (const table_layout layout : layouts) {
         const shape s{64 * 3, 128 * 3, 1, layout};
