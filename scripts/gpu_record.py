@@ -289,7 +289,7 @@ def part_sanitize():
         fail("no compute-sanitizer on PATH or under /usr/local/cuda")
     where, seconds = build("gpu-min", "min", "gpu_tests")
     tests = where / "tests"
-    # What small shapes do not reach: tiles of two panels, sums and squares at once.
+    # What small shapes do not reach: tiles of two panels, whole sectors, sums and squares at once.
     only = {"gpu_aligned_rings_test": "aligned_panels.*:aligned_sectors.any_*:aligned_sectors.planes_*:aligned_squares.*"}
     programs = ["gpu_small_test", "gpu_small_histogram_test", "gpu_device_test", *only]
     runs = []
