@@ -96,8 +96,8 @@ boxsum_emulated_mutant(
   REPLACEMENT "valid_rows" FILTER edges_of
 )
 boxsum_emulated_mutant(
-  mutant_turned_row_below_the_table HEADER production/sat_aligned_finish.cuh TEXT "ends, k, k < valid_rows"
-  REPLACEMENT "ends, k, k <= valid_rows" FILTER start_at_any_element
+  mutant_turned_row_below_the_table HEADER production/sat_aligned_finish.cuh TEXT "ends, k, row < valid_rows"
+  REPLACEMENT "ends, k, row <= valid_rows" FILTER start_at_any_element
 )
 boxsum_emulated_mutant(
   mutant_chunks_beside_the_table WAVE HEADER production/sat_wave.cuh TEXT "(lane + 1) * lane_cols <= valid_cols ? valid_rows : 0"
@@ -135,8 +135,26 @@ boxsum_emulated_mutant(
   REPLACEMENT "from + i < from" FILTER rows_of_the_image
 )
 boxsum_emulated_mutant(
-  mutant_carry_of_another_channel CHANNELS HEADER production/sat_aligned_finish.cuh
+  mutant_carry_of_another_channel CHANNELS HEADER production/sat_aligned_finish.cuh TYPES "f32, f32"
   TEXT "carry[k * Channels + (first + i) % Channels]" REPLACEMENT "carry[k * Channels + i % Channels]"
+)
+boxsum_emulated_mutant(
+  mutant_carry_of_another_element CHANNELS HEADER production/sat_aligned_finish.cuh
+  TEXT "(carries.first + i) % Channels" REPLACEMENT "i % Channels"
+)
+boxsum_emulated_mutant(
+  mutant_carries_replaced_early CHANNELS HEADER production/sat_aligned_kernel.cuh TEXT "if constexpr (!roles::carries_stay)"
+  REPLACEMENT ""
+)
+boxsum_emulated_mutant(
+  mutant_half_without_the_rows_above CHANNELS HEADER production/sat_aligned_halves.cuh TEXT "above[i] += x;" REPLACEMENT ""
+)
+boxsum_emulated_mutant(
+  mutant_lower_half_alike HEADER production/sat_aligned_halves.cuh TEXT "0x4432" REPLACEMENT "0x4410" FILTER start_at_any_element
+)
+boxsum_emulated_mutant(
+  mutant_rows_move_the_other_way HEADER device/row_store.cuh TEXT "(Before + (4 - Step) * k)"
+  REPLACEMENT "(Before + Step * k)" FILTER start_at_any_element
 )
 boxsum_emulated_mutant(
   mutant_total_of_another_channel CHANNELS HEADER production/sat_aligned_tile.cuh TEXT "(in_group * channels + channel)"
@@ -156,11 +174,11 @@ boxsum_emulated_mutant(
   TEXT "go_on_across(corner, cols_in_group, next_first)" REPLACEMENT "(void)0"
 )
 boxsum_emulated_mutant(
-  mutant_rows_of_a_half_apart CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "(behind > 0 && first > 0)"
+  mutant_rows_of_a_half_apart CHANNELS TYPES "f32, f32" HEADER production/sat_aligned_finish.cuh TEXT "(behind > 0 && first > 0)"
   REPLACEMENT "false"
 )
 boxsum_emulated_mutant(
-  mutant_slot_left_half_read CHANNELS HEADER production/sat_aligned_finish.cuh TEXT "first + together == tile::warp_rows"
+  mutant_slot_left_half_read CHANNELS TYPES "f32, f32" HEADER production/sat_aligned_finish.cuh TEXT "first + together == tile::warp_rows"
   REPLACEMENT "first == 0"
 )
 boxsum_emulated_mutant(

@@ -50,6 +50,28 @@ struct row_piece {
         }
     }
 
+    /// The same where it is known how many elements lie before the boundary, a constant: an exchange for each of them.
+    __device__ static void turn_known(Sum (&x)[N], int before, int lane) {
+        Sum turned[N];
+#pragma unroll
+        for (int i = 0; i < N; ++i) {
+            const int from = i + before;
+            turned[i] = from < N ? x[from % N] : __shfl_sync(whole_warp, x[from % N], (lane + 1) % 32);
+        }
+#pragma unroll
+        for (int i = 0; i < N; ++i) x[i] = turned[i];
+    }
+
+    /// begin(), known as before.
+    __device__ Sum* begin_known(int before) const {
+        return reinterpret_cast<Sum*>(at - (N - 1 - before) * sizeof(Sum));
+    }
+
+    /// The elements before the first multiple of 16 bytes, less than N.
+    __device__ unsigned before() const {
+        return (N - 1) - static_cast<unsigned>(at) / unsigned{sizeof(Sum)} % N;
+    }
+
   private:
     template <int Step>
     __device__ static void turn_by(Sum (&x)[N], bool wanted) {
@@ -149,13 +171,17 @@ struct row_ends {
 /// come before row k + ends.rows. `left`: the sum before the row, where the place has one. Nothing if the row is not
 /// `there`; the lanes take part all the same. By all lanes of a warp.
 ///
-/// With selections and without a branch: a branch for each place where a row may start has fewer instructions, but rows
-/// no longer overlap, and takes 1.13 of the time (padded 32f32f at 8192).
+/// `before`: the elements before the first multiple of 16 bytes, where a constant says so, see visit_row_places(). Else
+/// negative, and the row is turned with selections and without a branch: a branch for each place where it may start has
+/// fewer instructions, but rows no longer overlap, and takes 1.13 of the time (padded 32f32f at 8192).
 template <bool TakesLeft, typename Sum, int N, int Unit>
 __device__ inline void store_row(const row_piece<Sum, N>& piece, Sum (&x)[N], Sum left, const row_place& place,
-                                 const row_ends<Sum, N, Unit>& ends, int k, bool there, int lane) {
+                                 const row_ends<Sum, N, Unit>& ends, int k, bool there, int lane, int before = -1) {
     static_assert(!TakesLeft || Unit == 16);
-    piece.turn(x, lane);
+    if (before < 0)
+        piece.turn(x, lane);
+    else
+        piece.turn_known(x, before, lane);
     const bool is_end = ends.has(piece);
     if (is_end) ends.put(piece, x, k);
     if constexpr (TakesLeft) {
@@ -163,8 +189,24 @@ __device__ inline void store_row(const row_piece<Sum, N>& piece, Sum (&x)[N], Su
         if (takes_left) x[0] = left;
         store_streaming_if(there && (!is_end || takes_left), piece.begin() - (takes_left ? 32 * N : 0), x);
     } else {
-        store_streaming_if(there && !is_end, piece.begin(), x);
+        store_streaming_if(there && !is_end, before < 0 ? piece.begin() : piece.begin_known(before), x);
     }
+}
+
+/// f(before_of), before_of(k) of the k-th of rows that are `step` elements apart, see store_row(): constants, if every
+/// row starts at another place than the one above, as in packed tables. `before`: of row 0. All lanes have the same.
+template <typename F>
+__device__ inline void visit_row_places(unsigned before, unsigned step, F f) {
+    const auto known = [&]<int Before, int Step>() { f([](int k) { return (Before + (4 - Step) * k) % 4; }); };
+    const auto of_step = [&]<int Step>() {
+        if (before == 0) return known.template operator()<0, Step>();
+        if (before == 1) return known.template operator()<1, Step>();
+        if (before == 2) return known.template operator()<2, Step>();
+        known.template operator()<3, Step>();
+    };
+    if (step % 4 == 1) return of_step.template operator()<1>();
+    if (step % 4 == 3) return of_step.template operator()<3>();
+    f([](int) { return -1; });
 }
 
 /// The row one element on: `left` and all but its last. Rows side by side that start one element behind a multiple of

@@ -2,6 +2,7 @@
 
 #include "cuda/device/channels.cuh"
 #include "cuda/device/row_store.cuh"
+#include "cuda/production/sat_aligned_halves.cuh"
 #include "cuda/production/sat_aligned_roles.cuh"
 
 #include <cstdint>
@@ -33,7 +34,29 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     using roles::pixels_of;
     using roles::shared;
 
+    /// Whether a panel's sums stay in halves of registers until they are stored.
+    static constexpr bool in_halves =
+        std::is_same_v<Pixel, std::uint8_t> && lane_cols == 4 && (Channels > 1 || aligned_rows_anywhere(Store));
+    /// What a lane of `finish` has of a panel: its columns of the warp's rows.
+    using panel_sums = std::conditional_t<in_halves, sums_in_halves<Channels>, scanned[tile::warp_rows][lane_cols]>;
+    /// Whether there is code of its own for each place where rows that start anywhere may start, if it changes from row
+    /// to row as in packed tables: half of the instructions of a store, twice the code, of which a table needs a part.
+    /// 8u32u in packed prime rows at 4093 and 8191 0.965 and 0.98 of the time, padded at 4096 and 8192 1.005 and 0.99;
+    /// 32f32f 1.12 to 1.15.
+    static constexpr bool places_are_known = in_halves && Channels == 1;
+    /// Whether carries stay in shared memory until rows are stored. There are three slots, so that `carry` never waits
+    /// for their place.
+    static constexpr bool carries_stay = in_halves && Channels > 1;
+    static_assert(!carries_stay || shared_memory::slots > 2);
+    /// The rows' carries, where they are; or that of row l in lane l, see carries_and_left().
+    using panel_carries = std::conditional_t<carries_stay, carries_of_rows<Sum>, Sum>;
+
     /// This warp's 16 rows of a panel, scanned along both directions.
+    __device__ void scan_rows(sums_in_halves<Channels>& x, unsigned slot, int panel, int warp) const {
+        x.scan(pixels_of(slot, panel).from_row(warp * tile::warp_rows), lane, [&] {
+            if (panel == panels - 1) arrive(shared.read[slot]);
+        });
+    }
     __device__ void scan_rows(scanned (&x)[tile::warp_rows][lane_cols], unsigned slot, int panel, int warp) const {
 #pragma unroll 1
         for (int first = 0; first < tile::warp_rows; first += together) {
@@ -56,6 +79,17 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                     const bool has_above = k > 0 || (behind > 0 && first > 0);
                     x[behind + k][i] = has_above ? x[behind + k > 0 ? behind + k - 1 : 0][i] + some[k][i] : some[k][i];
                 }
+        }
+    }
+
+    /// Of the columns of this warp's rows.
+    __device__ static void take_last_row(scanned (&last)[lane_cols], const panel_sums& x) {
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) {
+            if constexpr (in_halves)
+                last[i] = static_cast<scanned>(x.of_column(i));
+            else
+                last[i] = x[tile::warp_rows - 1][i];
         }
     }
 
@@ -115,31 +149,12 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     __device__ void scan_pairs_of_rows(scanned (&x)[together][lane_cols], const pixels& rows,
                                        Arrive arrive_as_reader) const {
         static_assert(tile::cols * 255 < 1 << 16);
-        // Four pixels of a channel instead of four channels of a pixel, which the other order of reading gives away.
-        constexpr bool turned = Channels == 4 && lane_cols == 4;
         std::uint32_t pair[together / 2][lane_cols];
 #pragma unroll
         for (int k = 0; k < together / 2; ++k) {
             const int row = 2 * k;
-            if constexpr (turned) {
-                const uint4 upper = rows.chunk(row, lane / 4), lower = rows.chunk(row + 1, lane / 4);
-                const unsigned channel = lane % 4, select = channel | (channel + 4) << 8;
-                pair[k][0] = __byte_perm(upper.x, lower.x, select) & 0x00ff00ffu;
-                pair[k][1] = __byte_perm(upper.y, lower.y, select) & 0x00ff00ffu;
-                pair[k][2] = __byte_perm(upper.z, lower.z, select) & 0x00ff00ffu;
-                pair[k][3] = __byte_perm(upper.w, lower.w, select) & 0x00ff00ffu;
-            } else if constexpr (lane_cols == 4) {
-                std::uint32_t upper, lower;
-                const auto pixels_above = rows.of_lane(row, lane), pixels_below = rows.of_lane(row + 1, lane);
-                memcpy(&upper, &pixels_above, 4);
-                memcpy(&lower, &pixels_below, 4);
-                // A number of a selector is a byte of the first word, from 4 on of the second.
-                const std::uint32_t even[2] = {upper & 0x00ff00ffu, lower & 0x00ff00ffu};
-                const std::uint32_t odd[2] = {upper & 0xff00ff00u, lower & 0xff00ff00u};
-                pair[k][0] = __byte_perm(even[0], even[1], 0x5410);
-                pair[k][1] = __byte_perm(odd[0], odd[1], 0x4501);
-                pair[k][2] = __byte_perm(even[0], even[1], 0x7632);
-                pair[k][3] = __byte_perm(odd[0], odd[1], 0x6723);
+            if constexpr (lane_cols == 4) {
+                pair_bytes(pair[k], rows.word(row, lane), rows.word(row + 1, lane));
             } else {
                 const auto upper = rows.of_lane(row, lane), lower = rows.of_lane(row + 1, lane);
 #pragma unroll
@@ -155,10 +170,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
 #pragma unroll
         for (int k = 0; k < together; k += 2) {
             if constexpr (has_squares) scan_squares_of_pair(x[k], x[k + 1], pair[k / 2]);
-            if constexpr (turned) {
-                scan_turned_fours(pair[k / 2]);
-                turn_fours(pair[k / 2]);
-            } else if constexpr (Channels == 1) {
+            if constexpr (Channels == 1) {
                 warp_scan_row<scan_steps::predicated>(pair[k / 2]);
             } else {
                 warp_scan_channels<Channels>(pair[k / 2]);
@@ -226,9 +238,8 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     /// are in the table is asked where they are stored, not before they are exchanged between lanes: an exchange in a
     /// branch that the compiler takes for one of single lanes costs registers, and code of their own for the last rows
     /// of tiles would come from memory when nothing is left to hide that (exclusive 32f32f at 4096 0.96 of the time).
-    __device__ void store(const aligned_position& at, int panel, int warp,
-                          const scanned (&x)[tile::warp_rows][lane_cols], const Sum (&top)[lane_cols], Sum carries,
-                          const aligned_beside_sums* beside) const {
+    __device__ void store(const aligned_position& at, int panel, int warp, const panel_sums& x,
+                          const Sum (&top)[lane_cols], panel_carries carries, const aligned_beside_sums* beside) const {
         // Sums last: with two panels the other order takes 1.01 of the time (8u32u64u at 16384).
         if constexpr (has_squares) store_table<squares_table>(at, panel, warp, x, top, carries, beside);
         store_table<sums_table>(at, panel, warp, x, top, carries, beside);
@@ -265,106 +276,152 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
 
     /// A panel of one table.
     template <typename Table>
-    __device__ void store_table(const aligned_position& at, int panel, int warp,
-                                const scanned (&x)[tile::warp_rows][lane_cols], const Sum (&top)[lane_cols],
-                                Sum carries, [[maybe_unused]] const aligned_beside_sums* beside) const {
+    __device__ void store_table(const aligned_position& at, int panel, int warp, const panel_sums& x,
+                                const Sum (&top)[lane_cols], panel_carries carries,
+                                [[maybe_unused]] const aligned_beside_sums* beside) const {
         using entry = typename Table::entry;
         constexpr int rows = tile::warp_rows, panel_bytes = tile::cols * static_cast<int>(sizeof(entry));
         std::byte* to = Table::first(p, at) + panel * panel_bytes + warp * rows * Table::stride(p);
         const int valid_rows = at.valid_rows - warp * rows, valid_cols = valid_cols_of(at, panel);
-        const auto sums_of = [&](entry(&sums)[lane_cols], int k) {
-            const entry carry = Channels == 1 ? __shfl_sync(whole_warp, Table::of(carries), k) : entry{};
-#pragma unroll
-            for (int i = 0; i < lane_cols; ++i)
-                sums[i] = static_cast<entry>(Table::of(x[k][i])) + (Table::of(top[i]) + carry);
+        const auto each_row = [&](auto f) { this->template each_row<Table, 1>(x, top, carries, f); };
+        const auto each_row_in_line = [&](auto f) { this->template each_row<Table, 2>(x, top, carries, f); };
+        // 8u32u in prime rows 0.98 and 0.995 of the time with code of its own for each row; channels have more.
+        const auto each_row_anywhere = [&](auto f) {
+            this->template each_row<Table, Channels == 1 ? 2 : 1>(x, top, carries, f);
         };
-        const auto left_of = [&](int k) { return __shfl_sync(whole_warp, Table::of(carries), rows + k); };
         if (Store == aligned_store::straight || (Channels > 1 && p.rows_aligned && p.cols % lane_cols == 0)) {
             const int pieces = valid_cols / lane_cols;
             if (Channels == 1 && at.last_col)
-                store_elements<Table>(to, valid_rows, pieces * lane_cols, valid_cols, sums_of);
-            store_pieces<Table>(to, warp, valid_rows, pieces, sums_of);
-        } else if (one_behind) {
+                store_elements<Table>(to, valid_rows, pieces * lane_cols, valid_cols, each_row);
+            store_pieces<Table>(to, warp, valid_rows, pieces, each_row_in_line);
+        } else if constexpr (one_behind) {
             // Pieces start with the sum before the row; of the last column of tiles, there may be one more.
             const int pieces = at.last_col ? (valid_cols + 1) / lane_cols : 32;
             if (at.last_col)
-                store_elements<Table>(to, valid_rows, min(pieces, 32) * lane_cols - 1, valid_cols, sums_of);
-            store_pieces<Table>(to - sizeof(entry), warp, valid_rows, pieces, [&](entry(&sums)[lane_cols], int k) {
-                sums_of(sums, k);
-                move_one_behind(sums, left_of(k), lane);
+                store_elements<Table>(to, valid_rows, min(pieces, 32) * lane_cols - 1, valid_cols, each_row);
+            store_pieces<Table>(to - sizeof(entry), warp, valid_rows, pieces, [&](auto store_row) {
+                each_row([&](entry(&sums)[lane_cols], int row, int k) {
+                    move_one_behind(sums, left_of<Table>(carries, row), lane);
+                    store_row(sums, row, k);
+                });
             });
         } else if constexpr (!has_squares) {
             if (valid_cols < tile::cols) {
-                if (pairs_take_left && at.col > 0) store_left_sums(to, valid_rows, carries);
+                if constexpr (pairs_take_left)
+                    if (at.col > 0) store_left_sums(to, valid_rows, carries);
                 // The tile to the left, if there is one, has stored some of them, too: the same sums.
-                store_elements<Table>(to, valid_rows, 0, valid_cols, sums_of);
+                store_elements<Table>(to, valid_rows, 0, valid_cols, each_row);
             } else {
                 const typename shared_memory::row_ends ends(shared.ends[warp], lane);
                 const row_place place{pairs_take_left && at.col > 0, !pairs_take_left || at.last_col};
                 row_piece<Sum, lane_cols> piece(to, lane);
-#pragma unroll
-                for (int k = 0; k < rows; ++k, piece.move(p.row_stride)) {
-                    Sum sums[lane_cols];
-                    sums_of(sums, k);
-                    const Sum left = pairs_take_left ? left_of(k) : Sum{};
-                    store_row<pairs_take_left>(piece, sums, left, place, ends, k, k < valid_rows, lane);
-                    if ((k + 1) % ends.rows > 0) continue;
-                    const int first = k + 1 - ends.rows;
-                    std::byte* const first_row = piece.row(lane) - (ends.rows - 1) * p.row_stride;
-                    if constexpr (roles::whole_sectors)
-                        ends.store_whole(
-                            first_row, p.row_stride, valid_rows - first, at.col == 0, valid_cols - tile::cols,
-                            [&](int row, int col) {
-                                return beside->of_rows[warp][first + row][col] + beside->above[warp][col];
-                            },
-                            lane);
-                    else
-                        ends.store(first_row, p.row_stride, valid_rows - first, place, lane);
-                }
+                const auto store_rows = [&](auto before_of) {
+                    each_row_anywhere([&](Sum(&sums)[lane_cols], int row, int k) {
+                        Sum left{};
+                        if constexpr (pairs_take_left) left = left_of<Table>(carries, row);
+                        store_row<pairs_take_left>(piece, sums, left, place, ends, k, row < valid_rows, lane,
+                                                   before_of(k));
+                        if ((k + 1) % ends.rows == 0) {
+                            const int first = row + 1 - ends.rows;
+                            std::byte* const first_row = piece.row(lane) - (ends.rows - 1) * p.row_stride;
+                            if constexpr (roles::whole_sectors)
+                                ends.store_whole(
+                                    first_row, p.row_stride, valid_rows - first, at.col == 0, valid_cols - tile::cols,
+                                    [&](int behind, int col) {
+                                        return beside->of_rows[warp][first + behind][col] + beside->above[warp][col];
+                                    },
+                                    lane);
+                            else
+                                ends.store(first_row, p.row_stride, valid_rows - first, place, lane);
+                        }
+                        piece.move(p.row_stride);
+                    });
+                };
+                if constexpr (places_are_known)
+                    visit_row_places(piece.before(), static_cast<unsigned>(p.row_stride / sizeof(Sum)), store_rows);
+                else
+                    store_rows([](int) { return -1; });
             }
         }
         if (p.border && (at.row == 0 || at.col == 0)) store_border<Table>(at, panel, warp);
     }
 
-    /// Of this warp's rows, sums_of(x, k) each, the first `pieces` of a lane each, from `to` on, a multiple of 16
-    /// bytes.
-    template <typename Table, typename SumsOf>
-    __device__ void store_pieces(std::byte* to, int warp, int valid_rows, int pieces, SumsOf sums_of) const {
+    /// f(sums, row, k) for each of this warp's rows, one after another: x + top + carry. Every k is a constant, `row`
+    /// or what is left of it by 8.
+    template <typename Table, int HalvesInLine, typename F>
+    __device__ void each_row(const panel_sums& x, const Sum (&top)[lane_cols], const panel_carries& carries,
+                             F f) const {
         using entry = typename Table::entry;
-        constexpr int rows = tile::warp_rows, piece_bytes = lane_cols * static_cast<int>(sizeof(entry));
-        const int lane_rows = lane < pieces ? valid_rows : 0;
+        if constexpr (in_halves) {
+            x.template each_row<HalvesInLine>(
+                top, [&](Sum(&carry)[lane_cols], int row) { take_carries(carry, carries, row); }, f);
+        } else {
 #pragma unroll
-        for (int k = 0; k < rows; ++k, to += Table::stride(p)) {
-            entry sums[lane_cols];
-            sums_of(sums, k);
-            if constexpr (roles::rows_on_their_way > 0) {
-                using staged = typename decltype(shared.stage)::rows;
-                static_assert(rows % staged::rows_of_group == 0);
-                staged{shared.stage.memory[warp]}.store(to, Table::stride(p), sums, k, valid_rows, pieces, lane);
-            } else {
-                store_streaming_if(k < lane_rows, reinterpret_cast<entry*>(to + lane * piece_bytes), sums);
+            for (int k = 0; k < tile::warp_rows; ++k) {
+                entry sums[lane_cols];
+                const entry carry = Channels == 1 ? __shfl_sync(whole_warp, Table::of(carries), k) : entry{};
+#pragma unroll
+                for (int i = 0; i < lane_cols; ++i)
+                    sums[i] = static_cast<entry>(Table::of(x[k][i])) + (Table::of(top[i]) + carry);
+                f(sums, k, k);
             }
         }
     }
 
-    /// The elements of this warp's rows, sums_of(x, k) each, from number `first` on, one by one. In front of
-    /// store_pieces(), not behind it, whose registers it would take.
-    template <typename Table, typename SumsOf>
-    __device__ void store_elements(std::byte* to, int valid_rows, int first, int valid_cols, SumsOf sums_of) const {
+    /// A row's carries, by element of the lane.
+    __device__ static void take_carries(Sum (&carry)[lane_cols], const panel_carries& carries, int row) {
+        if constexpr (Channels == 1) {
+            const Sum all = __shfl_sync(whole_warp, carries, row);
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i) carry[i] = all;
+        } else {
+#pragma unroll
+            for (int i = 0; i < lane_cols; ++i)
+                carry[i] = i < Channels ? carries.of_channel[row * Channels + (carries.first + i) % Channels]
+                                        : carry[i - Channels];
+        }
+    }
+
+    /// See carries_and_left().
+    template <typename Table>
+    __device__ static auto left_of(Sum carries, int row) {
+        return __shfl_sync(whole_warp, Table::of(carries), tile::warp_rows + row);
+    }
+
+    /// The first `pieces` of a lane each of every row, from `to` on, a multiple of 16 bytes.
+    template <typename Table, typename EachRow>
+    __device__ void store_pieces(std::byte* to, int warp, int valid_rows, int pieces, EachRow each_row) const {
+        using entry = typename Table::entry;
+        constexpr int piece_bytes = lane_cols * static_cast<int>(sizeof(entry));
+        const int lane_rows = lane < pieces ? valid_rows : 0;
+        each_row([&](entry(&sums)[lane_cols], int row, [[maybe_unused]] int k) {
+            if constexpr (roles::rows_on_their_way > 0) {
+                using staged = typename decltype(shared.stage)::rows;
+                static_assert(tile::warp_rows % staged::rows_of_group == 0);
+                staged{shared.stage.memory[warp]}.store(to, Table::stride(p), sums, k, valid_rows, pieces, lane);
+            } else {
+                store_streaming_if(row < lane_rows, reinterpret_cast<entry*>(to + lane * piece_bytes), sums);
+            }
+            to += Table::stride(p);
+        });
+    }
+
+    /// The elements of each row from number `first` on, one by one. In front of store_pieces(), not behind it, whose
+    /// registers it would take.
+    template <typename Table, typename EachRow>
+    __device__ void store_elements(std::byte* to, int valid_rows, int first, int valid_cols, EachRow each_row) const {
         using entry = typename Table::entry;
         if (first >= valid_cols || first >= tile::cols) return;
         to += lane * (lane_cols * static_cast<int>(sizeof(entry)));
-#pragma unroll
-        for (int k = 0; k < tile::warp_rows; ++k, to += Table::stride(p)) {
-            entry sums[lane_cols];
-            sums_of(sums, k);
+        each_row([&](entry(&sums)[lane_cols], int row, int) {
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) {
                 const int col = lane * lane_cols + i;
-                if (k < valid_rows && first <= col && col < valid_cols)
+                if (row < valid_rows && first <= col && col < valid_cols)
                     store_streaming(reinterpret_cast<entry*>(to) + i, sums[i]);
             }
-        }
+            to += Table::stride(p);
+        });
     }
 
     /// The sums left of this warp's rows, see carries_and_left(), one by one, where rows start one sum behind a

@@ -289,32 +289,41 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             this->wait_for_moved_rows(now);
 #pragma unroll 1
             for (int panel = 0; panel < panels; ++panel) {
-                scanned x[tile::warp_rows][lane_cols];
+                typename roles::panel_sums x;
                 this->scan_rows(x, slot, panel, warp);
                 // Two copies by turns and one barrier a panel: whoever writes a copy again has passed the barrier of
                 // the panel between, which the others reach behind their reads.
                 auto& bottom = shared.bottom[(now.n * panels + static_cast<unsigned>(panel)) % 2];
-                if (warp < tile::finish_warps - 1) store_neighbours(bottom[warp], x[tile::warp_rows - 1], lane);
+                if (warp < tile::finish_warps - 1) {
+                    scanned last[lane_cols];
+                    this->take_last_row(last, x);
+                    store_neighbours(bottom[warp], last, lane);
+                }
                 sync_warps(1, 32 * tile::finish_warps);
                 Sum top[lane_cols]{};
 #pragma unroll
                 for (int w = 0; w < tile::finish_warps - 1; ++w)
                     if (w < warp) add_neighbours(top, bottom[w], lane);
                 shared.carried[slot].wait(now.parity());
-                Sum carries{};
+                typename roles::panel_carries carries{};
+                const Sum* const carry_of_rows = shared.carry[slot][panel] + warp * tile::warp_rows * Channels;
                 if constexpr (Channels == 1)
-                    carries = shared.carry[slot][panel][warp * tile::warp_rows + lane % tile::warp_rows];
+                    carries = carry_of_rows[lane % tile::warp_rows];
+                else if constexpr (roles::in_halves)
+                    carries = {carry_of_rows, roles::first_channel(at.col, panel, lane)};
                 else
                     this->add_carries(x, at, slot, panel, warp);
                 shared.topped[slot].wait(now.parity());
                 add_neighbours(top, shared.top[slot][panel], lane);
                 if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[slot]);
                 if (panel == panels - 1) {
-                    this->arrive(shared.finished[slot]);
+                    if constexpr (!roles::carries_stay) this->arrive(shared.finished[slot]);
                     if constexpr (roles::whole_sectors) shared.beside.there[slot].wait(now.parity());
                     if (warp == 0) this->count_as_read(at);
                 }
                 this->store(at, panel, warp, x, top, carries, this->beside_of(now));
+                if constexpr (roles::carries_stay)
+                    if (panel == panels - 1) this->arrive(shared.finished[slot]);
             }
         }
     }

@@ -137,6 +137,8 @@ struct aligned_pixels {
     __device__ vector_of<Pixel, lane_cols> of_lane(unsigned r, int lane) const {
         return reinterpret_cast<const vector_of<Pixel, lane_cols>*>(row(r))[lane];
     }
+    /// 4 bytes.
+    __device__ std::uint32_t word(unsigned r, int i) const { return reinterpret_cast<const std::uint32_t*>(row(r))[i]; }
     /// 16 bytes.
     __device__ uint4 chunk(unsigned r, int i) const { return reinterpret_cast<const uint4*>(row(r))[i]; }
 
