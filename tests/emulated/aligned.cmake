@@ -54,9 +54,6 @@ boxsum_emulated_mutant(
   mutant_words_replaced_early NARROW HEADER production/sat_aligned_roles.cuh TEXT "readers.wait()" REPLACEMENT "(void)readers"
 )
 boxsum_emulated_mutant(
-  mutant_readers_of_the_second_tile NARROW HEADER production/sat_aligned_roles.cuh TEXT "now.n < first_tiles" REPLACEMENT "false"
-)
-boxsum_emulated_mutant(
   mutant_words_published_early NARROW HEADER production/sat_aligned_roles.cuh TEXT "shared.rows_added[slot].wait(now.parity());"
   REPLACEMENT ""
 )
