@@ -204,8 +204,8 @@ TEST(aligned_plan, a_ring_of_sums_and_squares_is_longer_than_what_is_waited_for)
 }
 
 TEST(aligned_plan, tables_of_squares_on_an_h200_get_the_settings_that_were_measured) {
-    EXPECT_EQ(aligned_slots(1, 16, 1, true), 4);
-    EXPECT_EQ(aligned_slots(4, 8, 1, true), 3);
+    EXPECT_EQ(aligned_slots(1, 16, 1, 1, true), 4);
+    EXPECT_EQ(aligned_slots(4, 8, 1, 1, true), 3);
     EXPECT_EQ(aligned_squares_panels(table_of(8192, 8192), 1, 132), 1);
     EXPECT_EQ(aligned_squares_panels(table_of(16384, 16384), 1, 132), 2);
     EXPECT_EQ(aligned_squares_panels(table_of(16384, 16384), 4, 132), 1);
@@ -217,12 +217,29 @@ TEST(aligned_plan, tables_of_squares_on_an_h200_get_the_settings_that_were_measu
 }
 
 TEST(aligned_plan, shared_memory_has_three_tiles_where_pixels_are_narrower_than_sums) {
-    EXPECT_EQ(aligned_slots(1, 4, 1), 3);
-    EXPECT_EQ(aligned_slots(2, 4, 4), 3);
-    EXPECT_EQ(aligned_slots(4, 8, 1), 3);
-    EXPECT_EQ(aligned_slots(4, 8, 2), 2);
-    EXPECT_EQ(aligned_slots(4, 4, 1), 2);
-    EXPECT_EQ(aligned_slots(8, 8, 1), 2);
+    EXPECT_EQ(aligned_slots(1, 4, 1, 1), 3);
+    EXPECT_EQ(aligned_slots(1, 8, 1, 1), 3);
+    EXPECT_EQ(aligned_slots(1, 4, 4, 2), 3);
+    EXPECT_EQ(aligned_slots(2, 4, 4, 1), 3);
+    EXPECT_EQ(aligned_slots(4, 8, 1, 1), 3);
+    EXPECT_EQ(aligned_slots(4, 8, 2, 1), 2);
+    EXPECT_EQ(aligned_slots(4, 4, 1, 1), 2);
+    EXPECT_EQ(aligned_slots(8, 8, 1, 1), 2);
+}
+
+TEST(aligned_plan, shared_memory_has_more_tiles_where_they_are_narrow_beside_their_words) {
+    EXPECT_EQ(aligned_slots(1, 8, 1, 2), 5);
+    EXPECT_EQ(aligned_slots(1, 8, 2, 2), 5);
+    EXPECT_EQ(aligned_slots(1, 8, 3, 2), 3);
+    EXPECT_EQ(aligned_slots(1, 4, 2, 1), 4);
+    const auto ring_rows = [](std::int64_t n) {
+        return make_aligned_plan(table_of(n, n), 1, 8, aligned_columns::groups, aligned_tiles_in_flight(132, 1, 8, 1),
+                                 2)
+            .ring_rows;
+    };
+    EXPECT_EQ(ring_rows(8192), 40u);
+    EXPECT_EQ(ring_rows(16384), 16u);
+    EXPECT_EQ(ring_rows(24576), 16u);
 }
 
 TEST(aligned_plan, words_of_channels_take_little_of_large_tables) {

@@ -2,8 +2,6 @@
 
 #include "cuda/device/warp_scan.cuh"
 
-#include <cstdint>
-
 /// Sums of pixels and of their squares as one value, for kernels that compute both tables at once.
 namespace boxsum::cuda {
 

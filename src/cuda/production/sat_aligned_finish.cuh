@@ -95,8 +95,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
 
     /// Rows that are read and scanned together. All where code is short. A multiprocessor has about 40 KB of
     /// instructions at hand: where its roles go through more again and again, warps wait for them, with three and four
-    /// channels for a quarter of the time of `finish`. There, half of the rows, twice: 32f32f 0.985 of the time, two
-    /// and four channels of 8u32u in prime rows 0.97 and 0.985.
+    /// channels for a quarter of the time of `finish`. There, half of the rows, twice: 32f32f 0.985 of the time.
     static constexpr int together = Channels == 1 ? tile::warp_rows : tile::warp_rows / 2;
 
     /// Makes room for the next ones at the end of x, whose places are registers.

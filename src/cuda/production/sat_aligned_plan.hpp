@@ -39,9 +39,14 @@ struct aligned_tile {
 /// Tiles of a block in shared memory; one more is in the registers of `finish`. There is room for two where pixels are
 /// as wide as sums. Time with 3 instead of 2: 8u32u at 16384 0.98, 32f64f at 8192 0.99 and, with a chain, at 12288 and
 /// 24576 0.99 and 0.975; with 4 instead of 3, 8u32u 1.00. With several channels of 4-byte pixels it was not measured.
+/// More, where they are narrow beside what they have to wait for: 8u64u in two panels with 5 instead of 3 at 4096, 6144
+/// and 8192 0.96, 0.975 and 0.99 (in rows that start anywhere, one panel, 1.01 and 1.075), two channels of it 0.97
+/// (three and four 1.00 and 1.055); two channels of 8u32u with 4 at 4096 and 8192 0.98, with 5 0.975 and 0.995.
 /// With `squares` along with the sums, of 8-bit pixels: 4 instead of 3 take 0.98 at 4096 to 16384, 5 the same.
-constexpr int aligned_slots(int pixel_bytes, int sum_bytes, int channels, bool squares = false) {
+constexpr int aligned_slots(int pixel_bytes, int sum_bytes, int channels, int panels, bool squares = false) {
     if (squares) return pixel_bytes == 1 ? 4 : 3;
+    if (pixel_bytes == 1 && sum_bytes == 8 && channels <= 2 && panels == 2) return 5;
+    if (pixel_bytes == 1 && sum_bytes == 4 && channels == 2) return 4;
     return pixel_bytes < 4 || (channels == 1 && pixel_bytes < sum_bytes) ? 3 : 2;
 }
 
@@ -227,11 +232,11 @@ constexpr unsigned aligned_group_rows(aligned_columns columns, unsigned tile_row
     return tile_rows >= 3 ? 4 : std::max(1u, tile_rows);
 }
 
-/// Tiles under way at once, on this many multiprocessors.
+/// Tiles of one panel, or those of sums and squares, under way at once on this many multiprocessors.
 constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes, int sum_bytes, int channels,
                                       bool squares = false) {
     return multiprocessors * aligned_tile<float>::blocks_per_multiprocessor *
-           (aligned_slots(pixel_bytes, sum_bytes, channels, squares) + 1);
+           (aligned_slots(pixel_bytes, sum_bytes, channels, 1, squares) + 1);
 }
 
 /// Rows of tiles whose words exist at a time: those in flight and the group above them, and 6 more, so that readers
@@ -240,13 +245,23 @@ constexpr int aligned_tiles_in_flight(int multiprocessors, int pixel_bytes, int 
 /// (probes with 64 at 16384: 1.166 instead of 1.105); between 12 and 24 at 16384 nothing changes. Words of narrow
 /// pixels are half as many, and 8 rows more pay: 8u32u 0.98 at 8192, 0.994 at 16384; but 1.00 at 4096, and with 8-byte
 /// sums. With `squares` words are so many that 4 rows less pay: 1.00 at 8192, 0.98 at 16384.
+/// Of one channel with five slots, 8 rows less: 8u64u in two panels 0.99 at 4096, 1.00 at 6144 and 8192; and 16 rows
+/// from 96 tiles a row on, although fewer tiles are under way then: 0.99 at 16384, 0.98 at 24576, where three slots
+/// take 1.006 and 1.01 of that. Of two channels with four, 4 rows less than else, for the workspace's sake.
 constexpr unsigned aligned_ring_rows(int tiles_in_flight, unsigned tile_cols, aligned_columns columns,
-                                     unsigned group_rows, int pixel_bytes, int sum_bytes, bool squares = false) {
+                                     unsigned group_rows, int pixel_bytes, int sum_bytes, bool squares = false,
+                                     int slots = 3, int channels = 1) {
     const unsigned unit = columns == aligned_columns::chain ? 4 : group_rows;
     const unsigned in_flight = (static_cast<unsigned>(tiles_in_flight) + tile_cols - 1) / tile_cols;
     const unsigned above = columns == aligned_columns::chain ? 0 : group_rows;
-    const unsigned more = squares ? 2 : aligned_narrow(pixel_bytes) && sum_bytes == 4 && tile_cols > 48 ? 14 : 6;
-    return (in_flight + above + more + unit - 1) / unit * unit;
+    const auto in_units = [&](unsigned rows) { return (rows + unit - 1) / unit * unit; };
+    if (slots == 5 && channels == 1) return in_units(tile_cols < 96 ? std::max(in_flight + above - 2, 2 * unit) : 16);
+    unsigned more = 6;
+    if (squares)
+        more = 2;
+    else if (aligned_narrow(pixel_bytes) && sum_bytes == 4 && tile_cols > 48)
+        more = slots == 4 ? 10 : 14;
+    return in_units(in_flight + above + more);
 }
 
 /// A table of sums with rows of tiles that follow each other plane by plane. Rows of sums start at any element, which
@@ -324,7 +339,8 @@ struct aligned_squares {
     int bytes = 0;  ///< of an entry
 };
 
-/// For a geometry that is not empty, less than 2^30 tiles; `store`: of the kernel.
+/// For a geometry that is not empty, less than 2^30 tiles; `tiles_in_flight`: as aligned_tiles_in_flight() has them,
+/// `store`: of the kernel.
 inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, int sum_bytes, aligned_columns columns,
                                       int tiles_in_flight, int panels = 1,
                                       aligned_store store = aligned_store::anywhere, aligned_squares squares = {}) {
@@ -373,8 +389,12 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
     p.rows_of_plane = (p.tile_rows + group_rows - 1) / group_rows * group_rows;
 
     const unsigned all_rows = static_cast<unsigned>(g.planes) * p.rows_of_plane;
-    p.ring_rows = aligned_ring_rows(tiles_in_flight, p.tile_cols, columns, group_rows, pixel_bytes, policy_bytes,
-                                    squares.bytes > 0);
+    const auto slots = [&](int of_panels) {
+        return aligned_slots(pixel_bytes, sum_bytes, g.channels, of_panels, squares.bytes > 0);
+    };
+    const int in_flight = tiles_in_flight * (slots(panels) + 1) / (slots(1) + 1);
+    p.ring_rows = aligned_ring_rows(in_flight, p.tile_cols, columns, group_rows, pixel_bytes, policy_bytes,
+                                    squares.bytes > 0, slots(panels), g.channels);
     if (columns == aligned_columns::groups) {
         // Both tables' entries side by side, as wide as the wider one each.
         const int value_words = (squares.bytes > 0 ? 2 * std::max(sum_bytes, squares.bytes) : sum_bytes) / 4;

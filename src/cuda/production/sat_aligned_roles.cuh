@@ -37,7 +37,8 @@ struct aligned_roles {
     /// Whether a tile stores the last sum of the tile to its left instead of its own, in all rows or in some.
     static constexpr bool takes_left = one_behind || pairs_take_left;
     static constexpr int ends_unit = Channels == 1 && !pairs_take_left ? 32 : 16;  // see row_ends
-    static constexpr int tile_slots = aligned_slots(sizeof(Pixel), sizeof(Sum), Channels, is_sum_and_squares<Sum>);
+    static constexpr int tile_slots =
+        aligned_slots(sizeof(Pixel), sizeof(Sum), Channels, Panels, is_sum_and_squares<Sum>);
     using shared_memory =
         aligned_shared<Sum, sum_in_group, of_panel, scanned, tile_slots, Channels, panels,
                        Columns == aligned_columns::chain, rows_on_their_way, ends_unit, whole_sectors>;
@@ -376,7 +377,7 @@ struct aligned_roles {
             const aligned_position& at = shared.position[now.position()];
             shared.loaded[slot].wait(now.parity());
             if (!at.valid()) break;
-            // Those of the tile that was started last, so far.
+            // So far `readers` are those of the tile that was started last, of two perhaps the second one.
             if constexpr (first_tiles > 1)
                 if (now.n < first_tiles) readers = look_at_readers(at);
             sum_in_tile row[Channels][2];

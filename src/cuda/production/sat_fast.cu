@@ -253,6 +253,7 @@ std::int64_t addition_depth(const problem& p, const parameter_values& values) {
     return std::min(serial_addition_depth(p, {}), std::min<std::int64_t>(tile_cols, 16 + 2 * roots) + downwards);
 }
 
+/// Of two launches where there are squares, as on any device; see takes_both() for where one reads the image once.
 algorithm_cost cost(const problem& p, const parameter_values&) {
     const double tables = p.squares ? 2 : 1;
     return {tables, tables, p.squares ? 2 : 1, 0};
