@@ -1,7 +1,7 @@
 #include "histogram/device_half.hpp"
 
 #include "api/registry.hpp"
-#include "api/validate_histogram.hpp"
+#include "core/validate_histogram.hpp"
 #include "cuda/histogram/records.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "histogram/rows.hpp"

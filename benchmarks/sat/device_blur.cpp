@@ -1,7 +1,7 @@
 #include "sat/device_blur.hpp"
 
 #include "api/registry.hpp"
-#include "api/validate.hpp"
+#include "core/validate.hpp"
 #include "cuda/filters/window_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"

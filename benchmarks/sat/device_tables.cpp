@@ -1,9 +1,9 @@
 #include "sat/device_tables.hpp"
 
 #include "api/registry.hpp"
-#include "api/validate.hpp"
 #include "competitors/device_kernels.hpp"
 #include "competitors/opencv_cuda.hpp"
+#include "core/validate.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "measure/buffer_sets.hpp"

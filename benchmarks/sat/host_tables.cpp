@@ -1,8 +1,8 @@
 #include "sat/host_tables.hpp"
 
 #include "api/registry.hpp"
-#include "api/validate.hpp"
 #include "competitors/host_competitors.hpp"
+#include "core/validate.hpp"
 #include "core/visit_types.hpp"
 #include "measure/host_data.hpp"
 #include "measure/rounds.hpp"

@@ -1,5 +1,5 @@
 #include "api/registry.hpp"
-#include "api/validate.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/algorithms.hpp>

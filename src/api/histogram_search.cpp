@@ -1,5 +1,5 @@
-#include "api/checked_tensor.hpp"
 #include "core/checked_size.hpp"
+#include "core/checked_tensor.hpp"
 #include "core/distance_terms.hpp"
 #include "core/exhausted_memory.hpp"
 #include "core/visit_histogram.hpp"

@@ -1,8 +1,8 @@
-#include "api/checked_tensor.hpp"
 #include "api/registry.hpp"
-#include "api/validate_histogram.hpp"
+#include "core/checked_tensor.hpp"
 #include "core/exhausted_memory.hpp"
 #include "core/tensor_checks.hpp"
+#include "core/validate_histogram.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>

@@ -1,6 +1,6 @@
 #include "api/registry.hpp"
-#include "api/validate.hpp"
 #include "core/exhausted_memory.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>

@@ -1,7 +1,7 @@
 // The summed area table on the CPU: one read of the image, one write of the table. This file chooses: kernels by types
 // and instruction set, threads and stores by size. Two schemes share the work out (wavefront.cpp, bands.cpp).
 
-#include "api/validate.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 #include "cpu/host.hpp"

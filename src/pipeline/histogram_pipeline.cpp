@@ -1,6 +1,6 @@
 #include "api/registry.hpp"
-#include "api/validate_histogram.hpp"
 #include "core/tensor_checks.hpp"
+#include "core/validate_histogram.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
 #include "pipeline/frame_pipeline.hpp"

@@ -1,7 +1,7 @@
 #include "api/registry.hpp"
-#include "api/validate_histogram.hpp"
 #include "core/exhausted_memory.hpp"
 #include "core/tensor_checks.hpp"
+#include "core/validate_histogram.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
 #include "cpu/host.hpp"

@@ -2,8 +2,8 @@
 
 #include "api/registry.hpp"
 #include "core/visit_histogram.hpp"
-#include "reference/histogram_conformance.hpp"
 #include "reference/records.hpp"
+#include "verify/histogram_conformance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "support/broken_records.hpp"
 
 #include "api/registry.hpp"
-#include "reference/conformance.hpp"
 #include "reference/records.hpp"
+#include "verify/conformance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Every record of the registry x every type pair and triple, over layouts, shapes, memory layouts and patterns.
 // Records enumerate themselves: a new one is tested by being registered.
 
-#include "reference/conformance.hpp"
+#include "verify/conformance.hpp"
 
 #include "support/sat_subjects.hpp"
 

@@ -2,11 +2,12 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
-#include "reference/conformance.hpp"
 #include "support/broken_device_records.hpp"
 #include "support/competing_kernel.hpp"
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -1,11 +1,11 @@
 // Every CUDA record of the registry x every type pair and triple, over layouts, shapes, memory layouts and patterns,
 // and over the values of its parameters. Records enumerate themselves: a new one is tested by being registered.
 
-#include "cuda/runtime/runtime.hpp"
-#include "reference/conformance.hpp"
 #include "support/gpu.hpp"
 #include "support/parameter_choices.hpp"
 #include "support/sat_subjects.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
 
 namespace boxsum {
 namespace {

@@ -2,10 +2,10 @@
 // patterns, and over the values of its parameters. Records enumerate themselves.
 
 #include "api/registry.hpp"
-#include "cuda/runtime/runtime.hpp"
-#include "reference/histogram_conformance.hpp"
 #include "support/gpu.hpp"
 #include "support/parameter_choices.hpp"
+#include "verify/device_runner.hpp"
+#include "verify/histogram_conformance.hpp"
 
 #include <algorithm>
 #include <string>

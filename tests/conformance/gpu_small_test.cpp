@@ -2,9 +2,9 @@
 // (scripts/sanitize_gpu), whose tools slow kernels down a hundredfold.
 
 #include "api/registry.hpp"
-#include "cuda/runtime/runtime.hpp"
-#include "reference/conformance.hpp"
 #include "support/gpu.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "reference/histogram_conformance.hpp"
+#include "verify/histogram_conformance.hpp"
 
 #include "api/registry.hpp"
 

@@ -1,9 +1,9 @@
 // The broken look-back kernels of the GPU suite, on the emulated device: it must find what is wrong with each.
 
-#include "cuda/runtime/runtime.hpp"
-#include "reference/conformance.hpp"
 #include "support/broken_device_records.hpp"
 #include "support/emulation/settings.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
 
 #include <gtest/gtest.h>
 

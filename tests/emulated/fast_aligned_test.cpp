@@ -5,10 +5,10 @@
 #include "cuda/production/records.hpp"
 #include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_fast_choice.hpp"
-#include "cuda/runtime/runtime.hpp"
 #include "cuda/workspace.hpp"
-#include "reference/conformance.hpp"
 #include "support/emulation/settings.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 
 #include "api/registry.hpp"
 #include "cuda/production/records.hpp"
-#include "cuda/runtime/runtime.hpp"
-#include "reference/conformance.hpp"
 #include "support/emulation/settings.hpp"
 #include "support/parameter_choices.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
 
 #include <gtest/gtest.h>
 

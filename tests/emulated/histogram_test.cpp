@@ -3,11 +3,11 @@
 
 #include "api/registry.hpp"
 #include "cuda/runtime/cuda_try.hpp"
-#include "cuda/runtime/runtime.hpp"
-#include "reference/histogram_conformance.hpp"
 #include "support/emulation/combinations.hpp"
 #include "support/emulation/settings.hpp"
 #include "support/parameter_choices.hpp"
+#include "verify/device_runner.hpp"
+#include "verify/histogram_conformance.hpp"
 
 #include <boxsum/error.hpp>
 

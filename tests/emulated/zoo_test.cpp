@@ -2,10 +2,10 @@
 // order.
 
 #include "api/registry.hpp"
-#include "cuda/runtime/runtime.hpp"
-#include "reference/conformance.hpp"
 #include "support/emulation/combinations.hpp"
 #include "support/emulation/settings.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/visit_types.hpp"
-#include "reference/patterns.hpp"
+#include "verify/patterns.hpp"
 
 #include <boxsum/device_buffer.hpp>
 #include <boxsum/filters.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "api/registry.hpp"
-#include "reference/conformance.hpp"
-#include "reference/expectation.hpp"
+#include "verify/conformance.hpp"
+#include "verify/expectation.hpp"
 
 #include <boxsum/sat.hpp>
 

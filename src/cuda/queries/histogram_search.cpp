@@ -1,4 +1,4 @@
-#include "api/checked_tensor.hpp"
+#include "core/checked_tensor.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/visit_histogram.hpp"
 #include "core/window_grids.hpp"

@@ -1,4 +1,4 @@
-#include "api/validate.hpp"
+#include "core/validate.hpp"
 
 #include <boxsum/histogram_plan.hpp>
 #include <boxsum/sat_plan.hpp>

@@ -1,6 +1,6 @@
 #include "api/registry.hpp"
-#include "api/validate_histogram.hpp"
 #include "core/tensor_checks.hpp"
+#include "core/validate_histogram.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"

@@ -1,5 +1,5 @@
 #include "api/registry.hpp"
-#include "api/validate.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"

@@ -1,7 +1,7 @@
 // The CUDA half of the public API in a build without CUDA: the same symbols, so that callers link everywhere and are
 // told at run time.
 
-#include "cuda/runtime/runtime.hpp"
+#include "verify/device_runner.hpp"
 
 #include <boxsum/device.hpp>
 #include <boxsum/device_buffer.hpp>

@@ -3,7 +3,7 @@
 
 #include "cpu/instruction_set.hpp"
 #include "cpu/records.hpp"
-#include "reference/conformance.hpp"
+#include "verify/conformance.hpp"
 
 #include <boxsum/cpu.hpp>
 #include <boxsum/sat.hpp>

@@ -1,6 +1,6 @@
 #include "cuda/device/inclusive.cuh"
-#include "reference/conformance.hpp"
 #include "support/device_check.cuh"
+#include "verify/conformance.hpp"
 
 namespace boxsum::cuda {
 namespace {

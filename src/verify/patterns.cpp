@@ -1,4 +1,4 @@
-#include "reference/patterns.hpp"
+#include "verify/patterns.hpp"
 
 #include "core/visit_types.hpp"
 

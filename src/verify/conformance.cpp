@@ -1,7 +1,7 @@
-#include "reference/conformance.hpp"
+#include "verify/conformance.hpp"
 
-#include "api/validate.hpp"
-#include "reference/expectation.hpp"
+#include "core/validate.hpp"
+#include "verify/expectation.hpp"
 
 #include <boxsum/error.hpp>
 #include <boxsum/table.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/algorithm_record.hpp"
-#include "reference/patterns.hpp"
+#include "verify/patterns.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "api/registry.hpp"
-#include "cuda/runtime/runtime.hpp"
-#include "reference/conformance.hpp"
-#include "reference/histogram_conformance.hpp"
+#include "verify/conformance.hpp"
+#include "verify/device_runner.hpp"
+#include "verify/histogram_conformance.hpp"
 
 #include <boxsum/error.hpp>
 #include <boxsum/verify.hpp>

@@ -1,4 +1,4 @@
-#include "api/validate.hpp"
+#include "core/validate.hpp"
 
 #include "core/view_checks.hpp"
 

@@ -1,6 +1,6 @@
-#include "reference/histogram_conformance.hpp"
+#include "verify/histogram_conformance.hpp"
 
-#include "api/validate_histogram.hpp"
+#include "core/validate_histogram.hpp"
 #include "core/visit_histogram.hpp"
 
 #include <boxsum/table.hpp>

@@ -1,3 +1,5 @@
+#include "verify/device_runner.hpp"
+
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "cuda/workspace.hpp"

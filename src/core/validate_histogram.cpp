@@ -1,4 +1,4 @@
-#include "api/validate_histogram.hpp"
+#include "core/validate_histogram.hpp"
 
 #include "core/checked_size.hpp"
 #include "core/tensor_checks.hpp"

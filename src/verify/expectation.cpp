@@ -1,4 +1,4 @@
-#include "reference/expectation.hpp"
+#include "verify/expectation.hpp"
 
 #include "core/visit_types.hpp"
 

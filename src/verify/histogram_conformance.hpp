@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/algorithm_record.hpp"
-#include "reference/conformance.hpp"
+#include "verify/conformance.hpp"
 
 #include <boxsum/binning.hpp>
 

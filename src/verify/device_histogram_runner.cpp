@@ -1,6 +1,6 @@
 #include "core/tensor_checks.hpp"
 #include "cuda/runtime/cuda_try.hpp"
-#include "cuda/runtime/runtime.hpp"
+#include "verify/device_runner.hpp"
 
 #include <boxsum/device_buffer.hpp>
 #include <boxsum/error.hpp>
