@@ -34,6 +34,7 @@ struct algorithm_info {
     backend where = backend::cpu;
     bool built = true;      ///< false: listed, but its kernels were not compiled
     bool in_place = false;  ///< the table may be the image (see sat())
+    bool carries = false;   ///< takes carries: the table may be a part of a larger one (see table_carries)
     std::span<const parameter> parameters = {};
 };
 

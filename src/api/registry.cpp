@@ -92,6 +92,8 @@ support check_support(const algorithm_record& record, const problem& p, const pa
     if (!record.info.built) return {false, "its kernels were not built into this library"};
     if (record.info.where == backend::cuda && cuda::device_count() == 0) return {false, "there is no CUDA device"};
     if (p.in_place && !record.info.in_place) return {false, "it does not work in place"};
+    if (p.has_carries() && !record.info.carries)
+        return {false, "it takes no carries, so it cannot make a part of a larger table"};
     return record.supports(p, values);
 }
 

@@ -30,6 +30,16 @@ struct histogram_problem {
     std::int64_t bins_of_rule() const noexcept { return rule_bins == 0 ? bins : rule_bins; }
 };
 
+/// What the whole table holds around the part that a problem computes (see table_carries). Nothing stands for zeros.
+struct carry_shapes {
+    std::optional<view_shape> above;  ///< 1 x (cols + 1) entries, the corner first, or 1 x cols without it
+    std::optional<view_shape> left;   ///< rows x 1
+
+    explicit operator bool() const noexcept { return above || left; }
+    /// Entries of `above` before that of the part's first column: the corner, or none.
+    std::int64_t corners(std::int64_t image_cols) const noexcept { return above ? above->cols - image_cols : 0; }
+};
+
 /// A validated request, without its memory: everything that decides which kernels run and how. `image`, `table` and
 /// `squares` have the same planes and channels; table extents follow from the image's and the layout.
 struct problem {
@@ -40,9 +50,19 @@ struct problem {
     table_layout layout = table_layout::inclusive;
     bool in_place = false;                       ///< the table is the image: same pointer, element size and strides
     std::optional<histogram_problem> histogram;  ///< exactly where what == operation::histogram
+    carry_shapes carries = {};                   ///< of the table
+    carry_shapes squares_carries = {};           ///< of the table of squares
+
+    bool has_carries() const noexcept { return carries || squares_carries; }
 
     type_pair types() const noexcept { return {image.type, table.type}; }
     squares_triple triple() const noexcept { return {image.type, table.type, squares ? squares->type : table.type}; }
+};
+
+/// Null where the problem has no such carry.
+struct carry_data {
+    const void* above = nullptr;
+    const void* left = nullptr;
 };
 
 /// The memory of a problem; host or device, as the record's backend wants it.
@@ -52,6 +72,8 @@ struct buffers {
     void* squares = nullptr;
     const void* weights = nullptr;          ///< histograms with weights
     const std::uint16_t* lookup = nullptr;  ///< histograms with the rule `lookup`: 256 or 65536 entries
+    carry_data carries = {};
+    carry_data squares_carries = {};
 };
 
 }  // namespace boxsum

@@ -33,7 +33,55 @@ void check_table_shape(std::string_view argument, const view_shape& image, const
                                std::to_string(table_cols(image.cols, layout)));
 }
 
+std::optional<view_shape> checked_carry(const std::string& argument, const const_any_view& view,
+                                        const view_shape& table, std::int64_t rows, std::int64_t cols,
+                                        std::int64_t or_cols) {
+    if (view.data == nullptr) return {};
+    const view_shape& s = view.shape;
+    check_view(argument, view);
+    if (s.type != table.type)
+        throw invalid_argument(argument + ": type is " + std::string(name_of(s.type)) + ", but that of its table is " +
+                               std::string(name_of(table.type)));
+    require_same(argument, "planes", s.planes, "table", table.planes);
+    require_same(argument, "channels", s.channels, "table", table.channels);
+    if (s.rows != rows || (s.cols != cols && s.cols != or_cols))
+        throw invalid_argument(argument + ": extents are " + extents(s) + ", but must be " + std::to_string(rows) +
+                               " x " + std::to_string(cols) +
+                               (or_cols == cols ? "" : ", or without corner 1 x " + std::to_string(or_cols)));
+    return s;
+}
+
 }  // namespace
+
+void set_carries(problem& p, std::string_view argument, const table_carries& carries, bool squares) {
+    if (squares && !p.squares && (carries.above.data != nullptr || carries.left.data != nullptr))
+        throw invalid_argument(std::string(argument) + ": given, but there is no table of squares");
+    if (squares && !p.squares) return;
+    const view_shape& table = squares ? *p.squares : p.table;
+    carry_shapes& shapes = squares ? p.squares_carries : p.carries;
+    const std::string name(argument);
+    shapes.above = checked_carry(name + ".above", carries.above, table, 1, p.image.cols + 1, p.image.cols);
+    shapes.left = checked_carry(name + ".left", carries.left, table, p.image.rows, 1, 1);
+}
+
+void check_carries_apart(std::string_view argument, const table_carries& carries, std::string_view output,
+                         const any_view& table, table_layout layout, bool own) {
+    const bool has_border = own && layout != table_layout::inclusive;
+    const view_shape& s = table.shape;
+    const auto refuse = [&](const char* which) {
+        throw invalid_argument(std::string(argument) + "." + which + ": overlaps " + std::string(output));
+    };
+    const auto same_planes = [&](const view_shape& carry) {
+        return s.planes == 1 || carry.plane_stride == s.plane_stride;
+    };
+    if (carries.above.data != nullptr && overlap(carries.above, table) &&
+        !(has_border && carries.above.data == table.data && same_planes(carries.above.shape)))
+        refuse("above");
+    if (carries.left.data != nullptr && overlap(carries.left, table) &&
+        !(has_border && carries.left.data == static_cast<const std::byte*>(table.data) + s.row_stride &&
+          carries.left.shape.row_stride == s.row_stride && same_planes(carries.left.shape)))
+        refuse("left");
+}
 
 bool same_place(const const_any_view& a, const const_any_view& b) {
     return a.data == b.data && size_of(a.shape.type) == size_of(b.shape.type) &&

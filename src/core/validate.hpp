@@ -3,8 +3,10 @@
 #include "core/problem.hpp"
 
 #include <boxsum/image_view.hpp>
+#include <boxsum/table.hpp>
 
 #include <optional>
+#include <string_view>
 
 namespace boxsum {
 
@@ -15,6 +17,15 @@ problem make_problem(const view_shape& image, const view_shape& table, const std
 
 /// Whether a table lies exactly on its image, as in-place work needs it: pointer, element size, extents and strides.
 bool same_place(const const_any_view& image, const const_any_view& table);
+
+/// Adds what lies around the part to a problem, shapes only. `argument` names the carries; `squares`: those of the
+/// table of squares. Throws invalid_argument.
+void set_carries(problem& p, std::string_view argument, const table_carries& carries, bool squares = false);
+
+/// Whether carries overlap a table that is written. `own`: they are that table's, and may be its first row and column
+/// where its layout has them. Throws invalid_argument.
+void check_carries_apart(std::string_view argument, const table_carries& carries, std::string_view output,
+                         const any_view& table, table_layout layout, bool own);
 
 /// The whole check of a call: views, shapes, overlap. Sets problem::in_place.
 problem make_problem(const const_any_view& image, const any_view& table, const std::optional<any_view>& squares,
