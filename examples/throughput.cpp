@@ -2,10 +2,10 @@
 // plain copy that moves as many bytes (on the CPU memcpy on one thread; tables take as many threads as help). Also
 // shows the repeated use of a plan on a stream.
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/sat.hpp>
-#include <boxsum/sat_plan.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -67,7 +67,7 @@ void on_gpu(const boxsum::image_view<const std::uint8_t>& image) {
 
     // [plan]
     const boxsum::cuda::sat_plan plan(boxsum::describe(d_image.view(), d_table.view()));  // once per shape
-    const boxsum::device_buffer workspace(plan.workspace_bytes(), stream);
+    const boxsum::cuda::device_buffer workspace(plan.workspace_bytes(), stream);
     boxsum::cuda::initialize_workspace_async(workspace, stream);  // once
 
     const auto run = [&] { plan.run_async(d_image.view(), d_table.view(), workspace, stream); };  // enqueues, no more

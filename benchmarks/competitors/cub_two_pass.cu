@@ -67,7 +67,7 @@ __global__ void columns_kernel(Sum* table, std::int64_t n) {
 }
 
 template <typename In, typename Sum>
-void run(const void* image, void* table, std::int64_t n, stream_ref stream) {
+void run(const void* image, void* table, std::int64_t n, cuda::stream_ref stream) {
     cuda::launch(rows_kernel<In, Sum>, {.grid = static_cast<unsigned>(n), .block = threads}, stream,
                  static_cast<const In*>(image), static_cast<Sum*>(table), n);
     cuda::launch(columns_kernel<Sum>, {.grid = static_cast<unsigned>((n + 63) / 64), .block = 64}, stream,
@@ -76,7 +76,7 @@ void run(const void* image, void* table, std::int64_t n, stream_ref stream) {
 
 }  // namespace
 
-void cub_two_pass(dtype in, const void* image, void* table, std::int64_t n, stream_ref stream) {
+void cub_two_pass(dtype in, const void* image, void* table, std::int64_t n, cuda::stream_ref stream) {
     if (in == dtype::u8)
         run<std::uint8_t, std::uint32_t>(image, table, n, stream);
     else

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 
@@ -13,16 +13,16 @@ namespace boxsum::bench {
 inline constexpr int streaming_variants = 3;
 bool has_streaming_convert(dtype in, dtype out);
 void streaming_convert(dtype in, dtype out, const void* from, void* to, std::int64_t elements, int variant,
-                       stream_ref stream);
+                       cuda::stream_ref stream);
 /// 8u -> 32u and 64u: the traffic of sums and squares.
 void streaming_convert_twice(const void* from, void* to, void* also_to, std::int64_t elements, int variant,
-                             stream_ref stream);
+                             cuda::stream_ref stream);
 
 /// Two passes with CUB: rows by cub::BlockScan, then columns by running sums. 8u32u and 32f32f.
-void cub_two_pass(dtype in, const void* image, void* table, std::int64_t n, stream_ref stream);
+void cub_two_pass(dtype in, const void* image, void* table, std::int64_t n, cuda::stream_ref stream);
 
 /// nppiIntegral_8u32s_C1R_Ctx into a padded table. False where NPP was not found.
 bool npp_available();
-void npp_integral(const void* image, void* table, std::int64_t n, stream_ref stream);
+void npp_integral(const void* image, void* table, std::int64_t n, cuda::stream_ref stream);
 
 }  // namespace boxsum::bench

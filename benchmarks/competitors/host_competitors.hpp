@@ -1,8 +1,8 @@
 #pragma once
 
 #include <boxsum/algorithms.hpp>
-#include <boxsum/image_view.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <string>
 #include <vector>

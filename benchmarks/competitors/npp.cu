@@ -11,7 +11,7 @@ bool npp_available() {
     return true;
 }
 
-void npp_integral(const void* image, void* table, std::int64_t n, stream_ref stream) {
+void npp_integral(const void* image, void* table, std::int64_t n, cuda::stream_ref stream) {
     static const NppStreamContext device = [] {
         NppStreamContext context{};
         cudaDeviceProp properties{};

@@ -16,7 +16,7 @@ bool opencv_cuda_available() {
     return true;
 }
 
-void opencv_cuda_integral(const void* image, void* table, std::int64_t n, stream_ref stream) {
+void opencv_cuda_integral(const void* image, void* table, std::int64_t n, cuda::stream_ref stream) {
     const int side = static_cast<int>(n);
     const cv::cuda::GpuMat in(side, side, CV_8UC1, const_cast<void*>(image), static_cast<std::size_t>(side));
     cv::cuda::GpuMat out(side + 1, side + 1, CV_32SC1, table, static_cast<std::size_t>(side + 1) * 4);
@@ -31,7 +31,7 @@ bool opencv_cuda_available() {
     return false;
 }
 
-void opencv_cuda_integral(const void*, void*, std::int64_t, stream_ref) {
+void opencv_cuda_integral(const void*, void*, std::int64_t, cuda::stream_ref) {
     throw unsupported(opencv_cuda_absent);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <cstdint>
 
@@ -15,6 +15,6 @@ inline constexpr const char* opencv_cuda_absent =
 
 /// cv::cuda::integral, 8u32s, of a packed n x n image into a packed (n + 1) x (n + 1) table on the device. It takes
 /// memory from a pool, so it cannot be captured. Throws unsupported where it was not found.
-void opencv_cuda_integral(const void* image, void* table, std::int64_t n, stream_ref stream);
+void opencv_cuda_integral(const void* image, void* table, std::int64_t n, cuda::stream_ref stream);
 
 }  // namespace boxsum::bench

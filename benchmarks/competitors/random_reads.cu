@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 void read_random_entries(const const_any_tensor_view& tensor, const random_corners* corners, std::int64_t boxes,
-                         std::uint32_t* sums, stream_ref stream) {
+                         std::uint32_t* sums, cuda::stream_ref stream) {
     if (tensor.shape.type != dtype::u32) throw invalid_argument("tensor: must be 32u");
     if (boxes == 0) return;
     const auto blocks = static_cast<unsigned>((boxes * 32 + threads - 1) / threads);

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/stream.hpp>
 
 #include <cstdint>
 
@@ -19,6 +19,6 @@ struct random_corners {
 /// of it, as the query kernel does for 32 bins; it writes one sum of all its entries (`sums`, `boxes` numbers, device
 /// memory), so that no read can be left out. `corners`: `boxes` of them in device memory.
 void read_random_entries(const const_any_tensor_view& tensor, const random_corners* corners, std::int64_t boxes,
-                         std::uint32_t* sums, stream_ref stream);
+                         std::uint32_t* sums, cuda::stream_ref stream);
 
 }  // namespace boxsum::bench

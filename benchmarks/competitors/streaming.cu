@@ -58,7 +58,7 @@ __global__ void convert_kernel(const In* from, std::int64_t elements, Outs*... t
 }
 
 template <int N, typename In, typename... Outs>
-void run(const void* from, std::int64_t elements, int variant, stream_ref stream, Outs*... to) {
+void run(const void* from, std::int64_t elements, int variant, cuda::stream_ref stream, Outs*... to) {
     const auto go = [&]<int Together>(std::integral_constant<int, Together>) {
         const std::int64_t block = std::int64_t{threads} * N * Together;
         cuda::launch(convert_kernel<Together, N, In, Outs...>,
@@ -78,7 +78,7 @@ bool has_streaming_convert(dtype in, dtype out) {
 }
 
 void streaming_convert(dtype in, dtype out, const void* from, void* to, std::int64_t elements, int variant,
-                       stream_ref stream) {
+                       cuda::stream_ref stream) {
     using u8 = std::uint8_t;
     if (in == dtype::u8 && (out == dtype::u32 || out == dtype::s32))
         run<4, u8>(from, elements, variant, stream, static_cast<std::uint32_t*>(to));
@@ -93,7 +93,7 @@ void streaming_convert(dtype in, dtype out, const void* from, void* to, std::int
 }
 
 void streaming_convert_twice(const void* from, void* to, void* also_to, std::int64_t elements, int variant,
-                             stream_ref stream) {
+                             cuda::stream_ref stream) {
     // Two elements fill a store of the squares; those of the sums are then 8 bytes wide.
     run<2, std::uint8_t>(from, elements, variant, stream, static_cast<std::uint32_t*>(to),
                          static_cast<std::uint64_t*>(also_to));

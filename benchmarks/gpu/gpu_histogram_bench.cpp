@@ -15,8 +15,8 @@
 #include "measure/device_tensors.hpp"
 #include "measure/json_line.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_histograms.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/integral_histogram.hpp>
 
@@ -40,7 +40,7 @@ using shape = histogram_extents;
 /// A batch of random frames, its tensor, and their times.
 class batch {
   public:
-    batch(const shape& s, stream_ref stream) : stream_(stream), frames_(s, 1, stream) {}
+    batch(const shape& s, cuda::stream_ref stream) : stream_(stream), frames_(s, 1, stream) {}
 
     /// Times an algorithm and a memset in turns, checks the tensor, prints the line.
     void measure(const char* section, const char* algorithm, const std::string& parameters,
@@ -89,7 +89,7 @@ class batch {
     const std::vector<std::uint8_t>& pixels() const { return frames_.pixels(); }
 
   private:
-    stream_ref stream_;
+    cuda::stream_ref stream_;
     device_tensors frames_;
 };
 
@@ -99,7 +99,7 @@ shape two_gigabytes(std::int64_t rows, std::int64_t cols, std::int64_t bins) {
     return {rows, cols, bins, std::max<std::int64_t>(1, static_cast<std::int64_t>(2e9 / frame) + 1)};
 }
 
-void tensor_section(stream_ref stream) {
+void tensor_section(cuda::stream_ref stream) {
     constexpr std::pair<std::int64_t, std::int64_t> sizes[] = {{480, 640},   {720, 1280},  {1080, 1920},
                                                                {3072, 4096}, {4800, 6400}, {8192, 8192}};
     for (const auto& [rows, cols] : sizes) batch(two_gigabytes(rows, cols, 32), stream).measure("tensor", "fast", {});
@@ -110,20 +110,20 @@ void tensor_section(stream_ref stream) {
     batch(two_gigabytes(512, 512, 32), stream).measure("tensor", "fast", {});
 }
 
-void single_section(stream_ref stream) {
+void single_section(cuda::stream_ref stream) {
     for (const shape& s : {shape{512, 512, 32, 1}, {480, 640, 32, 1}, {720, 1280, 32, 1}})
         batch(s, stream).measure("single", "fast", {});
 }
 
 /// The paper's figure 7.
-void algorithms_section(stream_ref stream) {
+void algorithms_section(cuda::stream_ref stream) {
     for (const std::int64_t n : {256, 512, 1024, 2048})
         for (const char* algorithm : {"fast", "wf-tis", "cw-tis", "cw-sts", "cw-b"})
             batch({n, n, 32, 1}, stream).measure("algorithms", algorithm, {});
 }
 
 /// The paper's figures 9 and 10.
-void tuning_section(stream_ref stream) {
+void tuning_section(cuda::stream_ref stream) {
     const algorithm_info& info = *find_algorithm(operation::histogram, "wf-tis");
     for (std::size_t tile = 0; tile < info.parameters[0].values.size(); ++tile)
         for (std::size_t threads = 0; threads < info.parameters[1].values.size(); ++threads) {
@@ -143,8 +143,8 @@ void tuning_section(stream_ref stream) {
 
 /// Device memory with a copy of a list.
 template <typename T>
-device_buffer uploaded(const std::vector<T>& list, stream_ref stream) {
-    device_buffer there(list.size() * sizeof(T), stream);
+cuda::device_buffer uploaded(const std::vector<T>& list, cuda::stream_ref stream) {
+    cuda::device_buffer there(list.size() * sizeof(T), stream);
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(there.data(), list.data(), there.size(), cudaMemcpyHostToDevice, stream.get()));
     stream.synchronize();
     return there;
@@ -152,7 +152,7 @@ device_buffer uploaded(const std::vector<T>& list, stream_ref stream) {
 
 /// Whether the baseline read what it should: the sums of its first boxes, from the CPU's tensor.
 std::string wrong_sums(const batch& frame, const shape& s, const std::vector<random_corners>& corners,
-                       const device_buffer& sums, stream_ref stream) {
+                       const cuda::device_buffer& sums, cuda::stream_ref stream) {
     constexpr std::size_t looked_at = 1000;
     std::vector<std::uint32_t> found(looked_at);
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(found.data(), sums.data(), looked_at * 4, cudaMemcpyDeviceToHost, stream.get()));
@@ -170,7 +170,7 @@ std::string wrong_sums(const batch& frame, const shape& s, const std::vector<ran
 
 /// 10^6 random boxes of a full HD frame beside a kernel that reads four entries per bin at random, in turns; bytes that
 /// the reads take, a sector of 32 bytes each, per second.
-void queries_section(stream_ref stream) {
+void queries_section(cuda::stream_ref stream) {
     const shape s{1080, 1920, 32, 1};
     batch frame(s, stream);
     frame.measure("queries", "fast", {});
@@ -191,8 +191,8 @@ void queries_section(stream_ref stream) {
         }
         corners.push_back(places);
     }
-    const device_buffer boxes_there = uploaded(boxes, stream), corners_there = uploaded(corners, stream);
-    const device_buffer out(static_cast<std::size_t>(count * s.bins) * 4, stream),
+    const cuda::device_buffer boxes_there = uploaded(boxes, stream), corners_there = uploaded(corners, stream);
+    const cuda::device_buffer out(static_cast<std::size_t>(count * s.bins) * 4, stream),
         sums(static_cast<std::size_t>(count) * 4, stream);
     const std::vector<contestant> both{
         {"box_histograms",
@@ -218,7 +218,7 @@ void queries_section(stream_ref stream) {
 
 struct section {
     const char* name;
-    void (*run)(stream_ref);
+    void (*run)(cuda::stream_ref);
 };
 constexpr section sections[] = {{"tensor", tensor_section},
                                 {"single", single_section},

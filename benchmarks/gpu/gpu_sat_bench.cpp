@@ -10,7 +10,7 @@
 #include "measure/json_line.hpp"
 #include "sat_sections.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 struct section {
     const char* name;
-    void (*run)(stream_ref);
+    void (*run)(cuda::stream_ref);
 };
 
 constexpr section sections[] = {{"table", table_section},          {"small", small_section},

@@ -8,7 +8,7 @@
 #include "measure/json_line.hpp"
 #include "sat_runners.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
 #include <cuda_profiler_api.h>
@@ -41,7 +41,7 @@ void print(const std::string& name, type_pair types, std::int64_t n, std::int64_
 }
 
 template <typename F>
-void profiled(stream_ref stream, F&& f) {
+void profiled(cuda::stream_ref stream, F&& f) {
     stream.synchronize();
     BOXSUM_CUDA_TRY(cudaProfilerStart());
     f();
@@ -49,7 +49,7 @@ void profiled(stream_ref stream, F&& f) {
     BOXSUM_CUDA_TRY(cudaProfilerStop());
 }
 
-void profile_table(const profiled_table& t, stream_ref stream) {
+void profile_table(const profiled_table& t, cuda::stream_ref stream) {
     const view_shape image = packed(t.types.input, t.n, t.n, t.channels);
     const view_shape table = packed(t.types.table, table_rows(t.n, t.layout), table_cols(t.n, t.layout), t.channels);
     std::optional<view_shape> squares;
@@ -65,7 +65,7 @@ void profile_table(const profiled_table& t, stream_ref stream) {
 }
 
 /// A kernel that reads and writes as much and does nothing else.
-void profile_streaming(type_pair types, std::int64_t n, stream_ref stream) {
+void profile_streaming(type_pair types, std::int64_t n, cuda::stream_ref stream) {
     const buffer_sets sets(packed(types.input, n, n), packed(types.table, n, n), {}, stream);
     const auto run = [&](int set) {
         streaming_convert(types.input, types.table, sets.image(set).data, sets.table(set).data, n * n, 1, stream);
@@ -76,7 +76,7 @@ void profile_streaming(type_pair types, std::int64_t n, stream_ref stream) {
           1);
 }
 
-void run(stream_ref stream) {
+void run(cuda::stream_ref stream) {
     constexpr type_pair u8u32{dtype::u8, dtype::u32}, f32f32{dtype::f32, dtype::f32}, f32f64{dtype::f32, dtype::f64},
         f64f64{dtype::f64, dtype::f64}, u8u64{dtype::u8, dtype::u64};
     for (const type_pair types : {f32f32, u8u32, f32f64, f64f64, u8u64}) profile_streaming(types, 8192, stream);

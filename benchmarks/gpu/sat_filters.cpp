@@ -4,7 +4,7 @@
 #include "measure/json_line.hpp"
 #include "sat_sections.hpp"
 
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/filters.hpp>
 #include <boxsum/error.hpp>
 
 #include <cuda_runtime_api.h>
@@ -52,18 +52,18 @@ std::string verdict_on_means(const void* image, const void* means, std::int64_t 
 
 }  // namespace
 
-void filters_section(stream_ref stream) {
+void filters_section(cuda::stream_ref stream) {
     const std::int64_t rows = 32768, cols = 32768;
     const view_shape shape = packed(dtype::u8, rows, cols);
     const std::size_t bytes = cuda::span_bytes(shape);
-    const pinned_buffer from(bytes), to(bytes);
+    const cuda::pinned_buffer from(bytes), to(bytes);
     std::memset(to.data(), 0, bytes);
     for (std::size_t i = 0; i < bytes; ++i)
         static_cast<std::uint8_t*>(from.data())[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
 
     // What the link does both ways at once.
     const cuda::stream up, down;
-    const device_buffer a(bytes, up), b(bytes, down);
+    const cuda::device_buffer a(bytes, up), b(bytes, down);
     up.synchronize();
     down.synchronize();
     const double link = best_milliseconds([&] {
@@ -115,7 +115,7 @@ void filters_section(stream_ref stream) {
         .print();
 
     // The same image on the device, where nothing travels.
-    const device_buffer image(bytes, stream), result(4 * bytes, stream);
+    const cuda::device_buffer image(bytes, stream), result(4 * bytes, stream);
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(image.data(), from.data(), bytes, cudaMemcpyHostToDevice, stream.get()));
     const auto resident = [&](const char* filter, double radius, bool means, auto run) {
         const double ms = best_milliseconds(run);
@@ -147,7 +147,7 @@ void filters_section(stream_ref stream) {
              [&] { cuda::adaptive_threshold(pixels, bytes_out, {.window = window}, stream); });
     resident("local contrast 8u to 32f, on the device", 15, false,
              [&] { cuda::local_contrast(pixels, floats_out, {.window = window}, stream); });
-    const device_buffer radii(bytes, stream);
+    const cuda::device_buffer radii(bytes, stream);
     BOXSUM_CUDA_TRY(cudaMemsetAsync(radii.data(), 15, bytes, stream.get()));
     resident("box 8u, a radius map of 15, on the device", 15, true, [&] {
         cuda::variable_box_filter(pixels, {radii.data(), shape}, bytes_out, {}, stream);

@@ -9,7 +9,7 @@
 namespace boxsum::bench {
 namespace {
 
-void layouts_of(type_pair types, std::int64_t n, stream_ref stream) {
+void layouts_of(type_pair types, std::int64_t n, cuda::stream_ref stream) {
     std::deque<buffer_sets> sets;
     std::deque<planned_table> plans;
     std::vector<runner> runners;
@@ -39,7 +39,7 @@ void layouts_of(type_pair types, std::int64_t n, stream_ref stream) {
 }
 
 /// Against the next multiple of any tile: packed, and with the rows of a device_image.
-void prime_extents(type_pair types, std::int64_t prime, std::int64_t whole, stream_ref stream) {
+void prime_extents(type_pair types, std::int64_t prime, std::int64_t whole, cuda::stream_ref stream) {
     const buffer_sets odd(packed(types.input, prime, prime), packed(types.table, prime, prime), {}, stream);
     const buffer_sets pitched(cuda::device_shape(types.input, prime, prime),
                               cuda::device_shape(types.table, prime, prime), {}, stream);
@@ -65,7 +65,7 @@ void prime_extents(type_pair types, std::int64_t prime, std::int64_t whole, stre
 
 }  // namespace
 
-void layouts_section(stream_ref stream) {
+void layouts_section(cuda::stream_ref stream) {
     constexpr type_pair pairs[] = {{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}};
     for (const type_pair types : pairs)
         for (const std::int64_t n : {4096, 8192}) layouts_of(types, n, stream);

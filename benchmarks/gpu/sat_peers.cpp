@@ -22,7 +22,7 @@ void peer_line(const std::string& name, type_pair types, std::int64_t n, double 
 
 }  // namespace
 
-void peers_section(stream_ref stream) {
+void peers_section(cuda::stream_ref stream) {
     for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})
         for (const std::int64_t n : {1024, 4096, 8192, 16384}) {
             // NPP's table is padded; the others leave its last row and column alone.
@@ -32,15 +32,15 @@ void peers_section(stream_ref stream) {
             std::vector<runner> runners = references(inclusive);
             const std::size_t first = runners.size();
             runners.push_back(ours.as_runner());
-            runners.push_back({"cub-two-pass", [&](int set, stream_ref s) {
+            runners.push_back({"cub-two-pass", [&](int set, cuda::stream_ref s) {
                                    cub_two_pass(types.input, sets.image(set).data, sets.table(set).data, n, s);
                                }});
             if (npp_available() && types.input == dtype::u8)
-                runners.push_back({"npp nppiIntegral_8u32s", [&](int set, stream_ref s) {
+                runners.push_back({"npp nppiIntegral_8u32s", [&](int set, cuda::stream_ref s) {
                                        npp_integral(sets.image(set).data, sets.table(set).data, n, s);
                                    }});
             if (opencv_cuda_available() && types.input == dtype::u8)
-                runners.push_back({"opencv cuda cv::cuda::integral", [&](int set, stream_ref s) {
+                runners.push_back({"opencv cuda cv::cuda::integral", [&](int set, cuda::stream_ref s) {
                                        opencv_cuda_integral(sets.image(set).data, sets.table(set).data, n, s);
                                    }});
             const std::vector<double> us = times_of(runners, 8, false, stream);

@@ -26,7 +26,7 @@ sat_description describe(const buffer_sets& sets) {
 
 }  // namespace
 
-std::vector<double> times_of(const std::vector<runner>& runners, int launches, bool graph, stream_ref stream) {
+std::vector<double> times_of(const std::vector<runner>& runners, int launches, bool graph, cuda::stream_ref stream) {
     std::vector<contestant> contestants;
     for (const runner& r : runners) contestants.push_back(device_contestant(r.name, r.launch, launches, graph, stream));
     std::vector<double> medians;
@@ -35,7 +35,7 @@ std::vector<double> times_of(const std::vector<runner>& runners, int launches, b
 }
 
 planned_table::planned_table(const buffer_sets& sets, table_layout layout, std::string_view algorithm,
-                             stream_ref stream)
+                             cuda::stream_ref stream)
     : sets_(sets),
       layout_(layout),
       plan_(describe(sets), options_for(layout, algorithm)),
@@ -43,7 +43,7 @@ planned_table::planned_table(const buffer_sets& sets, table_layout layout, std::
     cuda::initialize_workspace_async(workspace_, stream);
 }
 
-void planned_table::run(int i, stream_ref stream) const {
+void planned_table::run(int i, cuda::stream_ref stream) const {
     if (sets_.has_squares())
         plan_.run_async(sets_.image(i), sets_.table(i), sets_.squares(i), workspace_, stream);
     else
@@ -51,18 +51,18 @@ void planned_table::run(int i, stream_ref stream) const {
 }
 
 runner planned_table::as_runner() const {
-    return {std::string(plan_.algorithm().name), [this](int i, stream_ref stream) { run(i, stream); }};
+    return {std::string(plan_.algorithm().name), [this](int i, cuda::stream_ref stream) { run(i, stream); }};
 }
 
-std::string planned_table::verdict(stream_ref stream) const {
+std::string planned_table::verdict(cuda::stream_ref stream) const {
     run(0, stream);
     const std::string sums = verdict_on(sets_.image(0), sets_.table(0), layout_, stream);
     if (sums != "equal" || !sets_.has_squares()) return sums;
     return verdict_on(sets_.image(0), sets_.squares(0), layout_, stream, true);
 }
 
-std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout, stream_ref stream,
-                       bool squares) {
+std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout,
+                       cuda::stream_ref stream, bool squares) {
     const view_shape& s = image.shape;
     test::device_oracle oracle(s.planes * s.rows * s.cols * s.channels, stream);
     oracle.sum(image, squares, stream);
@@ -77,7 +77,7 @@ std::vector<runner> streaming_kernels(const buffer_sets& sets) {
     const std::int64_t elements = image.planes * image.rows * image.cols * image.channels;
     std::vector<runner> all;
     for (int variant = 0; variant < streaming_variants; ++variant)
-        all.push_back({"streaming " + std::to_string(variant), [=, &sets](int i, stream_ref stream) {
+        all.push_back({"streaming " + std::to_string(variant), [=, &sets](int i, cuda::stream_ref stream) {
                            if (sets.has_squares())
                                streaming_convert_twice(sets.image(i).data, sets.table(i).data, sets.squares(i).data,
                                                        elements, variant, stream);
@@ -93,7 +93,7 @@ std::vector<runner> references(const buffer_sets& sets) {
     const view_shape image = sets.image(0).shape;
     if (image.type != sets.table(0).shape.type) return all;
     const std::size_t bytes = cuda::span_bytes(image);
-    all.insert(all.begin(), {"memcpy", [=, &sets](int i, stream_ref stream) {
+    all.insert(all.begin(), {"memcpy", [=, &sets](int i, cuda::stream_ref stream) {
                                  BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets.table(i).data, sets.image(i).data, bytes,
                                                                  cudaMemcpyDeviceToDevice, stream.get()));
                              }});

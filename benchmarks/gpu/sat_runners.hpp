@@ -3,6 +3,7 @@
 #include "measure/buffer_sets.hpp"
 #include "measure/device_race.hpp"
 
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/sat.hpp>
 
 #include <cstdint>
@@ -20,15 +21,15 @@ struct runner {
 };
 
 /// Median microseconds a launch, for each runner; `graph`: the launches of a repetition come from a graph.
-std::vector<double> times_of(const std::vector<runner>& runners, int launches, bool graph, stream_ref stream);
+std::vector<double> times_of(const std::vector<runner>& runners, int launches, bool graph, cuda::stream_ref stream);
 
 /// A plan with its workspace for the buffers of several sets, which outlive it. With squares where these have some.
 class planned_table {
   public:
-    planned_table(const buffer_sets& sets, table_layout layout, std::string_view algorithm, stream_ref stream);
+    planned_table(const buffer_sets& sets, table_layout layout, std::string_view algorithm, cuda::stream_ref stream);
 
     /// Of launch number i.
-    void run(int i, stream_ref stream) const;
+    void run(int i, cuda::stream_ref stream) const;
     /// Holds a reference to this.
     runner as_runner() const;
 
@@ -37,19 +38,19 @@ class planned_table {
     const cuda::sat_plan& plan() const { return plan_; }
 
     /// Once more on the buffers of the first set, all of whose tables are compared.
-    std::string verdict(stream_ref stream) const;
+    std::string verdict(cuda::stream_ref stream) const;
 
   private:
     const buffer_sets& sets_;
     table_layout layout_;
     cuda::sat_plan plan_;
-    device_buffer workspace_;
+    cuda::device_buffer workspace_;
 };
 
 /// "equal", or where a table first differs from sums in 64-bit integers. Images hold integers (see buffer_sets), so
 /// that every sum is exact.
-std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout, stream_ref stream,
-                       bool squares = false);
+std::string verdict_on(const const_any_view& image, const const_any_view& table, table_layout layout,
+                       cuda::stream_ref stream, bool squares = false);
 
 /// Kernels that read the images once and write the tables once, squares too, and nothing else. They hold a reference to
 /// the sets.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 /// The sections of gpu_sat_bench. Each prints a JSON object for everything that it times; what is wrong says so and
 /// counts as a failure in scripts/bench_gpu.
@@ -8,20 +8,20 @@ namespace boxsum::bench {
 
 /// Squares of growing size over a copy, launched from a stream; those that fit on the chip from a graph; and every
 /// registered algorithm.
-void table_section(stream_ref stream);
-void small_section(stream_ref stream);
-void algorithms_section(stream_ref stream);
+void table_section(cuda::stream_ref stream);
+void small_section(cuda::stream_ref stream);
+void algorithms_section(cuda::stream_ref stream);
 
 /// Other layouts beside the inclusive one, prime extents beside the next multiple of a tile.
-void layouts_section(stream_ref stream);
+void layouts_section(cuda::stream_ref stream);
 
 /// Tables of squares, planes, channels; lists of images beside one call an image.
-void special_section(stream_ref stream);
+void special_section(cuda::stream_ref stream);
 
 /// What others have, where it was found.
-void peers_section(stream_ref stream);
+void peers_section(cuda::stream_ref stream);
 
 /// Filters on the device, and between the host's memory and it beside the link.
-void filters_section(stream_ref stream);
+void filters_section(cuda::stream_ref stream);
 
 }  // namespace boxsum::bench

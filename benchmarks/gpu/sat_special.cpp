@@ -15,7 +15,7 @@ namespace boxsum::bench {
 namespace {
 
 void special_case(const std::string& what, const view_shape& image, const view_shape& table,
-                  const std::optional<view_shape>& squares, stream_ref stream) {
+                  const std::optional<view_shape>& squares, cuda::stream_ref stream) {
     const buffer_sets sets(image, table, squares, stream);
     const planned_table ours(sets, table_layout::inclusive, "auto", stream);
     std::vector<runner> runners = streaming_kernels(sets);
@@ -34,8 +34,8 @@ void special_case(const std::string& what, const view_shape& image, const view_s
 }
 
 /// A pyramid from 1024 x 1024 down to 1 x 1, or many small images: as a list, and image by image.
-void list_case(const std::string& name, const std::vector<view_shape>& shapes, stream_ref stream) {
-    std::deque<device_buffer> memory;
+void list_case(const std::string& name, const std::vector<view_shape>& shapes, cuda::stream_ref stream) {
+    std::deque<cuda::device_buffer> memory;
     std::vector<const_any_view> images;
     std::vector<any_view> tables;
     std::vector<sat_description> what;
@@ -52,11 +52,11 @@ void list_case(const std::string& name, const std::vector<view_shape>& shapes, s
     std::vector<cuda::sat_plan> alone;
     std::size_t bytes = list.workspace_bytes();
     for (const sat_description& one : what) bytes = std::max(bytes, alone.emplace_back(one).workspace_bytes());
-    const device_buffer workspace(bytes, stream);
+    const cuda::device_buffer workspace(bytes, stream);
     cuda::initialize_workspace_async(workspace, stream);
     const std::vector<runner> runners = {
-        {"list", [&](int, stream_ref s) { list.run_async(images, tables, {}, workspace, s); }},
-        {"one by one", [&](int, stream_ref s) {
+        {"list", [&](int, cuda::stream_ref s) { list.run_async(images, tables, {}, workspace, s); }},
+        {"one by one", [&](int, cuda::stream_ref s) {
              for (std::size_t i = 0; i < alone.size(); ++i) alone[i].run_async(images[i], tables[i], workspace, s);
          }}};
     for (const bool graph : {false, true}) {
@@ -81,7 +81,7 @@ void list_case(const std::string& name, const std::vector<view_shape>& shapes, s
 
 }  // namespace
 
-void special_section(stream_ref stream) {
+void special_section(cuda::stream_ref stream) {
     for (const std::int64_t n : {2048, 4096, 8192, 16384})
         special_case("squares 8u32u64u " + std::to_string(n), packed(dtype::u8, n, n), packed(dtype::u32, n, n),
                      packed(dtype::u64, n, n), stream);

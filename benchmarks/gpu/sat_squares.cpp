@@ -6,7 +6,7 @@
 namespace boxsum::bench {
 namespace {
 
-void compare_square(const char* section, type_pair types, std::int64_t n, bool graph, stream_ref stream,
+void compare_square(const char* section, type_pair types, std::int64_t n, bool graph, cuda::stream_ref stream,
                     std::string_view algorithm = "auto") {
     const buffer_sets sets(packed(types.input, n, n), packed(types.table, n, n), {}, stream);
     const planned_table ours(sets, table_layout::inclusive, algorithm, stream);
@@ -33,7 +33,7 @@ void compare_square(const char* section, type_pair types, std::int64_t n, bool g
 
 }  // namespace
 
-void table_section(stream_ref stream) {
+void table_section(cuda::stream_ref stream) {
     for (const std::int64_t n : {1024, 2048, 4096, 8192, 16384, 32768})
         compare_square("table", {dtype::f32, dtype::f32}, n, false, stream);
     for (const std::int64_t n : {1024, 2048, 4096, 8192, 16384})
@@ -42,12 +42,12 @@ void table_section(stream_ref stream) {
         for (const std::int64_t n : {4096, 8192, 16384}) compare_square("table", types, n, false, stream);
 }
 
-void small_section(stream_ref stream) {
+void small_section(cuda::stream_ref stream) {
     for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})
         for (const std::int64_t n : {64, 256, 512, 1024, 2048}) compare_square("small", types, n, true, stream);
 }
 
-void algorithms_section(stream_ref stream) {
+void algorithms_section(cuda::stream_ref stream) {
     for (const algorithm_record* record : registry(operation::sat)) {
         if (record->info.where != backend::cuda || !record->info.built) continue;
         for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::u8, dtype::u32}})

@@ -68,9 +68,9 @@ class device_case {
             copy.row.launched = "stream";
             try {
                 const std::size_t bytes = up ? bytes_up : frames_.tensor_bytes();
-                const auto host = std::make_shared<pinned_buffer>(bytes);
+                const auto host = std::make_shared<cuda::pinned_buffer>(bytes);
                 const auto device =
-                    up ? std::make_shared<device_buffer>(bytes, stream_) : std::shared_ptr<device_buffer>();
+                    up ? std::make_shared<cuda::device_buffer>(bytes, stream_) : std::shared_ptr<cuda::device_buffer>();
                 const int copies = up ? images : 1;
                 copy.timed = contestant{
                     up ? "upload" : "download",
@@ -82,7 +82,7 @@ class device_case {
                     },
                     copies};
                 copy.timed->run();  // touches the memory
-                stream_ref(stream_).synchronize();
+                cuda::stream_ref(stream_).synchronize();
             } catch (...) {
                 failed(copy.row);
                 copy.timed.reset();

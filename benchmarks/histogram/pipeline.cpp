@@ -4,7 +4,7 @@
 #include "measure/frame_answers.hpp"
 #include "measure/pipeline_runs.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
 #include <CLI/CLI.hpp>

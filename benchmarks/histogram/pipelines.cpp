@@ -8,8 +8,8 @@
 #include "measure/statistics.hpp"
 #include "pipeline/bin_worker.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>

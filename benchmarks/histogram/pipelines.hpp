@@ -4,7 +4,7 @@
 #include "program/target.hpp"
 #include "report/record.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/table.hpp>
 

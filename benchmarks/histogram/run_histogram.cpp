@@ -9,7 +9,7 @@
 #include "program/target.hpp"
 #include "report/histogram_sections.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -14,16 +14,16 @@ view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t
 }
 
 buffer_sets::buffer_sets(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
-                         stream_ref stream)
+                         cuda::stream_ref stream)
     : image_(image), table_(table), squares_(squares) {
     const std::size_t bytes =
         cuda::span_bytes(image) + cuda::span_bytes(table) + (squares ? cuda::span_bytes(*squares) : 0);
     constexpr std::size_t beyond_cache = std::size_t{400} << 20;
     const std::size_t count = std::clamp<std::size_t>(beyond_cache / bytes + 1, 2, 48);
     for (std::size_t i = 0; i < count; ++i) {
-        memory_.push_back({device_buffer(cuda::span_bytes(image), stream),
-                           device_buffer(cuda::span_bytes(table), stream),
-                           device_buffer(squares ? cuda::span_bytes(*squares) : 0, stream)});
+        memory_.push_back({cuda::device_buffer(cuda::span_bytes(image), stream),
+                           cuda::device_buffer(cuda::span_bytes(table), stream),
+                           cuda::device_buffer(squares ? cuda::span_bytes(*squares) : 0, stream)});
         test::fill_exact({memory_.back().image.data(), image}, 255, i + 1, stream);
     }
 }

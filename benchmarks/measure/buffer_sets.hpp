@@ -1,8 +1,8 @@
 #pragma once
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/image_view.hpp>
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/stream.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ view_shape packed(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t
 class buffer_sets {
   public:
     buffer_sets(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
-                stream_ref stream);
+                cuda::stream_ref stream);
 
     bool has_squares() const { return squares_.has_value(); }
     int count() const { return static_cast<int>(memory_.size()); }
@@ -31,7 +31,7 @@ class buffer_sets {
 
   private:
     struct set {
-        device_buffer image, table, squares;
+        cuda::device_buffer image, table, squares;
     };
     const set& at(int i) const { return memory_[static_cast<std::size_t>(i) % memory_.size()]; }
 

@@ -2,8 +2,8 @@
 
 #include "cuda/runtime/device.hpp"
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -18,14 +18,14 @@ namespace {
 struct device_link {
     int device;
     cuda::stream stream;
-    device_buffer from;
+    cuda::device_buffer from;
     any_view to;
 };
 
 device_link link_to(int device, std::byte* memory, std::int64_t bytes) {
     const cuda::device_scope scope(device);
     cuda::stream stream;
-    device_buffer from(static_cast<std::size_t>(bytes), stream);
+    cuda::device_buffer from(static_cast<std::size_t>(bytes), stream);
     return {device, std::move(stream), std::move(from), any_view{memory, {dtype::u8, 1, 1, bytes, 1, bytes, 0}}};
 }
 

@@ -30,7 +30,7 @@ class timer {
     }
 
     /// Microseconds on the stream.
-    double measure(stream_ref stream, const std::function<void()>& run) const {
+    double measure(cuda::stream_ref stream, const std::function<void()>& run) const {
         BOXSUM_CUDA_TRY(cudaEventRecord(start_, stream.get()));
         run();
         BOXSUM_CUDA_TRY(cudaEventRecord(end_, stream.get()));
@@ -82,7 +82,7 @@ int attribute_of(CUfunction kernel, CUfunction_attribute what) {
 
 }  // namespace
 
-stopwatch device_stopwatch(stream_ref stream) {
+stopwatch device_stopwatch(cuda::stream_ref stream) {
     return [stream, clock = std::make_shared<timer>()](const std::function<void()>& run) {
         return clock->measure(stream, run);
     };
@@ -92,7 +92,7 @@ int launches_for(std::int64_t bytes) {
     return static_cast<int>(std::clamp<std::int64_t>((std::int64_t{1} << 31) / bytes, 8, 32));
 }
 
-captured_graph::captured_graph(const std::function<void()>& enqueue, stream_ref stream) {
+captured_graph::captured_graph(const std::function<void()>& enqueue, cuda::stream_ref stream) {
     BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
     try {
         enqueue();
@@ -129,7 +129,7 @@ captured_graph::~captured_graph() {
     (void)cudaGraphDestroy(graph_);
 }
 
-void captured_graph::launch(stream_ref stream) const {
+void captured_graph::launch(cuda::stream_ref stream) const {
     BOXSUM_CUDA_TRY(cudaGraphLaunch(executable_, stream.get()));
 }
 
@@ -163,7 +163,7 @@ void captured_graph::enable_kernels(std::int64_t period, std::int64_t phase) {
 }
 
 contestant device_contestant(std::string name, const device_launch& launch, int launches, bool graph,
-                             stream_ref stream) {
+                             cuda::stream_ref stream) {
     const auto round = [launch, launches, stream] {
         for (int i = 0; i < launches; ++i) launch(i, stream);
     };

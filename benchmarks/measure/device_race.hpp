@@ -2,7 +2,7 @@
 
 #include "measure/rounds.hpp"
 
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <cuda_runtime_api.h>
 
@@ -16,7 +16,7 @@
 namespace boxsum::bench {
 
 /// The time between two events on the stream around a call.
-stopwatch device_stopwatch(stream_ref stream);
+stopwatch device_stopwatch(cuda::stream_ref stream);
 
 /// How many computations of so many bytes make a round.
 int launches_for(std::int64_t bytes);
@@ -32,12 +32,12 @@ struct kernel_facts {
 class captured_graph {
   public:
     /// Captures what `enqueue` enqueues on the stream. Throws cuda_error where something in it cannot be captured.
-    captured_graph(const std::function<void()>& enqueue, stream_ref stream);
+    captured_graph(const std::function<void()>& enqueue, cuda::stream_ref stream);
     captured_graph(const captured_graph&) = delete;
     captured_graph& operator=(const captured_graph&) = delete;
     ~captured_graph();
 
-    void launch(stream_ref stream) const;
+    void launch(cuda::stream_ref stream) const;
 
     std::int64_t kernels() const { return static_cast<std::int64_t>(kernels_.size()); }
     std::int64_t memsets() const { return memsets_; }
@@ -60,11 +60,11 @@ class captured_graph {
 };
 
 /// One computation on buffers of its own choice for launch number i.
-using device_launch = std::function<void(int i, stream_ref stream)>;
+using device_launch = std::function<void(int i, cuda::stream_ref stream)>;
 
 /// A contestant whose round is `launches` computations; `graph`: replayed from a graph, which loads no kernels and
 /// enqueues nothing within the time. Runs one round first.
 contestant device_contestant(std::string name, const device_launch& launch, int launches, bool graph,
-                             stream_ref stream);
+                             cuda::stream_ref stream);
 
 }  // namespace boxsum::bench

@@ -3,14 +3,14 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "measure/pipeline_runs.hpp"
 
-#include <boxsum/histogram_plan.hpp>
+#include <boxsum/cuda/histogram.hpp>
 
 #include <algorithm>
 #include <cstring>
 
 namespace boxsum::bench {
 
-device_tensors::device_tensors(const histogram_extents& extents, int most_tensors, stream_ref stream)
+device_tensors::device_tensors(const histogram_extents& extents, int most_tensors, cuda::stream_ref stream)
     : extents_(extents),
       bins_(binning::uniform(extents.bins, 0, 256)),
       pixels_(random_pixels(extents.planes * extents.rows * extents.cols)),
@@ -25,19 +25,21 @@ device_tensors::device_tensors(const histogram_extents& extents, int most_tensor
     cuda::copy(const_any_view(frames), any_view{image_.data(), image_shape_}, stream);
 }
 
-void device_tensors::poison(int i, stream_ref stream) const {
+void device_tensors::poison(int i, cuda::stream_ref stream) const {
     BOXSUM_CUDA_TRY(cudaMemsetAsync(tensor(i).data, 0xa5, tensor_bytes(), stream.get()));
 }
 
-device_launch device_tensors::launch_of(const histogram_options& options, stream_ref stream) const {
+device_launch device_tensors::launch_of(const histogram_options& options, cuda::stream_ref stream) const {
     struct call {
         cuda::histogram_plan plan;
-        device_buffer workspace;
+        cuda::device_buffer workspace;
     };
     const cuda::histogram_plan plan({image_shape_, shape_}, bins_, options);
     const auto shared = std::make_shared<const call>(
-        call{plan, device_buffer(std::max<std::size_t>(plan.workspace_bytes(), 256), stream)});
-    return [this, shared](int i, stream_ref on) { shared->plan.run_async(image(), tensor(i), shared->workspace, on); };
+        call{plan, cuda::device_buffer(std::max<std::size_t>(plan.workspace_bytes(), 256), stream)});
+    return [this, shared](int i, cuda::stream_ref on) {
+        shared->plan.run_async(image(), tensor(i), shared->workspace, on);
+    };
 }
 
 const_any_view device_tensors::host_image(std::int64_t plane) const {
@@ -54,7 +56,7 @@ const histogram_tensor<std::uint32_t>& device_tensors::expected(std::int64_t pla
     return expected_;
 }
 
-std::string device_tensors::mismatch(stream_ref stream) const {
+std::string device_tensors::mismatch(cuda::stream_ref stream) const {
     histogram_tensor<std::uint32_t> found(1, extents_.rows, extents_.cols);
     const auto* const first = static_cast<const std::byte*>(tensor(0).data);
     for (std::int64_t plane = 0; plane < extents_.planes; ++plane) {

@@ -3,10 +3,10 @@
 #include "measure/device_race.hpp"
 
 #include <boxsum/binning.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/integral_histogram.hpp>
-#include <boxsum/stream.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,7 @@ class device_tensors {
   public:
     /// As many tensors as exceed the second-level cache together, at most `most_tensors`: launches that go round them
     /// write to memory. Throws out_of_memory.
-    device_tensors(const histogram_extents& extents, int most_tensors, stream_ref stream);
+    device_tensors(const histogram_extents& extents, int most_tensors, cuda::stream_ref stream);
 
     const histogram_extents& extents() const { return extents_; }
     const binning& bins() const { return bins_; }
@@ -41,15 +41,15 @@ class device_tensors {
     }
 
     /// Enqueues bytes that are no histogram.
-    void poison(int i, stream_ref stream) const;
+    void poison(int i, cuda::stream_ref stream) const;
 
     /// A launch of an algorithm on the tensor of its number; it shares ownership of the plan and the workspace. Throws
     /// what histogram_plan throws. Lives no longer than this object.
-    device_launch launch_of(const histogram_options& options, stream_ref stream) const;
+    device_launch launch_of(const histogram_options& options, cuda::stream_ref stream) const;
 
     /// Waits, and names the first row of tensor(0) that differs from what the CPU counts ("frame 0, bin 3, row 7");
     /// empty where there is none.
-    std::string mismatch(stream_ref stream) const;
+    std::string mismatch(cuda::stream_ref stream) const;
 
   private:
     const_any_view host_image(std::int64_t plane) const;
@@ -60,8 +60,8 @@ class device_tensors {
     std::vector<std::uint8_t> pixels_;
     view_shape image_shape_;
     tensor_shape shape_;
-    device_buffer image_;
-    std::vector<device_buffer> tensors_;
+    cuda::device_buffer image_;
+    std::vector<cuda::device_buffer> tensors_;
     mutable histogram_tensor<std::uint32_t> expected_;
     mutable std::optional<std::int64_t> expected_plane_;
 };

@@ -2,8 +2,8 @@
 
 #include "measure/host_data.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -58,8 +58,8 @@ double slowest_stage(const pipeline_report& report, bool on_device) {
 double link_seconds(int device, std::int64_t bytes) {
     cuda::set_device(device);
     const cuda::stream stream;
-    const device_buffer from(static_cast<std::size_t>(bytes), stream);
-    const pinned_buffer to(static_cast<std::size_t>(bytes));
+    const cuda::device_buffer from(static_cast<std::size_t>(bytes), stream);
+    const cuda::pinned_buffer to(static_cast<std::size_t>(bytes));
     const view_shape row{dtype::u8, 1, 1, bytes, 1, bytes, 0};
     double best = 0;
     for (int i = 0; i < 6; ++i) {

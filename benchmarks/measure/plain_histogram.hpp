@@ -1,7 +1,7 @@
 #pragma once
 
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/image_view.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <cstring>

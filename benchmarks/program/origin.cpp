@@ -3,7 +3,7 @@
 #include "errors.hpp"
 #include "machine_info.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/version.hpp>
 
 #include <algorithm>

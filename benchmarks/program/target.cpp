@@ -2,7 +2,7 @@
 
 #include "errors.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 
 #include <charconv>
 #include <set>

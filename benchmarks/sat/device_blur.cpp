@@ -9,6 +9,7 @@
 #include "measure/device_race.hpp"
 #include "sat/host_tables.hpp"
 
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/sat.hpp>
 
 #include <algorithm>
@@ -17,7 +18,7 @@
 
 namespace boxsum::bench {
 
-void measure_blurs(const sat_case& c, const sat_bench_options& options, stream_ref stream, bench_record& record) {
+void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::stream_ref stream, bench_record& record) {
     const std::int64_t n = c.size;
     const view_shape image = packed(c.types.input, n, n), table = packed(c.types.table, n + 1, n + 1);
     const buffer_sets sets(image, table, image, stream);  // the results lie where squares would
@@ -50,9 +51,9 @@ void measure_blurs(const sat_case& c, const sat_bench_options& options, stream_r
             continue;
         }
         const std::size_t bytes = cuda::total_workspace_bytes(algorithm, algorithm.workspace_bytes(p, values));
-        const auto workspace = std::make_shared<device_buffer>(bytes, stream);
+        const auto workspace = std::make_shared<cuda::device_buffer>(bytes, stream);
         cuda::initialize_workspace_async(*workspace, stream);
-        const auto blur = [&algorithm, &sets, p, values, workspace, bytes, n](int i, stream_ref on) {
+        const auto blur = [&algorithm, &sets, p, values, workspace, bytes, n](int i, cuda::stream_ref on) {
             execution how;
             how.parameters = values;
             how.stream = on;

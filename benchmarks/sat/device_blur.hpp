@@ -3,12 +3,12 @@
 #include "report/record.hpp"
 #include "sat/plan.hpp"
 
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 namespace boxsum::bench {
 
 /// The notes' box blur: a padded table by each of the case's algorithms, and from it the mean of every window of 17 x
 /// 17 (cut at the border, rounded half up), all on the device. Compared with the definition.
-void measure_blurs(const sat_case& c, const sat_bench_options& options, stream_ref stream, bench_record& record);
+void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::stream_ref stream, bench_record& record);
 
 }  // namespace boxsum::bench

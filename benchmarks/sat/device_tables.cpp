@@ -40,7 +40,7 @@ struct device_candidate {
 };
 
 /// How many of at most `most` launches a round has, by the time of the second: the first loads kernels.
-int launches_of(const device_candidate& c, int most, stream_ref stream) {
+int launches_of(const device_candidate& c, int most, cuda::stream_ref stream) {
     c.launch(0, stream);
     const double once_us = device_stopwatch(stream)([&] { c.launch(1, stream); });
     return computations_for(once_us, round_ms, most);
@@ -65,11 +65,11 @@ table_row row_for(const sat_case& c, const std::string& algorithm, const std::st
 /// A registered algorithm on a workspace of its own. Exhibits ("scratch") are called without the runtime's clearing of
 /// the workspace behind them, which is the library's contract with its users and no part of the papers' algorithms.
 device_launch launch_of(const algorithm_record& record, const problem& p, const parameter_values& values,
-                        const buffer_sets& sets, stream_ref stream) {
+                        const buffer_sets& sets, cuda::stream_ref stream) {
     const std::size_t bytes = cuda::total_workspace_bytes(record, record.workspace_bytes(p, values));
-    const auto workspace = std::make_shared<device_buffer>(bytes, stream);
+    const auto workspace = std::make_shared<cuda::device_buffer>(bytes, stream);
     cuda::initialize_workspace_async(*workspace, stream);
-    return [&record, p, values, &sets, workspace, bytes](int i, stream_ref on) {
+    return [&record, p, values, &sets, workspace, bytes](int i, cuda::stream_ref on) {
         execution how;
         how.parameters = values;
         how.stream = on;
@@ -79,7 +79,7 @@ device_launch launch_of(const algorithm_record& record, const problem& p, const 
     };
 }
 
-void add_variants(const sat_case& c, const buffer_sets& sets, stream_ref stream,
+void add_variants(const sat_case& c, const buffer_sets& sets, cuda::stream_ref stream,
                   std::vector<device_candidate>& candidates, std::vector<table_row>& not_run) {
     const problem p = make_problem(sets.image(0).shape, sets.table(0).shape, {}, table_layout::inclusive);
     for (const variant& v : c.variants) {
@@ -111,7 +111,7 @@ void add_copies(const sat_case& c, const buffer_sets& sets, std::vector<device_c
     const type_pair types = c.types;
     const std::int64_t elements = c.size * c.size;
     if (types.input == types.table)
-        add("cudaMemcpyAsync", [&sets, types, elements](int i, stream_ref stream) {
+        add("cudaMemcpyAsync", [&sets, types, elements](int i, cuda::stream_ref stream) {
             BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets.table(i).data, sets.image(i).data,
                                             static_cast<std::size_t>(elements) * size_of(types.input),
                                             cudaMemcpyDeviceToDevice, stream.get()));
@@ -119,7 +119,7 @@ void add_copies(const sat_case& c, const buffer_sets& sets, std::vector<device_c
     else if (has_streaming_convert(types.input, types.table) && elements % 4 == 0)
         for (int variant = 0; variant < streaming_variants; ++variant)
             add("a kernel that reads and converts every element, the best of three",
-                [&sets, types, elements, variant](int i, stream_ref stream) {
+                [&sets, types, elements, variant](int i, cuda::stream_ref stream) {
                     streaming_convert(types.input, types.table, sets.image(i).data, sets.table(i).data, elements,
                                       variant, stream);
                 });
@@ -140,7 +140,7 @@ void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buff
             refuse("npp", "NPP computes 8u32s and 8u32f alone; this calls the first");
         else
             candidates.push_back({row_for(c, "npp", {}, "nppiIntegral_8u32s_C1R_Ctx"),
-                                  [padded, n](int i, stream_ref stream) {
+                                  [padded, n](int i, cuda::stream_ref stream) {
                                       npp_integral(padded->image(i).data, padded->table(i).data, n, stream);
                                   },
                                   padded, table_layout::padded});
@@ -152,7 +152,7 @@ void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buff
             refuse("opencv-cuda", "cv::cuda::integral computes 8u32s alone");
         else
             candidates.push_back({row_for(c, "opencv-cuda", {}, "cv::cuda::integral"),
-                                  [padded, n](int i, stream_ref stream) {
+                                  [padded, n](int i, cuda::stream_ref stream) {
                                       opencv_cuda_integral(padded->image(i).data, padded->table(i).data, n, stream);
                                   },
                                   padded, table_layout::padded, false});
@@ -162,7 +162,7 @@ void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buff
             refuse("cub-two-pass", "the two passes are compiled for 8u32u and 32f32f");
         else
             candidates.push_back({row_for(c, "cub-two-pass"),
-                                  [&inclusive, n, type = c.types.input](int i, stream_ref stream) {
+                                  [&inclusive, n, type = c.types.input](int i, cuda::stream_ref stream) {
                                       cub_two_pass(type, inclusive.image(i).data, inclusive.table(i).data, n, stream);
                                   },
                                   &inclusive});
@@ -172,9 +172,9 @@ void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buff
 /// What set 0 must hold. Copies are not compared: they do no sums.
 class expected_tables {
   public:
-    expected_tables(const sat_case& c, stream_ref stream) : oracle_(c.size * c.size, stream) {}
+    expected_tables(const sat_case& c, cuda::stream_ref stream) : oracle_(c.size * c.size, stream) {}
 
-    std::string check(const device_candidate& c, stream_ref stream) {
+    std::string check(const device_candidate& c, cuda::stream_ref stream) {
         if (summed_ != c.sets) {
             oracle_.sum(c.sets->image(0), false, stream);
             summed_ = c.sets;
@@ -190,7 +190,7 @@ class expected_tables {
 };
 
 /// Kernels of one call, counted and looked at; for broken-down algorithms timed one by one.
-void look_inside(device_candidate& c, bool broken_down, int rounds, stream_ref stream, bench_record& record) {
+void look_inside(device_candidate& c, bool broken_down, int rounds, cuda::stream_ref stream, bench_record& record) {
     if (!c.capturable || c.row.what != "table") return;
     const auto call = [&](int i) { c.launch(i, stream); };
     const captured_graph one([&] { call(0); }, stream);
@@ -241,7 +241,7 @@ void look_inside(device_candidate& c, bool broken_down, int rounds, stream_ref s
 
 /// Runs and checks what is timed; the right ones then take turns.
 void check_and_race(std::vector<device_candidate>& candidates, const sat_case& c, const sat_bench_options& options,
-                    stream_ref stream) {
+                    cuda::stream_ref stream) {
     const auto element_bytes = static_cast<std::int64_t>(size_of(c.types.input) + size_of(c.types.table));
     const int launches = launches_for(c.size * c.size * element_bytes);
     const bool graph = c.size <= replayed_up_to;
@@ -290,7 +290,8 @@ void keep_best_copy(std::vector<device_candidate>& candidates) {
     candidates.insert(candidates.begin(), device_candidate{row, {}, nullptr});
 }
 
-void measure_tables(const sat_case& c, const sat_bench_options& options, stream_ref stream, bench_record& record) {
+void measure_tables(const sat_case& c, const sat_bench_options& options, cuda::stream_ref stream,
+                    bench_record& record) {
     std::vector<table_row> not_run;
     std::vector<device_candidate> candidates;
     const std::int64_t n = c.size;

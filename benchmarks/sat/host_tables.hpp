@@ -3,7 +3,7 @@
 #include "report/record.hpp"
 #include "sat/plan.hpp"
 
-#include <boxsum/image_view.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <functional>

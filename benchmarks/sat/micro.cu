@@ -6,8 +6,8 @@
 #include "measure/statistics.hpp"
 #include "sat/device_tables.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 #include <algorithm>
 
@@ -108,7 +108,7 @@ class bench_memory {
     const float* operands() const { return static_cast<const float*>(operands_.data()); }
     long long* clocks() const { return static_cast<long long*>(clocks_.data()); }
     float* sink() const { return static_cast<float*>(sink_.data()); }
-    stream_ref stream() const { return stream_; }
+    cuda::stream_ref stream() const { return stream_; }
 
     double read_clocks() const {
         long long value = 0;
@@ -119,7 +119,7 @@ class bench_memory {
 
   private:
     cuda::stream stream_;
-    device_buffer operands_, clocks_, sink_;
+    cuda::device_buffer operands_, clocks_, sink_;
 };
 
 /// Clocks a link: what a long chain takes more than a short one, so that the price of reading the clock drops out.

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <optional>

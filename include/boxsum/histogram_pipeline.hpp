@@ -5,9 +5,9 @@
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/image_view.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <array>
 #include <cstdint>

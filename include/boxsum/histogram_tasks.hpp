@@ -4,9 +4,9 @@
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/image_view.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <type_traits>

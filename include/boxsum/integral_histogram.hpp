@@ -4,9 +4,9 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/image_view.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <span>

@@ -1,13 +1,27 @@
 #pragma once
 
 #include <boxsum/box.hpp>
-#include <boxsum/image_view.hpp>
 #include <boxsum/sat_options.hpp>
-#include <boxsum/sat_plan.hpp>
 #include <boxsum/table.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 namespace boxsum {
+
+/// What a table is made of. Members that are not set are not read.
+struct sat_inputs {
+    const_any_view image;
+    /// What the whole tables hold around this part, where the image is a part of a larger one.
+    table_carries carries = {};
+    table_carries squares_carries = {};
+};
+
+/// What is written, and in which form. What is not set (null data) is not computed; `sums` always is.
+struct sat_outputs {
+    any_table_view sums;
+    any_table_view squares = {};  ///< sums of squared pixels; in the same form as `sums`
+};
 
 /// Computes the summed area table of host images on this machine's CPU.
 ///

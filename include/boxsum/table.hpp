@@ -1,7 +1,8 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -78,23 +79,6 @@ constexpr std::int64_t table_rows(std::int64_t image_rows, table_layout layout) 
 constexpr std::int64_t table_cols(std::int64_t image_cols, table_layout layout) noexcept {
     return table_rows(image_cols, layout);
 }
-
-/// What a whole table holds around the part of it that is to be made: the part of a larger image whose first pixel is
-/// (R, C) there. S are the whole table's inclusive sums, whatever the layout of the part.
-///
-///     above  S(R - 1, C - 1), S(R - 1, C), ... S(R - 1, C + cols - 1): 1 x (cols + 1) entries, the corner first; or
-///            1 x cols entries where the corner is zero (C == 0)
-///     left   S(R, C - 1), ... S(R + rows - 1, C - 1): rows x 1 entries
-///
-/// Null data stands for zeros. Element type, planes and channels are the table's. The part's sum at (r, c) is
-/// above(c) + (left(r) - corner) + the sum of its own pixels up to there. What comes out is the part of the whole table
-/// in its layout: padded, and as far as it goes exclusive, the first row is the corner and `above`, the first column
-/// the corner and `left`, entry for entry. There a carry may be that row or column itself; otherwise it may not overlap
-/// what is written.
-struct table_carries {
-    const_any_view above{};
-    const_any_view left{};
-};
 
 namespace detail {
 

@@ -7,7 +7,7 @@
 #include "cuda/zoo/records.hpp"
 #include "reference/records.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
 #include <array>

@@ -3,12 +3,13 @@
 #include "core/problem.hpp"
 
 #include <boxsum/algorithms.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/sat.hpp>
-#include <boxsum/stream.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -30,7 +31,7 @@ struct execution {
     store_policy store = store_policy::automatic;
 
     // CUDA records; see workspace_content and src/cuda/workspace.hpp for what a workspace holds between calls
-    stream_ref stream = stream_ref::legacy_default();
+    cuda::stream_ref stream = cuda::stream_ref::legacy_default();
     void* workspace = nullptr;  ///< device memory behind the header, aligned to 256 bytes
     /// Of all the memory behind the header: at least the record's workspace_bytes(), and the same in every call that
     /// uses this workspace.
@@ -54,6 +55,19 @@ struct algorithm_cost {
     std::int64_t threads = 0;
 };
 
+/// A problem made ready for the device that was current: everything of a call but its memory, so that running it is a
+/// launch and what depends on pointers. Immutable; any number of threads and streams may run one.
+class prepared_problem {
+  public:
+    virtual ~prepared_problem() = default;
+
+    /// Device workspace in bytes, without the header.
+    virtual std::size_t workspace_bytes() const noexcept = 0;
+
+    /// As `algorithm_record::enqueue` of the problem and parameters that were prepared; those of `how` are not read.
+    virtual void run(const buffers&, const execution& how) const = 0;
+};
+
 /// A record is data: what the public window shows (`info`), and the functions that run it. Tests, benchmarks and the
 /// tool enumerate records and never list an algorithm by hand. The data half is host-only and present in every build;
 /// where the kernels were not compiled the functions are null (`info.built` is false).
@@ -70,6 +84,9 @@ struct algorithm_record {
     /// Runs a supported problem: CPU records compute and return; CUDA records enqueue on the stream and neither
     /// allocate nor synchronise.
     void (*enqueue)(const problem&, const buffers&, const execution&) = nullptr;
+
+    /// CUDA records, optional: plans run this instead of `enqueue`. Null: the runtime enqueues.
+    std::unique_ptr<const prepared_problem> (*prepare)(const problem&, const parameter_values&) = nullptr;
 
     /// CUDA records: what calls leave behind in the workspace.
     workspace_content leaves = workspace_content::scratch;

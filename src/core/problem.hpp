@@ -2,8 +2,8 @@
 
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
-#include <boxsum/image_view.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -2,8 +2,8 @@
 
 #include "core/problem.hpp"
 
-#include <boxsum/image_view.hpp>
 #include <boxsum/table.hpp>
+#include <boxsum/view.hpp>
 
 #include <optional>
 #include <string_view>

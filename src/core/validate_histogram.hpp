@@ -4,7 +4,7 @@
 
 #include <boxsum/binning.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/image_view.hpp>
+#include <boxsum/view.hpp>
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
 #include <boxsum/sat_options.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <string_view>

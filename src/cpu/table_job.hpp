@@ -4,7 +4,7 @@
 
 #include "cpu/simd/kernels.hpp"
 
-#include <boxsum/image_view.hpp>
+#include <boxsum/view.hpp>
 
 #include <array>
 #include <atomic>

@@ -8,7 +8,7 @@
 #include "cpu/team.hpp"
 #include "pipeline/bin_run.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/histogram_tasks.hpp>
 #include <boxsum/table.hpp>
 

@@ -2,7 +2,7 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "verify/device_runner.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include "cuda/runtime/runtime.hpp"
 #include "cuda/workspace.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <memory>

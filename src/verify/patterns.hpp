@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <span>

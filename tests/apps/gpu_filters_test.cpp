@@ -4,8 +4,8 @@
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <optional>
@@ -41,13 +41,13 @@ class gpu_filters : public test::gpu_test {
         if (!contains(cuda_type_pairs{}, type_pair{dtype::u16, dtype::u64})) GTEST_SKIP() << "needs BOXSUM_TYPES=all";
         stream_.emplace();
     }
-    stream_ref stream() const { return *stream_; }
+    cuda::stream_ref stream() const { return *stream_; }
 
     /// Calls f(image, results) with everything on the device and fetches the results; f also runs on the host memory
     /// itself, which must give the same.
     template <typename F>
     void run_both(host_image& image, std::vector<host_image>& results, const std::string& what, F f) {
-        std::vector<device_buffer> memory;
+        std::vector<cuda::device_buffer> memory;
         const auto on_device = [&](const view_shape& s) {
             const view_shape d = cuda::device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
             memory.emplace_back(cuda::span_bytes(d), stream());
@@ -233,7 +233,7 @@ TEST_F(gpu_filters, wide_tables_serve_large_windows) {
 
 TEST_F(gpu_filters, mixtures_of_host_and_device_memory_are_refused) {
     host_image image(packed(dtype::u8, 16, 16, 1, 1));
-    const device_buffer memory(16 * 16, stream());
+    const cuda::device_buffer memory(16 * 16, stream());
     EXPECT_THROW(cuda::box_filter(image.view(), {memory.data(), image.shape}, {}, stream()), invalid_argument);
     EXPECT_THROW(cuda::box_filter({memory.data(), image.shape}, image.view(), {}, stream()), invalid_argument);
     host_image result(packed(dtype::u32, 16, 16, 1, 1));

@@ -45,8 +45,8 @@ TEST_F(soak, the_device_oracle_agrees_with_the_definition) {
             const problem p = problem_of(c);
             const std::int64_t elements = p.image.planes * p.image.rows * p.image.cols * p.image.channels;
             if (elements > 1 << 20) continue;
-            const device_buffer image(cuda::span_bytes(p.image), stream());
-            const device_buffer table(cuda::span_bytes(p.table), stream());
+            const cuda::device_buffer image(cuda::span_bytes(p.image), stream());
+            const cuda::device_buffer table(cuda::span_bytes(p.table), stream());
             test::fill_exact({image.data(), p.image}, test::exact_magnitude(c.table, elements, false), c.seed,
                              stream());
             std::vector<std::byte> host_image(image.size()), host_table(table.size());
@@ -140,9 +140,9 @@ struct slice {
 class random_shapes : public soak, public testing::WithParamInterface<slice> {};
 
 TEST_P(random_shapes, agree_with_the_device_oracle) {
-    const device_buffer image_block(block_bytes, stream()), table_block(block_bytes, stream()),
+    const cuda::device_buffer image_block(block_bytes, stream()), table_block(block_bytes, stream()),
         squares_block(block_bytes, stream());
-    const device_buffer workspace = test::make_workspace(std::size_t{256} << 20, stream());
+    const cuda::device_buffer workspace = test::make_workspace(std::size_t{256} << 20, stream());
     test::device_oracle sums(most_large_elements, stream()), squares(most_large_elements, stream());
 
     const auto [record, number, of] = GetParam();
@@ -162,7 +162,7 @@ TEST_P(random_shapes, agree_with_the_device_oracle) {
         ASSERT_LE(needed, workspace.size()) << record->info.name << ", " << describe(c);
 
         // Blocks with poison before, between and behind the rows.
-        const auto place = [&](const device_buffer& block, const view_shape& s, std::int64_t offset) {
+        const auto place = [&](const cuda::device_buffer& block, const view_shape& s, std::int64_t offset) {
             const std::size_t before = 256 + static_cast<std::size_t>(offset) * size_of(s.type);
             const std::size_t bytes = before + cuda::span_bytes(s) + 256;
             EXPECT_LE(bytes, block.size());
@@ -249,8 +249,8 @@ TEST_F(soak, more_than_2_to_the_32_elements) {
         const view_shape table =
             cuda::device_shape(dtype::u32, table_rows(s.rows, s.layout), table_cols(s.cols, s.layout), 1, s.planes);
         ASSERT_GT(s.planes * s.rows * s.cols, two_32);
-        const device_buffer pixels(cuda::span_bytes(image), stream());
-        const device_buffer entries(cuda::span_bytes(table), stream());
+        const cuda::device_buffer pixels(cuda::span_bytes(image), stream());
+        const cuda::device_buffer entries(cuda::span_bytes(table), stream());
         test::fill_position_coded({pixels.data(), image}, stream());
         for (const algorithm_record* record : test::cuda_records()) {
             // A thread per row takes minutes for the odd shapes.
@@ -288,7 +288,7 @@ TEST_F(soak, a_thousand_repetitions_have_the_same_bits_while_eight_streams_run) 
         cuda::stream stream;
         std::optional<test::gpu_case> memory;
         std::optional<cuda::sat_plan> plan;
-        device_buffer workspace;
+        cuda::device_buffer workspace;
     };
     std::vector<background> others(8);
     for (std::size_t i = 0; i < others.size(); ++i) {
@@ -298,16 +298,16 @@ TEST_F(soak, a_thousand_repetitions_have_the_same_bits_while_eight_streams_run) 
         b.plan.emplace(b.memory->description(), b.memory->options());
         b.workspace = test::make_workspace(b.plan->workspace_bytes(), b.stream);
     }
-    const device_buffer differences(sizeof(unsigned long long), stream());
+    const cuda::device_buffer differences(sizeof(unsigned long long), stream());
     for (const algorithm_record* record : test::cuda_records())
         for (const type_pair types : {type_pair{dtype::f32, dtype::f32}, {dtype::f64, dtype::f64}})
             for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{2049, 3001}, {300, 500}}) {
                 const test::gpu_case memory(test::plain_case(types.input, types.table, rows, cols), stream());
                 if (!check_support(*record, memory.shape(), {})) continue;
                 const cuda::sat_plan plan(memory.description(), memory.options(record->info.name));
-                const device_buffer workspace = test::make_workspace(plan.workspace_bytes(), stream());
+                const cuda::device_buffer workspace = test::make_workspace(plan.workspace_bytes(), stream());
                 const std::size_t bytes = cuda::span_bytes(memory.shape().table);
-                const device_buffer first(bytes, stream());
+                const cuda::device_buffer first(bytes, stream());
                 auto* const count = static_cast<unsigned long long*>(differences.data());
                 BOXSUM_CUDA_TRY(cudaMemsetAsync(count, 0, sizeof *count, stream().get()));
                 memory.run_async(plan, workspace, stream());
@@ -345,7 +345,7 @@ TEST_F(soak, a_kernel_that_holds_most_multiprocessors_does_not_stop_any_record) 
                 test::gpu_case memory(test::plain_case(types.input, types.table, rows, cols), stream());
                 if (!check_support(*record, memory.shape(), {})) continue;
                 const cuda::sat_plan plan(memory.description(), memory.options(record->info.name));
-                const device_buffer workspace = test::make_workspace(plan.workspace_bytes(), stream());
+                const cuda::device_buffer workspace = test::make_workspace(plan.workspace_bytes(), stream());
                 memory.run_async(plan, workspace, stream());  // loads the kernels
                 memory.refill(99, stream());
                 for (const int left : {1, 4}) {

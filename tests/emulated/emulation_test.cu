@@ -20,7 +20,7 @@ __global__ void index_kernel(unsigned* seen) {
 }
 
 TEST_F(emulation_of, indices_reaches_every_thread_of_every_block_once) {
-    const device_buffer seen = upload(std::vector<unsigned>(5 * 3 * 2 * 7 * 2 * 3));
+    const cuda::device_buffer seen = upload(std::vector<unsigned>(5 * 3 * 2 * 7 * 2 * 3));
     launch(index_kernel, {.grid = dim3(5, 3, 2), .block = dim3(7, 2, 3)}, stream(), as<unsigned>(seen));
     EXPECT_EQ(download<unsigned>(seen), std::vector<unsigned>(5 * 3 * 2 * 7 * 2 * 3, 1));
 }
@@ -50,7 +50,7 @@ __global__ void collectives_kernel(unsigned* out) {
 }
 
 TEST_F(emulation_of, collectives_gives_each_lane_its_value) {
-    const device_buffer out = upload(std::vector<unsigned>(16 * 32));
+    const cuda::device_buffer out = upload(std::vector<unsigned>(16 * 32));
     launch(collectives_kernel, {.block = 32}, stream(), as<unsigned>(out));
     const auto got = download<unsigned>(out);
     for (unsigned lane = 0; lane < 32; ++lane) {
@@ -82,7 +82,7 @@ __global__ void ended_lanes_kernel(unsigned* out) {
 }
 
 TEST_F(emulation_of, collectives_does_without_lanes_that_have_ended) {
-    const device_buffer out = upload(std::vector<unsigned>(32));
+    const cuda::device_buffer out = upload(std::vector<unsigned>(32));
     launch(ended_lanes_kernel, {.block = 32}, stream(), as<unsigned>(out));
     for (std::size_t lane = 0; lane < 32; lane += 2) EXPECT_EQ(download<unsigned>(out)[lane], 0x55555555u);
 }
@@ -95,7 +95,7 @@ __global__ void votes_kernel(int* out) {
 }
 
 TEST_F(emulation_of, barriers_count_predicates) {
-    const device_buffer out = upload(std::vector<int>(3 * 100, -1));
+    const cuda::device_buffer out = upload(std::vector<int>(3 * 100, -1));
     launch(votes_kernel, {.block = 100}, stream(), as<int>(out));
     const auto got = download<int>(out);
     for (std::size_t i = 0; i < 100; ++i) {
@@ -122,8 +122,8 @@ __global__ void atomics_kernel(unsigned* words, float* sum) {
 }
 
 TEST_F(emulation_of, atomics_of_all_blocks_come_together) {
-    const device_buffer words = upload(std::vector<unsigned>{0, 0, ~0u, 0, ~0u, 0, 0}),
-                        sum = upload(std::vector<float>(1));
+    const cuda::device_buffer words = upload(std::vector<unsigned>{0, 0, ~0u, 0, ~0u, 0, 0}),
+                              sum = upload(std::vector<float>(1));
     launch(atomics_kernel, {.grid = 9, .block = 64}, stream(), as<unsigned>(words), as<float>(sum));
     EXPECT_EQ(download<unsigned>(words), (std::vector<unsigned>{576, 575, 0, ~0u, 0, 0, 1152}));
     EXPECT_EQ(download<float>(sum)[0], 288.0f);
@@ -136,7 +136,7 @@ __global__ void order_kernel(unsigned* counter, unsigned* order) {
 TEST_F(emulation_of, blocks_starts_them_in_the_order_asked_for_and_the_seed_repeats_it) {
     const auto order = [&](emulation::block_order which, std::uint64_t seed) {
         const emulation::scoped_settings device({.seed = seed, .order = which, .resident_blocks = 1});
-        const device_buffer counter = upload(std::vector<unsigned>(1)), out = upload(std::vector<unsigned>(20));
+        const cuda::device_buffer counter = upload(std::vector<unsigned>(1)), out = upload(std::vector<unsigned>(20));
         launch(order_kernel, {.grid = 20, .block = 32}, stream(), as<unsigned>(counter), as<unsigned>(out));
         return download<unsigned>(out);
     };
@@ -161,7 +161,7 @@ __global__ void private_shared_kernel(unsigned* out) {
 }
 
 TEST_F(emulation_of, shared_memory_belongs_to_one_block) {
-    const device_buffer out = upload(std::vector<unsigned>(8 * 64));
+    const cuda::device_buffer out = upload(std::vector<unsigned>(8 * 64));
     const emulation::scoped_settings device({.resident_blocks = 8});
     launch(private_shared_kernel, {.grid = 8, .block = 64}, stream(), as<unsigned>(out));
     const auto got = download<unsigned>(out);
@@ -176,7 +176,7 @@ __global__ void unwritten_shared_kernel(float* out) {
 }
 
 TEST_F(emulation_of, shared_memory_is_no_number_before_it_is_written) {
-    const device_buffer out = upload(std::vector<float>(2));
+    const cuda::device_buffer out = upload(std::vector<float>(2));
     for (int repeat = 0; repeat < 2; ++repeat) {
         launch(unwritten_shared_kernel, {.block = 2}, stream(), as<float>(out));
         EXPECT_EQ(download<float>(out)[0], 1.0f);
@@ -190,14 +190,14 @@ __global__ void discarding_kernel(unsigned* memory) {
 
 /// A GPU need not do so, and mostly does not: who reads too late is found out here only.
 TEST_F(emulation_of, discarded_lines_hold_rubbish) {
-    const device_buffer memory = upload(std::vector<unsigned>(64, 7));
+    const cuda::device_buffer memory = upload(std::vector<unsigned>(64, 7));
     launch(discarding_kernel, {}, stream(), as<unsigned>(memory));
     const auto got = download<unsigned>(memory);
     for (unsigned i = 0; i < 64; ++i) EXPECT_EQ(got[i] == 7, i >= 32) << i;
 }
 
 TEST_F(emulation_of, launches_that_a_device_refuses_are_refused) {
-    const device_buffer out = upload(std::vector<unsigned>(32));
+    const cuda::device_buffer out = upload(std::vector<unsigned>(32));
     const auto refused = [&](const cuda::launch_shape& shape) {
         try {
             launch(ended_lanes_kernel, shape, stream(), as<unsigned>(out));

@@ -6,7 +6,7 @@
 #include "support/emulation/settings.hpp"
 #include "support/frames.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_tasks.hpp>
 
@@ -49,10 +49,10 @@ TEST(peers, are_tried_not_believed) {
 TEST(peers, read_no_other_memory) {
     cuda::set_device(1);
     const cuda::stream there;
-    const device_buffer source(100, there);
+    const cuda::device_buffer source(100, there);
     cuda::set_device(0);
     const cuda::stream here;
-    const device_buffer copy = cuda::buffer_for_peers(100, here);
+    const cuda::device_buffer copy = cuda::buffer_for_peers(100, here);
     const view_shape bytes{dtype::u8, 1, 1, 100, 1, 100, 100};
     EXPECT_THROW(cuda::copy({source.data(), bytes}, {copy.data(), bytes}, here), cuda_error);
 }

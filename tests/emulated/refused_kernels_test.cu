@@ -54,7 +54,7 @@ __global__ void divergent_collective_kernel(unsigned* out) {
 }
 
 TEST_F(emulation_refuses, a_divergent_collective) {
-    const device_buffer out = upload(std::vector<unsigned>(32));
+    const cuda::device_buffer out = upload(std::vector<unsigned>(32));
     expect_in(complaint([&] { launch(divergent_collective_kernel, {.block = 32}, stream(), as<unsigned>(out)); }),
               {"divergent collective"});
 }
@@ -65,7 +65,7 @@ __global__ void half_a_collective_kernel(unsigned* out) {
 }
 
 TEST_F(emulation_refuses, a_collective_that_waits_for_lanes_at_a_barrier) {
-    const device_buffer out = upload(std::vector<unsigned>(32));
+    const cuda::device_buffer out = upload(std::vector<unsigned>(32));
     expect_in(complaint([&] { launch(half_a_collective_kernel, {.block = 32}, stream(), as<unsigned>(out)); }),
               {"deadlock", "lanes 000000ff waits for other lanes in a collective", "lanes ffffff00 waits at __sync"});
 }
@@ -84,8 +84,8 @@ __global__ void chain_kernel(unsigned* counter, unsigned long long* status) {
 TEST_F(emulation_refuses, a_block_that_waits_for_one_that_has_not_started) {
     const auto run = [&](auto kernel) {
         return complaint([&] {
-            const device_buffer counter = upload(std::vector<unsigned>(1)),
-                                status = upload(std::vector<unsigned long long>(12));
+            const cuda::device_buffer counter = upload(std::vector<unsigned>(1)),
+                                      status = upload(std::vector<unsigned long long>(12));
             const emulation::scoped_settings device({.order = emulation::block_order::backward});
             launch(kernel, {.grid = 12, .block = 32}, stream(), as<unsigned>(counter), as<unsigned long long>(status));
         });
@@ -115,7 +115,7 @@ TEST_F(emulation_refuses, missing_barriers_by_wrong_results) {
         std::vector<unsigned> x(256 * 8), expected(256 * 8);
         std::iota(x.begin(), x.end(), 7u);
         for (std::size_t i = 0; i < x.size(); ++i) expected[i] = x[i / 256 * 256 + (i + 1) % 256];
-        const device_buffer memory = upload(x);
+        const cuda::device_buffer memory = upload(x);
         launch(kernel, {.block = 256}, stream(), as<unsigned>(memory), 8);
         return download<unsigned>(memory) == expected;
     };
@@ -136,7 +136,7 @@ __global__ void warp_rotate_kernel(unsigned* x, bool synchronise) {
 
 TEST_F(emulation_refuses, a_missing_warp_barrier_by_wrong_results) {
     for (const bool synchronise : {true, false}) {
-        const device_buffer x = upload(std::vector<unsigned>(32, 4));
+        const cuda::device_buffer x = upload(std::vector<unsigned>(32, 4));
         launch(warp_rotate_kernel, {.block = 32}, stream(), as<unsigned>(x), synchronise);
         EXPECT_EQ(download<unsigned>(x) == std::vector<unsigned>(32, 4), synchronise);
     }
@@ -150,7 +150,7 @@ __global__ void write_shared_kernel(int at) {
 }
 
 TEST_F(emulation_refuses, writes_around_an_allocation) {
-    const device_buffer x = upload(std::vector<unsigned>(10));
+    const cuda::device_buffer x = upload(std::vector<unsigned>(10));
     const auto write = [&](int at) { launch(write_kernel, {}, stream(), as<unsigned>(x), at); };
     EXPECT_EQ(complaint([&] { write(9); }), "");
     expect_in(complaint([&] { write(10); }), {"wrote 0 bytes behind the end of an allocation of 40 bytes"});
@@ -171,7 +171,7 @@ __global__ void assembly_kernel(unsigned* out) {
 }
 
 TEST_F(emulation_refuses, assembly_that_it_does_not_know) {
-    const device_buffer out = upload(std::vector<unsigned>(1));
+    const cuda::device_buffer out = upload(std::vector<unsigned>(1));
     expect_in(complaint([&] { launch(assembly_kernel, {}, stream(), as<unsigned>(out)); }), {"not emulated", "%%smid"});
 }
 

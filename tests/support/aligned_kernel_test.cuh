@@ -165,7 +165,7 @@ class aligned_kernel_test : public gpu_kernel_test {
     /// Where the device's table, poison and all, is another.
     template <typename Table>
     std::optional<std::string> what_differs(const shape& s, const host_planes<Table>& expected,
-                                            const device_buffer& table) {
+                                            const cuda::device_buffer& table) {
         const std::vector<std::byte> found = download<std::byte>(table);
         for (std::size_t i = 0; i < found.size(); ++i)
             if (found[i] != expected.bytes[i]) {
@@ -206,7 +206,7 @@ class aligned_kernel_test : public gpu_kernel_test {
     std::optional<std::string> wrong_table(const shape& s, Enqueue enqueue) {
         host_planes<Pixel> image = image_of<Pixel, std::is_integral_v<Table>>(s);
         const host_planes<Table> expected = table_of<Squares, Table>(s, image);
-        const device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes);
+        const cuda::device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes);
         const problem p = problem_of(s, image.view, expected.view);
         enqueue(
             cuda::sat_geometry(p, as<std::byte>(pixels) + image.first, p.table, as<std::byte>(table) + expected.first),
@@ -222,8 +222,8 @@ class aligned_kernel_test : public gpu_kernel_test {
         host_planes<Pixel> image = image_of<Pixel, modular>(s);
         const host_planes<Table> expected = table_of<false, Table>(s, image);
         const host_planes<Squares> expected_squares = table_of<true, Squares>(s, image);
-        const device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes),
-                            squares = upload(poisoned_table<Squares>(s).bytes);
+        const cuda::device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes),
+                                  squares = upload(poisoned_table<Squares>(s).bytes);
         const problem p = problem_of(s, image.view, expected.view);
         const std::byte* const first = as<std::byte>(pixels) + image.first;
         enqueue(cuda::sat_geometry(p, first, p.table, as<std::byte>(table) + expected.first),
@@ -251,7 +251,7 @@ class aligned_kernel_test : public gpu_kernel_test {
 
     std::mt19937 random_{1};
     int turn_ = 0;
-    device_buffer workspace_;
+    cuda::device_buffer workspace_;
 };
 
 inline constexpr table_layout layouts[] = {table_layout::inclusive, table_layout::exclusive, table_layout::padded};

@@ -1,8 +1,8 @@
 #include "cuda/runtime/launch.cuh"
 #include "support/competing_kernel.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <chrono>
@@ -31,7 +31,7 @@ __global__ void hold_kernel(shared_words* words, unsigned long long limit) {
 }  // namespace
 
 struct competing_kernel::state {
-    pinned_buffer memory{sizeof(shared_words)};
+    cuda::pinned_buffer memory{sizeof(shared_words)};
     cuda::stream stream;
 
     shared_words& words() { return *static_cast<shared_words*>(memory.data()); }
@@ -66,7 +66,7 @@ void competing_kernel::release() {
     state_->words().released = 1;
 }
 
-bool finishes_within(stream_ref stream, double seconds) {
+bool finishes_within(cuda::stream_ref stream, double seconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     for (;;) {
         const cudaError_t code = cudaStreamQuery(stream.get());

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <memory>
 
@@ -25,6 +25,6 @@ class competing_kernel {
 };
 
 /// Whether everything enqueued on the stream is done within so many seconds.
-bool finishes_within(stream_ref stream, double seconds);
+bool finishes_within(cuda::stream_ref stream, double seconds);
 
 }  // namespace boxsum::test

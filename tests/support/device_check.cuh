@@ -3,7 +3,7 @@
 #include "cuda/runtime/launch.cuh"
 #include "support/gpu.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 #include <vector>
 
@@ -14,15 +14,15 @@ class gpu_kernel_test : public gpu_stream_test {
   protected:
     /// Device memory with these values.
     template <typename T>
-    device_buffer upload(const std::vector<T>& values) const {
-        device_buffer memory(values.size() * sizeof(T), stream());
+    cuda::device_buffer upload(const std::vector<T>& values) const {
+        cuda::device_buffer memory(values.size() * sizeof(T), stream());
         BOXSUM_CUDA_TRY(
             cudaMemcpyAsync(memory.data(), values.data(), memory.size(), cudaMemcpyHostToDevice, stream().get()));
         return memory;
     }
 
     template <typename T>
-    std::vector<T> download(const device_buffer& memory) const {
+    std::vector<T> download(const cuda::device_buffer& memory) const {
         std::vector<T> values(memory.size() / sizeof(T));
         BOXSUM_CUDA_TRY(
             cudaMemcpyAsync(values.data(), memory.data(), memory.size(), cudaMemcpyDeviceToHost, stream().get()));
@@ -31,7 +31,7 @@ class gpu_kernel_test : public gpu_stream_test {
     }
 
     template <typename T>
-    static T* as(const device_buffer& memory) {
+    static T* as(const cuda::device_buffer& memory) {
         return static_cast<T*>(memory.data());
     }
 };

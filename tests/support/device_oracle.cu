@@ -185,12 +185,12 @@ __global__ void count_differences_kernel(const unsigned char* a, const unsigned 
 
 constexpr std::size_t findings_words = 4;
 
-void clear(void* findings, stream_ref stream) {
+void clear(void* findings, cuda::stream_ref stream) {
     static constexpr word none[findings_words]{0, ~0ull, 0, ~0ull};
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(findings, none, sizeof none, cudaMemcpyHostToDevice, stream.get()));
 }
 
-std::string collect(void* findings, stream_ref stream) {
+std::string collect(void* findings, cuda::stream_ref stream) {
     word found[findings_words]{};
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(found, findings, sizeof found, cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
@@ -210,13 +210,13 @@ void* mutable_data(const const_any_view& v) {
 
 }  // namespace
 
-device_oracle::device_oracle(std::int64_t elements, stream_ref stream)
+device_oracle::device_oracle(std::int64_t elements, cuda::stream_ref stream)
     : sums_(static_cast<std::size_t>(elements) * sizeof(word), stream),
       findings_(findings_words * sizeof(word), stream) {
     clear(findings_.data(), stream);
 }
 
-void device_oracle::sum(const const_any_view& image, bool square, stream_ref stream) {
+void device_oracle::sum(const const_any_view& image, bool square, cuda::stream_ref stream) {
     image_ = image.shape;
     auto* const sums = static_cast<word*>(sums_.data());
     visit_dtype(image_.type, [&]<typename T>() {
@@ -227,7 +227,7 @@ void device_oracle::sum(const const_any_view& image, bool square, stream_ref str
            image_, sums);
 }
 
-void device_oracle::compare(const const_any_view& table, table_layout layout, stream_ref stream) {
+void device_oracle::compare(const const_any_view& table, table_layout layout, cuda::stream_ref stream) {
     const std::int64_t count = count_of(table.shape);
     visit_dtype(table.shape.type, [&]<typename T>() {
         if constexpr (!std::is_same_v<T, float16>)
@@ -239,7 +239,7 @@ void device_oracle::compare(const const_any_view& table, table_layout layout, st
 }
 
 void device_oracle::check_gaps(const void* block, std::size_t bytes, const const_any_view& view, int poison,
-                               stream_ref stream) {
+                               cuda::stream_ref stream) {
     const view_shape& s = view.shape;
     const std::int64_t row_bytes = s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
     launch(check_gaps_kernel, {.grid = grid_for(static_cast<std::int64_t>(bytes)), .block = 256}, stream,
@@ -249,7 +249,7 @@ void device_oracle::check_gaps(const void* block, std::size_t bytes, const const
            static_cast<word*>(findings_.data()));
 }
 
-std::string device_oracle::result(stream_ref stream) {
+std::string device_oracle::result(cuda::stream_ref stream) {
     return collect(findings_.data(), stream);
 }
 
@@ -261,7 +261,7 @@ std::int64_t exact_magnitude(dtype table, std::int64_t elements, bool squares) {
     return std::max<std::int64_t>(magnitude, 1);
 }
 
-void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, stream_ref stream) {
+void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream) {
     const std::int64_t count = count_of(image.shape);
     visit_dtype(image.shape.type, [&]<typename T>() {
         // 8u cannot hold 1000: the magnitude is taken modulo its range.
@@ -271,13 +271,13 @@ void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t see
     });
 }
 
-void fill_position_coded(const any_view& image, stream_ref stream) {
+void fill_position_coded(const any_view& image, cuda::stream_ref stream) {
     launch(fill_position_coded_kernel, {.grid = grid_for(count_of(image.shape)), .block = 256}, stream, image.data,
            image.shape, count_of(image.shape));
 }
 
-std::string compare_position_coded(const const_any_view& table, table_layout layout, stream_ref stream) {
-    const device_buffer findings(findings_words * sizeof(word), stream);
+std::string compare_position_coded(const const_any_view& table, table_layout layout, cuda::stream_ref stream) {
+    const cuda::device_buffer findings(findings_words * sizeof(word), stream);
     clear(findings.data(), stream);
     launch(compare_position_coded_kernel, {.grid = grid_for(count_of(table.shape)), .block = 256}, stream,
            mutable_data(table), table.shape, count_of(table.shape),
@@ -285,7 +285,8 @@ std::string compare_position_coded(const const_any_view& table, table_layout lay
     return collect(findings.data(), stream);
 }
 
-void count_differences(const void* a, const void* b, std::size_t bytes, unsigned long long* count, stream_ref stream) {
+void count_differences(const void* a, const void* b, std::size_t bytes, unsigned long long* count,
+                       cuda::stream_ref stream) {
     launch(count_differences_kernel, {.grid = grid_for(static_cast<std::int64_t>(bytes / 16)), .block = 256}, stream,
            static_cast<const unsigned char*>(a), static_cast<const unsigned char*>(b), static_cast<std::int64_t>(bytes),
            count);

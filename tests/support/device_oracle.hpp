@@ -2,8 +2,8 @@
 
 #include "core/problem.hpp"
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/image_view.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <string>
@@ -16,22 +16,23 @@ namespace boxsum::test {
 class device_oracle {
   public:
     /// Room for images of up to so many elements.
-    device_oracle(std::int64_t elements, stream_ref stream);
+    device_oracle(std::int64_t elements, cuda::stream_ref stream);
 
     /// Inclusive sums of every channel of every plane; of the squared pixels with `square`.
-    void sum(const const_any_view& image, bool square, stream_ref stream);
+    void sum(const const_any_view& image, bool square, cuda::stream_ref stream);
 
     /// Enqueues the comparison of a table of the summed image; what differs is added up until `result`.
-    void compare(const const_any_view& table, table_layout layout, stream_ref stream);
+    void compare(const const_any_view& table, table_layout layout, cuda::stream_ref stream);
 
     /// Enqueues the check that the bytes of a block that belong to no element of the view in it are still `poison`.
-    void check_gaps(const void* block, std::size_t bytes, const const_any_view& view, int poison, stream_ref stream);
+    void check_gaps(const void* block, std::size_t bytes, const const_any_view& view, int poison,
+                    cuda::stream_ref stream);
 
     /// Waits; what was found since the last call, empty for nothing.
-    std::string result(stream_ref stream);
+    std::string result(cuda::stream_ref stream);
 
   private:
-    device_buffer sums_, findings_;
+    cuda::device_buffer sums_, findings_;
     view_shape image_;
 };
 
@@ -41,14 +42,15 @@ std::int64_t exact_magnitude(dtype table, std::int64_t elements, bool squares);
 
 /// Pseudo-random integers of at most `magnitude` (signed ones of either sign), or the full range of an integer type
 /// when that is 0.
-void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, stream_ref stream);
+void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream);
 
 /// The image I(plane, r, c) = plane % 16 + r % 113 + c % 127 of 8u elements, and the comparison of its inclusive or
 /// padded 32u table with the closed form, every entry. Returns what was found; waits.
-void fill_position_coded(const any_view& image, stream_ref stream);
-std::string compare_position_coded(const const_any_view& table, table_layout layout, stream_ref stream);
+void fill_position_coded(const any_view& image, cuda::stream_ref stream);
+std::string compare_position_coded(const const_any_view& table, table_layout layout, cuda::stream_ref stream);
 
 /// Counts the bytes that differ into *count (device memory).
-void count_differences(const void* a, const void* b, std::size_t bytes, unsigned long long* count, stream_ref stream);
+void count_differences(const void* a, const void* b, std::size_t bytes, unsigned long long* count,
+                       cuda::stream_ref stream);
 
 }  // namespace boxsum::test

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/histogram_plan.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 #include <cstdint>
 #include <random>
@@ -23,7 +23,7 @@ std::vector<T> random_pixels(std::int64_t count, std::uint32_t seed) {
 template <typename T>
 class on_device {
   public:
-    on_device(std::span<const T> values, std::int64_t rows, std::int64_t cols, stream_ref stream)
+    on_device(std::span<const T> values, std::int64_t rows, std::int64_t cols, cuda::stream_ref stream)
         : image_(rows, cols, stream) {
         cuda::copy(image_view<const T>(values.data(), rows, cols), image_.view(), stream);
     }
@@ -35,7 +35,7 @@ class on_device {
 
 /// All tables of a tensor in device memory, on the host.
 template <typename T>
-histogram_tensor<T> fetch(const tensor_view<T>& from, table_layout layout, stream_ref stream) {
+histogram_tensor<T> fetch(const tensor_view<T>& from, table_layout layout, cuda::stream_ref stream) {
     const std::int64_t border = layout == table_layout::padded ? 1 : 0;
     histogram_tensor<T> to(from.bins(), from.rows() - border, from.cols() - border, layout, from.planes());
     for (std::int64_t plane = 0; plane < from.planes(); ++plane)

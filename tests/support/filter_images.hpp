@@ -3,7 +3,7 @@
 #include "core/visit_types.hpp"
 #include "verify/patterns.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/filters.hpp>
 
 #include <cmath>
@@ -41,7 +41,7 @@ inline host_image random_image(const view_shape& shape, unsigned seed) {
 /// Device memory for images, freed together.
 class device_images {
   public:
-    explicit device_images(stream_ref stream) : stream_(stream) {}
+    explicit device_images(cuda::stream_ref stream) : stream_(stream) {}
 
     any_view allocate(const view_shape& shape) {
         memory_.emplace_back(cuda::span_bytes(shape), stream_);
@@ -64,8 +64,8 @@ class device_images {
     }
 
   private:
-    stream_ref stream_;
-    std::deque<device_buffer> memory_;
+    cuda::stream_ref stream_;
+    std::deque<cuda::device_buffer> memory_;
 };
 
 /// The largest difference of two images; infinite where one is NaN and the other is not.

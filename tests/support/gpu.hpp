@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boxsum/device.hpp>
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ class gpu_stream_test : public gpu_test {
         gpu_test::SetUp();
         if (!IsSkipped() && !HasFatalFailure()) stream_.emplace();
     }
-    stream_ref stream() const { return *stream_; }
+    cuda::stream_ref stream() const { return *stream_; }
 
   private:
     std::optional<cuda::stream> stream_;

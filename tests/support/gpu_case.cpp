@@ -9,21 +9,21 @@ namespace {
 
 constexpr int poison = 0xa5;
 
-void fetch(void* to, const void* from, std::size_t bytes, stream_ref stream) {
+void fetch(void* to, const void* from, std::size_t bytes, cuda::stream_ref stream) {
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
 }
 
 }  // namespace
 
-gpu_case::gpu_case(const conformance_case& what, stream_ref stream) : what_(what), problem_(problem_of(what)) {
-    image_ = device_buffer(cuda::span_bytes(problem_.image), stream);
-    if (!problem_.in_place) table_ = device_buffer(cuda::span_bytes(problem_.table), stream);
-    if (problem_.squares) squares_ = device_buffer(cuda::span_bytes(*problem_.squares), stream);
+gpu_case::gpu_case(const conformance_case& what, cuda::stream_ref stream) : what_(what), problem_(problem_of(what)) {
+    image_ = cuda::device_buffer(cuda::span_bytes(problem_.image), stream);
+    if (!problem_.in_place) table_ = cuda::device_buffer(cuda::span_bytes(problem_.table), stream);
+    if (problem_.squares) squares_ = cuda::device_buffer(cuda::span_bytes(*problem_.squares), stream);
     refill(what.seed, stream);
 }
 
-void gpu_case::refill(std::uint64_t seed, stream_ref stream) {
+void gpu_case::refill(std::uint64_t seed, cuda::stream_ref stream) {
     std::vector<std::byte> host(image_.size());
     fill({host.data(), problem_.image}, what_.contents, seed);
     sums_.emplace(problem_, host.data(), false);
@@ -45,14 +45,14 @@ sat_options gpu_case::options(std::string_view algorithm) const {
     return options;
 }
 
-void gpu_case::run_async(const cuda::sat_plan& plan, cuda::workspace_ref workspace, stream_ref stream) const {
+void gpu_case::run_async(const cuda::sat_plan& plan, cuda::workspace_ref workspace, cuda::stream_ref stream) const {
     if (has_squares())
         plan.run_async(image(), table(), squares(), workspace, stream);
     else
         plan.run_async(image(), table(), workspace, stream);
 }
 
-std::optional<std::string> gpu_case::mismatch(const algorithm_info& algorithm, stream_ref stream) const {
+std::optional<std::string> gpu_case::mismatch(const algorithm_info& algorithm, cuda::stream_ref stream) const {
     const std::int64_t depth = find_record(algorithm.what, algorithm.name)->addition_depth(problem_, {});
     std::vector<std::byte> host(cuda::span_bytes(problem_.table));
     fetch(host.data(), table().data, host.size(), stream);
@@ -66,14 +66,14 @@ std::optional<std::string> gpu_case::mismatch(const algorithm_info& algorithm, s
     return wrong;
 }
 
-std::vector<std::byte> gpu_case::table_bytes(stream_ref stream) const {
+std::vector<std::byte> gpu_case::table_bytes(cuda::stream_ref stream) const {
     std::vector<std::byte> host(cuda::span_bytes(problem_.table));
     fetch(host.data(), table().data, host.size(), stream);
     return host;
 }
 
-device_buffer make_workspace(std::size_t bytes, stream_ref stream) {
-    device_buffer workspace(bytes, stream);
+cuda::device_buffer make_workspace(std::size_t bytes, cuda::stream_ref stream) {
+    cuda::device_buffer workspace(bytes, stream);
     if (bytes != 0) BOXSUM_CUDA_TRY(cudaMemsetAsync(workspace.data(), poison, bytes, stream.get()));
     cuda::initialize_workspace_async(workspace, stream);
     return workspace;

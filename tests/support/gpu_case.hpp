@@ -4,6 +4,7 @@
 #include "verify/conformance.hpp"
 #include "verify/expectation.hpp"
 
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/sat.hpp>
 
 #include <cstddef>
@@ -17,10 +18,10 @@ namespace boxsum::test {
 /// wanted, compare with the definition.
 class gpu_case {
   public:
-    gpu_case(const conformance_case& what, stream_ref stream);
+    gpu_case(const conformance_case& what, cuda::stream_ref stream);
 
     /// Another image of the same kind; the tables are poisoned again.
-    void refill(std::uint64_t seed, stream_ref stream);
+    void refill(std::uint64_t seed, cuda::stream_ref stream);
 
     sat_description description() const;
     sat_options options(std::string_view algorithm = "auto") const;
@@ -31,23 +32,23 @@ class gpu_case {
     any_view squares() const { return {squares_.data(), *problem_.squares}; }
     bool has_squares() const { return problem_.squares.has_value(); }
 
-    void run_async(const cuda::sat_plan& plan, cuda::workspace_ref workspace, stream_ref stream) const;
+    void run_async(const cuda::sat_plan& plan, cuda::workspace_ref workspace, cuda::stream_ref stream) const;
 
     /// Fetches the tables (waits) and compares; the first wrong entry, or nothing.
-    std::optional<std::string> mismatch(const algorithm_info& algorithm, stream_ref stream) const;
+    std::optional<std::string> mismatch(const algorithm_info& algorithm, cuda::stream_ref stream) const;
 
     /// The table's bytes, gaps and all.
-    std::vector<std::byte> table_bytes(stream_ref stream) const;
+    std::vector<std::byte> table_bytes(cuda::stream_ref stream) const;
 
   private:
     conformance_case what_;
     problem problem_;
-    device_buffer image_, table_, squares_;
+    cuda::device_buffer image_, table_, squares_;
     std::optional<expectation> sums_, square_sums_;
 };
 
 /// An initialised workspace.
-device_buffer make_workspace(std::size_t bytes, stream_ref stream);
+cuda::device_buffer make_workspace(std::size_t bytes, cuda::stream_ref stream);
 
 /// Built CUDA records for summed area tables.
 std::vector<const algorithm_record*> cuda_records();

@@ -6,7 +6,7 @@
 #include "progress.hpp"
 #include "stopwatch.hpp"
 
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/filters.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -72,7 +72,7 @@ exit_code run_blur(const blur_options& options) {
         const box_filter_options how{radius, border, options.filter.border_value, options.filter.threads};
         run_filter(
             options.filter, "--radius: ", [&] { box_filter(source.view, result.view, how); },
-            [&](stream_ref stream) { cuda::box_filter(source.view, result.view, how, stream); });
+            [&](cuda::stream_ref stream) { cuda::box_filter(source.view, result.view, how, stream); });
         seconds = watch.seconds();
     } else {
         const image radii = read_image(options.radius_map);
@@ -81,7 +81,9 @@ exit_code run_blur(const blur_options& options) {
         run_filter(
             options.filter, "--radius-map: '" + input_name(options.radius_map) + "': ",
             [&] { variable_box_filter(source.view, radii.view, result.view, how); },
-            [&](stream_ref stream) { cuda::variable_box_filter(source.view, radii.view, result.view, how, stream); });
+            [&](cuda::stream_ref stream) {
+                cuda::variable_box_filter(source.view, radii.view, result.view, how, stream);
+            });
         seconds = watch.seconds();
     }
 

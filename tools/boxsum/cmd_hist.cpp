@@ -9,9 +9,9 @@
 #include "progress.hpp"
 #include "text_output.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_histograms.hpp>
-#include <boxsum/histogram_plan.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/integral_histogram.hpp>
 
 #include <CLI/CLI.hpp>

@@ -6,7 +6,7 @@
 
 #include <boxsum/algorithms.hpp>
 #include <boxsum/cpu.hpp>
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/version.hpp>
 
 #include <CLI/CLI.hpp>

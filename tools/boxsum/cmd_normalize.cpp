@@ -6,7 +6,7 @@
 #include "progress.hpp"
 #include "stopwatch.hpp"
 
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/filters.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -64,7 +64,7 @@ exit_code run_normalize(const normalize_options& options) {
                                      options.filter.border_value, options.filter.threads};
     run_filter(
         options.filter, radius_of_window, [&] { local_contrast(source.view, result.view, how); },
-        [&](stream_ref stream) { cuda::local_contrast(source.view, result.view, how, stream); });
+        [&](cuda::stream_ref stream) { cuda::local_contrast(source.view, result.view, how, stream); });
     const double seconds = watch.seconds();
 
     busy.phase("writing " + output_name(options.output));

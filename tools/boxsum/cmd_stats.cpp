@@ -6,7 +6,7 @@
 #include "progress.hpp"
 #include "stopwatch.hpp"
 
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/filters.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -95,7 +95,7 @@ exit_code run_stats(const stats_options& options) {
                                        options.filter.border_value, options.filter.threads};
     run_filter(
         options.filter, radius_of_window, [&] { local_statistics(source.view, results, how); },
-        [&](stream_ref stream) { cuda::local_statistics(source.view, results, how, stream); });
+        [&](cuda::stream_ref stream) { cuda::local_statistics(source.view, results, how, stream); });
     summary report{options.input, source.view.shape, {}, watch.seconds(), {}};
 
     for (stats_output& out : outputs) {

@@ -6,7 +6,7 @@
 #include "progress.hpp"
 #include "stopwatch.hpp"
 
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/filters.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -70,7 +70,7 @@ exit_code run_threshold(const threshold_command_options& options) {
     const stopwatch watch;
     run_filter(
         options.filter, radius_of_window, [&] { adaptive_threshold(source.view, result.view, how); },
-        [&](stream_ref stream) { cuda::adaptive_threshold(source.view, result.view, how, stream); });
+        [&](cuda::stream_ref stream) { cuda::adaptive_threshold(source.view, result.view, how, stream); });
     const double seconds = watch.seconds();
 
     busy.phase("writing " + output_name(options.output));

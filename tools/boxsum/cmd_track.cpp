@@ -8,7 +8,7 @@
 #include "video/annotate.hpp"
 #include "video/frame_reader.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/histogram_pipeline.hpp>
 
 #include <CLI/CLI.hpp>

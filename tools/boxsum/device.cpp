@@ -3,11 +3,11 @@
 #include "errors.hpp"
 
 #include <boxsum/algorithms.hpp>
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/sat_plan.hpp>
-#include <boxsum/stream.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,14 +25,14 @@ std::string run_on_cpu(const table_job& job) {
 
 /// Device memory of the shape of a host view.
 struct device_copy {
-    device_copy(const view_shape& host, stream_ref stream)
+    device_copy(const view_shape& host, cuda::stream_ref stream)
         : shape(cuda::device_shape(host.type, host.rows, host.cols, host.channels, host.planes)),
           memory(cuda::span_bytes(shape), stream) {}
 
     any_view view() const { return {memory.data(), shape}; }
 
     view_shape shape;
-    device_buffer memory;
+    cuda::device_buffer memory;
 };
 
 std::string run_on_gpu(int device, const table_job& job) {

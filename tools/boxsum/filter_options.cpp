@@ -6,7 +6,7 @@
 #include "image_io/image_file.hpp"
 #include "option_types.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -71,7 +71,7 @@ void add_filter_options(CLI::App& command, filter_options& options) {
 }
 
 void run_filter(const filter_options& options, std::string_view radius_option, const std::function<void()>& on_cpu,
-                const std::function<void(stream_ref)>& on_gpu) {
+                const std::function<void(cuda::stream_ref)>& on_gpu) {
     try {
         const std::string device = chosen_device(options.device);
         if (device == "cpu") return on_cpu();

@@ -3,8 +3,8 @@
 #include "image_io/format.hpp"
 #include "image_io/image.hpp"
 
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
-#include <boxsum/stream.hpp>
 
 #include <functional>
 #include <string>
@@ -32,7 +32,7 @@ void add_filter_options(CLI::App& command, filter_options& options);
 /// `unsupported` for no such device. What the library refuses is said of the option that gave it: of `radius_option`
 /// ("--radius: ") in place of its argument `radius`.
 void run_filter(const filter_options& options, std::string_view radius_option, const std::function<void()>& on_cpu,
-                const std::function<void(stream_ref)>& on_gpu);
+                const std::function<void(cuda::stream_ref)>& on_gpu);
 
 /// --window N[,M]
 void add_window_option(CLI::App& command, std::string& window);

@@ -2,7 +2,7 @@
 
 #include "errors.hpp"
 
-#include <boxsum/image_view.hpp>
+#include <boxsum/view.hpp>
 
 #include <string>
 #include <utility>

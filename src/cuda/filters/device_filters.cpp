@@ -2,9 +2,9 @@
 #include "apps/radius_map.hpp"
 #include "cuda/filters/device_strips.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 #include <vector>
 

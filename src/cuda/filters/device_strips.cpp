@@ -5,10 +5,10 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/sat_plan.hpp>
 
 #include <algorithm>
 #include <deque>

@@ -2,8 +2,8 @@
 
 #include "apps/window_axis.hpp"
 
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
-#include <boxsum/stream.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -14,10 +14,10 @@
 #include "cuda/pipeline/tensor_copy.hpp"
 #include "cuda/runtime/device.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/device_histograms.hpp>
-#include <boxsum/histogram_plan.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/table.hpp>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ struct timed_copy {
 struct started_task {
     bin_task task;
     cuda::histogram_plan plan;
-    device_buffer tensor;
+    cuda::device_buffer tensor;
     tensor_shape shape;
     event done;
 };
@@ -60,7 +60,8 @@ std::size_t bytes_of(const tensor_shape& s) {
 
 class kept_on_device final : public kept_bins {
   public:
-    kept_on_device(int device, std::shared_ptr<cuda::stream> stream, device_buffer memory, const tensor_shape& shape)
+    kept_on_device(int device, std::shared_ptr<cuda::stream> stream, cuda::device_buffer memory,
+                   const tensor_shape& shape)
         : device_(device), stream_(std::move(stream)), memory_(std::move(memory)), shape_(shape) {}
     kept_on_device(const kept_on_device&) = delete;
     kept_on_device& operator=(const kept_on_device&) = delete;
@@ -91,7 +92,7 @@ class kept_on_device final : public kept_bins {
   private:
     int device_;
     std::shared_ptr<cuda::stream> stream_;  ///< that the memory is freed on
-    device_buffer memory_;
+    cuda::device_buffer memory_;
     tensor_shape shape_;
 };
 
@@ -142,7 +143,7 @@ class cuda_bin_worker final : public bin_worker {
                             free_buffer(bytes_of(shape)), shape, event()});
         started_task& s = started_.back();
         if (workspace_.size() < s.plan.workspace_bytes())
-            workspace_ = device_buffer(s.plan.workspace_bytes(), *compute_);
+            workspace_ = cuda::device_buffer(s.plan.workspace_bytes(), *compute_);
         // Not before the first task is ready: the others had the time until here.
         if (std::exchange(others_missing_, false)) {
             sources_ = job_->upload->complete(*job_, *input_);
@@ -201,9 +202,9 @@ class cuda_bin_worker final : public bin_worker {
 
   private:
     /// The buffer of the task before the last one where it is large enough; all but the last task are of one size.
-    device_buffer free_buffer(std::size_t bytes) {
+    cuda::device_buffer free_buffer(std::size_t bytes) {
         if (free_.size() >= bytes) return std::move(free_);
-        return device_buffer(bytes, *compute_);
+        return cuda::device_buffer(bytes, *compute_);
     }
 
     int device_;
@@ -213,7 +214,7 @@ class cuda_bin_worker final : public bin_worker {
     std::shared_ptr<device_input> input_;
     bool others_missing_ = false;                               ///< of `input_`: the shares that other devices upload
     std::vector<std::shared_ptr<const device_input>> sources_;  ///< of copies that may be under way
-    device_buffer workspace_, free_;
+    cuda::device_buffer workspace_, free_;
     std::optional<timed_copy> upload_;
     std::deque<started_task> started_;
 };

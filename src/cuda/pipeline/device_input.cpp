@@ -24,7 +24,7 @@ any_view rows_of(const any_view& all, std::int64_t plane, std::int64_t first, st
     return {const_cast<void*>(part.data), part.shape};
 }
 
-void upload_rows(const const_any_view& from, const any_view& to, row_range rows, stream_ref stream) {
+void upload_rows(const const_any_view& from, const any_view& to, row_range rows, cuda::stream_ref stream) {
     const std::int64_t all = from.shape.rows;
     if (rows.first == 0 && rows.last == from.shape.planes * all) {
         cuda::copy_async(from, to, stream);
@@ -40,8 +40,8 @@ void upload_rows(const const_any_view& from, const any_view& to, row_range rows,
 
 /// Planes follow each other without a gap (cuda::device_shape), so rows are one run of bytes, of which the last row
 /// has no padding behind it.
-void copy_rows(const device_buffer& from, const device_buffer& to, const view_shape& shape, row_range rows,
-               stream_ref stream) {
+void copy_rows(const cuda::device_buffer& from, const cuda::device_buffer& to, const view_shape& shape, row_range rows,
+               cuda::stream_ref stream) {
     const auto begin = static_cast<std::size_t>(rows.first * shape.row_stride);
     const std::size_t end = std::min(static_cast<std::size_t>(rows.last * shape.row_stride), to.size());
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(static_cast<std::byte*>(to.data()) + begin,
@@ -55,7 +55,7 @@ device_input::device_input(const bin_job& job, int device, std::shared_ptr<cuda:
     : device_(device), stream_(std::move(stream)) {
     const auto allocate = [&](const view_shape& shape) {
         const std::size_t bytes = cuda::span_bytes(shape);
-        return job.upload == nullptr ? device_buffer(bytes, *stream_) : cuda::buffer_for_peers(bytes, *stream_);
+        return job.upload == nullptr ? cuda::device_buffer(bytes, *stream_) : cuda::buffer_for_peers(bytes, *stream_);
     };
     const view_shape& s = job.image.shape;
     image_shape_ = cuda::device_shape(s.type, s.rows, s.cols, 1, s.planes);

@@ -3,7 +3,7 @@
 #include "cuda/pipeline/event.hpp"
 #include "pipeline/bin_worker.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -58,7 +58,7 @@ class device_input {
     int device_;
     std::shared_ptr<cuda::stream> stream_;  ///< outlives what is allocated on it
     view_shape image_shape_, weights_shape_;
-    device_buffer image_, weights_;
+    cuda::device_buffer image_, weights_;
     cuda::event allocated_;
     std::vector<part> published_;
     std::optional<cuda::stream> from_others_;

@@ -2,7 +2,7 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <utility>
 

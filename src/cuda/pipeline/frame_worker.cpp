@@ -15,9 +15,9 @@
 #include "cuda/runtime/device.hpp"
 #include "pipeline/frame_request.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/histogram_plan.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/table.hpp>
 
 #include <map>
@@ -37,10 +37,10 @@ struct timed_stage {
 };
 
 struct cuda_memory final : frame_slot::memory {
-    pinned_buffer host_frame, host_weights;
-    device_buffer frame, weights;
-    device_buffer tensor;
-    pinned_buffer host_tensor;
+    cuda::pinned_buffer host_frame, host_weights;
+    cuda::device_buffer frame, weights;
+    cuda::device_buffer tensor;
+    cuda::pinned_buffer host_tensor;
     tensor_shape shape;
     cuda::frame_queries queries;
     timed_stage upload, compute, download;
@@ -65,12 +65,12 @@ class cuda_frame_worker final : public frame_worker {
     void prepare(frame_slot& slot) override {
         const device_scope scope(device_);
         auto memory = std::make_unique<cuda_memory>();
-        memory->host_frame = pinned_buffer(cuda::span_bytes(frame_shape_));
-        memory->frame = device_buffer(cuda::span_bytes(frame_shape_), *upload_);
+        memory->host_frame = cuda::pinned_buffer(cuda::span_bytes(frame_shape_));
+        memory->frame = cuda::device_buffer(cuda::span_bytes(frame_shape_), *upload_);
         slot.image = {memory->host_frame.data(), frame_shape_};
         if (job_.weighted) {
-            memory->host_weights = pinned_buffer(cuda::span_bytes(weights_shape_));
-            memory->weights = device_buffer(cuda::span_bytes(weights_shape_), *upload_);
+            memory->host_weights = cuda::pinned_buffer(cuda::span_bytes(weights_shape_));
+            memory->weights = cuda::device_buffer(cuda::span_bytes(weights_shape_), *upload_);
             slot.weights = {memory->host_weights.data(), weights_shape_};
         }
         slot.own = std::move(memory);
@@ -113,13 +113,14 @@ class cuda_frame_worker final : public frame_worker {
         const auto bytes = static_cast<std::size_t>(m.shape.plane_stride);
         if (m.tensor.size() < bytes) {
             m.tensor = {};
-            m.tensor = device_buffer(bytes, *compute_);
+            m.tensor = cuda::device_buffer(bytes, *compute_);
         }
         if (request.tensor && m.host_tensor.size() < bytes) {
             m.host_tensor = {};
-            m.host_tensor = pinned_buffer(bytes);
+            m.host_tensor = cuda::pinned_buffer(bytes);
         }
-        if (workspace_.size() < plan.workspace_bytes()) workspace_ = device_buffer(plan.workspace_bytes(), *compute_);
+        if (workspace_.size() < plan.workspace_bytes())
+            workspace_ = cuda::device_buffer(plan.workspace_bytes(), *compute_);
         m.queries.prepare(slot.request, region, job_.bins.bins(), *compute_);
 
         m.upload.end.precede(*compute_);
@@ -211,7 +212,7 @@ class cuda_frame_worker final : public frame_worker {
     int device_;
     view_shape frame_shape_, weights_shape_;
     std::optional<cuda::stream> upload_, compute_, download_, match_;  ///< outlive what is allocated on them
-    device_buffer workspace_;  ///< used by one frame after the other on the compute stream
+    cuda::device_buffer workspace_;  ///< used by one frame after the other on the compute stream
     std::map<std::pair<std::int64_t, std::int64_t>, cuda::histogram_plan> plans_;
 };
 

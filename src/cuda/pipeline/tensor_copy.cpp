@@ -1,7 +1,7 @@
 #include "cuda/pipeline/tensor_copy.hpp"
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/image_view.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/view.hpp>
 
 namespace boxsum::cuda {
 namespace {

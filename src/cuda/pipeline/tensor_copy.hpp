@@ -1,7 +1,7 @@
 #pragma once
 
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/stream.hpp>
 
 namespace boxsum::cuda {
 

@@ -1,7 +1,7 @@
 // Queries on a device in a build without CUDA.
 
-#include <boxsum/device_histogram_search.hpp>
-#include <boxsum/device_histograms.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
+#include <boxsum/cuda/histogram_search.hpp>
 #include <boxsum/error.hpp>
 
 namespace boxsum::cuda {

@@ -6,7 +6,7 @@
 #include "cuda/runtime/pointer_checks.hpp"
 #include "pipeline/frame_request.hpp"
 
-#include <boxsum/device_histograms.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/error.hpp>
 
 #include <string>

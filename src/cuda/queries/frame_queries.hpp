@@ -2,7 +2,7 @@
 
 #include "cuda/queries/tensor_queries.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/histogram_pipeline.hpp>
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
-#include <boxsum/device_histogram_search.hpp>
+#include <boxsum/cuda/histogram_search.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/integral_histogram.hpp>
 

@@ -1,7 +1,7 @@
 #include "core/view_checks.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <string>

@@ -1,7 +1,7 @@
 #include "core/validate.hpp"
 
-#include <boxsum/histogram_plan.hpp>
-#include <boxsum/sat_plan.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/sat.hpp>
 
 namespace boxsum {
 namespace {

@@ -2,8 +2,8 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/stream.hpp>
 
 #include <string>
 
@@ -84,12 +84,8 @@ stream::~stream() {
     if (handle_ != nullptr) (void)cudaStreamDestroy(handle_);
 }
 
-}  // namespace boxsum::cuda
-
-namespace boxsum {
-
 void stream_ref::synchronize() const {
     BOXSUM_CUDA_TRY(cudaStreamSynchronize(stream_));
 }
 
-}  // namespace boxsum
+}  // namespace boxsum::cuda

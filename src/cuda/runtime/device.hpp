@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 
 namespace boxsum::cuda {
 

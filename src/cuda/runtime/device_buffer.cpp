@@ -3,14 +3,14 @@
 #include "cuda/runtime/peers.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <map>
 #include <mutex>
 #include <string>
 
-namespace boxsum {
+namespace boxsum::cuda {
 
 namespace {
 
@@ -51,9 +51,9 @@ cudaError_t allocate(void** data, std::size_t bytes, cudaMemPool_t pool, stream_
 device_buffer::device_buffer(std::size_t bytes, stream_ref stream) : device_buffer(bytes, stream, false) {}
 
 device_buffer::device_buffer(std::size_t bytes, stream_ref stream, bool for_peers)
-    : stream_(stream), device_(stream.get() == nullptr ? cuda::current_device() : cuda::stream_device(stream)) {
+    : stream_(stream), device_(stream.get() == nullptr ? current_device() : stream_device(stream)) {
     if (bytes == 0) return;
-    const cuda::device_scope scope(device_);
+    const device_scope scope(device_);
     const cudaError_t code = allocate(&data_, bytes, pool_of(device_, for_peers), stream);
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
@@ -69,12 +69,12 @@ device_buffer::device_buffer(std::size_t bytes, stream_ref stream, bool for_peer
 device_buffer::~device_buffer() {
     if (data_ == nullptr) return;
     // The default stream is that of the device that is current; the memory's may be another one by now.
-    const cuda::quiet_device_scope scope(device_);
+    const quiet_device_scope scope(device_);
     (void)cudaFreeAsync(data_, stream_.get());
 }
 
 pinned_buffer::pinned_buffer(std::size_t bytes) {
-    (void)cuda::current_device();
+    (void)current_device();
     if (bytes == 0) return;
     const cudaError_t code = cudaHostAlloc(&data_, bytes, cudaHostAllocPortable);
     if (code == cudaErrorMemoryAllocation) {
@@ -89,8 +89,6 @@ pinned_buffer::~pinned_buffer() {
     if (data_ != nullptr) (void)cudaFreeHost(data_);
 }
 
-namespace cuda {
-
 device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream) {
     return {bytes, stream, true};
 }
@@ -104,5 +102,4 @@ void let_read(int reader, int owner) {
     BOXSUM_CUDA_TRY(cudaMemPoolSetAccess(pool_of(owner, true), &access, 1));
 }
 
-}  // namespace cuda
-}  // namespace boxsum
+}  // namespace boxsum::cuda

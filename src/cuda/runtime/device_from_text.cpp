@@ -1,4 +1,4 @@
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
 #include <charconv>

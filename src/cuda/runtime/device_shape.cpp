@@ -2,8 +2,8 @@
 #include "core/tensor_checks.hpp"
 #include "core/view_checks.hpp"
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/histogram_plan.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 namespace boxsum::cuda {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <boxsum/binning.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 namespace boxsum::cuda {
 

@@ -2,7 +2,7 @@
 
 #include "core/problem.hpp"
 
-#include <boxsum/histogram_plan.hpp>
+#include <boxsum/cuda/histogram.hpp>
 
 #include <optional>
 

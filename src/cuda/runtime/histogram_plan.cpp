@@ -7,8 +7,8 @@
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
+#include <boxsum/cuda/histogram.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/histogram_plan.hpp>
 
 namespace boxsum::cuda {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 
 #include <cstddef>
 #include <span>

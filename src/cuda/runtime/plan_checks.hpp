@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
-#include <boxsum/sat_plan.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <string_view>
 

@@ -2,7 +2,7 @@
 
 #include "core/algorithm_record.hpp"
 
-#include <boxsum/sat_plan.hpp>
+#include <boxsum/cuda/sat.hpp>
 
 #include <cstddef>
 

@@ -3,15 +3,15 @@
 
 #include "verify/device_runner.hpp"
 
-#include <boxsum/device.hpp>
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/histogram_plan.hpp>
-#include <boxsum/sat_plan.hpp>
-#include <boxsum/stream.hpp>
 
-namespace boxsum {
+namespace boxsum::cuda {
 namespace {
 
 [[noreturn]] void refuse() {
@@ -33,8 +33,6 @@ pinned_buffer::pinned_buffer(std::size_t) {
     refuse();
 }
 pinned_buffer::~pinned_buffer() = default;
-
-namespace cuda {
 
 bool built() noexcept {
     return false;
@@ -176,5 +174,4 @@ histogram_runner device_histogram_runner(workspace_reuse) {
     refuse();
 }
 
-}  // namespace cuda
-}  // namespace boxsum
+}  // namespace boxsum::cuda

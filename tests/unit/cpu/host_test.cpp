@@ -1,6 +1,6 @@
 #include "cpu/host.hpp"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_tasks.hpp>
 #include <boxsum/table.hpp>

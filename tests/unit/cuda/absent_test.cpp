@@ -2,6 +2,7 @@
 
 #include "support/gpu.hpp"
 
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
 
@@ -35,8 +36,8 @@ TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
     EXPECT_THROW(cuda::set_device(0), unsupported);
     EXPECT_THROW(cuda::describe_device(0), unsupported);
     EXPECT_THROW(cuda::stream{}, unsupported);
-    EXPECT_THROW(device_buffer(1, stream_ref::legacy_default()), unsupported);
-    EXPECT_THROW(pinned_buffer(1), unsupported);
+    EXPECT_THROW(cuda::device_buffer(1, cuda::stream_ref::legacy_default()), unsupported);
+    EXPECT_THROW(cuda::pinned_buffer(1), unsupported);
     const view_shape image = cuda::device_shape(dtype::u8, 4, 5), table = cuda::device_shape(dtype::u32, 4, 5);
     EXPECT_THROW(cuda::sat_plan(sat_description{image, table, {}, false}), unsupported);
     try {

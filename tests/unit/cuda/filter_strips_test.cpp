@@ -6,7 +6,7 @@
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
-#include <boxsum/device_filters.hpp>
+#include <boxsum/cuda/filters.hpp>
 #include <boxsum/error.hpp>
 
 namespace boxsum {

@@ -4,8 +4,8 @@
 #include "support/device_tensors.hpp"
 #include "support/gpu.hpp"
 
+#include <boxsum/cuda/histogram.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/histogram_plan.hpp>
 #include <boxsum/integral_histogram.hpp>
 
 #include <cstdint>
@@ -53,7 +53,7 @@ TEST_F(gpu_histogram_plan, runs_again_and_again_in_a_workspace_that_nobody_prepa
         const cuda::histogram_plan plan(describe(image.view(), any_tensor_view(tensor.view())), bins,
                                         {.algorithm = algorithm});
         EXPECT_EQ(plan.algorithm().name, std::string(algorithm) == "auto" ? "fast" : algorithm);
-        const device_buffer workspace(plan.workspace_bytes(), stream);
+        const cuda::device_buffer workspace(plan.workspace_bytes(), stream);
         for (int round = 0; round < 2; ++round) {
             plan.run_async(image.view(), tensor.view(), workspace, stream);
             const auto found = fetch(tensor.view(), table_layout::inclusive, stream);
@@ -77,7 +77,7 @@ TEST_F(gpu_histogram_plan, keeps_its_look_up_table) {
     const auto expected =
         integral_histogram<std::uint32_t>(host_image(), binning::lookup(5, table), {.layout = table_layout::padded});
     table.assign(256, 0);  // the plan has its own
-    const device_buffer workspace(plan.workspace_bytes(), stream);
+    const cuda::device_buffer workspace(plan.workspace_bytes(), stream);
     plan.run_async(image.view(), tensor.view(), workspace, stream);
     EXPECT_TRUE(
         same_entries<std::uint32_t>(fetch(tensor.view(), table_layout::padded, stream).view(), expected.view()));
@@ -123,7 +123,7 @@ TEST_F(gpu_histogram_plan, names_what_does_not_fit_the_plan) {
     const on_device<std::uint8_t> image(pixels, rows, cols, stream);
     const cuda::device_tensor<std::uint32_t> tensor(7, rows, cols, stream), eight(8, rows, cols, stream);
     const cuda::histogram_plan plan(describe(image.view(), any_tensor_view(tensor.view())), bins);
-    const device_buffer workspace(plan.workspace_bytes(), stream);
+    const cuda::device_buffer workspace(plan.workspace_bytes(), stream);
     const auto complaint = [&](const const_any_view& i, const any_tensor_view& t, cuda::workspace_ref w) {
         return message_of<invalid_argument>([&] { plan.run_async(i, t, w, stream); });
     };

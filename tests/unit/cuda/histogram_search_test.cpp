@@ -3,7 +3,7 @@
 #include "support/device_tensors.hpp"
 #include "support/gpu.hpp"
 
-#include <boxsum/device_histogram_search.hpp>
+#include <boxsum/cuda/histogram_search.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/integral_histogram.hpp>
@@ -22,7 +22,7 @@ constexpr std::int64_t rows = 37, cols = 53;
 /// The same tensor on both sides.
 template <typename T>
 struct two_tensors {
-    two_tensors(std::int64_t bins, table_layout layout, stream_ref stream, std::uint32_t seed = 5)
+    two_tensors(std::int64_t bins, table_layout layout, cuda::stream_ref stream, std::uint32_t seed = 5)
         : device(bins, rows, cols, stream, layout) {
         const auto pixels = test::random_pixels<std::uint8_t>(rows * cols, seed);
         const image_view<const std::uint8_t> image(pixels.data(), rows, cols);
@@ -44,7 +44,7 @@ struct two_tensors {
 };
 
 template <typename T>
-std::vector<T> fetched(const device_buffer& buffer, stream_ref stream) {
+std::vector<T> fetched(const cuda::device_buffer& buffer, cuda::stream_ref stream) {
     std::vector<T> values(buffer.size() / sizeof(T));
     const auto count = static_cast<std::int64_t>(values.size());
     using word = std::conditional_t<std::is_same_v<T, histogram_match>, double, T>;
@@ -56,8 +56,8 @@ std::vector<T> fetched(const device_buffer& buffer, stream_ref stream) {
 
 /// Values of the host in device memory.
 template <typename T>
-device_buffer uploaded(std::span<const T> values, stream_ref stream) {
-    device_buffer there(values.size_bytes(), stream);
+cuda::device_buffer uploaded(std::span<const T> values, cuda::stream_ref stream) {
+    cuda::device_buffer there(values.size_bytes(), stream);
     const auto count = static_cast<std::int64_t>(values.size());
     cuda::copy(image_view<const T>(values.data(), 1, count), image_view<T>(static_cast<T*>(there.data()), 1, count),
                stream);
@@ -67,12 +67,12 @@ device_buffer uploaded(std::span<const T> values, stream_ref stream) {
 /// One search of the only plane.
 std::vector<histogram_match> search_once(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
                                          std::span<const double> target, histogram_distance distance,
-                                         std::int64_t count, table_layout layout, stream_ref stream) {
+                                         std::int64_t count, table_layout layout, cuda::stream_ref stream) {
     const cuda::histogram_search search(tensor.shape, layout, grids, distance, count);
     if (search.matches() == 0) return {};
-    const device_buffer target_there = uploaded<double>(target, stream);
-    const device_buffer found(static_cast<std::size_t>(search.matches()) * sizeof(histogram_match), stream);
-    const device_buffer workspace(search.workspace_bytes(), stream);
+    const cuda::device_buffer target_there = uploaded<double>(target, stream);
+    const cuda::device_buffer found(static_cast<std::size_t>(search.matches()) * sizeof(histogram_match), stream);
+    const cuda::device_buffer workspace(search.workspace_bytes(), stream);
     search.run_async(tensor, 0, static_cast<const double*>(target_there.data()),
                      static_cast<histogram_match*>(found.data()), workspace, stream);
     return fetched<histogram_match>(found, stream);
@@ -89,7 +89,7 @@ TYPED_TEST(gpu_histogram_search, windows_have_the_histograms_of_the_cpu) {
     const window_grid grid{.rows = 8, .cols = 11, .row_step = 5, .col_step = 3, .region = box{2, 1, 30, 50}};
     std::vector<TypeParam> expected(static_cast<std::size_t>(window_count(grid, rows, cols)) * 9);
     window_histograms<TypeParam>(t.host.view(), grid, expected, table_layout::inclusive);
-    const device_buffer out(expected.size() * sizeof(TypeParam), stream);
+    const cuda::device_buffer out(expected.size() * sizeof(TypeParam), stream);
     cuda::window_histograms_async(t.device.view(), grid, out.data(), table_layout::inclusive, 0, stream);
     EXPECT_EQ(fetched<TypeParam>(out, stream), expected);
 }
@@ -157,9 +157,9 @@ TEST_F(gpu_histogram_queries, boxes_of_weights_are_those_of_the_cpu_and_empty_ou
         expected.resize(boxes.size() * static_cast<std::size_t>(bins), 0.0f);
 
         // A box is four 64-bit words.
-        const device_buffer there =
+        const cuda::device_buffer there =
             uploaded<std::int64_t>({reinterpret_cast<const std::int64_t*>(boxes.data()), boxes.size() * 4}, stream);
-        const device_buffer out(expected.size() * 4, stream);
+        const cuda::device_buffer out(expected.size() * 4, stream);
         cuda::box_histograms_async(t.device.view(), static_cast<const box*>(there.data()),
                                    static_cast<std::int64_t>(boxes.size()), static_cast<float*>(out.data()),
                                    table_layout::inclusive, 0, stream);
@@ -183,7 +183,7 @@ TEST_F(gpu_histogram_queries, refuse_bad_arguments) {
 
     const cuda::histogram_search good = search(grids, 4, table_layout::inclusive);
     EXPECT_EQ(good.matches(), 4);
-    const device_buffer workspace(good.workspace_bytes(), stream), target(24, stream),
+    const cuda::device_buffer workspace(good.workspace_bytes(), stream), target(24, stream),
         found(4 * sizeof(histogram_match), stream);
     const auto* const values = static_cast<const double*>(target.data());
     auto* const matches = static_cast<histogram_match*>(found.data());

@@ -4,7 +4,7 @@
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
 
-#include <boxsum/sat_plan.hpp>
+#include <boxsum/cuda/sat.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -24,7 +24,7 @@ struct image_list {
     std::vector<const_any_view> views;
     std::vector<any_view> tables, squares;
 
-    image_list(const std::vector<conformance_case>& cases, stream_ref stream) {
+    image_list(const std::vector<conformance_case>& cases, cuda::stream_ref stream) {
         for (const conformance_case& c : cases) images.emplace_back(c, stream);
         for (const gpu_case& image : images) {
             what.push_back(image.description());
@@ -41,9 +41,9 @@ struct image_list {
     }
 
     /// Runs it `repeats` times; the first wrong entry.
-    std::optional<std::string> mismatch(std::string_view algorithm, int repeats, stream_ref stream) const {
+    std::optional<std::string> mismatch(std::string_view algorithm, int repeats, cuda::stream_ref stream) const {
         const cuda::sat_list_plan plan(what, images[0].options(algorithm));
-        const device_buffer workspace = make_workspace(plan.workspace_bytes(), stream);
+        const cuda::device_buffer workspace = make_workspace(plan.workspace_bytes(), stream);
         for (int repeat = 0; repeat < repeats; ++repeat) plan.run_async(views, tables, squares, workspace, stream);
         for (const gpu_case& image : images)
             if (auto wrong = image.mismatch(plan.algorithm(), stream)) return wrong;
@@ -142,7 +142,7 @@ TEST_F(list_plan, list_entries_that_do_not_fit_are_named) {
 
     const std::vector<sat_description> what{a.description(), b.description()};
     const cuda::sat_list_plan p(what);
-    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
     const std::vector<const_any_view> images{a.image(), b.image()};
     std::vector<any_view> tables{a.table()};
     EXPECT_COMPLAINT(p.run_async(images, tables, {}, workspace, stream()), "tables: has 1 entries");

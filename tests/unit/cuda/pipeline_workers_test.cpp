@@ -8,7 +8,7 @@
 #include "support/gpu.hpp"
 #include "support/weighted_frames.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/histogram_pipeline.hpp>
 #include <boxsum/histogram_tasks.hpp>
 

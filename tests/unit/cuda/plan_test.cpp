@@ -25,7 +25,7 @@ TEST_F(plan, computes_every_layout) {
         c.layout = layout;
         const gpu_case memory(c, stream());
         const cuda::sat_plan p(memory.description(), memory.options());
-        const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+        const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
         memory.run_async(p, workspace, stream());
         const auto wrong = memory.mismatch(p.algorithm(), stream());
         EXPECT_FALSE(wrong) << *wrong;
@@ -37,7 +37,7 @@ TEST_F(plan, computes_squares_in_the_same_call) {
     c.squares = dtype::u64;
     const gpu_case memory(c, stream());
     const cuda::sat_plan p(memory.description(), memory.options());
-    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
     memory.run_async(p, workspace, stream());
     const auto wrong = memory.mismatch(p.algorithm(), stream());
     EXPECT_FALSE(wrong) << *wrong;
@@ -52,7 +52,7 @@ TEST_F(plan, one_call_computes_and_waits) {
 }
 
 TEST_F(plan, works_on_the_legacy_default_stream) {
-    const stream_ref legacy = stream_ref::legacy_default();
+    const cuda::stream_ref legacy = cuda::stream_ref::legacy_default();
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 100, 700), legacy);
     cuda::sat(memory.image(), memory.table(), memory.options(), legacy);
     const cuda::sat_plan p(memory.description(), memory.options());
@@ -63,9 +63,9 @@ TEST_F(plan, works_on_the_legacy_default_stream) {
 TEST_F(plan, a_host_pointer_is_named) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
     const cuda::sat_plan p(memory.description(), memory.options());
-    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
     std::vector<std::uint32_t> host(64 * 64);
-    const pinned_buffer pinned(64 * 64 * 4);
+    const cuda::pinned_buffer pinned(64 * 64 * 4);
     EXPECT_COMPLAINT(p.run_async(memory.image(), {host.data(), memory.shape().table}, workspace, stream()),
                      "table: is host memory");
     EXPECT_COMPLAINT(p.run_async({host.data(), memory.shape().image}, memory.table(), workspace, stream()),
@@ -86,7 +86,7 @@ cuda::sat_plan plan_with_workspace(const gpu_case& memory) {
 TEST_F(plan, a_workspace_too_small_names_both_sizes) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 640, 640), stream());
     const cuda::sat_plan p = plan_with_workspace(memory);
-    const device_buffer workspace(p.workspace_bytes(), stream());
+    const cuda::device_buffer workspace(p.workspace_bytes(), stream());
     const cuda::workspace_ref small(workspace.data(), p.workspace_bytes() - 1);
     EXPECT_COMPLAINT(memory.run_async(p, small, stream()), "has " + std::to_string(p.workspace_bytes() - 1) +
                                                                " bytes, but the plan needs " +
@@ -97,7 +97,7 @@ TEST_F(plan, a_workspace_in_the_wrong_place_is_refused) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 640, 640), stream());
     const cuda::sat_plan p = plan_with_workspace(memory);
     const std::size_t bytes = p.workspace_bytes();
-    const device_buffer workspace(bytes + 256, stream());
+    const cuda::device_buffer workspace(bytes + 256, stream());
     std::vector<std::byte> host(bytes + 256);
     EXPECT_COMPLAINT(
         memory.run_async(p, cuda::workspace_ref(static_cast<std::byte*>(workspace.data()) + 16, bytes), stream()),
@@ -110,7 +110,7 @@ TEST_F(plan, a_workspace_in_the_wrong_place_is_refused) {
 TEST_F(plan, views_of_another_shape_are_refused) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 80), stream());
     const cuda::sat_plan p(memory.description(), memory.options());
-    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
     const_any_view image = memory.image();
     image.shape.rows = 63;
     EXPECT_COMPLAINT(p.run_async(image, memory.table(), workspace, stream()),
@@ -125,7 +125,7 @@ TEST_F(plan, views_of_another_shape_are_refused) {
 TEST_F(plan, overlapping_memory_is_refused) {
     const gpu_case memory(plain_case(dtype::f32, dtype::f32, 64, 64), stream());
     const cuda::sat_plan p(memory.description(), memory.options());
-    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
     any_view table = memory.table();
     table.data = static_cast<std::byte*>(const_cast<void*>(memory.image().data)) + 4;
     EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "table: overlaps image");
@@ -173,7 +173,7 @@ TEST_F(plan, every_device_computes) {
         const gpu_case memory(plain_case(dtype::u8, dtype::u32, 400, 600), here);
         const cuda::sat_plan p(memory.description(), memory.options());
         EXPECT_EQ(p.device(), device);
-        const device_buffer workspace = make_workspace(p.workspace_bytes(), here);
+        const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), here);
         cuda::set_device(0);  // the plan finds its device itself
         memory.run_async(p, workspace, here);
         EXPECT_EQ(cuda::current_device(), 0);
@@ -187,7 +187,7 @@ TEST_F(plan, every_device_computes) {
 class captured_graph {
   public:
     template <typename Enqueue>
-    captured_graph(stream_ref stream, Enqueue enqueue) {
+    captured_graph(cuda::stream_ref stream, Enqueue enqueue) {
         BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
         enqueue();
         cudaGraph_t graph = nullptr;
@@ -199,7 +199,7 @@ class captured_graph {
     captured_graph& operator=(const captured_graph&) = delete;
     ~captured_graph() { (void)cudaGraphExecDestroy(executable_); }
 
-    void replay(stream_ref stream) const { BOXSUM_CUDA_TRY(cudaGraphLaunch(executable_, stream.get())); }
+    void replay(cuda::stream_ref stream) const { BOXSUM_CUDA_TRY(cudaGraphLaunch(executable_, stream.get())); }
 
   private:
     cudaGraphExec_t executable_ = nullptr;
@@ -210,7 +210,7 @@ TEST_F(plan, a_captured_graph_replays_a_hundred_times) {
         gpu_case memory(plain_case(dtype::u8, dtype::u32, 333, 517), stream());
         if (!check_support(*record, memory.shape(), {})) continue;
         const cuda::sat_plan p(memory.description(), memory.options(record->info.name));
-        const device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+        const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
         stream().synchronize();
         const captured_graph graph(stream(), [&] { memory.run_async(p, workspace, stream()); });
         for (std::uint64_t replay = 0; replay < 100; ++replay) {
@@ -229,7 +229,8 @@ TEST_F(plan, replays_may_queue_and_alternate_with_calls) {
         if (!check_support(*record, memory.shape(), {}) || !check_support(*record, other.shape(), {})) continue;
         const cuda::sat_plan p(memory.description(), memory.options(record->info.name));
         const cuda::sat_plan q(other.description(), other.options(record->info.name));
-        const device_buffer workspace = make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
+        const cuda::device_buffer workspace =
+            make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
         stream().synchronize();
         const captured_graph graph(stream(), [&] {
             memory.run_async(p, workspace, stream());
@@ -267,7 +268,7 @@ TEST_F(plan, one_workspace_serves_all_records_shapes_and_types_without_clearing)
                 bytes = std::max(bytes, runs.back().plan.workspace_bytes());
             }
     ASSERT_FALSE(runs.empty());
-    const device_buffer workspace = make_workspace(bytes, stream());
+    const cuda::device_buffer workspace = make_workspace(bytes, stream());
     for (std::size_t round = 0; round < 3; ++round)
         for (std::size_t i = 0; i < runs.size(); ++i) {
             const run& r = runs[(i * 37 + round * 11) % runs.size()];  // another order every round
@@ -287,7 +288,8 @@ TEST_F(plan, epochs_wrap_around) {
         if (!check_support(*record, large.shape(), {}) || !check_support(*record, small.shape(), {})) continue;
         const cuda::sat_plan p(large.description(), large.options(record->info.name));
         const cuda::sat_plan q(small.description(), small.options(record->info.name));
-        const device_buffer workspace = make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
+        const cuda::device_buffer workspace =
+            make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
         const auto rounds = [&](int count) {
             for (int i = 0; i < count; ++i) {
                 (i % 2 == 0 ? large : small).run_async(i % 2 == 0 ? p : q, workspace, stream());
@@ -328,7 +330,7 @@ TEST_F(plan, two_threads_with_two_streams_share_a_plan) {
             const cuda::stream mine;
             conformance_case c = plain_case(dtype::f32, dtype::f32, 901, 1203);
             gpu_case memory(c, mine);
-            const device_buffer workspace = make_workspace(p.workspace_bytes(), mine);
+            const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), mine);
             for (std::uint64_t round = 0; round < 50; ++round) {
                 for (int repeat = 0; repeat < 20; ++repeat) memory.run_async(p, workspace, mine);
                 if (const auto wrong = memory.mismatch(p.algorithm(), mine)) {
@@ -353,18 +355,18 @@ TEST_F(plan, two_threads_with_two_streams_share_a_plan) {
 TEST_F(plan, out_of_memory_is_reported_and_the_device_stays_usable) {
     const std::size_t total = cuda::describe_device(cuda::current_device()).memory_bytes;
     try {
-        const device_buffer hopeless(4 * total, stream());
+        const cuda::device_buffer hopeless(4 * total, stream());
         FAIL() << "allocated " << hopeless.size() << " bytes";
     } catch (const out_of_memory& e) {
         EXPECT_NE(std::string(e.what()).find(std::to_string(4 * total)), std::string::npos) << e.what();
     }
-    EXPECT_THROW(pinned_buffer(std::size_t{1} << 50), out_of_memory);
+    EXPECT_THROW(cuda::pinned_buffer(std::size_t{1} << 50), out_of_memory);
 
     // All but a little is taken, so that the one-call form finds no room for its workspace.
     const gpu_case memory(plain_case(dtype::f32, dtype::f32, 4000, 5000), stream());
     const cuda::sat_plan p(memory.description(), memory.options());
     {
-        std::vector<device_buffer> hoard;
+        std::vector<cuda::device_buffer> hoard;
         for (std::size_t piece = total / 4; piece >= 4096; piece /= 2) try {
                 for (;;) hoard.emplace_back(piece, stream());
             } catch (const out_of_memory&) {
@@ -387,7 +389,7 @@ TEST_F(plan, copies_keep_gaps_and_check_shapes) {
     gappy.plane_stride = 20 * 130 + 64;
     std::vector<std::uint16_t> image(3 * 20 * 60), back(3 * 20 * 60, 9);
     for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::uint16_t>(i * 7);
-    const device_buffer memory(cuda::span_bytes(gappy), stream());
+    const cuda::device_buffer memory(cuda::span_bytes(gappy), stream());
     BOXSUM_CUDA_TRY(cudaMemsetAsync(memory.data(), 0x11, memory.size(), stream().get()));
     cuda::copy({image.data(), packed}, {memory.data(), gappy}, stream());
     cuda::copy({memory.data(), gappy}, {back.data(), packed}, stream());

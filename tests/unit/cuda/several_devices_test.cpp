@@ -7,9 +7,9 @@
 #include "support/frames.hpp"
 #include "support/gpu.hpp"
 
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/histogram_pipeline.hpp>
-#include <boxsum/histogram_plan.hpp>
 #include <boxsum/histogram_tasks.hpp>
 
 #include <cuda_runtime_api.h>
@@ -43,10 +43,11 @@ TEST_F(several_devices, memory_goes_back_to_the_one_it_is_of) {
     for (int round = 0; round < 50; ++round) {
         cuda::set_device(1);
         std::optional<cuda::stream> stream(std::in_place);
-        std::optional<device_buffer> own(std::in_place, std::size_t{1} << 20, *stream);
-        std::optional<device_buffer> of_default(std::in_place, std::size_t{1} << 20, stream_ref::legacy_default());
+        std::optional<cuda::device_buffer> own(std::in_place, std::size_t{1} << 20, *stream);
+        std::optional<cuda::device_buffer> of_default(std::in_place, std::size_t{1} << 20,
+                                                      cuda::stream_ref::legacy_default());
         cuda::set_device(0);
-        const device_buffer here(std::size_t{1} << 20, stream_ref::legacy_default());
+        const cuda::device_buffer here(std::size_t{1} << 20, cuda::stream_ref::legacy_default());
         cudaPointerAttributes attributes{};
         ASSERT_EQ(cudaPointerGetAttributes(&attributes, of_default->data()), cudaSuccess);
         EXPECT_EQ(attributes.device, 1);

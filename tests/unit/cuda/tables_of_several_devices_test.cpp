@@ -38,7 +38,7 @@ TEST_F(tables_of_several_devices, stream_and_memory_of_another_one_are_refused) 
     const cuda::stream here;
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), here);
     const cuda::sat_plan p(memory.description(), memory.options());
-    const device_buffer workspace = make_workspace(p.workspace_bytes(), here);
+    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), here);
     cuda::set_device(1);
     const cuda::stream other;
     const gpu_case elsewhere(plain_case(dtype::u8, dtype::u32, 64, 64), other);
@@ -61,7 +61,7 @@ TEST_F(tables_of_several_devices, compute_at_the_same_time) {
                 for (std::int64_t n = 1; n <= 20; ++n) {
                     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 97 * n, 61 * n), stream);
                     const cuda::sat_plan p(memory.description(), memory.options());
-                    const device_buffer workspace = make_workspace(p.workspace_bytes(), stream);
+                    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream);
                     memory.run_async(p, workspace, stream);
                     if (const auto difference = memory.mismatch(p.algorithm(), stream)) wrong[device] = *difference;
                 }

@@ -5,8 +5,8 @@
 #include "support/frames.hpp"
 #include "support/gpu.hpp"
 
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/device_histograms.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ class tensor_queries : public test::gpu_test {
     }
 
     std::optional<cuda::stream> stream_;
-    std::vector<device_buffer> memory_;
+    std::vector<cuda::device_buffer> memory_;
 };
 
 TEST_F(tensor_queries, equal_those_of_the_host_bit_for_bit) {
@@ -223,8 +223,8 @@ TEST_F(tensor_queries, the_nearest_of_many_stretches) {
         distances[static_cast<std::size_t>(best)] = 0.25;
         distances[static_cast<std::size_t>(windows - 1)] = 0.25;  // a later equal
         const std::size_t stretches = 6;
-        const device_buffer in(distances.size() * sizeof(double), *stream_);
-        const device_buffer out(stretches * sizeof(cuda::nearest_window), *stream_);
+        const cuda::device_buffer in(distances.size() * sizeof(double), *stream_);
+        const cuda::device_buffer out(stretches * sizeof(cuda::nearest_window), *stream_);
         BOXSUM_CUDA_TRY(cudaMemcpyAsync(in.data(), distances.data(), in.size(), cudaMemcpyDefault, stream_->get()));
         cuda::enqueue_nearest(static_cast<const double*>(in.data()), windows,
                               static_cast<cuda::nearest_window*>(out.data()), *stream_);

@@ -7,6 +7,7 @@
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/sat.hpp>
 
 namespace boxsum {

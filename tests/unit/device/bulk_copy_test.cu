@@ -3,7 +3,7 @@
 #include "cuda/production/tensor_map.hpp"
 #include "support/device_check.cuh"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 
 #include <algorithm>
 

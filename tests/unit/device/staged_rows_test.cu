@@ -1,7 +1,7 @@
 #include "cuda/device/staged_rows.cuh"
 #include "support/device_check.cuh"
 
-#include <boxsum/device.hpp>
+#include <boxsum/cuda/device.hpp>
 
 #include <algorithm>
 #include <tuple>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
 #include <boxsum/table.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>

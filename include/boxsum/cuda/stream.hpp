@@ -5,7 +5,7 @@
 
 struct CUstream_st;
 
-namespace boxsum {
+namespace boxsum::cuda {
 
 /// Non-owning name of a CUDA stream: converts from `cudaStream_t` without needing the toolkit's headers. Cannot be made
 /// from 0 or nullptr by accident: the legacy default stream is `stream_ref::legacy_default()`.
@@ -30,8 +30,6 @@ class stream_ref {
     CUstream_st* stream_;
 };
 
-namespace cuda {
-
 /// An owned stream of the device that is current when it is made; does not synchronise with the legacy default stream.
 class stream {
   public:
@@ -54,5 +52,4 @@ class stream {
     CUstream_st* handle_ = nullptr;
 };
 
-}  // namespace cuda
-}  // namespace boxsum
+}  // namespace boxsum::cuda

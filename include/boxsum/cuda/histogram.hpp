@@ -2,10 +2,10 @@
 
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
-#include <boxsum/device_buffer.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/integral_histogram.hpp>
-#include <boxsum/sat_plan.hpp>
-#include <boxsum/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -71,7 +71,7 @@ class device_tensor {
 /// of threads and streams may run one plan, each with its own workspace.
 ///
 ///     boxsum::cuda::histogram_plan plan{boxsum::describe(d_image, d_tensor), boxsum::binning::uniform(32, 0, 256)};
-///     boxsum::device_buffer workspace{plan.workspace_bytes(), stream};
+///     boxsum::cuda::device_buffer workspace{plan.workspace_bytes(), stream};
 ///     plan.run_async(d_image, d_tensor, workspace, stream);   // as often as wanted
 ///
 /// Unlike those of summed area tables, these workspaces need no initialising, and a run leaves anything in them: one

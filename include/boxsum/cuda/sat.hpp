@@ -1,10 +1,10 @@
 #pragma once
 
 #include <boxsum/algorithms.hpp>
-#include <boxsum/device_buffer.hpp>
-#include <boxsum/image_view.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/sat_options.hpp>
-#include <boxsum/stream.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -46,7 +46,7 @@ void initialize_workspace_async(workspace_ref workspace, stream_ref stream);
 /// and streams may run one plan, each with its own workspace.
 ///
 ///     boxsum::cuda::sat_plan plan{boxsum::describe(d_image, d_table), {.layout = boxsum::table_layout::padded}};
-///     boxsum::device_buffer workspace{plan.workspace_bytes(), stream};
+///     boxsum::cuda::device_buffer workspace{plan.workspace_bytes(), stream};
 ///     boxsum::cuda::initialize_workspace_async(workspace, stream);
 ///     plan.run_async(d_image, d_table, workspace, stream);   // as often as wanted
 class sat_plan {

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
-#include <boxsum/stream.hpp>
 
 #include <cstdint>
 

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/stream.hpp>
 #include <boxsum/types.hpp>
 
 #include <cstdint>

@@ -1,18 +1,16 @@
 #pragma once
 
-#include <boxsum/image_view.hpp>
-#include <boxsum/stream.hpp>
+#include <boxsum/cuda/stream.hpp>
+#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-namespace boxsum {
+namespace boxsum::cuda {
 
 class device_buffer;
-namespace cuda {
 device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream);
-}
 
 /// Device memory, allocated and freed in the order of a stream (`cudaMallocAsync`): usable by work enqueued on that
 /// stream at once, by other streams once they have waited for it. Aligned to 256 bytes. Contents are undefined.
@@ -38,7 +36,7 @@ class device_buffer {
     stream_ref stream() const noexcept { return stream_; }
 
   private:
-    friend device_buffer cuda::buffer_for_peers(std::size_t bytes, stream_ref stream);
+    friend device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream);
     device_buffer(std::size_t bytes, stream_ref stream, bool for_peers);
 
     void swap(device_buffer& other) noexcept {
@@ -78,8 +76,6 @@ class pinned_buffer {
     void* data_ = nullptr;
     std::size_t size_ = 0;
 };
-
-namespace cuda {
 
 /// Bytes of a view's rows on the device as `device_image` lays them out: rounded up to 256, so that every row is
 /// aligned for the widest access. Throws invalid_argument, naming the extents, for sizes that do not fit 63 bits.
@@ -124,5 +120,4 @@ void copy_async(const const_any_view& from, const any_view& to, stream_ref strea
 /// The same, and waits.
 void copy(const const_any_view& from, const any_view& to, stream_ref stream);
 
-}  // namespace cuda
-}  // namespace boxsum
+}  // namespace boxsum::cuda

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
-#include <boxsum/sat_plan.hpp>
-#include <boxsum/stream.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,120 @@
+#pragma once
+
+#include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace boxsum {
+
+/// How the entries of a table are to be read: all that a query must know beside their memory. What later kinds of
+/// tables need (a tile grid, an offset, a centred origin) becomes a member here and an argument nowhere.
+struct table_form {
+    table_layout layout = table_layout::inclusive;
+
+    constexpr table_form() = default;
+    constexpr table_form(table_layout l) noexcept : layout(l) {}  // NOLINT: a layout alone is a form
+
+    /// Rows of zeros before a table's first sums, and columns: 0 for `inclusive`, 1 for the others. The sum of the
+    /// pixels of rows < r and columns < c is the entry (r - 1 + border(), c - 1 + border()), and zero where an index is
+    /// negative. The one place that tells layouts apart for reading; the checks refuse layouts that do not exist.
+    constexpr std::int64_t border() const noexcept {
+        switch (layout) {
+            case table_layout::inclusive:
+                return 0;
+            case table_layout::exclusive:
+                return 1;
+            case table_layout::padded:
+                return 1;
+        }
+        return 0;
+    }
+
+    /// Rows (or columns) of the table of an image with so many. Saturates where 64 bits do not count those of a padded
+    /// table: the checks of sizes refuse them.
+    constexpr std::int64_t table_extent(std::int64_t image_extent) const noexcept {
+        return image_extent + (layout == table_layout::padded && image_extent < INT64_MAX ? 1 : 0);
+    }
+    /// The inverse.
+    constexpr std::int64_t image_extent(std::int64_t table_extent) const noexcept {
+        return table_extent - (layout == table_layout::padded ? 1 : 0);
+    }
+
+    friend constexpr bool operator==(const table_form&, const table_form&) = default;
+};
+
+/// A table whose element type is known at run time only: a view of its entries and how it was made. Does not own. The
+/// memory may be the host's or a device's; the functions say which they take.
+struct const_any_table_view {
+    const_any_view entries;
+    table_form form = {};
+};
+
+struct any_table_view {
+    any_view entries;
+    table_form form = {};
+
+    operator const_any_table_view() const noexcept { return {entries, form}; }  // NOLINT: a view is its const view
+};
+
+/// Non-owning view of the tables of a batch of images, with entries of type T; T is const for reading.
+///
+///     boxsum::table_view<const std::uint32_t> sums{{entries, rows + 1, cols + 1}, boxsum::table_layout::padded};
+///
+/// Nothing is checked here: the functions that take views check them and name the argument that is wrong.
+template <typename T>
+class table_view {
+  public:
+    using element = T;
+
+    constexpr table_view() = default;
+    constexpr table_view(const image_view<T>& entries, table_form form = {}) noexcept  // NOLINT: inclusive unless told
+        : entries_(entries), form_(form) {}
+
+    /// A view for writing is also one for reading.
+    template <typename U>
+    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>) constexpr table_view(  // NOLINT: as pointers convert
+        const table_view<U>& other) noexcept
+        : entries_(other.entries()), form_(other.form()) {}
+
+    constexpr const image_view<T>& entries() const noexcept { return entries_; }
+    constexpr const table_form& form() const noexcept { return form_; }
+    constexpr table_layout layout() const noexcept { return form_.layout; }
+
+    /// Extents of the image.
+    constexpr std::int64_t image_rows() const noexcept { return form_.image_extent(entries_.rows()); }
+    constexpr std::int64_t image_cols() const noexcept { return form_.image_extent(entries_.cols()); }
+    constexpr std::int64_t channels() const noexcept { return entries_.channels(); }
+    constexpr std::int64_t planes() const noexcept { return entries_.planes(); }
+
+    operator const_any_table_view() const noexcept { return {entries_, form_}; }  // NOLINT
+
+    operator any_table_view() const noexcept  // NOLINT
+        requires(!std::is_const_v<T>) {
+        return {entries_, form_};
+    }
+
+  private:
+    image_view<T> entries_;
+    table_form form_;
+};
+
+/// What a whole table holds around the part of it that is to be made: the part of a larger image whose first pixel is
+/// (R, C) there. S are the whole table's inclusive sums, whatever the layout of the part.
+///
+///     above  S(R - 1, C - 1), S(R - 1, C), ... S(R - 1, C + cols - 1): 1 x (cols + 1) entries, the corner first; or
+///            1 x cols entries where the corner is zero (C == 0)
+///     left   S(R, C - 1), ... S(R + rows - 1, C - 1): rows x 1 entries
+///
+/// Null data stands for zeros. Element type, planes and channels are the table's. The part's sum at (r, c) is
+/// above(c) + (left(r) - corner) + the sum of its own pixels up to there. What comes out is the part of the whole table
+/// in its layout: padded, and as far as it goes exclusive, the first row is the corner and `above`, the first column
+/// the corner and `left`, entry for entry. There a carry may be that row or column itself; otherwise it may not overlap
+/// what is written.
+struct table_carries {
+    const_any_view above{};
+    const_any_view left{};
+};
+
+}  // namespace boxsum
