@@ -9,7 +9,7 @@ boxsum_emulated_objects(boxsum_emulated_window_test "${PROJECT_SOURCE_DIR}/tests
 target_compile_options(boxsum_emulated_filters PRIVATE -ffp-contract=off)
 target_compile_options(boxsum_emulated_other_windows PRIVATE -ffp-contract=off)
 boxsum_emulated_test(
-  emulated_filters_test SOURCES "${PROJECT_SOURCE_DIR}/tests/unit/cuda/filter_strips_test.cpp" fast_shared_memory.cpp
+  emulated_filters_test SOURCES "${PROJECT_SOURCE_DIR}/tests/unit/cuda/filter_strips_test.cpp"
   OBJECTS boxsum_emulated_filters boxsum_emulated_other_windows boxsum_emulated_window_test boxsum_emulated_fast
 )
 

@@ -11,6 +11,13 @@
 /// started them. Empty on older devices, where no plan asks for them.
 namespace boxsum::cuda {
 
+/// Whether this code, of one architecture, has it.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+inline constexpr bool has_copy_engine = false;
+#else
+inline constexpr bool has_copy_engine = true;
+#endif
+
 /// Makes barriers that this thread has initialized known to the copy engine, and orders its accesses to shared memory
 /// before copies to the same place; before the barrier behind which they are used, or started.
 __device__ inline void announce_barriers() {
