@@ -17,6 +17,8 @@ inline constexpr bool has_copy_engine = false;
 #else
 inline constexpr bool has_copy_engine = true;
 #endif
+/// Whether this code may run where there is none.
+inline constexpr bool may_lack_copy_engine = !has_copy_engine;
 
 /// Makes barriers that this thread has initialized known to the copy engine, and orders its accesses to shared memory
 /// before copies to the same place; before the barrier behind which they are used, or started.

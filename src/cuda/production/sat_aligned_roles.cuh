@@ -287,7 +287,7 @@ struct aligned_roles {
         const int lane_row = lane / lanes, lane_chunk = lane % lanes;
         const auto skip_of = [](const std::byte* row) { return reinterpret_cast<std::uintptr_t>(row) % 16; };
         // Where rows go by boxes if they can, others need not be fast.
-        constexpr bool all_by_lanes = !has_copy_engine || !aligned_rows_in_boxes(sizeof(Pixel));
+        constexpr bool all_by_lanes = may_lack_copy_engine || !aligned_rows_in_boxes(sizeof(Pixel));
         if (all_by_lanes && rows >= tile::rows && bytes >= pixels::row_bytes &&
             p.image_end - first >= (tile::rows - 1) * p.image_row_stride + pixels::row_bytes + 16) {
             const std::byte* row = first + lane_row * p.image_row_stride + lane_chunk * 16;

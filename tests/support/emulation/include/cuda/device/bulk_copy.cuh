@@ -15,7 +15,8 @@
 
 namespace boxsum::cuda {
 
-inline constexpr bool has_copy_engine = true;  // of the code; the device may be older
+// One code for every device.
+inline constexpr bool has_copy_engine = true, may_lack_copy_engine = true;
 
 inline void require_copy_engine() {
     if (emulation::configure().compute_capability < 9)
