@@ -1,4 +1,4 @@
-#include "report/record.hpp"
+#include "program/record.hpp"
 
 #include <boxsum/error.hpp>
 

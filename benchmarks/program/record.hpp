@@ -6,7 +6,7 @@
 #include <vector>
 
 /// What `boxsum bench` measured, as the JSON that is kept (results/<gpu>/bench-*.json). Everything that is shown is
-/// made from a record, so that a page can be made again from the file alone.
+/// made from a record, by scripts/paper_docs.py.
 namespace boxsum::bench {
 
 /// One computation of tables of one shape, by an algorithm of the registry or by a competitor.
