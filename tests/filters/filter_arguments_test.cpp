@@ -1,4 +1,4 @@
-#include "cpu/filters/oracle.hpp"
+#include "filters/oracle.hpp"
 
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>

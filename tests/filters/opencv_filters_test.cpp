@@ -1,5 +1,5 @@
 // Cross-check with OpenCV, an oracle that shares no line with this project. Built where OpenCV is.
-#include "cpu/filters/oracle.hpp"
+#include "filters/oracle.hpp"
 
 #include <boxsum/filters.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "cpu/filters/box_filter.hpp"
 #include "cpu/filters/moments.hpp"
-#include "cpu/filters/oracle.hpp"
+#include "filters/oracle.hpp"
 
 #include <gtest/gtest.h>
 
