@@ -1,7 +1,8 @@
 // Tables in parts by the record `fast` on an emulated device: random grids of parts, each with the carries that the
 // whole table has around it, are the table at once.
 
-#include "core/algorithm_record.hpp"
+#include "api/registry.hpp"
+#include "core/visit_types.hpp"
 #include "cuda/production/records.hpp"
 #include "cuda/workspace.hpp"
 #include "support/emulation/settings.hpp"

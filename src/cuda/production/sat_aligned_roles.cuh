@@ -591,8 +591,8 @@ struct aligned_roles {
     // Role `carry`
 
     /// store_carries(position): the border of a part of a larger table.
-    template <typename Store>
-    __device__ void run_carry(Store store_carries) const {
+    template <typename StoreCarries>
+    __device__ void run_carry(StoreCarries store_carries) const {
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
