@@ -51,7 +51,7 @@ std::size_t histogram_search::workspace_bytes() const noexcept {
     return 0;
 }
 void histogram_search::run_async(const const_any_tensor_view&, std::int64_t, const double*, histogram_match*,
-                                 workspace_ref, stream_ref) const {
+                                 workspace&, stream_ref) const {
     refuse();
 }
 
