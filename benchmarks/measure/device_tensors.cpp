@@ -35,8 +35,7 @@ device_launch device_tensors::launch_of(const histogram_options& options, cuda::
         mutable cuda::workspace workspace;
     };
     const cuda::histogram_plan plan({image_shape_, shape_}, bins_, options);
-    const auto shared = std::make_shared<const call>(
-        call{plan, cuda::workspace(plan.workspace_bytes(), stream)});
+    const auto shared = std::make_shared<const call>(call{plan, cuda::workspace(plan.workspace_bytes(), stream)});
     return [this, shared](int i, cuda::stream_ref on) {
         shared->plan.run_async(image(), tensor(i), shared->workspace, on);
     };

@@ -62,8 +62,7 @@ void set_carries(problem& p, std::string_view argument, const carry_shapes& shap
     if (!shapes) return;
     const view_shape& table = squares ? *p.squares : p.table;
     const std::string name(argument);
-    if (shapes.above)
-        check_carry_shape(name + ".above", *shapes.above, table, 1, p.image.cols + 1, p.image.cols);
+    if (shapes.above) check_carry_shape(name + ".above", *shapes.above, table, 1, p.image.cols + 1, p.image.cols);
     if (shapes.left) check_carry_shape(name + ".left", *shapes.left, table, p.image.rows, 1, 1);
     (squares ? p.squares_carries : p.carries) = shapes;
 }

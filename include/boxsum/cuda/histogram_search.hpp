@@ -48,7 +48,8 @@ class histogram_search {
     /// first) lie in device memory. A target that is negative or not finite gives distances that are not numbers; one
     /// whose total best_windows() refuses gives some that are wrong.
     /// Neither allocates nor synchronises; the search outlives the run. Throws invalid_argument for a tensor of another
-    /// shape, a plane that it lacks, pointers that are null or host memory, a workspace as sat_plan::run_async() refuses it.
+    /// shape, a plane that it lacks, pointers that are null or host memory, a workspace as sat_plan::run_async()
+    /// refuses it.
     void run_async(const const_any_tensor_view& tensor, std::int64_t plane, const double* target,
                    histogram_match* found, workspace& workspace, stream_ref stream) const;
 

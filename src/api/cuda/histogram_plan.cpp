@@ -4,8 +4,8 @@
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
 #include "cuda/runtime/plan_checks.hpp"
-#include "cuda/runtime/pointer_checks.hpp"
 #include "cuda/runtime/planned_problem.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
 
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/error.hpp>

@@ -26,7 +26,8 @@ problem problem_for(const sat_shapes& shapes) {
     if (shapes.in_place && layout != table_layout::inclusive)
         throw invalid_argument("layout: is " + std::string(name_of(layout)) + ", but in place needs inclusive");
     if (shapes.in_place && !same_place(shapes.image, shapes.sums))
-        throw invalid_argument("in_place: needs element size, extents and strides of the image and the table to be the same");
+        throw invalid_argument(
+            "in_place: needs element size, extents and strides of the image and the table to be the same");
     p.in_place = shapes.in_place;
     set_carries(p, "carries", shapes.carries);
     set_carries(p, "squares_carries", shapes.squares_carries, true);
@@ -111,9 +112,8 @@ class view_checks {
 
     static void require_given(const void* data, bool planned, const char* argument) {
         if ((data != nullptr) == planned) return;
-        throw invalid_argument(std::string(argument) +
-                               (planned ? ": not given, but the plan was made with it"
-                                        : ": given, but the plan was made without"));
+        throw invalid_argument(std::string(argument) + (planned ? ": not given, but the plan was made with it"
+                                                                : ": given, but the plan was made without"));
     }
 
     void require_form(const char* argument, const table_form& form) const {
@@ -125,8 +125,8 @@ class view_checks {
     /// Ranges meet: views may still lie between each other's rows.
     void look_closer(const sat_inputs& in, const sat_outputs& out) const {
         const any_view &sums = out.sums.entries, &squares = out.squares.entries;
-        const problem p = make_problem(in.image, sums, problem_.squares ? std::optional(squares) : std::nullopt,
-                                       problem_.layout);
+        const problem p =
+            make_problem(in.image, sums, problem_.squares ? std::optional(squares) : std::nullopt, problem_.layout);
         if (p.in_place && !problem_.in_place)
             throw invalid_argument("table: is the image, but the plan was not made in place");
         const auto check_apart = [&](const char* argument, const table_carries& carries, bool of_squares) {
@@ -216,7 +216,8 @@ struct placed_view {
     bool written;
 };
 
-/// Throws where a table overlaps an image, a carry or a table of another entry; within one entry view_checks has looked.
+/// Throws where a table overlaps an image, a carry or a table of another entry; within one entry view_checks has
+/// looked.
 void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs) {
     std::vector<placed_view> placed;
     const auto place = [&](const const_any_view& view, std::size_t i, bool written) {

@@ -49,7 +49,8 @@ bool any_meet(std::span<const memory_range> ranges) noexcept {
     for (std::size_t i = 0; i < ranges.size(); ++i)
         for (std::size_t j = i + 1; j < ranges.size(); ++j) {
             const memory_range &a = ranges[i], &b = ranges[j];
-            const auto first = reinterpret_cast<std::uintptr_t>(a.data), second = reinterpret_cast<std::uintptr_t>(b.data);
+            const auto first = reinterpret_cast<std::uintptr_t>(a.data),
+                       second = reinterpret_cast<std::uintptr_t>(b.data);
             if ((a.written || b.written) && first < second + b.bytes && second < first + a.bytes) return true;
         }
     return false;

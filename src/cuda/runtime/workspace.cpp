@@ -1,13 +1,13 @@
-#include <boxsum/cuda/workspace.hpp>
+#include "cuda/workspace.hpp"
 
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "cuda/runtime/workspace_use.hpp"
-#include "cuda/workspace.hpp"
 
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/error.hpp>
 
 #include <atomic>

@@ -147,7 +147,8 @@ TEST_F(list_plan, list_entries_that_do_not_fit_are_named) {
     EXPECT_COMPLAINT(p.run_async(inputs, outputs, workspace, stream()), "outputs[0]: overlaps entry 1 of the list");
     outputs[1] = b.outputs();
     outputs[1].sums.form = table_layout::exclusive;
-    EXPECT_COMPLAINT(p.run_async(inputs, outputs, workspace, stream()), "entry 1 of the list: table: layout is exclusive");
+    EXPECT_COMPLAINT(p.run_async(inputs, outputs, workspace, stream()),
+                     "entry 1 of the list: table: layout is exclusive");
     outputs[1].sums.form = {};
     outputs[0].squares = outputs[1].sums;
     EXPECT_COMPLAINT(cuda::sat_list_plan(inputs, outputs), "squares");

@@ -83,7 +83,8 @@ TEST_F(workspace, is_zero_when_it_is_fresh_and_when_it_has_grown) {
         memory.reserve(bytes, stream());
         const cuda::workspace_use use(memory, bytes, memory.device(), stream());
         std::vector<std::uint8_t> found(use.bytes(), 1);
-        BOXSUM_CUDA_TRY(cudaMemcpyAsync(found.data(), use.data(), found.size(), cudaMemcpyDeviceToHost, stream().get()));
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(found.data(), use.data(), found.size(), cudaMemcpyDeviceToHost, stream().get()));
         stream().synchronize();
         EXPECT_EQ(found, std::vector<std::uint8_t>(found.size()));
         BOXSUM_CUDA_TRY(cudaMemsetAsync(use.data(), 0x5a, use.bytes(), stream().get()));

@@ -1,6 +1,4 @@
-// The CUDA half of the public API in a build without CUDA: the same symbols, so that callers link everywhere and are
-// told at run time.
-
+#include "absent/refuse.hpp"
 #include "verify/device_runner.hpp"
 
 #include <boxsum/cuda/device.hpp>
@@ -9,16 +7,8 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
-#include <boxsum/error.hpp>
 
 namespace boxsum::cuda {
-namespace {
-
-[[noreturn]] void refuse() {
-    throw unsupported("device: this boxsum was built without CUDA");
-}
-
-}  // namespace
 
 void stream_ref::synchronize() const {
     refuse();

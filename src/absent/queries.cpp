@@ -1,17 +1,9 @@
-// Queries on a device in a build without CUDA.
+#include "absent/refuse.hpp"
 
 #include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/cuda/histogram_search.hpp>
-#include <boxsum/error.hpp>
 
 namespace boxsum::cuda {
-namespace {
-
-[[noreturn]] void refuse() {
-    throw unsupported("device: this boxsum was built without CUDA");
-}
-
-}  // namespace
 
 void box_histograms_async(const const_any_tensor_view&, const box*, std::int64_t, std::uint32_t*, table_layout,
                           std::int64_t, stream_ref) {
