@@ -45,8 +45,7 @@ class workspace : public test::gpu_stream_test {
 
     /// Poisons the table, so that the next run counts.
     void spoil(cuda::stream_ref stream) const {
-        BOXSUM_CUDA_TRY(cudaMemsetAsync(table_.view().entries().data(), 0xa5,
-                                        static_cast<std::size_t>(table_.shape().row_stride * rows), stream.get()));
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(table_.view().entries().data(), 0xa5, cuda::span_bytes(table_.shape()), stream.get()));
     }
 
     void expect_right(cuda::stream_ref stream) const {
