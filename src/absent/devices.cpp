@@ -14,7 +14,7 @@ void stream_ref::synchronize() const {
     refuse();
 }
 
-device_buffer::device_buffer(std::size_t, stream_ref) {
+device_buffer::device_buffer(std::size_t, stream_ref, const allocator&) {
     refuse();
 }
 device_buffer::~device_buffer() = default;
@@ -54,7 +54,7 @@ void copy(const const_any_view&, const any_view&, stream_ref) {
 
 struct workspace::state {};
 workspace::workspace() noexcept = default;
-workspace::workspace(std::size_t, stream_ref) {
+workspace::workspace(std::size_t, stream_ref, const allocator&) {
     refuse();
 }
 workspace::workspace(workspace&&) noexcept = default;

@@ -21,8 +21,9 @@ class image {
     image() = default;
 
     /// Throws invalid_argument for extents below 1 or beyond 64 bits, out_of_memory, unsupported without CUDA.
-    image(std::int64_t rows, std::int64_t cols, stream_ref stream, std::int64_t channels = 1, std::int64_t planes = 1)
-        : shape_(device_shape(dtype_of<T>, rows, cols, channels, planes)), memory_(span_bytes(shape_), stream) {}
+    image(std::int64_t rows, std::int64_t cols, stream_ref stream, std::int64_t channels = 1, std::int64_t planes = 1,
+          const allocator& from = {})
+        : shape_(device_shape(dtype_of<T>, rows, cols, channels, planes)), memory_(span_bytes(shape_), stream, from) {}
 
     image_view<T> view() const noexcept {
         return {static_cast<T*>(memory_.data()),
@@ -57,10 +58,10 @@ class table {
     /// For images of image_rows x image_cols pixels. Throws invalid_argument for extents below 1 or beyond 64 bits,
     /// out_of_memory, unsupported without CUDA.
     table(std::int64_t image_rows, std::int64_t image_cols, stream_ref stream, table_form form = {},
-          std::int64_t channels = 1, std::int64_t planes = 1)
+          std::int64_t channels = 1, std::int64_t planes = 1, const allocator& from = {})
         : entries_(boxsum::detail::checked_table_extent("image_rows", image_rows, form.layout),
                    boxsum::detail::checked_table_extent("image_cols", image_cols, form.layout), stream, channels,
-                   planes),
+                   planes, from),
           form_(form) {}
 
     table_view<T> view() const noexcept { return {entries_.view(), form_}; }

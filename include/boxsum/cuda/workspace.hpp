@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
 
 #include <cstddef>
@@ -26,9 +27,9 @@ class workspace {
     /// Without memory and without a device: reserve() gives it both.
     workspace() noexcept;
 
-    /// At least `bytes` bytes on the device of `stream` (for the legacy default stream the current device). Throws as
-    /// reserve().
-    workspace(std::size_t bytes, stream_ref stream);
+    /// At least `bytes` bytes on the device of `stream` (for the legacy default stream the current device), and what it
+    /// grows by, from an allocator. Throws as reserve().
+    workspace(std::size_t bytes, stream_ref stream, const allocator& from = {});
 
     workspace(workspace&& other) noexcept;  ///< leaves `other` as workspace() makes it
     workspace& operator=(workspace&& other) noexcept;

@@ -53,7 +53,7 @@ void initialize_workspace_async(void* workspace, std::size_t bytes, stream_ref s
 // ---- the owner ------------------------------------------------------------------------------------------------------
 
 struct workspace::state {
-    explicit state(stream_ref s) : stream(s), device(device_of(s)) {}
+    state(stream_ref s, const allocator& a) : stream(s), device(device_of(s)), from(a) {}
     state(const state&) = delete;
     state& operator=(const state&) = delete;
     ~state() {
@@ -62,6 +62,7 @@ struct workspace::state {
 
     stream_ref stream;
     int device;
+    allocator from;
     device_buffer memory;
     cudaEvent_t passed_on = nullptr;  ///< made by the first follow()
     std::atomic<bool> used{false};
@@ -111,7 +112,8 @@ workspace::workspace(workspace&&) noexcept = default;
 workspace& workspace::operator=(workspace&&) noexcept = default;
 workspace::~workspace() = default;
 
-workspace::workspace(std::size_t bytes, stream_ref stream) {
+workspace::workspace(std::size_t bytes, stream_ref stream, const allocator& from)
+    : state_(std::make_unique<state>(stream, from)) {
     reserve(bytes, stream);
 }
 
@@ -128,7 +130,7 @@ stream_ref workspace::stream() const noexcept {
 }
 
 void workspace::reserve(std::size_t bytes, stream_ref stream) {
-    if (state_ == nullptr) state_ = std::make_unique<state>(stream);
+    if (state_ == nullptr) state_ = std::make_unique<state>(stream, allocator{});
     state& s = *state_;
     const turn mine(s.used);
     require_same_stream(stream, s.stream);
@@ -138,7 +140,7 @@ void workspace::reserve(std::size_t bytes, stream_ref stream) {
                                std::to_string(bytes) + " while its stream is being captured");
     const device_scope scope(s.device);
     s.memory = device_buffer();
-    s.memory = device_buffer(bytes, stream);
+    s.memory = device_buffer(bytes, stream, s.from);
     initialize_workspace_async(s.memory.data(), bytes, stream);
 }
 

@@ -45,7 +45,8 @@ class workspace : public test::gpu_stream_test {
 
     /// Poisons the table, so that the next run counts.
     void spoil(cuda::stream_ref stream) const {
-        BOXSUM_CUDA_TRY(cudaMemsetAsync(table_.view().entries().data(), 0xa5, cuda::span_bytes(table_.shape()), stream.get()));
+        BOXSUM_CUDA_TRY(
+            cudaMemsetAsync(table_.view().entries().data(), 0xa5, cuda::span_bytes(table_.shape()), stream.get()));
     }
 
     void expect_right(cuda::stream_ref stream) const {
