@@ -1,0 +1,189 @@
+#include "absent/refuse.hpp"
+#include "verify/device_runner.hpp"
+
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/stream.hpp>
+
+namespace boxsum::cuda {
+
+void stream_ref::synchronize() const {
+    refuse();
+}
+
+device_buffer::device_buffer(std::size_t, stream_ref, const allocator&) {
+    refuse();
+}
+device_buffer::~device_buffer() = default;
+
+pinned_buffer::pinned_buffer(std::size_t) {
+    refuse();
+}
+pinned_buffer::~pinned_buffer() = default;
+
+bool built() noexcept {
+    return false;
+}
+int device_count() noexcept {
+    return 0;
+}
+int current_device() {
+    refuse();
+}
+void set_device(int) {
+    refuse();
+}
+device_info describe_device(int) {
+    refuse();
+}
+
+stream::stream() {
+    refuse();
+}
+stream::~stream() = default;
+
+void copy_async(const const_any_view&, const any_view&, stream_ref) {
+    refuse();
+}
+void copy(const const_any_view&, const any_view&, stream_ref) {
+    refuse();
+}
+
+struct workspace::state {};
+workspace::workspace() noexcept = default;
+workspace::workspace(std::size_t, stream_ref, const allocator&) {
+    refuse();
+}
+workspace::workspace(workspace&&) noexcept = default;
+workspace& workspace::operator=(workspace&&) noexcept = default;
+workspace::~workspace() = default;
+std::size_t workspace::bytes() const noexcept {
+    return 0;
+}
+int workspace::device() const noexcept {
+    return -1;
+}
+stream_ref workspace::stream() const noexcept {
+    return stream_ref::legacy_default();
+}
+void workspace::reserve(std::size_t, stream_ref) {
+    refuse();
+}
+void workspace::follow(stream_ref) {
+    refuse();
+}
+
+struct sat_plan::state {
+    algorithm_info info;
+};
+sat_plan::sat_plan(const sat_shapes&, const sat_options&) {
+    refuse();
+}
+sat_plan::sat_plan(const sat_inputs&, const sat_outputs&, const sat_options&) {
+    refuse();
+}
+std::size_t sat_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+const algorithm_info& sat_plan::algorithm() const noexcept {
+    return state_->info;
+}
+int sat_plan::device() const noexcept {
+    return 0;
+}
+void sat_plan::run_async(const sat_inputs&, const sat_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+
+struct sat_list_plan::state {
+    algorithm_info info;
+};
+sat_list_plan::sat_list_plan(std::span<const sat_shapes>, const sat_options&) {
+    refuse();
+}
+sat_list_plan::sat_list_plan(std::span<const sat_inputs>, std::span<const sat_outputs>, const sat_options&) {
+    refuse();
+}
+std::size_t sat_list_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+const algorithm_info& sat_list_plan::algorithm() const noexcept {
+    return state_->info;
+}
+int sat_list_plan::device() const noexcept {
+    return 0;
+}
+bool sat_list_plan::together() const noexcept {
+    return false;
+}
+void sat_list_plan::run_async(std::span<const sat_inputs>, std::span<const sat_outputs>, workspace&, stream_ref) const {
+    refuse();
+}
+
+void sat_async(const sat_inputs&, const sat_outputs&, workspace&, stream_ref, const sat_options&) {
+    refuse();
+}
+void sat(const sat_inputs&, const sat_outputs&, stream_ref, const sat_options&) {
+    refuse();
+}
+
+struct histogram_plan::state {
+    algorithm_info info;
+};
+histogram_plan::histogram_plan(const histogram_description&, const binning&, const histogram_options&) {
+    refuse();
+}
+std::size_t histogram_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+const algorithm_info& histogram_plan::algorithm() const noexcept {
+    return state_->info;
+}
+int histogram_plan::device() const noexcept {
+    return 0;
+}
+void histogram_plan::run_async(const const_any_view&, const any_tensor_view&, workspace&, stream_ref) const {
+    refuse();
+}
+void histogram_plan::run_async(const const_any_view&, const const_any_view&, const any_tensor_view&, workspace&,
+                               stream_ref) const {
+    refuse();
+}
+void integral_histogram(const const_any_view&, const binning&, const any_tensor_view&, const histogram_options&,
+                        stream_ref) {
+    refuse();
+}
+void integral_histogram(const const_any_view&, const const_any_view&, const binning&, const any_tensor_view&,
+                        const histogram_options&, stream_ref) {
+    refuse();
+}
+
+void box_filter(const const_any_view&, const any_view&, const box_filter_options&, stream_ref) {
+    refuse();
+}
+void local_statistics(const const_any_view&, const local_statistics_results&, const local_statistics_options&,
+                      stream_ref) {
+    refuse();
+}
+void adaptive_threshold(const const_any_view&, const any_view&, const threshold_options&, stream_ref) {
+    refuse();
+}
+void local_contrast(const const_any_view&, const any_view&, const local_contrast_options&, stream_ref) {
+    refuse();
+}
+void variable_box_filter(const const_any_view&, const const_any_view&, const any_view&,
+                         const variable_box_filter_options&, stream_ref) {
+    refuse();
+}
+
+record_runner device_runner(workspace_reuse) {
+    refuse();
+}
+histogram_runner device_histogram_runner(workspace_reuse) {
+    refuse();
+}
+
+}  // namespace boxsum::cuda
