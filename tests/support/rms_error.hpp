@@ -1,5 +1,6 @@
 #pragma once
 
+#include "api/registry.hpp"
 #include "verify/conformance.hpp"
 #include "verify/expectation.hpp"
 
