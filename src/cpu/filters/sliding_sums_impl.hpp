@@ -9,7 +9,7 @@
 // neighbouring windows at once: blocks of 64 * q positions, suffixes of one and prefixes of the next.
 //
 // (Scans within blocks of the window's width, one sample after the other, were at 4096^2, radius 3, 32f, the larger
-// part of the box mean: docs/performance-filters.md.)
+// part of the box mean: docs/decisions/filters.md.)
 
 constexpr i64 base = 64;
 
