@@ -156,8 +156,9 @@ group variable(std::int64_t size, int threads) {
     g.candidates.push_back(
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
     g.candidates.push_back(
-        {"radius 0..255, random",
-         [=] { boxsum::variable_box_filter({in->view(), radius->view()}, {out->view()}, {.threads = threads}); }});
+        {"radius 0..255, random", [=] {
+             boxsum::variable_box_filter({in->view(), radius->view()}, {out->view()}, {.threads = threads});
+         }});
     return g;
 }
 

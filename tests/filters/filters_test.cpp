@@ -14,9 +14,9 @@
 namespace boxsum {
 namespace {
 
+using oracle::bordered_window;
 using oracle::fault;
 using oracle::picture;
-using oracle::window;
 
 struct extents {
     std::int64_t planes, rows, cols, channels, gap;
@@ -29,8 +29,8 @@ const std::vector<extents>& shapes() {
 }
 
 /// Square and not, even, one-sided, beyond the image on some sides or on all.
-const std::vector<boxsum::window>& windows() {
-    static const std::vector<boxsum::window> list = {
+const std::vector<window>& windows() {
+    static const std::vector<window> list = {
         window_radius(0),
         window_radius(1),
         window_radius(2, 0),
@@ -55,10 +55,11 @@ const std::vector<boxsum::window>& windows() {
 constexpr std::array borders = {border_mode::shrink, border_mode::reflect, border_mode::replicate,
                                 border_mode::constant};
 
-std::string describe(const extents& e, const window& w) {
+std::string describe(const extents& e, const bordered_window& w) {
     return std::to_string(e.planes) + "x" + std::to_string(e.rows) + "x" + std::to_string(e.cols) + "x" +
            std::to_string(e.channels) + " window " + std::to_string(w.reach.above) + "," +
-           std::to_string(w.reach.below) + "," + std::to_string(w.reach.left) + "," + std::to_string(w.reach.right) + " " + std::string(name_of(w.border));
+           std::to_string(w.reach.below) + "," + std::to_string(w.reach.left) + "," + std::to_string(w.reach.right) +
+           " " + std::string(name_of(w.border));
 }
 
 template <typename T>
@@ -71,9 +72,9 @@ void every_window(Test&& test) {
     for (const extents& e : shapes()) {
         picture<T> image(e.planes, e.rows, e.cols, e.channels, e.gap);
         oracle::fill_random(image, seed++);
-        for (const boxsum::window& reach : windows())
+        for (const window& reach : windows())
             for (const border_mode border : borders) {
-                const window w{reach, border, border == border_mode::constant ? constant_of<T> : 0};
+                const bordered_window w{reach, border, border == border_mode::constant ? constant_of<T> : 0};
                 SCOPED_TRACE(describe(e, w));
                 test(image, w, e);
                 if (testing::Test::HasFatalFailure()) return;
@@ -98,7 +99,7 @@ TYPED_TEST_SUITE(all_filters, all_types);
 
 TYPED_TEST(integer_filters, box_mean_is_the_definition) {
     using T = TypeParam;
-    every_window<T>([](const picture<T>& image, const window& w, const extents& e) {
+    every_window<T>([](const picture<T>& image, const bordered_window& w, const extents& e) {
         const filter_options options{.window = w.reach, .border = w.border, .border_value = w.value};
         picture<T> same(e.planes, e.rows, e.cols, e.channels, 4);
         picture<float> f32(e.planes, e.rows, e.cols, e.channels, 0);
@@ -121,13 +122,13 @@ TYPED_TEST(integer_filters, box_mean_is_the_definition) {
 
 TYPED_TEST(integer_filters, statistics_are_the_definition) {
     using T = TypeParam;
-    every_window<T>([](const picture<T>& image, const window& w, const extents& e) {
-        const filter_options options{
-            .window = w.reach, .border = w.border, .border_value = w.value};
+    every_window<T>([](const picture<T>& image, const bordered_window& w, const extents& e) {
+        const filter_options options{.window = w.reach, .border = w.border, .border_value = w.value};
         picture<T> rounded(e.planes, e.rows, e.cols, e.channels, 4);
         picture<double> mean(e.planes, e.rows, e.cols, e.channels, 4), variance(e.planes, e.rows, e.cols, e.channels),
             deviation(e.planes, e.rows, e.cols, e.channels, 2);
-        local_statistics({image.view()}, {.mean = mean.view(), .variance = variance.view(), .deviation = deviation.view()}, options);
+        local_statistics({image.view()},
+                         {.mean = mean.view(), .variance = variance.view(), .deviation = deviation.view()}, options);
         local_statistics({image.view()}, {.mean = rounded.view()}, options);
         const oracle::filter<T> expected(image.view(), w);
         ASSERT_EQ(oracle::first_difference(rounded.view(),
@@ -152,11 +153,10 @@ TYPED_TEST(integer_filters, thresholds_and_contrast_are_the_definition) {
     for (const extents& e : shapes()) {
         picture<T> image(e.planes, e.rows, e.cols, e.channels, e.gap);
         oracle::fill_random(image, seed++);
-        for (const boxsum::window& reach : {boxsum::window(window_radius(0)), boxsum::window(window_radius(1, 2)),
-                                            boxsum::window(window_radius(5, 3)), boxsum::window(window_radius(40, 30)),
-                                            boxsum::window(4, 8)})
+        for (const window& reach : {window(window_radius(0)), window(window_radius(1, 2)), window(window_radius(5, 3)),
+                                    window(window_radius(40, 30)), window(4, 8)})
             for (const border_mode border : borders) {
-                const window w{reach, border, border == border_mode::constant ? constant_of<T> : 0};
+                const bordered_window w{reach, border, border == border_mode::constant ? constant_of<T> : 0};
                 SCOPED_TRACE(describe(e, w));
                 const oracle::filter<T> expected(image.view(), w);
                 std::vector<oracle::extremes> extremes(static_cast<std::size_t>(e.planes * e.channels));
@@ -210,14 +210,14 @@ TYPED_TEST(integer_filters, thresholds_and_contrast_are_the_definition) {
 }
 
 /// gamma_k of filters.hpp for a window's sum (k = w + v), and with factor 3 for its merged means.
-long double gamma(const boxsum::window& w, int factor = 1) {
+long double gamma(const window& w, int factor = 1) {
     const long double ku = static_cast<long double>(factor * (w.above + w.below + w.left + w.right + 2)) * 0x1p-53L;
     return ku / (1 - ku);
 }
 
 TYPED_TEST(floating_filters, box_mean_is_within_the_stated_bound) {
     using T = TypeParam;
-    every_window<T>([](const picture<T>& image, const window& w, const extents& e) {
+    every_window<T>([](const picture<T>& image, const bordered_window& w, const extents& e) {
         const filter_options options{.window = w.reach, .border = w.border, .border_value = w.value};
         picture<double> result(e.planes, e.rows, e.cols, e.channels, 4);
         picture<T> same(e.planes, e.rows, e.cols, e.channels, 1);
@@ -241,16 +241,17 @@ TYPED_TEST(floating_filters, box_mean_is_within_the_stated_bound) {
 TYPED_TEST(floating_filters, statistics_do_not_cancel) {
     using T = TypeParam;
     for (const double base : {0.0, 1e6}) {
-        every_window<T>([&](const picture<T>& original, const window& plain, const extents& e) {
+        every_window<T>([&](const picture<T>& original, const bordered_window& plain, const extents& e) {
             picture<T> image(e.planes, e.rows, e.cols, e.channels, e.gap);
             image.fill([&](std::int64_t p, std::int64_t r, std::int64_t c, std::int64_t k) {
                 return static_cast<double>(original.view()(r, c, k, p)) * 8 + base;
             });
-            window w = plain;
+            bordered_window w = plain;
             if (w.border == border_mode::constant) w.value = base + 3;
             picture<double> mean(e.planes, e.rows, e.cols, e.channels, 4),
                 variance(e.planes, e.rows, e.cols, e.channels, 2), deviation(e.planes, e.rows, e.cols, e.channels, 1);
-            local_statistics({image.view()}, {.mean = mean.view(), .variance = variance.view(), .deviation = deviation.view()},
+            local_statistics({image.view()},
+                             {.mean = mean.view(), .variance = variance.view(), .deviation = deviation.view()},
                              {.window = w.reach, .border = w.border, .border_value = w.value});
             const oracle::filter<T> expected(image.view(), w);
             oracle::each(mean.view(), [&](std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) {
@@ -276,7 +277,7 @@ TYPED_TEST(all_filters, a_constant_image_stays_and_has_no_variance) {
     using T = TypeParam;
     const T value = std::is_floating_point_v<T> ? static_cast<T>(0.1) : static_cast<T>(113);
     for (const extents& e : shapes())
-        for (const boxsum::window& reach : windows())
+        for (const window& reach : windows())
             for (const border_mode border : borders) {
                 picture<T> image(e.planes, e.rows, e.cols, e.channels, e.gap);
                 image.fill([&](auto...) { return value; });
@@ -320,8 +321,8 @@ TYPED_TEST(all_filters, the_number_of_threads_changes_no_bit) {
     picture<std::uint8_t> radius(1, 61, 83, 1);
     radius.fill([](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) { return (r * 7 + c * 3) % 19; });
     for (const border_mode border : borders)
-        for (const boxsum::window& r : {boxsum::window(window_radius(2, 1)), boxsum::window(window_radius(11, 30)),
-                                        boxsum::window(window_radius(100, 170)), boxsum::window(8, 3)}) {
+        for (const window& r : {window(window_radius(2, 1)), window(window_radius(11, 30)),
+                                window(window_radius(100, 170)), window(8, 3)}) {
             struct results {
                 picture<double> blurred{2, 61, 83, 3}, mean{2, 61, 83, 3}, variance{2, 61, 83, 3},
                     variable{2, 61, 83, 3};
@@ -436,7 +437,8 @@ TEST(filters, halves_round_up) {
     EXPECT_EQ(rounded[2], 4);  // 3.5
     const std::int16_t numbers[] = {-1, 0, -2, -1, -4, -3};
     std::int16_t out[6];
-    box_filter({image_view<const std::int16_t>(numbers, 3, 2)}, {image_view<std::int16_t>(out, 3, 2)}, {.window = window_radius(0, 1)});
+    box_filter({image_view<const std::int16_t>(numbers, 3, 2)}, {image_view<std::int16_t>(out, 3, 2)},
+               {.window = window_radius(0, 1)});
     EXPECT_EQ(out[0], 0);   // -0.5
     EXPECT_EQ(out[2], -1);  // -1.5
     EXPECT_EQ(out[4], -3);  // -3.5
@@ -482,7 +484,7 @@ TYPED_TEST(all_filters, variable_radius_is_the_definition) {
                                     {.border = border, .border_value = value});
                 std::vector<oracle::filter<T>> filters;
                 for (const std::int64_t r : {0, 1, 2, 3, largest})
-                    filters.emplace_back(image.view(), window{window_radius(r), border, value});
+                    filters.emplace_back(image.view(), bordered_window{window_radius(r), border, value});
                 long double total = 0;
                 oracle::each(image.view(),
                              [&](auto... at) { total += std::abs(static_cast<long double>(image.view()(at...))); });
@@ -582,7 +584,8 @@ TEST(filters, a_constant_border_is_of_the_images_type) {
                          {.window = r, .border = border_mode::constant, .border_value = 0.1});
         expect_all(0);
         // Sums of few equal floats are exact in double.
-        box_filter({image.view()}, {result.view()}, {.window = r, .border = border_mode::constant, .border_value = 0.1});
+        box_filter({image.view()}, {result.view()},
+                   {.window = r, .border = border_mode::constant, .border_value = 0.1});
         expect_all(static_cast<double>(0.1F));
     }
     variable_box_filter({image.view(), radius.view()}, {result.view()},
@@ -610,7 +613,7 @@ TEST(filters, wrong_results_are_rejected) {
                                        {fault::truncated, border_mode::shrink},
                                        {fault::half_to_even, border_mode::shrink},
                                        {fault::channels_mixed, border_mode::shrink}}) {
-        const window w{window_extents{.above = 1, .below = 1, .left = 3, .right = 2}, border, 91};
+        const bordered_window w{window_extents{.above = 1, .below = 1, .left = 3, .right = 2}, border, 91};
         picture<std::uint8_t> result(1, 12, 17, 2);
         const oracle::filter<std::uint8_t> broken(image.view(), w, wrong), right(image.view(), w);
         oracle::each(result.view(), [&](std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) {
@@ -621,7 +624,7 @@ TEST(filters, wrong_results_are_rejected) {
         box_filter({image.view()}, {result.view()}, {.window = w.reach, .border = border, .border_value = w.value});
         EXPECT_EQ(oracle::first_difference(result.view(), expected), "");
     }
-    const window w{window_radius(1, 3)};
+    const bordered_window w{window_radius(1, 3)};
     const oracle::filter<std::uint8_t> broken(image.view(), w, fault::sample_variance), right(image.view(), w);
     picture<double> variance(1, 12, 17, 2);
     oracle::each(variance.view(), [&](auto... at) { variance.view()(at...) = broken.variance(broken.sums(at...)); });

@@ -23,7 +23,7 @@ enum class fault {
     one_column_more,  ///< the window reaches one column too far to the right
     one_row_less,     ///< ... and one row too short at the bottom
     axes_swapped,
-    sides_swapped,  ///< left for right
+    sides_swapped,      ///< left for right
     edge_not_repeated,  ///< reflect as cb|abc (OpenCV's reflect 101)
     full_count,         ///< shrink, but divided by the full window
     value_forgotten,    ///< constant taken as 0
@@ -33,7 +33,7 @@ enum class fault {
     channels_mixed,     ///< every channel from channel 0
 };
 
-struct window {
+struct bordered_window {
     boxsum::window reach;
     border_mode border = border_mode::shrink;
     double value = 0;
@@ -136,7 +136,7 @@ struct window_sums {
 template <typename T>
 class filter {
   public:
-    filter(const image_view<const T>& image, const window& w, fault wrong = fault::none)
+    filter(const image_view<const T>& image, const bordered_window& w, fault wrong = fault::none)
         : image_(image), window_(w), wrong_(wrong) {
         boxsum::window reach = w.reach;
         if (wrong == fault::axes_swapped) {
@@ -226,7 +226,7 @@ class filter {
 
   private:
     image_view<const T> image_;
-    window window_;
+    bordered_window window_;
     fault wrong_;
     std::vector<multiplicities> rows_, cols_;
 };

@@ -80,8 +80,8 @@ exit_code run_blur(const blur_options& options) {
         const stopwatch watch;
         const variable_inputs from{source.view, radii.view};
         run_filter(
-            options.filter, "--radius-map: '" + input_name(options.radius_map) + "': ",
-            [&] { variable_box_filter(from, to, how); },
+            options.filter,
+            "--radius-map: '" + input_name(options.radius_map) + "': ", [&] { variable_box_filter(from, to, how); },
             [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how); });
         seconds = watch.seconds();
     }

@@ -92,9 +92,8 @@ void add_window_option(CLI::App& command, std::string& window) {
 }
 
 boxsum::filter_options library_options(const filter_options& options) {
-    return {.border = *border_from_name(options.border),
-            .border_value = options.border_value,
-            .threads = options.threads};
+    return {
+        .border = *border_from_name(options.border), .border_value = options.border_value, .threads = options.threads};
 }
 
 window_size window_of(const std::string& text) {

@@ -44,9 +44,8 @@ void local_statistics(const filter_inputs& inputs, const window_outputs& outputs
     check_image(inputs.image);
     const filters::window_job job = filters::statistics_job(
         part_of(inputs), {shape_of(outputs.mean), shape_of(outputs.variance), shape_of(outputs.deviation)}, options);
-    filters::check_results(
-        {{"image", inputs.image}},
-        {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
+    filters::check_results({{"image", inputs.image}},
+                           {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
 
     // As on the CPU: a mean alone needs no squares, and a rounded one needs the sum itself.
     window_outputs rest = outputs;
@@ -94,11 +93,11 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
     check_image(inputs.image);
     const filters::contrast_job job = filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options);
     filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute({.windows = job.windows,
-             .squares = true,
-             .consume =
-                 [&](const filter_step& at) { enqueue_contrast(at.task, at.results[0], job.epsilon, at.stream); }},
-            {inputs.image, {outputs.result}}, stream);
+    execute(
+        {.windows = job.windows,
+         .squares = true,
+         .consume = [&](const filter_step& at) { enqueue_contrast(at.task, at.results[0], job.epsilon, at.stream); }},
+        {inputs.image, {outputs.result}}, stream);
 }
 
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,

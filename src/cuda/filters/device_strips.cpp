@@ -146,8 +146,7 @@ class strip_tables {
     strip_tables(const window_filter& filter, std::int64_t row_stride) : filter_(filter), row_stride_(row_stride) {}
 
     void plan(std::int64_t rows) {
-        const auto [at, added] =
-            plans_.try_emplace(rows, filter_.windows, filter_.squares, rows, row_stride_);
+        const auto [at, added] = plans_.try_emplace(rows, filter_.windows, filter_.squares, rows, row_stride_);
         if (!added) return;
         workspace_bytes_ = std::max(workspace_bytes_, at->second.workspace_bytes());
         bytes_ = std::max(bytes_, at->second.bytes().total());
@@ -156,8 +155,7 @@ class strip_tables {
     void allocate(stream_ref stream) { memory_.emplace(bytes_, workspace_bytes_, stream); }
 
     window_task enqueue(const const_any_view& part, std::int64_t table_row, stream_ref stream) const {
-        return plans_.at(part.shape.rows)
-            .enqueue(part, table_row, memory_->tables.data(), memory_->workspace, stream);
+        return plans_.at(part.shape.rows).enqueue(part, table_row, memory_->tables.data(), memory_->workspace, stream);
     }
 
   private:
@@ -180,7 +178,8 @@ std::vector<strip> strips_of(const window_job& job, std::int64_t height) {
     for (std::int64_t first = job.first_row; first < job.end_row; first += height) {
         const std::int64_t end = std::min(job.end_row, first + height);
         const auto taken = job.rows.taken_by(first, end);
-        strips.push_back(at_once ? strip{first, end, job.part_row, part_end} : strip{first, end, taken.first, taken.end});
+        strips.push_back(at_once ? strip{first, end, job.part_row, part_end}
+                                 : strip{first, end, taken.first, taken.end});
     }
     return strips;
 }
@@ -217,7 +216,8 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
             }
             const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
             if (memory.radius && plane < memory.radius->shape.planes)
-                copy_async(rows_of(*memory.radius, plane, first, end), rows_of(device_radius, plane, first, end), upload);
+                copy_async(rows_of(*memory.radius, plane, first, end), rows_of(device_radius, plane, first, end),
+                           upload);
             done.emplace_back(upload).wait(work);
             window_task task = tables.enqueue(
                 rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s.from, work);
