@@ -32,6 +32,13 @@ std::string extents(std::int64_t planes, std::int64_t rows, std::int64_t cols, s
 
 // ---- the image and its place ----------------------------------------------------------------------------------------
 
+void check_map_extents(const view_shape& radius, std::int64_t rows, std::int64_t cols) {
+    if (radius.rows != rows || radius.cols != cols)
+        throw invalid_argument("radius: rows x cols are " + std::to_string(radius.rows) + " x " +
+                               std::to_string(radius.cols) + ", must be the result's " + std::to_string(rows) + " x " +
+                               std::to_string(cols));
+}
+
 void check_type(const view_shape& image) {
     switch (image.type) {
         case dtype::u8:
@@ -261,6 +268,7 @@ void check_radius_map(const view_shape& radius, const part& given, std::optional
                                std::to_string(image.planes));
     if (largest && *largest < 0)
         throw invalid_argument("largest_radius: is " + std::to_string(*largest) + ", must not be negative");
+    if (given.whole == extent{}) check_map_extents(radius, image.rows, image.cols);
     if (!largest && given.whole != extent{})
         throw invalid_argument("largest_radius: is not given, but the image is a part, with a halo of as many rows");
 }
@@ -273,10 +281,7 @@ window_job variable_job(const part& given, const view_shape& radius, const view_
     with_window.window = window_radius(largest);
     const window_job job = windows_of(given, with_window);
     check_result("result", result, job, {given.image.type, dtype::f32, dtype::f64});
-    if (radius.rows != result.rows || radius.cols != result.cols)
-        throw invalid_argument("radius: rows x cols are " + std::to_string(radius.rows) + " x " +
-                               std::to_string(radius.cols) + ", must be the result's " + std::to_string(result.rows) +
-                               " x " + std::to_string(result.cols));
+    check_map_extents(radius, result.rows, result.cols);
     return job;
 }
 

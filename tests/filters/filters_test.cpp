@@ -397,6 +397,17 @@ TYPED_TEST(floating_filters, a_pixel_acts_on_its_windows_only) {
                                                                            : expected_variance.view()(r, c, k, p);
                                                    }),
                           "");
+                picture<double> beside(1, 33, 47, 1), expected_beside(1, 33, 47, 1);
+                local_statistics({good.view()}, {.mean = expected_beside.view(), .variance = expected_variance.view()},
+                                 options);
+                local_statistics({spoiled.view()}, {.mean = beside.view(), .variance = variance.view()}, options);
+                ASSERT_EQ(oracle::first_difference(beside.view(),
+                                                   [&](std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) {
+                                                       return within(r, c) ? (bad == huge ? beside.view()(r, c, k, p)
+                                                                                          : static_cast<double>(bad))
+                                                                           : expected_beside.view()(r, c, k, p);
+                                                   }),
+                          "");
                 picture<std::uint8_t> black(1, 33, 47, 1);
                 adaptive_threshold({spoiled.view()}, {black.view()}, {.method = threshold_method::wolf},
                                    {.window = 3, .border = border});
@@ -414,17 +425,45 @@ TYPED_TEST(floating_filters, infinities_of_both_signs_make_nan) {
     image.view()(4, 5) = -std::numeric_limits<T>::infinity();
     picture<std::uint8_t> radius(1, 9, 9, 1);
     radius.fill([](auto...) { return 2; });
-    for (const bool variable : {false, true}) {
+    enum class way { box_filter, variable, mean_alone, mean_beside_variance };
+    for (const way how : {way::box_filter, way::variable, way::mean_alone, way::mean_beside_variance}) {
+        SCOPED_TRACE(static_cast<int>(how));
         picture<T> result(1, 9, 9, 1);
-        if (variable)
+        picture<double> variance(1, 9, 9, 1);
+        if (how == way::variable) {
             variable_box_filter({image.view(), radius.view()}, {result.view()});
-        else
+        } else if (how == way::box_filter) {
             box_filter({image.view()}, {result.view()}, {.window = 5});
+        } else if (how == way::mean_alone) {
+            local_statistics({image.view()}, {.mean = result.view()}, {.window = 5});
+        } else {
+            local_statistics({image.view()}, {.mean = result.view(), .variance = variance.view()}, {.window = 5});
+            EXPECT_TRUE(std::isnan(variance.view()(4, 1)) && std::isnan(variance.view()(4, 3)));
+            EXPECT_EQ(variance.view()(0, 0), 0);
+        }
         EXPECT_EQ(result.view()(4, 1), std::numeric_limits<T>::infinity());
         EXPECT_TRUE(std::isnan(result.view()(4, 3)));
         EXPECT_EQ(result.view()(4, 6), -std::numeric_limits<T>::infinity());
         EXPECT_EQ(result.view()(0, 0), 1);
         EXPECT_EQ(result.view()(8, 8), 1);
+    }
+}
+
+/// A threshold made of the mean follows the mean; one made of a deviation is not a number.
+TYPED_TEST(floating_filters, thresholds_of_windows_with_an_infinity) {
+    using T = TypeParam;
+    for (const T infinity : {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity()}) {
+        picture<T> image(1, 9, 9, 1);
+        image.fill([](auto...) { return 1; });
+        image.view()(4, 4) = infinity;
+        picture<std::uint8_t> result(1, 9, 9, 1);
+        adaptive_threshold({image.view()}, {result.view()}, {.method = threshold_method::bradley}, {.window = 3});
+        EXPECT_EQ(result.view()(4, 3), infinity > 0 ? 0 : 255);
+        EXPECT_EQ(result.view()(4, 4), 0);  // an infinity does not exceed itself
+        EXPECT_EQ(result.view()(0, 0), 255);
+        adaptive_threshold({image.view()}, {result.view()}, {.method = threshold_method::sauvola}, {.window = 3});
+        EXPECT_EQ(result.view()(4, 3), 0);
+        EXPECT_EQ(result.view()(0, 0), 255);
     }
 }
 
