@@ -63,12 +63,11 @@ void enqueue_step(const window_filter& filter, const window_task& task, const st
 
 /// Memory for tables, and what making them needs.
 struct table_memory {
-    device_buffer tables, workspace;
+    device_buffer tables;
+    cuda::workspace workspace;
 
     table_memory(std::size_t bytes, std::size_t workspace_bytes, stream_ref stream)
-        : tables(bytes, stream), workspace(workspace_bytes, stream) {
-        initialize_workspace_async(workspace, stream);
-    }
+        : tables(bytes, stream), workspace(workspace_bytes, stream) {}
 };
 
 // ---- device memory --------------------------------------------------------------------------------------------------
@@ -76,7 +75,7 @@ struct table_memory {
 void run_on_device(const window_filter& filter, const filter_memory& memory, stream_ref stream) {
     const window_job& job = filter.windows;
     const table_plan plan(job, filter.squares, job.shape.rows, memory.image.shape.row_stride);
-    const table_memory tables(plan.bytes().total(), plan.workspace_bytes(), stream);
+    table_memory tables(plan.bytes().total(), plan.workspace_bytes(), stream);
     device_buffer extremes;
     if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), stream);
     for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
@@ -154,7 +153,7 @@ class strip_tables {
 
     void allocate(stream_ref stream) { memory_.emplace(bytes_, workspace_bytes_, stream); }
 
-    window_task enqueue(const const_any_view& part, std::int64_t table_row, stream_ref stream) const {
+    window_task enqueue(const const_any_view& part, std::int64_t table_row, stream_ref stream) {
         return plans_.at(part.shape.rows).enqueue(part, table_row, memory_->tables.data(), memory_->workspace, stream);
     }
 

@@ -1,5 +1,7 @@
 #include "cuda/filters/device_tables.hpp"
 
+#include "cuda/runtime/planned_problem.hpp"
+
 namespace boxsum::cuda {
 namespace {
 
@@ -32,11 +34,9 @@ view_shape table_of(const window_job& job, dtype type, std::int64_t rows) {
 }
 
 sat_plan plan_of(const view_shape& pixels, const view_shape& table, const view_shape* squares) {
-    sat_description what{pixels, table};
-    if (squares != nullptr) what.squares = *squares;
-    sat_options options;
-    options.layout = table_layout::padded;
-    return sat_plan(what, options);
+    sat_shapes shapes{.image = pixels, .sums = table, .form = {table_layout::padded}};
+    if (squares != nullptr) shapes.squares = *squares;
+    return sat_plan(shapes);
 }
 
 }  // namespace
@@ -59,24 +59,26 @@ table_plan::table_plan(const window_job& job, bool squares, std::int64_t rows, s
     task_.wide = is_wide(job);
 }
 
-window_task table_plan::enqueue(const const_any_view& part, std::int64_t table_row, void* tables,
-                                workspace_ref workspace, stream_ref stream) const {
+window_task table_plan::enqueue(const const_any_view& part, std::int64_t table_row, void* tables, workspace& workspace,
+                                stream_ref stream) const {
     auto* const raised = static_cast<std::byte*>(tables);
     auto* const sums = raised + space_.raised;
+    auto* const squares = sums + space_.table;
     window_task task = task_;
     const_any_view pixels{part.data, pixels_};
     if (space_.raised > 0) {
         enqueue_raise(part, {raised, pixels_}, stream);
         pixels.data = raised;
     }
-    const any_view table{sums, table_}, squares{sums + space_.table, squares_};
-    if (with_squares_)
-        sums_.run_async(pixels, table, squares, workspace, stream);
-    else
-        sums_.run_async(pixels, table, workspace, stream);
+    // The arguments are the filter's, which looked at the caller's, and memory of its own.
+    buffers memory;
+    memory.image = pixels.data;
+    memory.table = sums;
+    if (with_squares_) memory.squares = squares;
+    planned(sums_).enqueue(memory, workspace, stream);
     task.image = from_row_zero(pixels, table_row);
-    task.table = table;
-    if (with_squares_) task.squares = squares;
+    task.table = {sums, table_};
+    if (with_squares_) task.squares = {squares, squares_};
     task.table_row = table_row;
     return task;
 }

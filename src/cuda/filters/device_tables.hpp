@@ -32,7 +32,7 @@ class table_plan {
 
     /// Enqueues the tables of `part`, rows table_row .. of a plane, into `tables`: space's parts in its order. The task
     /// for its windows, without their rows.
-    window_task enqueue(const const_any_view& part, std::int64_t table_row, void* tables, workspace_ref workspace,
+    window_task enqueue(const const_any_view& part, std::int64_t table_row, void* tables, workspace& workspace,
                         stream_ref stream) const;
 
   private:
