@@ -12,16 +12,15 @@ namespace {
 
 constexpr int repetitions = 15;
 
-sat_options options_for(table_layout layout, std::string_view algorithm) {
+sat_options options_for(std::string_view algorithm) {
     sat_options options;
-    options.layout = layout;
     options.algorithm = algorithm;
     return options;
 }
 
-sat_description describe(const buffer_sets& sets) {
-    return sets.has_squares() ? boxsum::describe(sets.image(0), sets.table(0), sets.squares(0))
-                              : boxsum::describe(sets.image(0), sets.table(0));
+sat_description describe(const buffer_sets& sets, table_form form) {
+    return sets.has_squares() ? boxsum::describe(sets.image(0), sets.table(0), sets.squares(0), form)
+                              : boxsum::describe(sets.image(0), sets.table(0), form);
 }
 
 }  // namespace
@@ -38,7 +37,7 @@ planned_table::planned_table(const buffer_sets& sets, table_layout layout, std::
                              cuda::stream_ref stream)
     : sets_(sets),
       layout_(layout),
-      plan_(describe(sets), options_for(layout, algorithm)),
+      plan_(describe(sets, layout), options_for(algorithm)),
       workspace_(plan_.workspace_bytes(), stream) {
     cuda::initialize_workspace_async(workspace_, stream);
 }

@@ -43,6 +43,6 @@ struct cpu_decision {
 /// "scheme" the latter. It is about the algorithm "simd", whichever the options name: their parameters are that one's,
 /// also beside "auto", with which sat() refuses any.
 /// Throws invalid_argument and unsupported as sat() does otherwise.
-cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
+cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
 
 }  // namespace boxsum

@@ -132,7 +132,7 @@ void put(const variable_job& job, std::int64_t row, std::int64_t col, std::int64
 template <typename Table>
 table<Table> padded_table(const const_any_view& plane, int threads) {
     table<Table> t(plane.shape.rows, plane.shape.cols, table_layout::padded, plane.shape.channels);
-    sat(plane, any_view(t.view()), {.layout = table_layout::padded, .threads = threads});
+    sat({.image = plane}, {.sums = t}, {.threads = threads});
     return t;
 }
 
@@ -140,7 +140,7 @@ template <typename Pixel, typename Table>
 void integer_plane(const variable_job& job) {
     using A = std::make_unsigned_t<Table>;
     const table<Table> sums = padded_table<Table>(job.image, job.threads);
-    const image_view<const Table> view = sums.view();
+    const image_view<const Table> view = sums.view().entries();
     constexpr s64 offset = stored_as<Pixel>::offset;
     const s64 constant = job.border == border_mode::constant ? static_cast<s64>(job.border_value) : 0;
     for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
@@ -213,14 +213,14 @@ void floating_plane(const variable_job& job) {
     const const_any_view image =
         wrong ? image_view<const Pixel>(wrong->finite.data(), s.rows, s.cols, 0, s.channels) : job.image;
     const table<f64> sums = padded_table<f64>(image, job.threads);
-    const image_view<const f64> view = sums.view();
+    const image_view<const f64> view = sums.view().entries();
     const bool constant = job.border == border_mode::constant;
     for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
         f64 sum = window_sum<f64>(view, w.box, job.border, k);
         if (constant && w.count > w.inside) sum += job.border_value * static_cast<f64>(w.count - w.inside);
         if (wrong) {
             const auto holds = [&](const std::optional<table<u64>>& counts) {
-                return counts && window_sum<u64>(counts->view(), w.box, job.border, k) != 0;
+                return counts && window_sum<u64>(counts->view().entries(), w.box, job.border, k) != 0;
             };
             constexpr f64 infinity = std::numeric_limits<f64>::infinity();
             if (holds(wrong->nan)) sum = std::numeric_limits<f64>::quiet_NaN();

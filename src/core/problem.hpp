@@ -2,6 +2,7 @@
 
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -54,6 +55,8 @@ struct problem {
     carry_shapes squares_carries = {};           ///< of the table of squares
 
     bool has_carries() const noexcept { return carries || squares_carries; }
+
+    table_form form() const noexcept { return layout; }
 
     type_pair types() const noexcept { return {image.type, table.type}; }
     squares_triple triple() const noexcept { return {image.type, table.type, squares ? squares->type : table.type}; }

@@ -256,14 +256,13 @@ TEST_F(soak, more_than_2_to_the_32_elements) {
             // A thread per row takes minutes for the odd shapes.
             if (!is_production(*record) && &s != &shapes[0]) continue;
             sat_options options;
-            options.layout = s.layout;
             options.algorithm = record->info.name;
             const std::string what = std::string(record->info.name) + " " + std::to_string(s.planes) + " x " +
                                      std::to_string(s.rows) + " x " + std::to_string(s.cols) + " " +
                                      std::string(name_of(s.layout));
             BOXSUM_CUDA_TRY(cudaMemsetAsync(entries.data(), poison, entries.size(), stream().get()));
             try {
-                cuda::sat({pixels.data(), image}, {entries.data(), table}, options, stream());
+                cuda::sat({{pixels.data(), image}}, {{{entries.data(), table}, s.layout}}, stream(), options);
             } catch (const unsupported& e) {
                 // An exhibit may have limits; the production algorithm has none but the device's memory.
                 EXPECT_FALSE(is_production(*record)) << what << ": " << e.what();

@@ -35,12 +35,11 @@ void gpu_case::refill(std::uint64_t seed, cuda::stream_ref stream) {
 }
 
 sat_description gpu_case::description() const {
-    return {problem_.image, problem_.table, problem_.squares, problem_.in_place};
+    return {problem_.image, problem_.table, problem_.squares, problem_.form(), problem_.in_place};
 }
 
-sat_options gpu_case::options(std::string_view algorithm) const {
+sat_options gpu_case::options(std::string_view algorithm) {
     sat_options options;
-    options.layout = problem_.layout;
     options.algorithm = algorithm;
     return options;
 }

@@ -24,7 +24,7 @@ class gpu_case {
     void refill(std::uint64_t seed, cuda::stream_ref stream);
 
     sat_description description() const;
-    sat_options options(std::string_view algorithm = "auto") const;
+    static sat_options options(std::string_view algorithm = "auto");
     const problem& shape() const { return problem_; }
 
     const_any_view image() const { return {image_.data(), problem_.image}; }

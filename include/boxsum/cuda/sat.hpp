@@ -3,7 +3,9 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/sat.hpp>
 #include <boxsum/sat_options.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstddef>
@@ -18,12 +20,14 @@ struct sat_description {
     view_shape image;
     view_shape table;
     std::optional<view_shape> squares = {};
+    table_form form = {};   ///< of the tables
     bool in_place = false;  ///< the table is the image (see sat())
 };
 
 /// From the views of the first call; their memory is not touched, only compared.
-sat_description describe(const const_any_view& image, const any_view& table);
-sat_description describe(const const_any_view& image, const any_view& table, const any_view& squares);
+sat_description describe(const const_any_view& image, const any_view& table, table_form form = {});
+sat_description describe(const const_any_view& image, const any_view& table, const any_view& squares,
+                         table_form form = {});
 
 namespace cuda {
 
@@ -45,7 +49,7 @@ void initialize_workspace_async(workspace_ref workspace, stream_ref stream);
 /// Computes tables of one shape on the device that is current when the plan is made. Immutable: any number of threads
 /// and streams may run one plan, each with its own workspace.
 ///
-///     boxsum::cuda::sat_plan plan{boxsum::describe(d_image, d_table), {.layout = boxsum::table_layout::padded}};
+///     boxsum::cuda::sat_plan plan{boxsum::describe(d_image, d_table, boxsum::table_layout::padded)};
 ///     boxsum::cuda::device_buffer workspace{plan.workspace_bytes(), stream};
 ///     boxsum::cuda::initialize_workspace_async(workspace, stream);
 ///     plan.run_async(d_image, d_table, workspace, stream);   // as often as wanted
@@ -105,9 +109,7 @@ class sat_list_plan {
 
 /// Computes one table of a device image and waits for it: plan, stream-ordered workspace, run. For anything repeated a
 /// plan is better. Throws what `sat_plan` throws, and out_of_memory; the device stays usable.
-void sat(const const_any_view& image, const any_view& table, const sat_options& options, stream_ref stream);
-void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options,
-         stream_ref stream);
+void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options = {});
 
 }  // namespace cuda
 }  // namespace boxsum

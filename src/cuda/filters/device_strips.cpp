@@ -107,9 +107,8 @@ class window_tables {
     const sat_plan& plan_for(const const_any_view& pixels, const any_view& table, const any_view& squares) {
         const auto found = plans_.find(pixels.shape.rows);
         if (found != plans_.end()) return found->second;
-        sat_options options;
-        options.layout = table_layout::padded;
-        const sat_plan plan(squares_wanted_ ? describe(pixels, table, squares) : describe(pixels, table), options);
+        const table_form form = table_layout::padded;
+        const sat_plan plan(squares_wanted_ ? describe(pixels, table, squares, form) : describe(pixels, table, form));
         if (plan.workspace_bytes() > workspace_.size()) {
             workspace_ = device_buffer();
             workspace_ = device_buffer(plan.workspace_bytes(), stream_);

@@ -12,12 +12,12 @@ bool in_place(const const_any_view& image, const any_view& table) {
 
 }  // namespace
 
-sat_description describe(const const_any_view& image, const any_view& table) {
-    return {image.shape, table.shape, std::nullopt, in_place(image, table)};
+sat_description describe(const const_any_view& image, const any_view& table, table_form form) {
+    return {image.shape, table.shape, std::nullopt, form, in_place(image, table)};
 }
 
-sat_description describe(const const_any_view& image, const any_view& table, const any_view& squares) {
-    return {image.shape, table.shape, squares.shape, in_place(image, table)};
+sat_description describe(const const_any_view& image, const any_view& table, const any_view& squares, table_form form) {
+    return {image.shape, table.shape, squares.shape, form, in_place(image, table)};
 }
 
 histogram_description describe(const const_any_view& image, const any_tensor_view& tensor) {

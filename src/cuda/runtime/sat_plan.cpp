@@ -15,10 +15,10 @@
 namespace boxsum::cuda {
 namespace {
 
-problem problem_for(const sat_description& what, table_layout layout) {
-    problem p = make_problem(what.image, what.table, what.squares, layout);
-    if (what.in_place && layout != table_layout::inclusive)
-        throw invalid_argument("layout: is " + std::string(name_of(layout)) + ", but in place needs inclusive");
+problem problem_for(const sat_description& what) {
+    problem p = make_problem(what.image, what.table, what.squares, what.form);
+    if (what.in_place && what.form.border() > 0)
+        throw invalid_argument("form: is " + std::string(name_of(what.form.layout)) + ", but in place needs inclusive");
     p.in_place = what.in_place;
     return p;
 }
@@ -30,14 +30,16 @@ void check_views(const problem& planned, const const_any_view& image, const any_
         throw invalid_argument(squares ? "squares: given, but the plan was made without"
                                        : "squares: not given, but the plan was made with them");
     require_shape("image", image.shape, planned.image);
-    require_shape("table", table.shape, planned.table);
+    require_shape("sums", table.shape, planned.table);
     if (squares) require_shape("squares", squares->shape, *planned.squares);
-    const problem p = make_problem(image, table, squares, planned.layout);
+    sat_outputs outputs{.sums = {table, planned.form()}};
+    if (squares) outputs.squares = {*squares, planned.form()};
+    const problem p = make_problem({.image = image}, outputs);
     if (p.in_place != planned.in_place)
-        throw invalid_argument(p.in_place ? "table: is the image, but the plan was not made in place"
-                                          : "table: is not the image, but the plan was made in place");
+        throw invalid_argument(p.in_place ? "sums: is the image, but the plan was not made in place"
+                                          : "sums: is not the image, but the plan was made in place");
     check_device_pointer("image", image.data, device);
-    check_device_pointer("table", table.data, device);
+    check_device_pointer("sums", table.data, device);
     if (squares) check_device_pointer("squares", squares->data, device);
 }
 
@@ -74,7 +76,7 @@ struct sat_plan::state {
         check_views(p, image, table, squares, device);
         check_workspace(memory, workspace, device);
         check_apart(memory, workspace, "image", image);
-        check_apart(memory, workspace, "table", table);
+        check_apart(memory, workspace, "sums", table);
         if (squares) check_apart(memory, workspace, "squares", *squares);
         check_stream(stream, device);
         const device_scope scope(device);
@@ -86,7 +88,7 @@ struct sat_plan::state {
 sat_plan::sat_plan(const sat_description& what, const sat_options& options) {
     auto made = std::make_shared<state>();
     made->device = current_device();
-    made->p = problem_for(what, options.layout);
+    made->p = problem_for(what);
     made->chosen = choose(made->p, backend::cuda, options.algorithm, options.parameters);
     const algorithm_record& record = *made->chosen.record;
     made->workspace = total_workspace_bytes(record, record.workspace_bytes(made->p, made->chosen.parameters));
@@ -186,7 +188,7 @@ sat_list_plan::sat_list_plan(std::span<const sat_description> what, const sat_op
     made->device = current_device();
     for (std::size_t i = 0; i < what.size(); ++i) {
         try {
-            made->problems.push_back(problem_for(what[i], options.layout));
+            made->problems.push_back(problem_for(what[i]));
         } catch (const invalid_argument& e) {
             throw invalid_argument(indexed("what", i) + e.what());
         }
@@ -195,6 +197,9 @@ sat_list_plan::sat_list_plan(std::span<const sat_description> what, const sat_op
             throw invalid_argument(
                 indexed("what", i) + "types are " + (p.squares ? name_of(p.triple()) : name_of(p.types())) +
                 ", but those of the first are " + (first.squares ? name_of(first.triple()) : name_of(first.types())));
+        if (p.form() != first.form())
+            throw invalid_argument(indexed("what", i) + "form is " + std::string(name_of(p.layout)) +
+                                   ", but that of the first is " + std::string(name_of(first.layout)));
     }
     made->chosen = choose_for_all(made->problems, options);
     const algorithm_record& record = *made->chosen.record;
@@ -242,7 +247,7 @@ void sat_list_plan::run_async(std::span<const const_any_view> images, std::span<
             const std::optional<any_view> square = squares.empty() ? std::nullopt : std::optional<any_view>(squares[i]);
             check_views(state_->problems[i], images[i], tables[i], square, state_->device);
             check_apart(workspace, state_->workspace, "image", images[i]);
-            check_apart(workspace, state_->workspace, "table", tables[i]);
+            check_apart(workspace, state_->workspace, "sums", tables[i]);
             if (square) check_apart(workspace, state_->workspace, "squares", *square);
             memory.push_back(memory_of(images[i], tables[i], square));
         } catch (const invalid_argument& e) {
@@ -271,30 +276,24 @@ int device_of(stream_ref stream, int current) {
     return stream.get() == nullptr ? current : stream_device(stream);
 }
 
-template <typename Run>
-void run_once(const sat_description& what, const sat_options& options, stream_ref stream, Run run) {
-    const device_scope scope(device_of(stream, current_device()));
-    const sat_plan plan(what, options);
-    const device_buffer workspace(plan.workspace_bytes(), stream);
-    initialize_workspace_async(workspace, stream);
-    run(plan, workspace);
-    stream.synchronize();
-}
-
 }  // namespace
 
-void sat(const const_any_view& image, const any_view& table, const sat_options& options, stream_ref stream) {
-    run_once(describe(image, table), options, stream, [&](const sat_plan& plan, const device_buffer& workspace) {
-        plan.run_async(image, table, workspace, stream);
-    });
-}
-
-void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options,
-         stream_ref stream) {
-    run_once(describe(image, table, squares), options, stream,
-             [&](const sat_plan& plan, const device_buffer& workspace) {
-                 plan.run_async(image, table, squares, workspace, stream);
-             });
+void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options) {
+    if (make_problem(inputs, outputs).has_carries())
+        throw unsupported("carries: no algorithm on cuda makes parts of larger tables");
+    const device_scope scope(device_of(stream, current_device()));
+    const any_view &sums = outputs.sums.entries, &squares = outputs.squares.entries;
+    const bool with_squares = squares.data != nullptr;
+    const sat_plan plan(with_squares ? describe(inputs.image, sums, squares, outputs.sums.form)
+                                     : describe(inputs.image, sums, outputs.sums.form),
+                        options);
+    const device_buffer workspace(plan.workspace_bytes(), stream);
+    initialize_workspace_async(workspace, stream);
+    if (with_squares)
+        plan.run_async(inputs.image, sums, squares, workspace, stream);
+    else
+        plan.run_async(inputs.image, sums, workspace, stream);
+    stream.synchronize();
 }
 
 }  // namespace boxsum::cuda

@@ -111,10 +111,7 @@ void sat_list_plan::run_async(std::span<const const_any_view>, std::span<const a
     refuse();
 }
 
-void sat(const const_any_view&, const any_view&, const sat_options&, stream_ref) {
-    refuse();
-}
-void sat(const const_any_view&, const any_view&, const any_view&, const sat_options&, stream_ref) {
+void sat(const sat_inputs&, const sat_outputs&, stream_ref, const sat_options&) {
     refuse();
 }
 

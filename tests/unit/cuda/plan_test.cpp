@@ -45,7 +45,7 @@ TEST_F(plan, computes_squares_in_the_same_call) {
 
 TEST_F(plan, one_call_computes_and_waits) {
     const gpu_case memory(plain_case(dtype::f32, dtype::f32, 1000, 700), stream());
-    cuda::sat(memory.image(), memory.table(), memory.options(), stream());
+    cuda::sat({memory.image()}, {{memory.table()}}, stream());
     const cuda::sat_plan p(memory.description(), memory.options());
     const auto wrong = memory.mismatch(p.algorithm(), stream());
     EXPECT_FALSE(wrong) << *wrong;
@@ -54,7 +54,7 @@ TEST_F(plan, one_call_computes_and_waits) {
 TEST_F(plan, works_on_the_legacy_default_stream) {
     const cuda::stream_ref legacy = cuda::stream_ref::legacy_default();
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 100, 700), legacy);
-    cuda::sat(memory.image(), memory.table(), memory.options(), legacy);
+    cuda::sat({memory.image()}, {{memory.table()}}, legacy);
     const cuda::sat_plan p(memory.description(), memory.options());
     const auto wrong = memory.mismatch(p.algorithm(), legacy);
     EXPECT_FALSE(wrong) << *wrong;
@@ -67,11 +67,11 @@ TEST_F(plan, a_host_pointer_is_named) {
     std::vector<std::uint32_t> host(64 * 64);
     const cuda::pinned_buffer pinned(64 * 64 * 4);
     EXPECT_COMPLAINT(p.run_async(memory.image(), {host.data(), memory.shape().table}, workspace, stream()),
-                     "table: is host memory");
+                     "sums: is host memory");
     EXPECT_COMPLAINT(p.run_async({host.data(), memory.shape().image}, memory.table(), workspace, stream()),
                      "image: is host memory");
     EXPECT_COMPLAINT(p.run_async(memory.image(), {pinned.data(), memory.shape().table}, workspace, stream()),
-                     "table: is host memory (page-locked)");
+                     "sums: is host memory (page-locked)");
 }
 
 /// A plan that needs a workspace, by whichever record has one.
@@ -117,7 +117,7 @@ TEST_F(plan, views_of_another_shape_are_refused) {
                      "image: rows is 63, but the plan was made for 64");
     any_view table = memory.table();
     table.shape.type = dtype::s32;
-    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "table: element type is 32s");
+    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "sums: element type is 32s");
     EXPECT_COMPLAINT(p.run_async(memory.image(), memory.table(), memory.table(), workspace, stream()),
                      "squares: given, but the plan was made without");
 }
@@ -128,7 +128,7 @@ TEST_F(plan, overlapping_memory_is_refused) {
     const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
     any_view table = memory.table();
     table.data = static_cast<std::byte*>(const_cast<void*>(memory.image().data)) + 4;
-    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "table: overlaps image");
+    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "sums: overlaps image");
     table.data = const_cast<void*>(memory.image().data);
     EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "not made in place");
 }
@@ -143,9 +143,8 @@ TEST_F(plan, unsupported_requests_say_why) {
     EXPECT_THROW(cuda::sat_plan(what, memory.options()), unsupported);
     what = memory.description();
     what.in_place = true;
-    sat_options padded = memory.options();
-    padded.layout = table_layout::padded;
-    EXPECT_THROW(cuda::sat_plan(what, padded), invalid_argument);
+    what.form = table_layout::exclusive;
+    EXPECT_THROW(cuda::sat_plan(what, memory.options()), invalid_argument);
 }
 
 TEST_F(plan, the_environment_forces_an_algorithm) {
@@ -373,11 +372,11 @@ TEST_F(plan, out_of_memory_is_reported_and_the_device_stays_usable) {
             }
         stream().synchronize();
         if (p.workspace_bytes() >= (std::size_t{2} << 20)) {  // allocations come in pieces of 2 MiB
-            EXPECT_THROW(cuda::sat(memory.image(), memory.table(), memory.options(), stream()), out_of_memory);
+            EXPECT_THROW(cuda::sat({memory.image()}, {{memory.table()}}, stream()), out_of_memory);
         }
     }
     stream().synchronize();
-    cuda::sat(memory.image(), memory.table(), memory.options(), stream());
+    cuda::sat({memory.image()}, {{memory.table()}}, stream());
     const auto wrong = memory.mismatch(p.algorithm(), stream());
     EXPECT_FALSE(wrong) << *wrong;
 }

@@ -47,7 +47,7 @@ TEST_F(tables_of_several_devices, stream_and_memory_of_another_one_are_refused) 
     const std::string of_stream = complaint([&] { memory.run_async(p, workspace, other); });
     EXPECT_TRUE(has(of_stream, "stream: belongs to cuda:1")) << of_stream;
     const std::string of_memory = complaint([&] { p.run_async(memory.image(), elsewhere.table(), workspace, here); });
-    EXPECT_TRUE(has(of_memory, "table: is memory of cuda:1")) << of_memory;
+    EXPECT_TRUE(has(of_memory, "sums: is memory of cuda:1")) << of_memory;
 }
 
 TEST_F(tables_of_several_devices, compute_at_the_same_time) {
