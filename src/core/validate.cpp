@@ -120,12 +120,16 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     check_view("image", image);
     check_view("sums", sums.entries);
     if (with_squares) check_view("squares", squares.entries);
+    check_layout(sums.form.layout);
+    if (with_squares) {
+        check_layout(squares.form.layout);
+        if (squares.form != sums.form)
+            throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
+                                   ", but that of sums is " + std::string(name_of(sums.form.layout)));
+    }
 
     problem p = make_problem(image.shape, sums.entries.shape,
                              with_squares ? std::optional<view_shape>(squares.entries.shape) : std::nullopt, sums.form);
-    if (with_squares && squares.form != sums.form)
-        throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
-                               ", but that of sums is " + std::string(name_of(sums.form.layout)));
     p.in_place = sums.form.border() == 0 && same_place(image, sums.entries);
     if (!p.in_place && overlap(image, sums.entries))
         throw invalid_argument(
