@@ -28,7 +28,7 @@ int main() try {
     const boxsum::cuda::device_image<std::uint32_t> sums(rows, cols, stream);
     const boxsum::cuda::device_image<float> means(rows, cols, stream);
     boxsum::cuda::copy_async(boxsum::image_view<const std::uint8_t>(pixels.data(), rows, cols), image.view(), stream);
-    boxsum::cuda::sat(image.view(), sums.view(), {}, stream);
+    boxsum::cuda::sat({image.view()}, {{sums.view()}}, stream);
 
     const boxsum::cuda::device_buffer packed(rows * cols * sizeof(float), stream);
     auto* const d_means = static_cast<float*>(packed.data());
