@@ -58,7 +58,7 @@ detail::grid_extents detail::checked_extents(const window_grid& g, std::int64_t 
     at_least_one("col_step", g.col_step);
     const box region = g.region.value_or(box{0, 0, image_rows, image_cols});
     try {
-        check_box(region, image_rows, image_cols, table_layout::inclusive);
+        check_box(region, image_rows, image_cols);
     } catch (const invalid_argument& e) {
         throw invalid_argument(std::string("grid: region: ") + e.what());
     }

@@ -74,15 +74,15 @@ void box_histograms(const const_any_tensor_view& tensor, std::span<const box> bo
         throw invalid_argument("out: has " + std::to_string(out.size()) + " elements, must have " +
                                std::to_string(boxes.size() * bins) + " (boxes x bins)");
     for (std::size_t i = 0; i < boxes.size(); ++i) try {
-            check_box(boxes[i], view.rows(), view.cols(), layout);
+            check_box(boxes[i], table_view<const T>(view.bin(0, plane), layout));
         } catch (const invalid_argument& e) {
             throw invalid_argument("boxes[" + std::to_string(i) + "]: " + e.what());
         }
     // Bin by bin: the reads of one bin stay within its table, which may be far from the next one's.
     for (std::size_t b = 0; b < bins; ++b) {
-        const image_view<const T> table = view.bin(static_cast<std::int64_t>(b), plane);
+        const table_view<const T> table(view.bin(static_cast<std::int64_t>(b), plane), layout);
         for (std::size_t i = 0; i < boxes.size(); ++i)
-            out[i * bins + b] = detail::sum_of_checked_box<T>(table, boxes[i], layout, 0, 0);
+            out[i * bins + b] = detail::sum_of_checked_box(table, boxes[i], 0, 0);
     }
 }
 
@@ -93,9 +93,10 @@ void box_histogram(const const_any_tensor_view& tensor, const box& b, std::span<
     if (static_cast<std::int64_t>(out.size()) != view.bins())
         throw invalid_argument("out: has " + std::to_string(out.size()) + " elements, must have " +
                                std::to_string(view.bins()) + " (bins)");
-    check_box(b, view.rows(), view.cols(), layout);
+    check_box(b, table_view<const T>(view.bin(0, plane), layout));
     for (std::int64_t k = 0; k < view.bins(); ++k)
-        out[static_cast<std::size_t>(k)] = detail::sum_of_checked_box<T>(view.bin(k, plane), b, layout, 0, 0);
+        out[static_cast<std::size_t>(k)] =
+            detail::sum_of_checked_box(table_view<const T>(view.bin(k, plane), layout), b, 0, 0);
 }
 
 template void box_histogram(const const_any_tensor_view&, const box&, std::span<std::uint16_t>, table_layout,

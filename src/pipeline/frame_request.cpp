@@ -56,11 +56,11 @@ void check_request(const frame_request& request, const frame_format& format, con
     if (!request.tensor && request.boxes.empty() && request.grids.empty())
         throw invalid_argument("request: asks for nothing: neither the tensor, nor boxes, nor grids");
     const box region = region_of(request, format);
-    named("region", [&] { check_box(region, format.rows, format.cols, table_layout::inclusive); });
+    named("region", [&] { check_box(region, format.rows, format.cols); });
     for (std::size_t i = 0; i < request.boxes.size(); ++i)
         named("boxes[" + std::to_string(i) + "]", [&] {
-            check_box(request.boxes[i], format.rows, format.cols, table_layout::inclusive);
-            check_box(moved(request.boxes[i], region), region.rows, region.cols, table_layout::inclusive);
+            check_box(request.boxes[i], format.rows, format.cols);
+            check_box(moved(request.boxes[i], region), region.rows, region.cols);
         });
     for (const window_grid& g : grids_in_region(request, region))
         named("grids", [&] { (void)window_count(g, region.rows, region.cols); });

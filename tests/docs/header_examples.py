@@ -23,6 +23,9 @@ EXAMPLES = {
     ("table_view.hpp", "boxsum::table_view<const std::uint32_t> sums"):
         "const std::uint32_t* entries, std::int64_t rows, std::int64_t cols",
     ("table_view.hpp", "above  S(R - 1"): None,  # a formula
+    ("sat.hpp", "boxsum::sat({image}"):
+        "boxsum::const_any_view image, boxsum::any_view entries, boxsum::any_table_view table, "
+        "boxsum::any_table_view squares",
     ("integral_histogram.hpp", "auto h ="): "boxsum::image_view<const std::uint8_t> image",
     ("histogram_pipeline.hpp", "histogram_pipeline pipeline("):
         "const boxsum::frame_request& request, boxsum::frame_source read, void (&use)(const boxsum::frame_result&)",

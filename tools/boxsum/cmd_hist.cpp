@@ -144,7 +144,7 @@ counter counter_on_gpu(const std::string& device, const histogram_options& how, 
 channel_counts count(const hist_options& options, const histogram_options& how, const image& source,
                      const binning& bins, const std::vector<box>& boxes) {
     const view_shape& s = source.view.shape;
-    for (const box& b : boxes) check_box(b, s.rows, s.cols, table_layout::inclusive);  // before the work
+    for (const box& b : boxes) check_box(b, s.rows, s.cols);  // before the work
     const counter count_boxes = options.device == "cpu" ? counter_on_cpu(how, s, bins, boxes)
                                                         : counter_on_gpu(options.device, how, s, bins, boxes);
     channel_counts counts;

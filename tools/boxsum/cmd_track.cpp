@@ -52,7 +52,7 @@ class tracker {
           rows_(rows),
           cols_(cols),
           at_(start) {
-        check_box(at_, rows_, cols_, table_layout::inclusive);
+        check_box(at_, rows_, cols_);
     }
 
     frame_request plan(const frame_answer* previous) {

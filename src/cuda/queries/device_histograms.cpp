@@ -78,7 +78,8 @@ frame_answer answer_of_boxes(const const_any_tensor_view& tensor, std::span<cons
     const int device = device_of(stream);
     const const_any_tensor_view one = plane_of(tensor, layout, plane, device, wanted);
     for (std::size_t i = 0; i < boxes.size(); ++i) try {
-            check_box(boxes[i], one.shape.rows, one.shape.cols, layout);
+            const view_shape bin{.rows = one.shape.rows, .cols = one.shape.cols};
+            check_box(boxes[i], {{nullptr, bin}, layout});
         } catch (const invalid_argument& e) {
             throw invalid_argument("boxes[" + std::to_string(i) + "]: " + e.what());
         }

@@ -42,14 +42,14 @@ class window_kernels : public test::gpu_stream_test {
         }
         const auto table = [&](dtype type, bool of_squares) {
             host_image sums(packed(type, c.rows + 1, c.cols + 1, c.channels)), q = sums;
-            const sat_options options{.layout = table_layout::padded};
+            const table_form form = table_layout::padded;
             if (of_squares) {
                 host_image first(
                     packed(is_floating(type) ? dtype::f64 : dtype::u64, c.rows + 1, c.cols + 1, c.channels));
-                sat(pixels.view(), first.view(), q.view(), options);
+                sat({pixels.view()}, {{first.view(), form}, {q.view(), form}});
                 return aligned ? device.upload(q.view()) : device.upload_packed(q.view());
             }
-            sat(pixels.view(), sums.view(), options);
+            sat({pixels.view()}, {{sums.view(), form}});
             return aligned ? device.upload(sums.view()) : device.upload_packed(sums.view());
         };
         task.rows = p.job.rows;

@@ -110,7 +110,7 @@ TEST(exhausted_memory, is_an_error_of_the_library) {
     const kept_histogram kept = tasks.keep(image, bins);
     const box all{0, 0, 64, 64};
 
-    expect_own_errors("sat", [&] { sat(image, any_view(sums.view()), {.threads = 2}); });
+    expect_own_errors("sat", [&] { sat({image}, {sums}, {.threads = 2}); });
     expect_own_errors("box_filter", [&] { box_filter({real}, {result}, {.threads = 2}); });
     expect_own_errors("local_statistics", [&] { local_statistics({real}, {.variance = result}, {.threads = 1}); });
     expect_own_errors("local_contrast", [&] { local_contrast({image}, {result}, {}, {.threads = 1}); });
