@@ -5,6 +5,7 @@
 #include "cpu/core_latency.hpp"
 #include "cpu/streaming_limit.hpp"
 #include "measure/host_data.hpp"
+#include "measure/io_error.hpp"
 #include "measure/rounds.hpp"
 #if defined(BOXSUM_BENCH_OPENCV)
 #include "competitors/opencv_integral.hpp"

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,10 @@ struct histogram_tasks_options {
 };
 
 /// Every worker of a run failed; what() names each and why.
-class workers_failed : public error {
+class workers_failed : public std::runtime_error, public error {
   public:
-    using error::error;
+    using std::runtime_error::runtime_error;
+    const char* what() const noexcept override;
 };
 
 /// An integral histogram that stayed where it was computed, bins in groups: device memory of several devices, or host

@@ -284,4 +284,8 @@ std::vector<float> kept_histogram::box_sums(std::span<const box> boxes, std::int
     return boxes_of_groups<float>(boxes, plane);
 }
 
+const char* workers_failed::what() const noexcept {
+    return std::runtime_error::what();
+}
+
 }  // namespace boxsum
