@@ -29,6 +29,7 @@
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -297,7 +298,7 @@ json run_avx2_child(const settings& s) {
     std::string text;
     char part[4096];
     for (std::size_t n; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, n);
-    if (::pclose(pipe) != 0) throw error("the process for the AVX2 comparison failed");
+    if (::pclose(pipe) != 0) throw std::runtime_error("the process for the AVX2 comparison failed");
     return json::parse(text);
 }
 
