@@ -313,7 +313,6 @@ json describe_machine() {
     m["l3_bytes"] = cpu.l3_bytes;
     m["l3_cpus"] = cpu.l3_cpus;
     m["streaming_from_bytes"] = cpu.streaming_from_bytes;
-    m["wake_up_us"] = cpu.wake_up_us;
     std::ifstream info("/proc/cpuinfo");
     for (std::string line; std::getline(info, line);)
         if (line.rfind("model name", 0) == 0 || line.rfind("cpu family", 0) == 0 || line.rfind("model\t", 0) == 0) {

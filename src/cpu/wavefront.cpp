@@ -103,7 +103,7 @@ void cut(wavefront& w, int threads) {
 
 void wait_until(const progress_counter& counter, std::int64_t least) {
     for (int i = 0; counter.done.load(std::memory_order_acquire) < least; ++i) {
-        if (i > 2000)
+        if (i > 200)
             std::this_thread::yield();
         else
 #if defined(__x86_64__)
