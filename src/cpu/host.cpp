@@ -16,7 +16,7 @@ namespace cpu {
 namespace {
 
 /// Bytes per microsecond that one core moves in cache, read and written together; 60 to 100 thousand on the machines of
-/// docs/performance-cpu.md. Only the order of magnitude matters.
+/// docs/decisions/cpu-tables.md. Only the order of magnitude matters.
 constexpr double bytes_per_us = 50e3;
 
 /// What a thread must have to do, so that it is worth a question to it and the lines of the table that two cores share.

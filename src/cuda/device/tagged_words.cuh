@@ -41,7 +41,7 @@ namespace boxsum::cuda {
 #else
 
 /// Words shall stay in the second-level cache until their readers came; the image and the table stream past them.
-/// Without the hint tables take 7 to 9 % longer (docs/experiments/aligned-kernels.md).
+/// Without the hint tables take 7 to 9 % longer (docs/decisions/exchange.md).
 __device__ inline std::uint64_t keep_in_l2() {
     std::uint64_t policy;
     asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
