@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -9,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What an algorithm computes.
 enum class operation : std::uint8_t { sat, histogram };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -7,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// A rectangle of pixels of the image (not of the table): rows row .. row + rows - 1, columns col .. col + cols - 1.
 struct box {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/sat.hpp>
 
 #include <cstddef>
@@ -7,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What the CPU backend found on this machine and derives its choices from.
 struct cpu_info {

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <new>
 #include <stdexcept>
 #include <string>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What everything that the library throws has in common, beside a class of the standard's: an invalid_argument is
 /// caught as boxsum::error, as std::invalid_argument and as std::exception. One exception: where there is no memory

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -34,7 +35,7 @@
 ///   most 450 bytes per column and channel.
 /// - Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when
 ///   an argument is wrong. Thread-safe for distinct results.
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What a window sees beyond the border of the image.
 enum class border_mode : std::uint8_t {

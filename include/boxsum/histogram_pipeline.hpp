@@ -3,6 +3,7 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/integral_histogram.hpp>
@@ -20,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 namespace detail {
 class frame_pipeline;

@@ -3,6 +3,7 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/types.hpp>
@@ -17,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 namespace detail {
 class bin_worker;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// Where host memory comes from: two functions and what they work on, so that it can come from a pool of the caller's.
 /// Without functions it is the library's own, memory_pool::shared(). Plain data, copied into whatever keeps memory; the

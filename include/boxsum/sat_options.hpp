@@ -1,11 +1,12 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 
 #include <cstdint>
 #include <string>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// How a CPU algorithm writes its table.
 enum class store_policy : std::uint8_t {

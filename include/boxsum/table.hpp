@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/memory.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
@@ -9,7 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// Extents of the table of a rows x cols image. Of an image whose padded table has one more than 64 bits count, the
 /// image's own: the checks of sizes refuse either.

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// How the entries of a table are to be read: all that a query must know beside their memory. What later kinds of
 /// tables need (a tile grid, an offset, a centred origin) becomes a member here and an argument nowhere.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/table_view.hpp>
 
 #include <cstddef>
@@ -26,7 +27,7 @@
 #define BOXSUM_HOST_DEVICE
 #endif
 
-namespace boxsum::cuda {
+namespace boxsum::cuda BOXSUM_EXPORT {
 
 /// The tables of a batch of images as a kernel reads them: plain data, made on the host from a view of device memory
 /// and passed to kernels by value. Does not own.

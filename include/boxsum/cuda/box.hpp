@@ -2,6 +2,7 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 
@@ -21,7 +22,7 @@
 /// All throw invalid_argument, naming the argument and its value, for a table that is wrong in itself, for host,
 /// foreign or misaligned memory, counts that differ, a channel or a plane that the table lacks, and results of another
 /// type; unsupported for other tables, and without a device.
-namespace boxsum::cuda {
+namespace boxsum::cuda BOXSUM_EXPORT {
 
 /// Boxes in device memory, aligned as such. They are read fastest where they start on 16 bytes.
 struct device_boxes {

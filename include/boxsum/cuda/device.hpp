@@ -1,10 +1,12 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace boxsum::cuda {
+namespace boxsum::cuda BOXSUM_EXPORT {
 
 /// Whether this library was built with CUDA. Without it `device_count()` is 0, and every function of this namespace
 /// that needs a device throws unsupported ("built without CUDA").

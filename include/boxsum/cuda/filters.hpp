@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/filters.hpp>
 
 #include <cstdint>
@@ -22,7 +23,7 @@
 /// - `threads` is not read. Every function waits for its results.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
-namespace boxsum::cuda {
+namespace boxsum::cuda BOXSUM_EXPORT {
 
 void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options,
                 stream_ref stream);

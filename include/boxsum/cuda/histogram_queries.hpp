@@ -2,6 +2,7 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/types.hpp>
@@ -12,7 +13,7 @@
 
 /// Questions to integral histograms in device memory (32u or 16u, or 32f with weights, as cuda::histogram_plan makes
 /// them): only boxes and answers travel.
-namespace boxsum::cuda {
+namespace boxsum::cuda BOXSUM_EXPORT {
 
 /// Enqueues the histograms of `count` boxes, boxes x bins counts. `boxes` and `out` are device memory. Boxes are not
 /// looked at on the host: one outside of the image is undefined. One thread per bin of a box.

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-namespace boxsum::cuda {
+namespace boxsum::cuda BOXSUM_EXPORT {
 
 /// Where device memory comes from: two functions and what they work on, so that it can come from a framework's pool.
 /// Without functions it is the library's own pool (`cudaMallocFromPoolAsync`). Plain data, copied into whatever keeps

@@ -3,6 +3,7 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/sat_options.hpp>
 #include <boxsum/view.hpp>
 
@@ -11,7 +12,7 @@
 #include <optional>
 #include <span>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What a plan is made for: everything of a call but its memory.
 struct sat_description {

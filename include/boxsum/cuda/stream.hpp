@@ -1,11 +1,13 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <utility>
 
 struct CUstream_st;
 
-namespace boxsum::cuda {
+namespace boxsum::cuda BOXSUM_EXPORT {
 
 /// Non-owning name of a CUDA stream: converts from `cudaStream_t` without needing the toolkit's headers. Cannot be made
 /// from 0 or nullptr by accident: the legacy default stream is `stream_ref::legacy_default()`.
