@@ -34,7 +34,7 @@ def device(header):
 
 
 SUBJECTS = {
-    "lists": Subject("emulated_list_test", ("src/cuda/production/sat_fast_8.cu",)),
+    "lists": Subject("emulated_list_test", ("src/cuda/production/sat_wave_8.cu",)),
     "histograms": Subject("emulated_histogram_test", ("src/cuda/production/histogram_fast.cu",)),
     "windows": Subject("emulated_filters_test", ("src/cuda/filters/window_means.cu",)),
     "rings": aligned("aligned_rings"),
@@ -89,6 +89,14 @@ MUTANTS = (
            "src/cuda/production/sat_aligned_roles.cuh", "narrow", "aligned_narrow.*",
            "shared.rows_added[slot].wait(now.parity());",
            ""),
+    Mutant("chunks_of_one_row", "without a copy engine a lane copies the same row again and again",
+           "src/cuda/production/sat_aligned_roles.cuh", "rings", "*rows_of_the_image*",
+           "to.row(r + lane_row) + lane_chunk * 16",
+           "to.row(lane_row) + lane_chunk * 16", "f32, f32"),
+    Mutant("boxes_without_a_copy_engine", "a device without a copy engine gets kernels that load by it",
+           "src/cuda/production/sat_aligned_launch.cuh", "narrow", "aligned_narrow.*",
+           "maps.valid = limits.copy_engine && common_alignment",
+           "maps.valid = common_alignment"),
     Mutant("laps_alike", "the tag of a word does not tell the laps of the ring apart",
            "src/cuda/production/sat_workspace.cuh", "rings", "aligned_rings.*",
            "(lap & ((1u << tag_lap_bits) - 1))",

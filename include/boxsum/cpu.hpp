@@ -36,14 +36,14 @@ struct cpu_decision {
     std::string_view scheme = "wavefront";      ///< or "bands": how threads share the table
 };
 
-/// What sat() does with the default algorithm: the number of threads grows with the bytes to move, and is smaller in a
-/// call where others do not have time at once; stores are streaming where image and tables exceed three quarters of the
-/// last-level cache (of which a system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows
+/// What sat() does with the default algorithm: the number of threads grows with the bytes to move, and is smaller in
+/// a call where others do not have time at once; stores are streaming where image and tables exceed three quarters of
+/// the last-level cache (of which a system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows
 /// start on multiples of 64 bytes; integer tables of at most 8 MiB with their image are made in bands. `threads` and
 /// `store` of the options override the former (as far as there are rows for the threads; streaming needs the alignment
-/// all the same), the parameter "scheme" the latter. It is about the algorithm "simd", whichever the options name:
-/// their parameters are that one's, also beside "auto", with which sat() refuses any. Throws invalid_argument and
-/// unsupported as sat() does otherwise.
+/// all the same), the parameter "scheme" the latter. The decision is always that of the algorithm "simd", and
+/// `options.parameters` are read as its parameters, whatever `options.algorithm` says. (sat() itself takes parameters
+/// only beside a named algorithm.) Throws invalid_argument and unsupported as sat() does otherwise.
 cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
 
 }  // namespace boxsum

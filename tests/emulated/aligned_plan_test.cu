@@ -1,9 +1,9 @@
 // The policy of the aligned kernels: what every plan must hold for its kernel to be right. Host code only, but its
 // header needs tensor maps.
 
-#include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_aligned_plan.hpp"
 #include "cuda/production/sat_aligned_tile.cuh"
+#include "cuda/production/sat_prepared.hpp"
 
 #include <gtest/gtest.h>
 

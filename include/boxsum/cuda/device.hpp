@@ -6,7 +6,8 @@
 #include <string>
 #include <string_view>
 
-namespace boxsum::cuda BOXSUM_EXPORT {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Whether this library was built with CUDA. Without it `device_count()` is 0, and every function of this namespace
 /// that needs a device throws unsupported ("built without CUDA").
@@ -42,4 +43,5 @@ device_info describe_device(int device);
 /// the device exists is found out when it is used.
 int device_from_text(std::string_view text);
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

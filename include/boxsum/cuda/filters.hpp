@@ -23,7 +23,8 @@
 /// - `threads` is not read. Every function waits for its results.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
-namespace boxsum::cuda BOXSUM_EXPORT {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options,
                 stream_ref stream);
@@ -43,4 +44,5 @@ void local_contrast(const const_any_view& image, const any_view& result, const l
 void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
                          const variable_box_filter_options& options, stream_ref stream);
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

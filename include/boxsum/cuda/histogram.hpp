@@ -3,8 +3,8 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
 #include <boxsum/cuda/memory.hpp>
-#include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/export.hpp>
 #include <boxsum/integral_histogram.hpp>
 
@@ -72,11 +72,8 @@ class device_tensor {
 /// of threads and streams may run one plan, each with its own workspace.
 ///
 ///     boxsum::cuda::histogram_plan plan{boxsum::describe(d_image, d_tensor), boxsum::binning::uniform(32, 0, 256)};
-///     boxsum::cuda::device_buffer workspace{plan.workspace_bytes(), stream};
+///     boxsum::cuda::workspace workspace{plan.workspace_bytes(), stream};
 ///     plan.run_async(d_image, d_tensor, workspace, stream);   // as often as wanted
-///
-/// Unlike those of summed area tables, these workspaces need no initialising, and a run leaves anything in them: one
-/// that was used here must be initialised again before a sat_plan takes it.
 class histogram_plan {
   public:
     /// `options` as for integral_histogram(); threads and store do not matter here. A look-up table is copied to the
@@ -96,12 +93,12 @@ class histogram_plan {
     /// replayed. The views have the shapes that the plan was made for, on memory that its device can reach; the plan
     /// outlives the run.
     /// Throws invalid_argument, naming argument and values: a shape of another plan, weights missing or not planned, a
-    /// host pointer, overlapping memory, a workspace that is too small, misaligned or of another device, a stream of
-    /// another device. Errors of the kernels surface at the next checked call.
-    void run_async(const const_any_view& image, const any_tensor_view& tensor, workspace_ref workspace,
+    /// host pointer, overlapping memory, a workspace as sat_plan::run_async() refuses it. Errors of the kernels surface
+    /// at the next checked call.
+    void run_async(const const_any_view& image, const any_tensor_view& tensor, workspace& workspace,
                    stream_ref stream) const;
     void run_async(const const_any_view& image, const const_any_view& weights, const any_tensor_view& tensor,
-                   workspace_ref workspace, stream_ref stream) const;
+                   workspace& workspace, stream_ref stream) const;
 
   private:
     struct state;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <boxsum/box.hpp>
-#include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/export.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
@@ -14,7 +14,8 @@
 
 /// Queries of integral histograms in device memory that leave their answers there, beside those of
 /// device_histograms.hpp. The same values, bit for bit, as the CPU's functions give for the same tensor.
-namespace boxsum::cuda BOXSUM_EXPORT {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Enqueues the histograms of `count` boxes of sums of weights: `tensor` is 32f, `boxes` and `out` (count x bins) lie
 /// in device memory. A box that does not lie inside the image has an empty histogram, since the boxes are not seen by
@@ -29,7 +30,7 @@ void window_histograms_async(const const_any_tensor_view& tensor, const window_g
                              table_layout layout, std::int64_t plane, stream_ref stream);
 
 /// Exhaustive search on the current device, as best_windows() does on the CPU: only the matches leave it. Immutable;
-/// several threads and streams may run one search, each with its own workspace, which needs no initialising.
+/// several threads and streams may run one search, each with its own workspace.
 class histogram_search {
   public:
     /// Most matches of a search.
@@ -49,13 +50,15 @@ class histogram_search {
     /// first) lie in device memory. A target that is negative or not finite gives distances that are not numbers; one
     /// whose total best_windows() refuses gives some that are wrong.
     /// Neither allocates nor synchronises; the search outlives the run. Throws invalid_argument for a tensor of another
-    /// shape, a plane that it lacks, pointers that are null or host memory, a workspace that is too small.
+    /// shape, a plane that it lacks, pointers that are null or host memory, a workspace as sat_plan::run_async()
+    /// refuses it.
     void run_async(const const_any_tensor_view& tensor, std::int64_t plane, const double* target,
-                   histogram_match* found, workspace_ref workspace, stream_ref stream) const;
+                   histogram_match* found, workspace& workspace, stream_ref stream) const;
 
   private:
     struct state;
     std::shared_ptr<const state> state_;
 };
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

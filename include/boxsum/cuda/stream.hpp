@@ -7,7 +7,8 @@
 
 struct CUstream_st;
 
-namespace boxsum::cuda BOXSUM_EXPORT {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Non-owning name of a CUDA stream: converts from `cudaStream_t` without needing the toolkit's headers. Cannot be made
 /// from 0 or nullptr by accident: the legacy default stream is `stream_ref::legacy_default()`.
@@ -54,4 +55,5 @@ class stream {
     CUstream_st* handle_ = nullptr;
 };
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

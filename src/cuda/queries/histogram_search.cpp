@@ -6,10 +6,13 @@
 #include "cuda/queries/histogram_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
-#include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "cuda/runtime/workspace_use.hpp"
+#include "cuda/workspace.hpp"
 
 #include <boxsum/cuda/histogram_search.hpp>
+#include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/integral_histogram.hpp>
 
@@ -60,10 +63,6 @@ void check_count(std::string_view argument, std::int64_t count) {
 
 placed_grid place(const window_grid& grid, const detail::grid_extents& e, std::int64_t first) {
     return {first, {e.region.row, e.region.col, grid.rows, grid.cols}, grid.row_step, grid.col_step, e.cols};
-}
-
-int device_of(stream_ref stream) {
-    return stream.get() == nullptr ? current_device() : stream_device(stream);
 }
 
 /// Copies host values to the device, in the stream's order, and waits, so that the host memory may go.
@@ -132,7 +131,7 @@ struct histogram_search::state {
     int grid_count = 0;
     int device = 0;
     device_buffer grids;
-    std::size_t workspace = 0;
+    std::size_t scratch_bytes = 0;
 };
 
 histogram_search::histogram_search(const tensor_shape& tensor, table_layout layout, std::span<const window_grid> grids,
@@ -160,7 +159,7 @@ histogram_search::histogram_search(const tensor_shape& tensor, table_layout layo
         made->grids = upload(placed.data(), placed.size() * sizeof(placed_grid), stream_ref::legacy_default());
         workspace_slots slots;
         (void)search_scratch(slots, made->windows, made->keep, tensor.bins);
-        made->workspace = slots.bytes();
+        made->scratch_bytes = slots.bytes();
     }
     state_ = std::move(made);
 }
@@ -170,11 +169,11 @@ std::int64_t histogram_search::matches() const noexcept {
 }
 
 std::size_t histogram_search::workspace_bytes() const noexcept {
-    return state_->workspace;
+    return state_->scratch_bytes == 0 ? 0 : workspace_header_bytes + state_->scratch_bytes;
 }
 
 void histogram_search::run_async(const const_any_tensor_view& tensor, std::int64_t plane, const double* target,
-                                 histogram_match* found, workspace_ref workspace, stream_ref stream) const {
+                                 histogram_match* found, workspace& workspace, stream_ref stream) const {
     const state& s = *state_;
     if (!(tensor.shape == s.tensor)) throw invalid_argument("tensor: its shape is not that of the search");
     check_tensor_and_plane(tensor, s.layout, plane);
@@ -182,11 +181,11 @@ void histogram_search::run_async(const const_any_tensor_view& tensor, std::int64
     check_pointer("tensor", tensor.data, s.device);
     check_pointer("target", target, s.device);
     check_pointer("found", found, s.device);
-    check_workspace(workspace, s.workspace, s.device);
-    check_stream(stream, s.device);
+    const workspace_use use(workspace, workspace_bytes(), s.device, stream);
 
     const device_scope scope(s.device);
-    workspace_slots slots(workspace.data);
+    const execution how = use.execution_of({});
+    workspace_slots slots(how.workspace);
     const search_scratch scratch(slots, s.windows, s.keep, s.tensor.bins);
     const auto* const grids = static_cast<const placed_grid*>(s.grids.data());
     enqueue_shares(target, scratch.shares, s.tensor.bins, stream);
@@ -201,6 +200,7 @@ void histogram_search::run_async(const const_any_tensor_view& tensor, std::int64
         left = blocks * s.keep;
     }
     enqueue_matches(to, s.keep, grids, s.grid_count, found, stream);
+    initialize_workspace_async(how.workspace, s.scratch_bytes, stream);  // zero again, as every plan finds it
 }
 
 }  // namespace boxsum::cuda

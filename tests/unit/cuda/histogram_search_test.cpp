@@ -72,7 +72,7 @@ std::vector<histogram_match> search_once(const const_any_tensor_view& tensor, st
     if (search.matches() == 0) return {};
     const cuda::device_buffer target_there = uploaded<double>(target, stream);
     const cuda::device_buffer found(static_cast<std::size_t>(search.matches()) * sizeof(histogram_match), stream);
-    const cuda::device_buffer workspace(search.workspace_bytes(), stream);
+    cuda::workspace workspace(search.workspace_bytes(), stream);
     search.run_async(tensor, 0, static_cast<const double*>(target_there.data()),
                      static_cast<histogram_match*>(found.data()), workspace, stream);
     return fetched<histogram_match>(found, stream);
@@ -183,15 +183,15 @@ TEST_F(gpu_histogram_queries, refuse_bad_arguments) {
 
     const cuda::histogram_search good = search(grids, 4, table_layout::inclusive);
     EXPECT_EQ(good.matches(), 4);
-    const cuda::device_buffer workspace(good.workspace_bytes(), stream), target(24, stream),
-        found(4 * sizeof(histogram_match), stream);
+    cuda::workspace workspace(good.workspace_bytes(), stream), small(1, stream);
+    const cuda::device_buffer target(24, stream), found(4 * sizeof(histogram_match), stream);
     const auto* const values = static_cast<const double*>(target.data());
     auto* const matches = static_cast<histogram_match*>(found.data());
     const double on_host[3]{};
     EXPECT_THROW(good.run_async(t.device.view(), 1, values, matches, workspace, stream), invalid_argument);
     EXPECT_THROW(good.run_async(t.device.view(), 0, on_host, matches, workspace, stream), invalid_argument);
     EXPECT_THROW(good.run_async(t.device.view(), 0, values, nullptr, workspace, stream), invalid_argument);
-    EXPECT_THROW(good.run_async(t.device.view(), 0, values, matches, {workspace.data(), 1}, stream), invalid_argument);
+    EXPECT_THROW(good.run_async(t.device.view(), 0, values, matches, small, stream), invalid_argument);
     EXPECT_THROW(good.run_async(t.host.view(), 0, values, matches, workspace, stream), invalid_argument);
 }
 

@@ -1,10 +1,10 @@
 #include "api/registry.hpp"
-#include "core/tensor_checks.hpp"
 #include "core/validate_histogram.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
 #include "cuda/runtime/plan_checks.hpp"
+#include "cuda/runtime/planned_problem.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
 #include <boxsum/cuda/histogram.hpp>
@@ -40,74 +40,59 @@ void require_tensor(const tensor_shape& got, const tensor_shape& planned) {
 struct histogram_plan::state {
     histogram_description what;
     binning bins;
-    problem p;
-    choice chosen;
-    int device = 0;
-    std::size_t workspace = 0;
+    planned_problem planned;
     device_buffer lookup;
 
     void run(const const_any_view& image, const std::optional<const_any_view>& weights, const any_tensor_view& tensor,
-             const workspace_ref& memory, stream_ref stream) const {
+             workspace& memory, stream_ref stream) const {
+        const int device = planned.device();
         if (weights.has_value() != what.weights.has_value())
             throw invalid_argument(weights ? "weights: given, but the plan was made without"
                                            : "weights: not given, but the plan was made with them");
         require_shape("image", image.shape, what.image);
         if (weights) require_shape("weights", weights->shape, *what.weights);
         require_tensor(tensor.shape, what.tensor);
-        (void)make_histogram_problem(image, weights, bins, tensor, p.layout);  // pointers and overlap
+        (void)make_histogram_problem(image, weights, bins, tensor, planned.what().layout);  // pointers and overlap
         check_device_pointer("image", image.data, device);
         if (weights) check_device_pointer("weights", weights->data, device);
         check_device_pointer("tensor", tensor.data, device);
-        check_workspace(memory, workspace, device);
-        check_apart(memory, workspace, "image", image.data, span_bytes(image.shape));
-        if (weights) check_apart(memory, workspace, "weights", weights->data, span_bytes(weights->shape));
-        check_apart(memory, workspace, "tensor", tensor.data,
-                    static_cast<std::size_t>(checked_tensor_bytes("tensor", tensor.shape)));
-        check_stream(stream, device);
-
-        const device_scope scope(device);
-        execution how;
-        how.parameters = chosen.parameters;
-        how.stream = stream;
-        how.workspace = workspace == 0 ? nullptr : memory.data;
-        how.workspace_bytes = workspace == 0 ? 0 : memory.bytes;
         buffers pointers;
         pointers.image = image.data;
         pointers.table = tensor.data;
         pointers.weights = weights ? weights->data : nullptr;
         pointers.lookup = static_cast<const std::uint16_t*>(lookup.data());
-        chosen.record->enqueue(p, pointers, how);
+        planned.enqueue(pointers, memory, stream);
     }
 };
 
 histogram_plan::histogram_plan(const histogram_description& what, const binning& bins,
                                const histogram_options& options) {
     problem p = make_histogram_problem(what.image, what.weights, bins, what.tensor, options.layout);
-    const int device = current_device();
+    (void)current_device();  // says that there is none
     const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
-    const std::size_t workspace = chosen.record->workspace_bytes(p, chosen.parameters);
-    state_ = std::make_shared<const state>(state{what, bins, p, chosen, device, workspace, upload_lookup(bins)});
+    state_ = std::make_shared<const state>(
+        state{what, bins, planned_problem(p, *chosen.record, chosen.parameters), upload_lookup(bins)});
 }
 
 std::size_t histogram_plan::workspace_bytes() const noexcept {
-    return state_->workspace;
+    return state_->planned.workspace_bytes();
 }
 
 const algorithm_info& histogram_plan::algorithm() const noexcept {
-    return state_->chosen.record->info;
+    return state_->planned.record().info;
 }
 
 int histogram_plan::device() const noexcept {
-    return state_->device;
+    return state_->planned.device();
 }
 
-void histogram_plan::run_async(const const_any_view& image, const any_tensor_view& tensor, workspace_ref workspace,
+void histogram_plan::run_async(const const_any_view& image, const any_tensor_view& tensor, workspace& workspace,
                                stream_ref stream) const {
     state_->run(image, std::nullopt, tensor, workspace, stream);
 }
 
 void histogram_plan::run_async(const const_any_view& image, const const_any_view& weights,
-                               const any_tensor_view& tensor, workspace_ref workspace, stream_ref stream) const {
+                               const any_tensor_view& tensor, workspace& workspace, stream_ref stream) const {
     state_->run(image, weights, tensor, workspace, stream);
 }
 

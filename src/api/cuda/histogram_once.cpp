@@ -1,4 +1,4 @@
-#include "cuda/runtime/histogram_once.hpp"
+#include "api/cuda/histogram_once.hpp"
 
 #include "api/registry.hpp"
 #include "core/tensor_checks.hpp"
@@ -7,6 +7,7 @@
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/workspace_use.hpp"
 
 #include <boxsum/error.hpp>
 
@@ -134,7 +135,7 @@ void integral_histogram_in_groups(const const_any_view& image, const std::option
                                   const binning& bins, const any_tensor_view& tensor, const histogram_options& options,
                                   stream_ref stream, std::int64_t most_bins) {
     const problem p = make_histogram_problem(image, weights, bins, tensor, options.layout);
-    const int device = stream.get() == nullptr ? current_device() : stream_device(stream);
+    const int device = device_of(stream);
     const device_scope scope(device);
     const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
     const device_copy pixels("image", image, device, stream);
