@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <random>
 #include <string>
@@ -79,7 +80,7 @@ class batch {
             if (more) more(line);
         } catch (const unsupported& e) {  // a limit of an exhibit is no failure
             line.text("note", e.what());
-        } catch (const error& e) {
+        } catch (const std::exception& e) {
             line.text("error", e.what());
         }
         line.print();

@@ -3,6 +3,7 @@
 // medians. Every output is compared with the plain loop's before it is timed.
 
 #include "histogram/write_limit.hpp"
+#include "measure/io_error.hpp"
 #include "measure/plain_histogram.hpp"
 #include "measure/rounds.hpp"
 

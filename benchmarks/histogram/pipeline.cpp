@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,7 @@ void print_frames(const settings& s) {
                 if (product != "tensor")
                     run.look = [&](const frame_result& result) {
                         if (const std::string found = check_answers(run.request, bins, result); found != "equal")
-                            throw error(product + ": " + found);
+                            throw std::runtime_error(product + ": " + found);
                     };
                 const pipeline_report all = run_frames(run);
                 const auto busy = [&](pipeline_stage stage) { return all.busy[static_cast<std::size_t>(stage)]; };

@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fstream>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -82,7 +84,7 @@ void fill_times(histogram_row& row, const std::vector<histogram_tasks_report>& r
         upload.push_back(0);
         row.tasks = r.tasks;
         for (const task_worker_report& w : r.workers) {
-            if (!w.failure.empty()) throw error(w.name + " failed: " + w.failure);
+            if (!w.failure.empty()) throw std::runtime_error(w.name + " failed: " + w.failure);
             upload.back() = std::max(upload.back(), w.upload_seconds * 1e6);
         }
     }
@@ -177,7 +179,7 @@ tensor_view<std::uint32_t> result_memory::view(const large_case& c) {
         bytes_ = 0;
         try {
             allocate(std::max(needed, pinned_ ? largest_ : 0));
-        } catch (const error&) {
+        } catch (const std::exception&) {
             allocate(needed);
         }
     }
@@ -191,7 +193,7 @@ std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_
     std::optional<double> link_us;
     if (where.where == backend::cuda) try {
             link_us = link_seconds(where.device, bytes) * 1e6;
-        } catch (const error&) {  // the streams say what is wrong
+        } catch (const std::exception&) {  // the streams say what is wrong
         }
     for (const std::string& algorithm : c.algorithms)
         for (const int buffers : c.buffers) {

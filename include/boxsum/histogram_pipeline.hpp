@@ -3,6 +3,7 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/integral_histogram.hpp>
@@ -15,11 +16,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 namespace detail {
 class frame_pipeline;
@@ -75,13 +77,14 @@ std::string_view name_of(pipeline_stage stage) noexcept;
 
 /// A stage failed at a frame; all frames before it were delivered. what() is "frame 7: read: " and the text of the
 /// cause.
-class pipeline_error : public error {
+class pipeline_error : public std::runtime_error, public error {
   public:
     pipeline_error(std::int64_t frame, pipeline_stage stage, const std::string& text, std::exception_ptr cause)
-        : error("frame " + std::to_string(frame) + ": " + std::string(name_of(stage)) + ": " + text),
+        : std::runtime_error("frame " + std::to_string(frame) + ": " + std::string(name_of(stage)) + ": " + text),
           frame_(frame),
           stage_(stage),
           cause_(std::move(cause)) {}
+    const char* what() const noexcept override;
 
     std::int64_t frame() const noexcept { return frame_; }
     pipeline_stage stage() const noexcept { return stage_; }

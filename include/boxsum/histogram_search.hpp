@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/types.hpp>
 
@@ -10,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// How far apart two histograms are. Both are divided by their totals first, so that windows of different sizes can be
 /// compared; p and q are the results (all zero for an empty histogram). Every distance is 0 for equal p and q,

@@ -3,6 +3,7 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/types.hpp>
@@ -13,10 +14,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 namespace detail {
 class bin_worker;
@@ -57,9 +59,10 @@ struct histogram_tasks_options {
 };
 
 /// Every worker of a run failed; what() names each and why.
-class workers_failed : public error {
+class workers_failed : public std::runtime_error, public error {
   public:
-    using error::error;
+    using std::runtime_error::runtime_error;
+    const char* what() const noexcept override;
 };
 
 /// An integral histogram that stayed where it was computed, bins in groups: device memory of several devices, or host

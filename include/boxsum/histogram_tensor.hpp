@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
@@ -7,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// Extents and strides of the integral histograms of a batch of images, in the order planes x bins x rows x cols
 /// (Poostchi et al., section 3.1). Entry (p, b, r, c) lies at byte offset

@@ -3,6 +3,7 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/types.hpp>
@@ -14,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What every computation of an integral histogram can be told. The defaults are right for most callers.
 struct histogram_options {

@@ -27,12 +27,10 @@ class cpu_frame_worker final : public frame_worker {
 
     void prepare(frame_slot& slot) override {
         auto memory = std::make_unique<cpu_memory>();
-        memory->image =
-            allocate_table(memory_pool::shared(), job_.format.type, job_.format.rows, job_.format.cols, 1, 1);
+        memory->image = allocate_table({}, job_.format.type, job_.format.rows, job_.format.cols, 1, 1);
         slot.image = {memory->image.memory.data(), memory->image.shape};
         if (job_.weighted) {
-            memory->weights =
-                allocate_table(memory_pool::shared(), dtype::f32, job_.format.rows, job_.format.cols, 1, 1);
+            memory->weights = allocate_table({}, dtype::f32, job_.format.rows, job_.format.cols, 1, 1);
             slot.weights = {memory->weights.memory.data(), memory->weights.shape};
         }
         slot.own = std::move(memory);

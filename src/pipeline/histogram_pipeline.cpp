@@ -149,4 +149,8 @@ pipeline_report histogram_pipeline::report() const {
     return impl_->report();
 }
 
+const char* pipeline_error::what() const noexcept {
+    return std::runtime_error::what();
+}
+
 }  // namespace boxsum

@@ -59,8 +59,7 @@ class bin_image {
         if (image.shape.type == dtype::u8 || image.shape.type == dtype::u16) return;
         const bool wide = bins.bins() > 255;
         const view_shape& s = image.shape;
-        owned_ =
-            detail::allocate_table(memory_pool::shared(), wide ? dtype::u16 : dtype::u8, s.rows, s.cols, 1, s.planes);
+        owned_ = detail::allocate_table({}, wide ? dtype::u16 : dtype::u8, s.rows, s.cols, 1, s.planes);
         // A number that is no bin is out of range, hence counted nowhere.
         bins_ = binning::indices(bins.bins());
         view_ = {owned_.memory.data(), owned_.shape};
@@ -282,6 +281,10 @@ std::vector<std::uint32_t> kept_histogram::box_histograms(std::span<const box> b
 
 std::vector<float> kept_histogram::box_sums(std::span<const box> boxes, std::int64_t plane) const {
     return boxes_of_groups<float>(boxes, plane);
+}
+
+const char* workers_failed::what() const noexcept {
+    return std::runtime_error::what();
 }
 
 }  // namespace boxsum

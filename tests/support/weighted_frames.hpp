@@ -5,6 +5,8 @@
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_tasks.hpp>
 
+#include <stdexcept>
+
 /// Frames with a weight per pixel. Weights are multiples of one half and few, so that every order of additions gives
 /// the same sums, and what comes out is compared exactly.
 namespace boxsum::test {
@@ -110,7 +112,8 @@ inline std::optional<std::string> first_difference_of_pipeline(const weighted_vi
                                                                const frame_request& request,
                                                                const pipeline_options& options, bool planned) {
     const auto plan = [&](std::int64_t frame, const frame_answer* previous) {
-        if ((frame > 0) != (previous != nullptr && !previous->sums.empty())) throw error("no sums to plan with");
+        if ((frame > 0) != (previous != nullptr && !previous->sums.empty()))
+            throw std::runtime_error("no sums to plan with");
         return request;
     };
     histogram_pipeline pipeline = planned ? histogram_pipeline(v.format(), bins, plan, v.source(), options)

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Whether this library was built with CUDA. Without it `device_count()` is 0, and every function of this namespace
 /// that needs a device throws unsupported ("built without CUDA").
@@ -40,4 +43,5 @@ device_info describe_device(int device);
 /// the device exists is found out when it is used.
 int device_from_text(std::string_view text);
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

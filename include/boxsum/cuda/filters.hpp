@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/filters.hpp>
 
 /// The filters of filters.hpp on a GPU: four reads of a summed area table per window (Crow 1984), so the cost per pixel
@@ -21,7 +22,8 @@
 /// - `threads` is not read. Every function waits for its results.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                 const filter_options& options = {});
@@ -41,4 +43,5 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                          const filter_options& options = {});
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

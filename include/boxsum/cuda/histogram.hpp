@@ -5,6 +5,7 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/cuda/workspace.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/integral_histogram.hpp>
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 #include <memory>
 #include <optional>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What a plan is made for: everything of a call but its memory and its binning.
 struct histogram_description {

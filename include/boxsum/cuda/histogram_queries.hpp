@@ -2,6 +2,7 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
 #include <boxsum/types.hpp>
@@ -12,7 +13,8 @@
 
 /// Questions to integral histograms in device memory (32u or 16u, or 32f with weights, as cuda::histogram_plan makes
 /// them): only boxes and answers travel.
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Enqueues the histograms of `count` boxes, boxes x bins counts. `boxes` and `out` are device memory. Boxes are not
 /// looked at on the host: one outside of the image is undefined. One thread per bin of a box.
@@ -36,4 +38,5 @@ std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, s
                                           std::int64_t count, table_layout layout, std::int64_t plane,
                                           stream_ref stream);
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

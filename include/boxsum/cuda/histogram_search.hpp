@@ -3,6 +3,7 @@
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/cuda/workspace.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tensor.hpp>
 
@@ -13,7 +14,8 @@
 
 /// Queries of integral histograms in device memory that leave their answers there, beside those of
 /// device_histograms.hpp. The same values, bit for bit, as the CPU's functions give for the same tensor.
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Enqueues the histograms of `count` boxes of sums of weights: `tensor` is 32f, `boxes` and `out` (count x bins) lie
 /// in device memory. A box that does not lie inside the image has an empty histogram, since the boxes are not seen by
@@ -58,4 +60,5 @@ class histogram_search {
     std::shared_ptr<const state> state_;
 };
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum
