@@ -7,6 +7,7 @@
 // the clock meets both. After it was timed, every table of every frame is compared with the CPU's; a wrong one has no
 // time.
 
+#include "../../tools/boxsum/cuda_device.hpp"
 #include "competitors/random_reads.hpp"
 #include "core/algorithm_record.hpp"
 #include "cuda/histogram/records.hpp"
@@ -228,7 +229,7 @@ constexpr section sections[] = {{"tensor", tensor_section},
                                 {"queries", queries_section}};
 
 int run(int count, char** names) {
-    cuda::set_device(cuda::device_from_text("cuda"));
+    cuda::set_device(cli::device_from_text("cuda"));
     const cuda::stream stream;
     for (const section& s : sections)
         if (count == 0 || std::any_of(names, names + count, [&](const char* n) { return std::strcmp(n, s.name) == 0; }))

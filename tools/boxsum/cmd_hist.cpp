@@ -2,6 +2,7 @@
 
 #include "box_list.hpp"
 #include "compute.hpp"
+#include "cuda_device.hpp"
 #include "device.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
@@ -132,7 +133,7 @@ counter counter_on_cpu(const histogram_options& how, const view_shape& s, const 
 counter counter_on_gpu(const std::string& device, const histogram_options& how, const view_shape& s,
                        const binning& bins, const std::vector<box>& boxes) {
     if (device == "cuda") device_of_environment();  // which must make sense
-    cuda::set_device(cuda::device_from_text(device));
+    cuda::set_device(device_from_text(device));
     const auto stream = std::make_shared<cuda::stream>();
     const auto tensor = std::make_shared<cuda::device_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols, *stream);
     return [=, &bins, &boxes](const const_any_view& pixels) {

@@ -1,5 +1,6 @@
 #include "cmd_track.hpp"
 
+#include "cuda_device.hpp"
 #include "device.hpp"
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
@@ -127,7 +128,7 @@ std::string report_line(const pipeline_report& report, double write_seconds, con
 std::optional<int> device_of(const std::string& text) {
     if (text == "cpu") return {};
     if (text == "cuda") device_of_environment();  // which must make sense
-    return cuda::device_from_text(text);
+    return device_from_text(text);
 }
 
 }  // namespace
