@@ -197,12 +197,12 @@ std::size_t workspace_use::bytes() const noexcept {
     return state_.memory.size();
 }
 
-execution workspace_use::execution_of(const parameter_values& parameters) const {
+execution workspace_use::execution_of(const parameter_values& parameters, std::size_t bytes) const {
     execution how;
     how.parameters = parameters;
     how.stream = state_.stream;
     how.workspace = state_.memory.data();
-    how.workspace_bytes = state_.memory.size();
+    how.workspace_bytes = bytes;
     return behind_header(how);
 }
 

@@ -202,7 +202,7 @@ TEST_F(window_kernels, variable_means_are_those_of_the_cpu) {
                 variable_box_filter({p.image.view(), radii.view()}, {expected.view()}, options);
                 expect_equal(expected, device, c.type, out == dtype::f32 ? 1e-6 : 1e-9, text_of(c) + " variable",
                              [&](const any_view& result) {
-                                 cuda::enqueue_variable_means(p.task, device_radii, result, stream());
+                                 cuda::enqueue_variable_means(p.task, device_radii, radius_of(c), result, stream());
                              });
             }
             if (HasFailure()) return;
