@@ -1,6 +1,5 @@
 #include "core/validate.hpp"
 
-#include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/sat.hpp>
 
 namespace boxsum {
@@ -18,15 +17,6 @@ sat_description describe(const const_any_view& image, const any_view& table) {
 
 sat_description describe(const const_any_view& image, const any_view& table, const any_view& squares) {
     return {image.shape, table.shape, squares.shape, in_place(image, table)};
-}
-
-histogram_description describe(const const_any_view& image, const any_tensor_view& tensor) {
-    return {image.shape, tensor.shape, std::nullopt};
-}
-
-histogram_description describe(const const_any_view& image, const const_any_view& weights,
-                               const any_tensor_view& tensor) {
-    return {image.shape, tensor.shape, weights.shape};
 }
 
 }  // namespace boxsum

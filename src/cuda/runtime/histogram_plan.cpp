@@ -10,6 +10,8 @@
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/error.hpp>
 
+#include <string>
+
 namespace boxsum::cuda {
 
 device_buffer upload_lookup(const binning& bins) {
@@ -24,69 +26,39 @@ device_buffer upload_lookup(const binning& bins) {
 
 namespace {
 
-void require_tensor(const tensor_shape& got, const tensor_shape& planned) {
-    require_type("tensor", got.type, planned.type);
-    require_planned("tensor", "planes", got.planes, planned.planes);
-    require_planned("tensor", "bins", got.bins, planned.bins);
-    require_planned("tensor", "rows", got.rows, planned.rows);
-    require_planned("tensor", "cols", got.cols, planned.cols);
-    require_planned("tensor", "row_stride", got.row_stride, planned.row_stride);
-    if (planned.bins > 1) require_planned("tensor", "bin_stride", got.bin_stride, planned.bin_stride);
-    if (planned.planes > 1) require_planned("tensor", "plane_stride", got.plane_stride, planned.plane_stride);
+void require_histograms(const histogram_shape& histograms, const histogram_shape& plan) {
+    const tensor_shape &got = histograms.entries, &planned = plan.entries;
+    if (histograms.form.layout != plan.form.layout)
+        throw invalid_argument("histograms: layout is " + std::string(name_of(histograms.form.layout)) +
+                               ", but the plan was made for " + std::string(name_of(plan.form.layout)));
+    require_type("histograms", got.type, planned.type);
+    require_planned("histograms", "planes", got.planes, planned.planes);
+    require_planned("histograms", "bins", got.bins, planned.bins);
+    require_planned("histograms", "rows", got.rows, planned.rows);
+    require_planned("histograms", "cols", got.cols, planned.cols);
+    require_planned("histograms", "row_stride", got.row_stride, planned.row_stride);
+    if (planned.bins > 1) require_planned("histograms", "bin_stride", got.bin_stride, planned.bin_stride);
+    if (planned.planes > 1) require_planned("histograms", "plane_stride", got.plane_stride, planned.plane_stride);
 }
 
 }  // namespace
 
 struct histogram_plan::state {
-    histogram_description what;
+    histogram_shapes shapes;
     binning bins;
     problem p;
     choice chosen;
     int device = 0;
     std::size_t workspace = 0;
     device_buffer lookup;
-
-    void run(const const_any_view& image, const std::optional<const_any_view>& weights, const any_tensor_view& tensor,
-             const workspace_ref& memory, stream_ref stream) const {
-        if (weights.has_value() != what.weights.has_value())
-            throw invalid_argument(weights ? "weights: given, but the plan was made without"
-                                           : "weights: not given, but the plan was made with them");
-        require_shape("image", image.shape, what.image);
-        if (weights) require_shape("weights", weights->shape, *what.weights);
-        require_tensor(tensor.shape, what.tensor);
-        (void)make_histogram_problem(image, weights, bins, tensor, p.layout);  // pointers and overlap
-        check_device_pointer("image", image.data, device);
-        if (weights) check_device_pointer("weights", weights->data, device);
-        check_device_pointer("tensor", tensor.data, device);
-        check_workspace(memory, workspace, device);
-        check_apart(memory, workspace, "image", image.data, span_bytes(image.shape));
-        if (weights) check_apart(memory, workspace, "weights", weights->data, span_bytes(weights->shape));
-        check_apart(memory, workspace, "tensor", tensor.data,
-                    static_cast<std::size_t>(checked_tensor_bytes("tensor", tensor.shape)));
-        check_stream(stream, device);
-
-        const device_scope scope(device);
-        execution how;
-        how.parameters = chosen.parameters;
-        how.stream = stream;
-        how.workspace = workspace == 0 ? nullptr : memory.data;
-        how.workspace_bytes = workspace == 0 ? 0 : memory.bytes;
-        buffers pointers;
-        pointers.image = image.data;
-        pointers.table = tensor.data;
-        pointers.weights = weights ? weights->data : nullptr;
-        pointers.lookup = static_cast<const std::uint16_t*>(lookup.data());
-        chosen.record->enqueue(p, pointers, how);
-    }
 };
 
-histogram_plan::histogram_plan(const histogram_description& what, const binning& bins,
-                               const histogram_options& options) {
-    problem p = make_histogram_problem(what.image, what.weights, bins, what.tensor, options.layout);
+histogram_plan::histogram_plan(const histogram_shapes& shapes, const binning& bins, const histogram_options& options) {
+    problem p = make_histogram_problem(shapes, bins);
     const int device = current_device();
     const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
     const std::size_t workspace = chosen.record->workspace_bytes(p, chosen.parameters);
-    state_ = std::make_shared<const state>(state{what, bins, p, chosen, device, workspace, upload_lookup(bins)});
+    state_ = std::make_shared<const state>(state{shapes, bins, p, chosen, device, workspace, upload_lookup(bins)});
 }
 
 std::size_t histogram_plan::workspace_bytes() const noexcept {
@@ -101,14 +73,40 @@ int histogram_plan::device() const noexcept {
     return state_->device;
 }
 
-void histogram_plan::run_async(const const_any_view& image, const any_tensor_view& tensor, workspace_ref workspace,
-                               stream_ref stream) const {
-    state_->run(image, std::nullopt, tensor, workspace, stream);
-}
+void histogram_plan::run_async(const histogram_inputs& inputs, const histogram_outputs& outputs,
+                               workspace_ref workspace, stream_ref stream) const {
+    const state& s = *state_;
+    const bool weighted = is_set(inputs.weights);
+    if (weighted != s.shapes.weights.has_value())
+        throw invalid_argument(weighted ? "weights: given, but the plan was made without"
+                                        : "weights: not given, but the plan was made with them");
+    require_shape("image", inputs.image.shape, s.shapes.image);
+    if (weighted) require_shape("weights", inputs.weights.shape, *s.shapes.weights);
+    require_histograms(outputs.histograms.shape(), s.shapes.histograms);
+    (void)make_histogram_problem(inputs, s.bins, outputs);  // pointers and overlap
+    const any_tensor_view& entries = outputs.histograms.entries;
+    check_device_pointer("image", inputs.image.data, s.device);
+    if (weighted) check_device_pointer("weights", inputs.weights.data, s.device);
+    check_device_pointer("histograms", entries.data, s.device);
+    check_workspace(workspace, s.workspace, s.device);
+    check_apart(workspace, s.workspace, "image", inputs.image.data, span_bytes(inputs.image.shape));
+    if (weighted) check_apart(workspace, s.workspace, "weights", inputs.weights.data, span_bytes(inputs.weights.shape));
+    check_apart(workspace, s.workspace, "histograms", entries.data,
+                static_cast<std::size_t>(checked_tensor_bytes("histograms", entries.shape)));
+    check_stream(stream, s.device);
 
-void histogram_plan::run_async(const const_any_view& image, const const_any_view& weights,
-                               const any_tensor_view& tensor, workspace_ref workspace, stream_ref stream) const {
-    state_->run(image, weights, tensor, workspace, stream);
+    const device_scope scope(s.device);
+    execution how;
+    how.parameters = s.chosen.parameters;
+    how.stream = stream;
+    how.workspace = s.workspace == 0 ? nullptr : workspace.data;
+    how.workspace_bytes = s.workspace == 0 ? 0 : workspace.bytes;
+    buffers pointers;
+    pointers.image = inputs.image.data;
+    pointers.table = entries.data;
+    pointers.weights = inputs.weights.data;
+    pointers.lookup = static_cast<const std::uint16_t*>(s.lookup.data());
+    s.chosen.record->enqueue(s.p, pointers, how);
 }
 
 }  // namespace boxsum::cuda

@@ -2,6 +2,7 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
 #include <string>
@@ -28,10 +29,20 @@ void check_device_pointer(std::string_view argument, const void* data, int devic
                            ", but the plan needs memory of cuda:" + std::to_string(device));
 }
 
+bool is_host_memory(const void* data) {
+    cudaPointerAttributes attributes{};
+    BOXSUM_CUDA_TRY(cudaPointerGetAttributes(&attributes, data));
+    return attributes.type == cudaMemoryTypeHost || attributes.type == cudaMemoryTypeUnregistered;
+}
+
 int stream_device(stream_ref stream) {
     int device = 0;
     BOXSUM_CUDA_TRY(cudaStreamGetDevice(stream.get(), &device));
     return device;
+}
+
+int device_of(stream_ref stream) {
+    return stream.get() == nullptr ? current_device() : stream_device(stream);
 }
 
 void check_stream(stream_ref stream, int device) {

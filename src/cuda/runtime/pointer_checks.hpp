@@ -10,8 +10,14 @@ namespace boxsum::cuda {
 /// managed memory).
 void check_device_pointer(std::string_view argument, const void* data, int device);
 
+/// Whether memory is the host's, page-locked or not.
+bool is_host_memory(const void* data);
+
 /// The device that a stream (not the legacy default one) belongs to.
 int stream_device(stream_ref stream);
+
+/// The device that work on a stream runs on: the stream's, or for the legacy default stream the current one.
+int device_of(stream_ref stream);
 
 /// Throws invalid_argument unless the stream belongs to `device`; the legacy default stream belongs to every one.
 void check_stream(stream_ref stream, int device);
