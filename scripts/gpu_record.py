@@ -28,6 +28,10 @@ import subprocess
 import sys
 import time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import paper_docs  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FORMAT = 1
 
@@ -112,7 +116,7 @@ def jobs():
 
 def run_bench(subcommand, record, arguments):
     """Builds boxsum-bench and runs a subcommand of it: writes results/<gpu>/RECORD.json, extending what is of this
-    commit, and build/RECORD.html. Returns the exit status."""
+    commit, and the papers' tables of it into build/RECORD.md. Returns the exit status."""
     commit = current_commit()
     found = devices()
     where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "bin/boxsum-bench")
@@ -123,17 +127,19 @@ def run_bench(subcommand, record, arguments):
     earlier = ROOT / "results" / name / f"{record}.json"
     if not target.exists() and earlier.exists():  # an earlier part; it stays only if it is of this commit
         shutil.copy(earlier, target)
-    page = ROOT / "build" / f"{record}.html"
-    page.parent.mkdir(exist_ok=True)
     limit = os.environ.get("BOXSUM_BENCH_SECONDS", "400" if subcommand == "hist" else "")
     try:
         status = subprocess.run([str(where / "bin" / "boxsum-bench"), subcommand, "--device", "cuda", "--commit", commit,
-                                 "--json", str(target), "--html", str(page), *arguments], check=False,
+                                 "--json", str(target), *arguments], check=False,
                                 timeout=float(limit) if limit else None).returncode
     except subprocess.TimeoutExpired:
         print(f"boxsum: error: stopped after {limit} s", file=sys.stderr)
         status = 1
-    print(f"record {target}, page {page}")
+    if target.exists():
+        page = ROOT / "build" / f"{record}.md"
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(paper_docs.report(json.loads(target.read_text(encoding="utf-8"))), encoding="utf-8")
+        print(f"record {target}, tables {page}")
     return status
 
 

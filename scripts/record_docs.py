@@ -167,6 +167,19 @@ def tasks():
     return text or NOT_MEASURED
 
 
+def tensors():
+    """Integral histograms of batches and of single frames beside memset of the same bytes."""
+    text = ""
+    for path, record in records("bench-histogram.json"):
+        rows = sorted((row for row in record["rows"] if row["section"] in ("tensor", "single")),
+                      key=lambda row: (row["rows"] * row["cols"], row["bins"], -row["planes"]))
+        lines = [[f"{row['cols']} x {row['rows']}", str(row["bins"]), str(row["planes"]), figure(row["us"], 1),
+                  figure(row.get("share_of_memset")), figure(row["us"] and 1e6 * row["planes"] / row["us"], 0)] for row in rows]
+        text += source(path, record) + table(["image", "bins", "frames a call", "us", "memset over it", "frames a second"],
+                                             ["---", *["--:"] * 5], lines) + "\n"
+    return text or NOT_MEASURED
+
+
 def filters():
     """Filters on the device, and from and to the host's memory beside the link."""
     text = ""
@@ -176,6 +189,26 @@ def filters():
         text += source(path, record) + table(["filter", "columns", "radius", "ms", "of the link", "gigapixels a second"],
                                              ["---", *["--:"] * 5], lines) + "\n"
     return text or NOT_MEASURED
+
+
+def readme():
+    """The few tables that README shows: ours beside others', ms of one table, and how often ours fits into theirs."""
+    lines = []
+    for _, record in records("bench-cpu.json"):
+        for row in record["rows"]:
+            if row["instruction_set"] != "avx2" and row["size"] == 4096 and row["threads"] == 1 and row["types"] in ("8u32u", "32f32f"):
+                lines.append([f"4096 x 4096 {row['types']}", f"{record['device']}, 1 thread", "OpenCV",
+                              figure(row["opencv_us"] / 1000, 2), figure(row["boxsum_us"] / 1000, 2), f"{row['speedup_over_opencv']:.1f}"])
+    for _, record in records("bench-sat.json"):
+        rows = {(row["peer"], row["types"]): row["us"] for row in record["rows"]
+                if row["section"] == "peers" and row.get("n") == 4096 and "us" in row}
+        for (peer, types), us in rows.items():
+            ours = rows.get(("fast", types))
+            if peer != "fast" and peer != "cub-two-pass" and ours:
+                lines.append([f"4096 x 4096 {types}", record["device"], peer, figure(us / 1000, 3), figure(ours / 1000, 3),
+                              f"{us / ours:.0f}"])
+    return table(["table", "on", "beside", "its ms", "boxsum ms", "times as fast"], ["---", "---", "---", "--:", "--:", "--:"],
+                 lines) + "\n" if lines else NOT_MEASURED
 
 
 def profile():
@@ -205,8 +238,7 @@ def profile():
 
 
 def cpu(part):
-    """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record;
-    `summary`: targets without times."""
+    """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record."""
     text = ""
     for path, record in records("bench-cpu.json"):
         lines = []
@@ -223,7 +255,7 @@ def cpu(part):
                 return f"{row[value]:.2f} (>= {row[target]:.2f}: {verdict})"
 
             scheme = ", bands" if row["scheme"] == "bands" else ""
-            times = [] if part == "summary" else ["boxsum us", "limit us", "OpenCV us"]
+            times = ["boxsum us", "limit us", "OpenCV us"]
             lines.append([row["types"], f"{row['size']}^2", str(row["threads"]),
                           f"{row['instruction_set']}, {row['store']}{scheme}",
                           *(figure(row.get(title.lower().replace(" ", "_")), 1) or "-" for title in times),
@@ -238,6 +270,8 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `cpu targets`, `cpu avx2`, `cpu summary`, `filters`, `marks size`, `marks other`, `peers`, `profile` or `tasks`."""
+    """For update_docs: `cpu targets`, `cpu avx2`, `filters`, `marks size`, `marks other`, `peers`, `profile`,
+    `readme`, `tasks` or `tensors`."""
     word, *rest = what.split()
-    return {"cpu": cpu, "filters": filters, "marks": marks, "peers": peers, "profile": profile, "tasks": tasks}[word](*rest)
+    return {"cpu": cpu, "filters": filters, "marks": marks, "peers": peers, "profile": profile,
+            "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)

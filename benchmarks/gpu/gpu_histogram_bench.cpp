@@ -196,9 +196,8 @@ void queries_section(cuda::stream_ref stream) {
     const std::vector<contestant> both{
         {"box_histograms",
          [&] {
-             cuda::box_histograms_async(
-                 frame.tensor(), {static_cast<const box*>(boxes_there.data()), boxes.size()},
-                 image_view<std::uint32_t>(static_cast<std::uint32_t*>(out.data()), count, s.bins), stream);
+             cuda::box_histograms_async(frame.tensor(), {static_cast<const box*>(boxes_there.data()), count},
+                                        {static_cast<std::uint32_t*>(out.data()), count * s.bins}, stream);
          }},
         {"random reads", [&] {
              read_random_entries(frame.tensor().entries, static_cast<const random_corners*>(corners_there.data()),

@@ -18,6 +18,9 @@ void layouts_section(cuda::stream_ref stream);
 /// Tables of squares, planes, channels; lists of images beside one call an image.
 void special_section(cuda::stream_ref stream);
 
+/// Sums, means and variances of a million boxes of tables on the device, beside as many reads.
+void boxes_section(cuda::stream_ref stream);
+
 /// What others have, where it was found.
 void peers_section(cuda::stream_ref stream);
 

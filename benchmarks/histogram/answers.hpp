@@ -1,8 +1,8 @@
 #pragma once
 
 #include "histogram/plan.hpp"
+#include "program/record.hpp"
 #include "program/target.hpp"
-#include "report/record.hpp"
 
 #include <vector>
 

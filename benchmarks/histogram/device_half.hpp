@@ -1,7 +1,7 @@
 #pragma once
 
 #include "histogram/plan.hpp"
-#include "report/record.hpp"
+#include "program/record.hpp"
 
 #include <cstdint>
 #include <vector>

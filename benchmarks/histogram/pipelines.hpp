@@ -1,8 +1,8 @@
 #pragma once
 
 #include "histogram/plan.hpp"
+#include "program/record.hpp"
 #include "program/target.hpp"
-#include "report/record.hpp"
 
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/histogram_table.hpp>

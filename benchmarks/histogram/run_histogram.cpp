@@ -7,7 +7,6 @@
 #include "histogram/plan.hpp"
 #include "program/origin.hpp"
 #include "program/target.hpp"
-#include "report/histogram_sections.hpp"
 
 #include <boxsum/cuda/device.hpp>
 
@@ -19,8 +18,8 @@ namespace boxsum::bench {
 namespace {
 
 constexpr const char* footer =
-    R"(Repeats the figures of Poostchi et al. 2017 on this machine and writes them as tables, as a record (--json) and as a
-self-contained page with charts (--html). Results are compared with other computations in the same run; a wrong one gets
+    R"(Repeats the figures of Poostchi et al. 2017 on this machine and prints a line for each row of the record (--json), of
+which scripts/paper_docs.py makes the papers' tables. Results are compared with other computations in the same run; a wrong one gets
 no time and exit code 1. A record that exists is extended where it is of the same commit, machine and toolkit. Without a
 GPU the CPU's rows are measured, and the others say that they are not.
 
@@ -28,10 +27,9 @@ Experiments: sizes (figure 7), parts (8), tuning (9, 10), transfers (11), buffer
 threads (19), vga (20), answers (beyond the paper).
 
 Examples:
-  boxsum bench hist --html hist.html
+  boxsum bench hist --json hist.json
   boxsum bench hist --device cpu --quick
-  boxsum bench hist --experiments large --bins 32,128 --json hist.json
-  boxsum bench hist --from hist.json --html hist.html)";
+  boxsum bench hist --experiments large --bins 32,128 --json hist.json)";
 
 std::string text_of(std::int64_t rows, std::int64_t cols, std::int64_t bins) {
     return std::to_string(rows) + " x " + std::to_string(cols) + ", " + std::to_string(bins) + " bins";
@@ -111,9 +109,7 @@ cli::exit_code run_histogram(const histogram_bench_options& options) {
         chosen.frames = std::min(options.frames, 8);
         chosen.round_ms = std::min(options.round_ms, 1.0);
     }
-    return report_run(
-        chosen.output, histogram_kind, [&](const save_part& save) { return measure(chosen, save); },
-        histogram_report_of);
+    return report_run(chosen.output, histogram_kind, [&](const save_part& save) { return measure(chosen, save); });
 }
 
 }  // namespace boxsum::bench

@@ -1,5 +1,7 @@
 #include "program/output.hpp"
 
+#include "program/text_table.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -24,7 +26,7 @@ bench_record read_of_kind(const std::string& path, const std::string& kind) {
 
 /// What the file holds already, to be extended. Another file is not overwritten.
 std::optional<bench_record> earlier_record(const output_options& options, const std::string& kind) {
-    for (const std::string& path : {options.json, options.html}) require_folder(path);  // before the work, not after it
+    require_folder(options.json);  // before the work, not after it
     if (options.json.empty() || !std::filesystem::exists(options.json)) return {};
     return read_of_kind(options.json, kind);
 }
@@ -33,10 +35,8 @@ std::optional<bench_record> earlier_record(const output_options& options, const 
 
 void add_output_options(CLI::App& command, output_options& options) {
     command.add_option("--json", options.json, "record to write, or to extend");
-    command.add_option("--html", options.html, "page to write");
-    command.add_option("--from", options.from, "measure nothing: report this record");
     command.add_option("--commit", options.commit, "of the tree, where git cannot tell (or BOXSUM_COMMIT)");
-    command.add_flag("-q,--quiet", options.quiet, "no progress, no tables on standard output");
+    command.add_flag("-q,--quiet", options.quiet, "no progress, no table on standard output");
 }
 
 void progress(const output_options& options, const std::string& what) {
@@ -47,35 +47,20 @@ void progress(const output_options& options, const std::string& what) {
 }
 
 cli::exit_code report_run(const output_options& options, const std::string& kind,
-                          const std::function<bench_record(const save_part&)>& measure,
-                          const std::function<document(const bench_record&)>& report) {
-    bench_record record;
-    if (!options.from.empty()) {
-        try {
-            record = read_of_kind(options.from, kind);
-        } catch (const io_error& e) {
-            throw cli::input_error(std::string("--from: ") + e.what());
-        }
-        if (!options.json.empty()) write_file(options.json, json_of(record));
-    } else {
-        const std::optional<bench_record> earlier = earlier_record(options, kind);
-        const save_part save = [&](const bench_record& part) {
-            // As it is written, rounded: a page made again from the file is the same.
-            bench_record whole = record_of(json_of(part), "this run");
-            if (earlier) whole = merged(*earlier, std::move(whole));
-            if (!options.json.empty()) write_file(options.json, json_of(whole));
-            return whole;
-        };
-        const bench_record measured = measure(save);
-        if (earlier && !mergeable(earlier->origin, measured.origin))
-            cli::print_note("'" + options.json +
-                            "' was of another commit or machine, or of a tree with changes; it starts anew");
-        record = save(measured);
-    }
-    const document shown = report(record);
-    if (!options.html.empty()) write_file(options.html, html_of(shown));
+                          const std::function<bench_record(const save_part&)>& measure) {
+    const std::optional<bench_record> earlier = earlier_record(options, kind);
+    const save_part save = [&](const bench_record& part) {
+        const bench_record whole = earlier ? merged(*earlier, part) : part;
+        if (!options.json.empty()) write_file(options.json, json_of(whole));
+        return whole;
+    };
+    const bench_record measured = measure(save);
+    if (earlier && !mergeable(earlier->origin, measured.origin))
+        cli::print_note("'" + options.json +
+                        "' was of another commit or machine, or of a tree with changes; it starts anew");
+    const bench_record record = save(measured);
     if (!options.quiet) {
-        const std::string text = text_of(shown);
+        const std::string text = text_of(record);
         if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
             throw io_error("standard output cannot be written");
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/record.hpp"
+#include "program/record.hpp"
 #include "sat/plan.hpp"
 
 #include <vector>

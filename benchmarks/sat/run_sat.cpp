@@ -2,7 +2,6 @@
 
 #include "program/origin.hpp"
 #include "program/target.hpp"
-#include "report/sections.hpp"
 #include "sat/device_tables.hpp"
 #include "sat/host_tables.hpp"
 #include "sat/plan.hpp"
@@ -17,16 +16,15 @@ namespace {
 using cli::usage_error;
 
 constexpr const char* footer =
-    R"(Repeats the experiments of the papers on this machine and writes them as tables, as a record (--json) and as a
-self-contained page with charts (--html). Results are compared with the reference in the same run; a wrong one gets no
+    R"(Repeats the experiments of the papers on this machine and prints a line for each row of the record (--json), of which
+scripts/paper_docs.py makes the papers' tables. Results are compared with the reference in the same run; a wrong one gets no
 time and exit code 1. A record that exists is extended where it is of the same commit, machine and toolkit.
 
 Experiments: emoto (Tables I and III), chen (figures 6 to 8, Table II), micro (section V), notes, ha-han (figure 5), zoo.
 
 Examples:
-  boxsum bench sat --device cpu --sizes 512,1k --types 32f32f --html bench.html
-  boxsum bench sat --experiments emoto --param W=64 --json emoto.json
-  boxsum bench sat --from results/h200/bench-zoo.json --html bench.html)";
+  boxsum bench sat --device cpu --sizes 512,1k --types 32f32f --json bench.json
+  boxsum bench sat --experiments emoto --param W=64 --json emoto.json)";
 
 bench_record measure(const sat_bench_options& options, const save_part& save) {
     const target where = target_of(options.device);
@@ -96,8 +94,7 @@ const CLI::App* add_sat_command(CLI::App& app, sat_bench_options& options) {
 }
 
 cli::exit_code run_sat(const sat_bench_options& options) {
-    return report_run(
-        options.output, sat_kind, [&](const save_part& save) { return measure(options, save); }, report_of);
+    return report_run(options.output, sat_kind, [&](const save_part& save) { return measure(options, save); });
 }
 
 }  // namespace boxsum::bench

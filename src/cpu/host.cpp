@@ -18,7 +18,7 @@ namespace cpu {
 namespace {
 
 /// Bytes per microsecond that one core moves in cache, read and written together; 60 to 100 thousand on the machines of
-/// docs/performance-cpu.md. Only the order of magnitude matters.
+/// docs/decisions/cpu-tables.md. Only the order of magnitude matters.
 constexpr double bytes_per_us = 50e3;
 
 /// A second thread must have this many times its wake-up to do. Threads that sleep instead of spinning need some 50 us.

@@ -25,7 +25,7 @@ inline constexpr std::size_t most_cache_per_cpu = std::size_t{16} << 20;
 
 /// What tables may count on in the caches of one core: the last level as far as it can be this system's, 32 MiB where
 /// it is unknown (0), and no less than the second level. A guest of two cores that was told 480 MiB had 24 to 32
-/// (docs/performance-cpu.md).
+/// (docs/decisions/cpu-tables.md).
 std::size_t usable_cache(std::size_t l2_bytes, std::size_t l3_bytes, int cpus);
 
 /// Waking threads that sleep takes 40 to 55 us (measured); what takes longer is that others have the processor.

@@ -25,7 +25,7 @@ struct bin_task {
 class shared_upload;
 
 /// When several devices share the upload of an image, and in what pieces its parts travel on to the others. Small
-/// images are there sooner than devices have told each other (docs/performance-histogram.md).
+/// images are there sooner than devices have told each other (docs/decisions/histograms.md).
 struct upload_sharing {
     std::int64_t least_bytes = std::int64_t{4} << 20;  ///< of an image, with its weights
     std::int64_t piece_bytes = std::int64_t{4} << 20;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "report/record.hpp"
+#include "program/record.hpp"
 
 namespace boxsum::bench {
 

@@ -1,4 +1,4 @@
-#include "report/record.hpp"
+#include "program/record.hpp"
 
 #include "example_histograms.hpp"
 #include "example_record.hpp"

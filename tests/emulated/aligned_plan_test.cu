@@ -1,9 +1,9 @@
-// The policy of the aligned kernels: the settings that were measured, and what every plan must hold for its kernel to
-// be right. Host code only, but its header needs tensor maps.
+// The policy of the aligned kernels: what every plan must hold for its kernel to be right. Host code only, but its
+// header needs tensor maps.
 
-#include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_aligned_plan.hpp"
 #include "cuda/production/sat_aligned_tile.cuh"
+#include "cuda/production/sat_prepared.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,43 +25,6 @@ sat_geometry table_of(std::int64_t rows, std::int64_t cols, std::int64_t planes 
 aligned_plan plan_of(std::int64_t n, int pixel_bytes, aligned_store store = aligned_store::straight) {
     return make_aligned_plan(table_of(n, n), pixel_bytes, 4, aligned_columns_of(n, pixel_bytes, 4),
                              aligned_tiles_in_flight(132, pixel_bytes, 4, 1), 1, store);
-}
-
-TEST(aligned_plan, squares_on_an_h200_get_the_settings_that_were_measured) {
-    EXPECT_EQ(aligned_columns_of(4096, 4, 4), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(8192, 4, 4), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(16384, 4, 4), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(32768, 4, 4), aligned_columns::chain);
-    EXPECT_EQ(aligned_columns_of(8192, 1, 4), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(16384, 1, 4), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(8192, 4, 8), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(8192, 8, 8), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(16384, 1, 8), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(32768, 1, 4), aligned_columns::groups);
-    EXPECT_EQ(aligned_columns_of(16384, 4, 8), aligned_columns::chain);
-
-    EXPECT_EQ(plan_of(4096, 4).ring_rows, 48u);
-    EXPECT_EQ(plan_of(8192, 4).ring_rows, 32u);
-    EXPECT_EQ(plan_of(16384, 4).ring_rows, 24u);
-    EXPECT_EQ(plan_of(32768, 4).ring_rows, 12u);
-    EXPECT_EQ(plan_of(8192, 1).ring_rows, 44u);
-    EXPECT_EQ(plan_of(16384, 1).ring_rows, 40u);
-    EXPECT_EQ(plan_of(4096, 4).by_group_rows.divisor(), 4u);
-    EXPECT_EQ(plan_of(8192, 4).by_group_rows.divisor(), 4u);
-    EXPECT_EQ(plan_of(3072, 1, aligned_store::anywhere).by_group_rows.divisor(), 4u);
-    EXPECT_EQ(plan_of(3072, 1).by_group_rows.divisor(), 8u);
-    EXPECT_EQ(plan_of(4096, 1).by_group_rows.divisor(), 8u);
-    EXPECT_EQ(plan_of(8192, 1).by_group_rows.divisor(), 4u);
-    EXPECT_EQ(plan_of(16384, 1).by_group_rows.divisor(), 8u);
-    EXPECT_EQ(plan_of(16384, 4).by_group_rows.divisor(), 8u);
-    EXPECT_EQ(plan_of(32768, 4).by_group_rows.divisor(), 1u);
-    EXPECT_EQ(plan_of(16384, 4).by_group_cols.divisor(), 8u);
-    EXPECT_EQ(plan_of(32768, 4).by_group_cols.divisor(), 16u);
-
-    EXPECT_EQ(plan_of(8192, 1, aligned_store::whole_sectors).by_group_rows.divisor(), 4u);
-    EXPECT_FALSE(aligned_whole_sectors_pay(table_of(4608, 4608), 4));
-    EXPECT_TRUE(aligned_whole_sectors_pay(table_of(5120, 5120), 4));
-    EXPECT_TRUE(aligned_whole_sectors_pay(table_of(256, 256, 1024), 4));
 }
 
 TEST(aligned_plan, sums_of_8_bit_pixels_of_a_group_of_tiles_have_32_bits) {

@@ -1,10 +1,9 @@
-// The aligned kernels of the record `fast` on an emulated device: the conformance cases that they take, and what is
-// left to the general ones.
+// The record `fast` on an emulated device: the conformance cases on aligned images, any pointers, and which launches
+// and workspaces it takes.
 
 #include "api/registry.hpp"
 #include "cuda/production/records.hpp"
-#include "cuda/production/sat_aligned.hpp"
-#include "cuda/production/sat_fast_choice.hpp"
+#include "cuda/production/sat_prepared.hpp"
 #include "cuda/workspace.hpp"
 #include "support/emulation/settings.hpp"
 #include "verify/conformance.hpp"
@@ -15,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace boxsum {
@@ -22,12 +23,7 @@ namespace {
 
 using emulation::block_order;
 
-/// Whether the aligned kernels take the table of sums.
-bool fits(const problem& p) {
-    return cuda::aligned_kernels_fit({p, nullptr, p.table, nullptr}, cuda::tile_cols_of(p.table.type));
-}
-
-/// Runs the cases that the aligned kernels take; how many, or -1. `aligned`: on images whose rows are at
+/// Runs the cases; how many, or -1. `aligned`: on images whose rows are at
 /// multiples of 64 bytes, whatever the case says.
 int run_cases(dtype input, dtype table, std::optional<dtype> squares, emulation::settings device, effort e,
               std::int64_t most_elements, bool aligned) {
@@ -41,7 +37,7 @@ int run_cases(dtype input, dtype table, std::optional<dtype> squares, emulation:
             c.planes = 1;
         }
         const problem p = problem_of(c);
-        if (!check_support(sat_fast_record, p, {}) || !fits(p)) continue;
+        if (!check_support(sat_fast_record, p, {})) continue;
         constexpr block_order orders[] = {block_order::forward, block_order::backward, block_order::shuffled};
         device.order = orders[++device.seed % 3];
         const emulation::scoped_settings scope(device);
@@ -62,11 +58,13 @@ TEST(emulated_fast_aligned, one_wave_of_every_tile_height_agrees_with_the_defini
 }
 
 TEST(emulated_fast_aligned, the_pipeline_agrees_with_the_definition) {
-    for (const auto& [input, table] : all_types)
-        for (const bool aligned : {true, false})
-            EXPECT_GT(
-                run_cases(input, table, {}, {.resident_blocks = 2, .multiprocessors = 1}, effort::full, 60000, aligned),
-                0);
+    for (const int capability : {8, 9})
+        for (const auto& [input, table] : all_types)
+            for (const bool aligned : {true, false})
+                EXPECT_GT(run_cases(input, table, {},
+                                    {.resident_blocks = 2, .multiprocessors = 1, .compute_capability = capability},
+                                    capability == 8 ? effort::quick : effort::full, 60000, aligned),
+                          0);
 }
 
 TEST(emulated_fast_aligned, squares_agree_with_the_definition) {
@@ -87,23 +85,22 @@ conformance_case aligned_case() {
     return c;
 }
 
-TEST(emulated_fast_aligned, what_is_empty_or_has_too_many_tiles_does_not_fit) {
-    const problem good = problem_of(aligned_case());
-    EXPECT_TRUE(fits(good));
-
-    problem p = good;
-    p.table.row_stride += 4;
-    p.image.row_stride += 8;
-    EXPECT_TRUE(fits(p));
-    p = good;
-    p.image.channels = p.table.channels = 3;
-    EXPECT_TRUE(fits(p));
-    p = good;
-    p.image.rows = p.table.rows = 0;
-    EXPECT_FALSE(fits(p));
-    p = good;
+TEST(emulated_fast_aligned, more_tiles_than_can_be_counted_are_refused) {
+    problem p = problem_of(aligned_case());
+    EXPECT_TRUE(check_support(sat_fast_record, p, {}));
     p.table.planes = p.image.planes = 300'000'000;
-    EXPECT_FALSE(fits(p));
+    EXPECT_FALSE(check_support(sat_fast_record, p, {}));
+}
+
+TEST(emulated_fast_aligned, one_wave_of_too_many_tiles_is_refused) {
+    problem p = problem_of(aligned_case());
+    const parameter_values wave = parse_parameters(sat_fast_record, "path=wave");
+    EXPECT_TRUE(check_support(sat_fast_record, p, wave));
+    p.table.planes = p.image.planes = 10'001;
+    const support refused = check_support(sat_fast_record, p, wave);
+    EXPECT_FALSE(refused);
+    EXPECT_NE(refused.reason.find("path=wave"), std::string::npos) << refused.reason;
+    EXPECT_TRUE(check_support(sat_fast_record, p, parse_parameters(sat_fast_record, "path=tiles")));
 }
 
 TEST(emulated_fast_aligned, pointers_may_be_those_of_any_element) {
@@ -121,8 +118,10 @@ TEST(emulated_fast_aligned, pointers_may_be_those_of_any_element) {
 }
 
 /// Launches that the tables of sums and of squares take: each counts in the workspace's epoch.
-std::uint32_t launches_with_squares(dtype input, dtype table, dtype squares, std::int64_t gap, std::int64_t channels) {
-    const emulation::scoped_settings device({.resident_blocks = 2, .multiprocessors = 1});
+std::uint32_t launches_with_squares(dtype input, dtype table, dtype squares, std::int64_t gap, std::int64_t channels,
+                                    int capability = 9) {
+    const emulation::scoped_settings device(
+        {.resident_blocks = 2, .multiprocessors = 1, .compute_capability = capability});
     conformance_case c;
     c.input = input;
     c.table = table;
@@ -153,23 +152,53 @@ TEST(emulated_fast_aligned, sums_and_squares_come_from_one_launch) {
     EXPECT_EQ(launches_with_squares(u8, u32, u64, -1, 1), 1u);
     EXPECT_EQ(launches_with_squares(u8, u32, u32, -1, 1), 1u);
     EXPECT_EQ(launches_with_squares(f32, f32, f32, -1, 1), 1u);
-    EXPECT_EQ(launches_with_squares(u8, u32, u64, 0, 1), 2u);   // rows that start anywhere
-    EXPECT_EQ(launches_with_squares(u8, u32, u64, -1, 2), 2u);  // several channels
+    EXPECT_EQ(launches_with_squares(u8, u32, u64, 0, 1), 2u);      // rows that start anywhere
+    EXPECT_EQ(launches_with_squares(u8, u32, u64, -1, 2), 2u);     // several channels
+    EXPECT_EQ(launches_with_squares(u8, u32, u64, -1, 1, 8), 2u);  // no copy engine
 }
 
 /// Seen by the workspace.
-TEST(emulated_fast_aligned, the_general_path_takes_no_aligned_kernel) {
+TEST(emulated_fast_aligned, a_path_may_be_forced) {
     const emulation::scoped_settings device({.resident_blocks = 2, .multiprocessors = 1});
     conformance_case c = aligned_case();
     c.rows = 500;
     c.cols = 700;
     const problem p = problem_of(c);
-    const parameter_values general = parse_parameters(sat_fast_record, "path=general");
     const cuda::sat_geometry g(p, nullptr, p.table, nullptr);
-    EXPECT_EQ(sat_fast_record.workspace_bytes(p, {}), cuda::aligned_workspace_bytes(g, 4, 4, 1));
-    EXPECT_NE(sat_fast_record.workspace_bytes(p, {}), sat_fast_record.workspace_bytes(p, general));
-    const emulation::scoped_settings old({.resident_blocks = 2, .multiprocessors = 1, .compute_capability = 8});
-    EXPECT_EQ(sat_fast_record.workspace_bytes(p, {}), sat_fast_record.workspace_bytes(p, general));
+    const auto bytes = [&](std::string_view parameters) {
+        return sat_fast_record.workspace_bytes(p, parse_parameters(sat_fast_record, parameters));
+    };
+    EXPECT_EQ(bytes(""), cuda::aligned_workspace_bytes(g, 4, 4, 1));
+    EXPECT_EQ(bytes("path=tiles"), bytes(""));
+    EXPECT_EQ(bytes("path=wave"), cuda::wave_workspace_bytes(g, 4, 16));
+    const emulation::scoped_settings large({.resident_blocks = 2, .multiprocessors = 200});
+    EXPECT_EQ(bytes(""), cuda::wave_workspace_bytes(g, 4, 4));
+    EXPECT_EQ(bytes("path=tiles"), cuda::aligned_workspace_bytes(g, 4, 4, 200));
+}
+
+/// Prepared once and run at places where other kernels are needed, twice each: the second time all is there.
+TEST(emulated_fast_aligned, a_prepared_problem_runs_wherever_memory_starts) {
+    const emulation::scoped_settings device({.resident_blocks = 2, .multiprocessors = 1});
+    conformance_case c = aligned_case();
+    c.rows = 150;
+    const problem p = problem_of(c);
+    const auto prepared = sat_fast_record.prepare(p, {});
+    EXPECT_EQ(prepared->workspace_bytes(), sat_fast_record.workspace_bytes(p, {}));
+    const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
+    static const prepared_problem* now = nullptr;
+    now = prepared.get();
+    algorithm_record record = sat_fast_record;
+    record.prepare = nullptr;
+    record.enqueue = [](const problem&, const buffers& memory, const execution& how) { now->run(memory, how); };
+    for (int turn = 0; turn < 2; ++turn)
+        for (const std::int64_t offset : {0, 1, 2}) {
+            c.image_offset = offset;
+            c.table_offset = 0;
+            EXPECT_FALSE(check_record(record, c, {}, run));
+            c.image_offset = 0;
+            c.table_offset = offset;
+            EXPECT_FALSE(check_record(record, c, {}, run));
+        }
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// The production kernels on an emulated device: tables of one wave, and the pipeline with all its ways to load and
-// store.
+// The record `fast` with every value of its parameters on an emulated device, of compute capability 9.0 and older.
 
 #include "api/registry.hpp"
 #include "cuda/production/records.hpp"

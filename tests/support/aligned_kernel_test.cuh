@@ -183,6 +183,23 @@ class aligned_kernel_test : public gpu_kernel_test {
         return {};
     }
 
+    /// So many multiprocessors; `older`: as if the device had no copy engine.
+    static cuda::device_limits limits(int multiprocessors, bool older = false) {
+        int device = 0, major = 0;
+        BOXSUM_CUDA_TRY(cudaGetDevice(&device));
+        BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+        return {multiprocessors, !older && major >= 9};
+    }
+
+    /// Whether there is such a launch; enqueues it.
+    static bool enqueue(const cuda::tile_launch& launch, const cuda::sat_geometry& sums, void* squares,
+                        const execution& how) {
+        if (!launch) return false;
+        cuda::map_cache maps;
+        launch.start(launch, {sums.image, sums.table, squares}, how, maps);
+        return true;
+    }
+
     execution in_workspace() {
         execution how;
         how.stream = stream();

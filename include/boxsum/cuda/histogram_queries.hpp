@@ -1,11 +1,11 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_table.hpp>
-#include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,29 +15,37 @@
 
 /// Questions to integral histograms in device memory (32u, 16u or 32f, as cuda::histogram_plan makes them), with the
 /// values, bit for bit, that the host's functions of the same names give for the same histograms. The functions that
-/// end in `_async` leave their answers on the device, and neither allocate nor synchronise; the others take arguments
-/// and give answers in host memory, and wait.
+/// end in `_async` only enqueue: they neither allocate nor wait, and can be captured into a graph. The others wait.
 namespace boxsum::cuda {
 
-/// Enqueues the histograms of boxes: `boxes` are in device memory, and so is `out`, boxes.size() rows of one column per
-/// bin, with entries of the histograms' type; its rows may have any stride. A box that does not lie inside the image
-/// has an empty histogram, since the boxes are not seen by the host.
-/// Throws invalid_argument for histograms that are wrong in themselves, a plane that they lack, another shape or type
-/// of `out`, and for pointers that are null or host memory.
-void box_histograms_async(const const_any_histogram_view& histograms, std::span<const box> boxes, const any_view& out,
-                          stream_ref stream, std::int64_t plane = 0);
+/// The histograms of boxes in device memory: `out` has boxes.count x bins values of the histograms' type, box by box.
+/// The host does not see the boxes: one that is empty or does not lie inside the image has an empty histogram.
+/// Throws invalid_argument, naming the argument and its value, for histograms that are wrong in themselves, a plane
+/// that they lack, another count or type of `out`, and for memory that is null, the host's or another device's.
+///
+///     boxsum::cuda::box_histograms_async(d_histograms, {d_boxes, count}, {d_counts, count * bins}, stream);
+void box_histograms_async(const const_any_histogram_view& histograms, const device_boxes& boxes,
+                          const any_device_span& out, stream_ref stream, std::int64_t plane = 0);
 
-/// The same for boxes of the host, checked as by boxsum::box_histograms(): `out` is boxes.size() x bins.
+/// The same, and waits.
+void box_histograms(const const_any_histogram_view& histograms, const device_boxes& boxes, const any_device_span& out,
+                    stream_ref stream, std::int64_t plane = 0);
+
+/// The same for boxes and answers in host memory: boxes are checked as by boxsum::box_histograms().
 template <typename T>
 void box_histograms(const const_any_histogram_view& histograms, std::span<const box> boxes, std::span<T> out,
                     stream_ref stream, std::int64_t plane = 0);
 
-/// Enqueues the histograms of all windows of a grid, row by row: `out` is device memory with window_count() rows of one
-/// column per bin. Throws as window_count() and box_histograms_async().
-void window_histograms_async(const const_any_histogram_view& histograms, const window_grid& grid, const any_view& out,
-                             stream_ref stream, std::int64_t plane = 0);
+/// The histograms of all windows of a grid, row by row: `out` has window_count() x bins values. Throws as
+/// window_count() and box_histograms_async().
+void window_histograms_async(const const_any_histogram_view& histograms, const window_grid& grid,
+                             const any_device_span& out, stream_ref stream, std::int64_t plane = 0);
 
-/// The same into host memory: `out` is window_count() x bins.
+/// The same, and waits.
+void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, const any_device_span& out,
+                       stream_ref stream, std::int64_t plane = 0);
+
+/// The same into host memory.
 template <typename T>
 void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, std::span<T> out,
                        stream_ref stream, std::int64_t plane = 0);

@@ -9,18 +9,46 @@
 
 namespace boxsum::cuda {
 
-class device_buffer;
-device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream);
+/// Where device memory comes from: two functions and what they work on, so that it can come from a framework's pool.
+/// Without functions it is the library's own pool (`cudaMallocFromPoolAsync`). Plain data, copied into whatever keeps
+/// memory; the functions and the context outlive that. For RMM:
+///
+///     boxsum::cuda::allocator from_rmm{
+///         .name = "RMM",
+///         .context = resource,  // an rmm::mr::device_memory_resource*
+///         .allocate = [](void* context, std::size_t bytes, CUstream_st* stream) {
+///             return static_cast<rmm::mr::device_memory_resource*>(context)->allocate(bytes, stream);
+///         },
+///         .deallocate = [](void* context, void* data, std::size_t bytes, CUstream_st* stream) noexcept {
+///             static_cast<rmm::mr::device_memory_resource*>(context)->deallocate(data, bytes, stream);
+///         }};
+///
+/// PyTorch's are `c10::cuda::CUDACachingAllocator::raw_alloc_with_stream` and `raw_delete`; CuPy's pool is called
+/// through its Python objects, with the stream made current. Threads may call both functions at once.
+struct allocator {
+    const char* name = "the library's pool";  ///< for messages
+    void* context = nullptr;                  ///< given to both functions
 
-/// Device memory, allocated and freed in the order of a stream (`cudaMallocAsync`): usable by work enqueued on that
-/// stream at once, by other streams once they have waited for it. Aligned to 256 bytes. Contents are undefined.
-/// The stream must outlive the buffer. May be destroyed by any thread, whichever device is current there.
+    /// `bytes` (never 0) of memory of the current device, aligned to 256 bytes, for work that is enqueued on `stream`
+    /// from here on. Null where there is none; what it throws reaches the caller of the library.
+    void* (*allocate)(void* context, std::size_t bytes, CUstream_st* stream) = nullptr;
+
+    /// Takes back what allocate() gave for as many bytes. Work that was enqueued on `stream` before still uses it.
+    /// `stream` may be another one than allocate() had, of the same device; that device is current.
+    void (*deallocate)(void* context, void* data, std::size_t bytes, CUstream_st* stream) noexcept = nullptr;
+};
+
+/// Device memory, allocated and freed in the order of a stream: usable by work enqueued on that stream at once, by
+/// other streams once they have waited for it. Aligned to 256 bytes. Contents are undefined. The stream must outlive
+/// the buffer. May be destroyed by any thread, whichever device is current there.
 class device_buffer {
   public:
     device_buffer() = default;
 
-    /// Throws out_of_memory, naming the size and what is free, and leaves the device usable; unsupported without CUDA.
-    device_buffer(std::size_t bytes, stream_ref stream);
+    /// Throws out_of_memory, naming the size, the allocator and what is free, and leaves the device usable;
+    /// invalid_argument for an allocator with one function only or one whose memory is not aligned; unsupported without
+    /// CUDA.
+    device_buffer(std::size_t bytes, stream_ref stream, const allocator& from = {});
 
     device_buffer(device_buffer&& other) noexcept { swap(other); }
     device_buffer& operator=(device_buffer&& other) noexcept {
@@ -36,16 +64,15 @@ class device_buffer {
     stream_ref stream() const noexcept { return stream_; }
 
   private:
-    friend device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream);
-    device_buffer(std::size_t bytes, stream_ref stream, bool for_peers);
-
     void swap(device_buffer& other) noexcept {
+        std::swap(from_, other.from_);
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(stream_, other.stream_);
         std::swap(device_, other.device_);
     }
 
+    allocator from_;
     void* data_ = nullptr;
     std::size_t size_ = 0;
     stream_ref stream_ = stream_ref::legacy_default();

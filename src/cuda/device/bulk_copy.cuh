@@ -11,6 +11,15 @@
 /// started them. Empty on older devices, where no plan asks for them.
 namespace boxsum::cuda {
 
+/// Whether this code, of one architecture, has it.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+inline constexpr bool has_copy_engine = false;
+#else
+inline constexpr bool has_copy_engine = true;
+#endif
+/// Whether this code may run where there is none.
+inline constexpr bool may_lack_copy_engine = !has_copy_engine;
+
 /// Makes barriers that this thread has initialized known to the copy engine, and orders its accesses to shared memory
 /// before copies to the same place; before the barrier behind which they are used, or started.
 __device__ inline void announce_barriers() {

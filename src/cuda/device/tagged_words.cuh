@@ -41,7 +41,7 @@ namespace boxsum::cuda {
 #else
 
 /// Words shall stay in the second-level cache until their readers came; the image and the table stream past them.
-/// Without the hint tables take 7 to 9 % longer (docs/experiments/aligned-kernels.md).
+/// Without the hint tables take 7 to 9 % longer (docs/decisions/exchange.md).
 __device__ inline std::uint64_t keep_in_l2() {
     std::uint64_t policy;
     asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
@@ -107,19 +107,6 @@ struct words_of_lane {
         } else {
 #pragma unroll
             for (int i = 0; i < words; i += 2) publish(where + 32 * i, word_pair{word[i], word[i + 1]}, keep);
-        }
-    }
-
-    __device__ void look_at(const tagged_word* where, std::uint64_t keep) {
-        if constexpr (words == 1) {
-            word[0] = look(where, keep);
-        } else {
-#pragma unroll
-            for (int i = 0; i < words; i += 2) {
-                const word_pair pair = look_at_pair(where + 32 * i, keep);
-                word[i] = pair.a;
-                word[i + 1] = pair.b;
-            }
         }
     }
 
@@ -221,30 +208,5 @@ struct words_of_value {
         return x;
     }
 };
-
-/// Adds to `sum` the values of `count` publishers whose words lie `stride` words apart, in this order whatever the
-/// timing; waits for each. `Batch` of them are looked at together.
-template <int Batch, typename Words, typename Sum>
-__device__ inline void gather(const tagged_word* where, unsigned stride, int count, std::uint32_t tag,
-                              std::uint64_t keep, Sum (&sum)[Words::values]) {
-    for (int first = 0; first < count; first += Batch, where += std::size_t{Batch} * stride) {
-        Words found[Batch];
-        bool all;
-        do {
-            const tagged_word* from = where;
-            all = true;
-#pragma unroll
-            for (int i = 0; i < Batch; ++i) {
-                found[i].look_at(from, keep);  // past the last one: the last one again
-                if (first + i + 1 < count) from += stride;
-            }
-#pragma unroll
-            for (int i = 0; i < Batch; ++i) all = all && found[i].has(tag);
-        } while (!all);
-#pragma unroll
-        for (int i = 0; i < Batch; ++i)
-            if (first + i < count) found[i].add_to(sum);
-    }
-}
 
 }  // namespace boxsum::cuda

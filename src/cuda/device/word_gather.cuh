@@ -11,7 +11,7 @@
 #endif
 
 /// Waiting for tagged words of several publishers at once, looking again at those words only that are still missing: a
-/// look that finds nothing new costs the second-level cache as much as one that does (docs/experiments/designs.md).
+/// look that finds nothing new costs the second-level cache as much as one that does (docs/decisions/warp-roles.md).
 namespace boxsum::cuda {
 
 #ifndef BOXSUM_EMULATED

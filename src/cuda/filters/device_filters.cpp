@@ -1,6 +1,6 @@
-#include "apps/filter_checks.hpp"
-#include "apps/radius_map.hpp"
 #include "cuda/filters/device_strips.hpp"
+#include "filters/filter_checks.hpp"
+#include "filters/radius_map.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/filters.hpp>
@@ -11,11 +11,11 @@
 namespace boxsum::cuda {
 namespace {
 
-using apps::window_job;
+using filters::window_job;
 
 window_job checked_job(const const_any_view& image, window_radius radius, border_mode border, double border_value) {
     (void)current_device();  // without a device that is the first thing to say
-    return apps::make_window_job(image, radius, border, border_value, 1);
+    return filters::make_window_job(image, radius, border, border_value, 1);
 }
 
 void execute_means(const window_job& job, const any_view& result, stream_ref stream) {
@@ -30,16 +30,16 @@ void execute_means(const window_job& job, const any_view& result, stream_ref str
 void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options,
                 stream_ref stream) {
     const window_job job = checked_job(image, options.radius, options.border, options.border_value);
-    apps::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
+    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
     execute_means(job, result, stream);
 }
 
 void local_statistics(const const_any_view& image, const local_statistics_results& results,
                       const local_statistics_options& options, stream_ref stream) {
-    const window_radius radius = apps::check_window(options.window);
+    const window_radius radius = filters::check_window(options.window);
     const window_job job = checked_job(image, radius, options.border, options.border_value);
-    apps::check_statistics_results(image, results);
-    if (results.variance || results.deviation) apps::check_variance_window(radius, options.border, image.shape);
+    filters::check_statistics_results(image, results);
+    if (results.variance || results.deviation) filters::check_variance_window(radius, options.border, image.shape);
 
     // As on the CPU: a rounded mean needs the sum itself, and a mean alone needs no squares.
     local_statistics_results rest = results;
@@ -68,7 +68,7 @@ void local_statistics(const const_any_view& image, const local_statistics_result
 
 void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options,
                         stream_ref stream) {
-    const apps::threshold_values values = apps::check_threshold(image, result, options);
+    const filters::threshold_values values = filters::check_threshold(image, result, options);
     const window_job job = checked_job(image, values.radius, options.border, options.border_value);
     const bool wolf = options.method == threshold_method::wolf;
     device_buffer extremes;
@@ -89,11 +89,11 @@ void adaptive_threshold(const const_any_view& image, const any_view& result, con
 
 void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options,
                     stream_ref stream) {
-    const window_radius radius = apps::check_window(options.window);
-    apps::check_positive("epsilon", options.epsilon);
+    const window_radius radius = filters::check_window(options.window);
+    filters::check_positive("epsilon", options.epsilon);
     const window_job job = checked_job(image, radius, options.border, options.border_value);
-    apps::check_variance_window(radius, options.border, image.shape);
-    apps::check_result("result", result, image, {dtype::f32});
+    filters::check_variance_window(radius, options.border, image.shape);
+    filters::check_result("result", result, image, {dtype::f32});
     execute({.job = job,
              .results = {result},
              .squares = true,
@@ -105,11 +105,11 @@ void local_contrast(const const_any_view& image, const any_view& result, const l
 void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
                          const variable_box_filter_options& options, stream_ref stream) {
     (void)current_device();  // without a device that is the first thing to say
-    apps::check_image(image);
-    apps::check_border(options.border, options.border_value, image.shape.type);
-    apps::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
-    apps::check_radius_map(radius, image.shape);
-    apps::check_disjoint("result", result, "radius", radius);
+    filters::check_image(image);
+    filters::check_border(options.border, options.border_value, image.shape.type);
+    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
+    filters::check_radius_map(radius, image.shape);
+    filters::check_disjoint("result", result, "radius", radius);
     const std::int64_t largest = check_radii(radius, stream);
     const window_job job = checked_job(image, {largest, largest}, options.border, options.border_value);
     execute(

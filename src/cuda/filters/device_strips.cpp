@@ -1,9 +1,9 @@
 #include "cuda/filters/device_strips.hpp"
 
-#include "apps/radius_map.hpp"
 #include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "filters/radius_map.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/memory.hpp>
@@ -18,7 +18,7 @@
 namespace boxsum::cuda {
 namespace {
 
-using apps::window_job;
+using filters::window_job;
 
 /// Rows first .. end - 1 of one plane, as a view of one plane.
 template <typename View>
@@ -273,7 +273,7 @@ void execute(const filter_run& run, stream_ref stream) {
 
 std::int64_t check_radii(const const_any_view& radius, stream_ref stream) {
     const int device = current_device();
-    if (is_host_memory(radius.data)) return apps::check_radii(radius);
+    if (is_host_memory(radius.data)) return filters::check_radii(radius);
     check_device_pointer("radius", radius.data, device);
     check_stream(stream, device);
     const device_buffer memory(sizeof(radius_range), stream);
@@ -290,7 +290,7 @@ std::int64_t check_radii(const const_any_view& radius, stream_ref stream) {
     found.data = static_cast<const s32*>(found.data) + col;
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(&value, found.data, sizeof value, cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
-    apps::refuse_negative_radius(value, plane, row, col);
+    filters::refuse_negative_radius(value, plane, row, col);
 }
 
 }  // namespace boxsum::cuda

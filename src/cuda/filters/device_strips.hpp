@@ -1,7 +1,7 @@
 #pragma once
 
-#include "apps/window_job.hpp"
 #include "cuda/filters/window_kernels.hpp"
+#include "filters/window_job.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -25,7 +25,7 @@ using filter_consumer = std::function<void(const filter_step&)>;
 
 /// A filter on checked arguments.
 struct filter_run {
-    const apps::window_job& job;
+    const filters::window_job& job;
     std::vector<any_view> results;
     bool squares = false;
     filter_consumer before = {};  ///< may be empty; sees all rows of a plane before `consume` does (Wolf's extremes)
@@ -40,7 +40,7 @@ struct filter_run {
 /// for a mixture of both or memory of another device.
 void execute(const filter_run& run, stream_ref stream);
 
-/// Throws as apps::check_radii does, for maps in host or device memory. The largest radius.
+/// Throws as filters::check_radii does, for maps in host or device memory. The largest radius.
 std::int64_t check_radii(const const_any_view& radius, stream_ref stream);
 
 }  // namespace boxsum::cuda

@@ -32,9 +32,9 @@ radius_plane plane_of(const const_any_view& radius, std::int64_t plane) {
 }
 
 /// The window of this radius around sample i of an axis that has another one.
-__device__ axis_terms terms_around(const apps::window_axis& axis, std::int64_t i, std::int64_t radius) {
+__device__ axis_terms terms_around(const filters::window_axis& axis, std::int64_t i, std::int64_t radius) {
     const std::int64_t low = i - radius, high = i + radius + 1;
-    if (low < 0 || high > axis.extent) return terms_of(apps::window_axis(axis.extent, radius, axis.border), i);
+    if (low < 0 || high > axis.extent) return terms_of(filters::window_axis(axis.extent, radius, axis.border), i);
     axis_terms terms;
     terms.high = high;
     terms.low = low;

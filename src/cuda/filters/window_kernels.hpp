@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/window_axis.hpp"
+#include "filters/window_axis.hpp"
 
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
@@ -14,7 +14,7 @@ namespace boxsum::cuda {
 /// Windows around rows first_row .. end_row - 1 of one plane, from the table(s) of its rows table_row .. of which the
 /// windows' rows are part.
 struct window_task {
-    apps::window_axis rows, cols;
+    filters::window_axis rows, cols;
     const_any_view image;    ///< the plane: the pixels that thresholds compare
     const_any_view table;    ///< padded
     const_any_view squares;  ///< padded; null data: not needed

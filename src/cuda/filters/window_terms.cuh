@@ -1,6 +1,6 @@
 #pragma once
 
-#include "apps/window_axis.hpp"
+#include "filters/window_axis.hpp"
 
 #include <cstdint>
 
@@ -49,7 +49,7 @@ __device__ inline void reflect(std::int64_t x, std::int64_t n, std::int64_t& ent
 }
 
 /// The window around sample i.
-__device__ inline axis_terms terms_of(const apps::window_axis& axis, std::int64_t i) {
+__device__ inline axis_terms terms_of(const filters::window_axis& axis, std::int64_t i) {
     axis_terms terms;
     const std::int64_t n = axis.extent, low = i - axis.radius, high = i + axis.radius + 1;
     terms.extent = n;

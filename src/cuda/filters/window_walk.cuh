@@ -62,7 +62,7 @@ struct table_view {
 /// A task as the kernels take it.
 template <typename Sum, typename Square>
 struct device_task {
-    apps::window_axis rows, cols;
+    filters::window_axis rows, cols;
     table_view<Sum> table;
     table_view<Square> squares;
     const char* image;

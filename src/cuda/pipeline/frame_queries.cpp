@@ -84,11 +84,11 @@ void frame_queries::enqueue_kernels(const const_any_histogram_view& histograms, 
     const search_scratch scratch(slots, search_);
     if (!std::exchange(uploaded_, true)) copy(host_.data(), device_.data(), at.uploaded, stream);
     const queried_histograms queried{histograms.entries.data, histograms.shape(), 0};
-    enqueue_box_histograms(queried, {at.boxes}, std::ssize(boxes_), {at.histograms, row_bytes()}, stream);
+    enqueue_box_histograms(queried, {at.boxes}, std::ssize(boxes_), at.histograms, stream);
     enqueue_search(queried, search_, at.grids, at.shares, scratch, at.matches, stream);
     if (match_histograms_)
         enqueue_box_histograms(queried, {&at.matches->where, sizeof(histogram_match)}, search_.keep,
-                               {at.match_histograms, row_bytes()}, stream);
+                               at.match_histograms, stream);
 }
 
 void frame_queries::enqueue_download(stream_ref stream) {

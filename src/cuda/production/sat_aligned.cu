@@ -1,19 +1,57 @@
-// Which tables the kernels of sat_aligned_kernel.cuh take, and what they need.
+// What the kernels need of the workspace, and which tables are for one wave.
 
 #include "cuda/device/workspace_slots.hpp"
-#include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_aligned_tile.cuh"
+#include "cuda/production/sat_prepared.hpp"
+#include "cuda/production/sat_wave_launch.cuh"
 
 #include <algorithm>
 #include <cmath>
 
 namespace boxsum::cuda {
 
-bool aligned_kernels_fit(const sat_geometry& g, int tile_cols) {
-    if (g.rows <= g.origin || g.cols <= g.origin || g.planes == 0) return false;
-    // Tiles are counted in 32 bits, with those that fill up groups.
-    return static_cast<double>(g.planes) * std::ceil(static_cast<double>(g.rows) / 64) *
-               std::ceil(static_cast<double>(g.cols) * g.channels / tile_cols) <=
+int one_wave_rows(const sat_geometry& g, int tile_cols, int multiprocessors) {
+    const auto tiles = [&](int rows) {
+        return static_cast<double>(g.planes) * g.channels * static_cast<double>((g.rows + rows - 1) / rows) *
+               static_cast<double>((g.cols + tile_cols - 1) / tile_cols);
+    };
+    if (tiles(32) <= 0.5 * multiprocessors) return 4;
+    if (tiles(64) <= 1.5 * multiprocessors) return 8;
+    if (tiles(128) <= 2.0 * multiprocessors) return 16;
+    return 0;
+}
+
+namespace {
+
+std::size_t bytes_of_wave_words(std::int64_t tiles, int sum_bytes, int warp_rows) {
+    const int words = sum_bytes / 4;
+    workspace_slots slots;
+    (void)wave_words(slots, tiles, 8 * warp_rows * words, aligned_tile_cols(sum_bytes) * words, words);
+    return slots.bytes();
+}
+
+}  // namespace
+
+std::size_t wave_workspace_bytes(const sat_geometry& g, int sum_bytes, int warp_rows) {
+    return bytes_of_wave_words(wave_tiles(g, 8 * warp_rows, aligned_tile_cols(sum_bytes)), sum_bytes, warp_rows);
+}
+
+std::size_t wave_list_workspace_bytes(std::span<const sat_geometry> images, int sum_bytes) {
+    std::size_t bytes = 0;
+    for_each_wave_list(images, [&](std::span<const sat_geometry> part) {
+        std::int64_t tiles = 0;
+        for (const sat_geometry& g : part)
+            tiles += wave_tiles(g, 8 * wave_list::warp_rows, aligned_tile_cols(sum_bytes));
+        bytes = std::max(bytes, bytes_of_wave_words(tiles, sum_bytes, wave_list::warp_rows));
+    });
+    return bytes;
+}
+
+bool tiles_can_be_counted(const view_shape& table) {
+    // In 32 bits, with those that fill up groups.
+    return static_cast<double>(table.planes) * std::ceil(static_cast<double>(table.rows) / 64) *
+               std::ceil(static_cast<double>(table.cols) * static_cast<double>(table.channels) /
+                         aligned_tile_cols(static_cast<int>(size_of(table.type)))) <=
            2e8;
 }
 

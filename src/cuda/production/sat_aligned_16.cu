@@ -2,8 +2,11 @@
 
 namespace boxsum::cuda {
 
-template void enqueue_aligned<u16>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned<s16>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned<f16>(const sat_geometry&, dtype, bool, int, const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles<u16>(const sat_geometry&, dtype, bool,
+                                                                  const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles<s16>(const sat_geometry&, dtype, bool,
+                                                                  const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles<f16>(const sat_geometry&, dtype, bool,
+                                                                  const device_limits&);
 
 }  // namespace boxsum::cuda

@@ -2,8 +2,11 @@
 
 namespace boxsum::cuda {
 
-template void enqueue_aligned<u32>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned<s32>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned<f32>(const sat_geometry&, dtype, bool, int, const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles<u32>(const sat_geometry&, dtype, bool,
+                                                                  const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles<s32>(const sat_geometry&, dtype, bool,
+                                                                  const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles<f32>(const sat_geometry&, dtype, bool,
+                                                                  const device_limits&);
 
 }  // namespace boxsum::cuda

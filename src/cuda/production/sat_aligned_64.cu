@@ -2,6 +2,7 @@
 
 namespace boxsum::cuda {
 
-template void enqueue_aligned<f64>(const sat_geometry&, dtype, bool, int, const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles<f64>(const sat_geometry&, dtype, bool,
+                                                                  const device_limits&);
 
 }  // namespace boxsum::cuda

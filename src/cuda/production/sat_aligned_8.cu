@@ -2,18 +2,21 @@
 
 namespace boxsum::cuda {
 
-template void enqueue_aligned<u8>(const sat_geometry&, dtype, bool, int, const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles<u8>(const sat_geometry&, dtype, bool,
+                                                                 const device_limits&);
 
 // Here, for 8u32u is in every list of types.
-bool aligned_kernels_available() {
-    cudaFuncAttributes attributes{};
-    if (cudaFuncGetAttributes(
-            &attributes,
-            sat_aligned_kernel<u8, u32, aligned_columns::groups, aligned_load::box, aligned_store::straight, 1, 1>) ==
-        cudaSuccess)
-        return true;
-    (void)cudaGetLastError();  // no image for this device: not an error of the next call
-    return false;
+device_limits limits_of_device() {
+    int device = 0, multiprocessors = 0, major = 0;
+    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
+    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    cudaFuncAttributes code{};
+    const auto kernel =
+        sat_aligned_kernel<u8, u32, aligned_columns::groups, aligned_load::rows, aligned_store::anywhere, 1, 1>;
+    if (cudaFuncGetAttributes(&code, kernel) != cudaSuccess)
+        (void)cudaGetLastError();  // no code for this device: launches will say so
+    return {multiprocessors, major >= 9 && code.ptxVersion >= 90};
 }
 
 }  // namespace boxsum::cuda

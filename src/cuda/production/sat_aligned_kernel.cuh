@@ -400,7 +400,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
 };
 
 /// Computes all tiles of the plan. The header's ticket, finished count and counters are zero before, as every call on
-/// the workspace leaves them; tags of this call's epoch are nowhere in the workspace.
+/// the workspace leaves them; tags of this call's epoch are nowhere in the workspace. Empty where boxes are loaded and
+/// there is no copy engine: there, nobody launches it.
 template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
           int Panels>
 __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
@@ -411,35 +412,38 @@ __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
             maps,
         const __grid_constant__ aligned_words words, workspace_header* header, std::byte* workspace,
         std::size_t workspace_bytes) {
-    using tile = aligned_tile<Sum>;
-    using block_roles = aligned_block<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
-    __shared__ typename block_roles::shared_memory shared;
-    let_successor_start();
-    if (threadIdx.x == 0) block_roles::initialize(shared);
-    wait_for_predecessor();  // which may have used the same workspace
-    __syncthreads();
-    // The copy engine writes to multiples of 128 bytes; the launch asks for 112 bytes more.
-    std::byte* const memory = dynamic_shared<std::byte>();
-    const block_roles block(plan, maps, words, header, shared,
-                            memory + (128 - reinterpret_cast<std::uintptr_t>(memory) % 128) % 128);
-    const int warp = threadIdx.x / 32;
-    if (warp < tile::finish_warps) {
-        take_registers<aligned_registers<Columns>.finish>();
-        block.run_finish();
-    } else {
-        give_registers<aligned_registers<Columns>.helpers>();
-        if (warp == tile::finish_warps)
-            block.run_sum();
-        else if (warp == tile::finish_warps + 1)
-            block.run_left(0);
-        else if (warp == tile::finish_warps + 2)
-            block.run_carry();
-        else if constexpr (block_roles::chain)
-            block.run_left(1);
-        else
-            block.run_above();
+    if constexpr (Load == aligned_load::rows || has_copy_engine) {
+        using tile = aligned_tile<Sum>;
+        using block_roles = aligned_block<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
+        __shared__ typename block_roles::shared_memory shared;
+        let_successor_start();
+        if (threadIdx.x == 0) block_roles::initialize(shared);
+        wait_for_predecessor();  // which may have used the same workspace
+        __syncthreads();
+        // The copy engine writes to multiples of 128 bytes; the launch asks for 112 bytes more.
+        std::byte* const memory = dynamic_shared<std::byte>();
+        const block_roles block(plan, maps, words, header, shared,
+                                memory + (128 - reinterpret_cast<std::uintptr_t>(memory) % 128) % 128);
+        const int warp = threadIdx.x / 32;
+        if (warp < tile::finish_warps) {
+            take_registers<aligned_registers<Columns>.finish>();
+            block.run_finish();
+        } else {
+            give_registers<aligned_registers<Columns>.helpers>();
+            if (warp == tile::finish_warps)
+                block.run_sum();
+            else if (warp == tile::finish_warps + 1)
+                block.run_left(0);
+            else if (warp == tile::finish_warps + 2)
+                block.run_carry();
+            else if constexpr (block_roles::chain)
+                block.run_left(1);
+            else
+                block.run_above();
+        }
+        leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed,
+                        [&] { block.settle_counters(); });
     }
-    leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed, [&] { block.settle_counters(); });
 }
 
 }  // namespace boxsum::cuda

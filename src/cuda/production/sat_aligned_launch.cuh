@@ -1,23 +1,29 @@
 #pragma once
 
-#include "cuda/production/sat_aligned.hpp"
 #include "cuda/production/sat_aligned_kernel.cuh"
+#include "cuda/production/sat_prepared.hpp"
 #include "cuda/production/sat_types.hpp"
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
+#include <cstring>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
-/// Launches of the aligned kernels of the record `fast`. sat_aligned_*.cu instantiate enqueue_aligned() for one
-/// channel, sat_channels_*.cu enqueue_aligned_channels() for several.
+/// Launches of the tile pipeline of the record `fast`. sat_aligned_*.cu instantiate prepare_tiles() for one channel,
+/// sat_channels_*.cu prepare_tiles_of_channels() for several.
 namespace boxsum::cuda {
 
 /// A table that is nothing but its border has a tile, too, whose pixels do not count. And there are extents and strides
 /// that a tensor map cannot have.
-inline aligned_maps<1> box_maps(const sat_geometry& g, const aligned_plan& plan, int pixel_bytes, int tile_cols) {
+inline aligned_maps<1> box_maps(const sat_geometry& g, const aligned_plan& plan, int pixel_bytes, int tile_cols,
+                                const device_limits& limits) {
     aligned_maps<1> maps{};
-    maps.valid = common_alignment({address_of(g.image), g.image_row_stride, g.image_plane_stride}) == 16 &&
+    maps.valid = limits.copy_engine &&
+                 common_alignment({address_of(g.image), g.image_row_stride, g.image_plane_stride}) == 16 &&
                  plan.rows > 0 && plan.cols > 0 &&
                  encode_tensor_map(maps.of_phase[0], pixel_bytes, g.image, g.planes, plan.rows, plan.cols,
                                    g.image_row_stride, g.image_plane_stride, aligned_tile<float>::rows, tile_cols);
@@ -26,8 +32,8 @@ inline aligned_maps<1> box_maps(const sat_geometry& g, const aligned_plan& plan,
 
 /// The same with the pixels beside the tiles.
 inline aligned_maps<1, true> box_maps_with_beside(const sat_geometry& g, const aligned_plan& plan, int pixel_bytes,
-                                                  int tile_cols) {
-    aligned_maps<1, true> maps{box_maps(g, plan, pixel_bytes, tile_cols), {}};
+                                                  int tile_cols, const device_limits& limits) {
+    aligned_maps<1, true> maps{box_maps(g, plan, pixel_bytes, tile_cols, limits), {}};
     maps.valid = maps.valid && encode_tensor_map(maps.beside, pixel_bytes, g.image, g.planes, plan.rows, plan.cols,
                                                  g.image_row_stride, g.image_plane_stride, aligned_tile<float>::rows,
                                                  16 / pixel_bytes);
@@ -37,10 +43,10 @@ inline aligned_maps<1, true> box_maps_with_beside(const sat_geometry& g, const a
 /// Of rows that start anywhere. Planes have to start alike.
 template <int PixelBytes>
 aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sat_geometry& g, const aligned_plan& plan,
-                                                                        int tile_cols) {
+                                                                        int tile_cols, const device_limits& limits) {
     constexpr int phases = aligned_phases(aligned_load::rows, PixelBytes);
     aligned_maps<phases> maps{};
-    maps.valid = aligned_rows_in_boxes(PixelBytes) && plan.rows > 0 && plan.cols > 0 &&
+    maps.valid = limits.copy_engine && aligned_rows_in_boxes(PixelBytes) && plan.rows > 0 && plan.cols > 0 &&
                  common_alignment({g.planes > 1 ? g.image_plane_stride : 0}) == 16;
     for (int phase = 0; phase < phases && maps.valid; ++phase) {
         // A phase without rows has the map of the first one: what its boxes bring is outside the image.
@@ -55,191 +61,312 @@ aligned_maps<aligned_phases(aligned_load::rows, PixelBytes)> phase_maps(const sa
     return maps;
 }
 
+/// Tensor maps of an image where it was when a launch ran last. A list of runs on the same memory encodes them once.
+class map_cache {
+  public:
+    /// Those of this image, which make() makes.
+    template <typename Make>
+    auto maps_of(const void* image, Make make) {
+        using maps = decltype(make());
+        static_assert(sizeof(maps) <= sizeof bytes_ && std::is_trivially_copyable_v<maps>);
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock) return make();  // another thread is here: not worth a wait
+        if (!filled_ || image != image_) {
+            const maps made = make();
+            std::memcpy(bytes_, &made, sizeof made);
+            image_ = image;
+            filled_ = true;
+        }
+        maps cached;
+        std::memcpy(&cached, bytes_, sizeof cached);
+        return cached;
+    }
+
+  private:
+    std::mutex mutex_;
+    bool filled_ = false;
+    const void* image_ = nullptr;
+    alignas(CUtensorMap) std::byte bytes_[sizeof(aligned_maps<8>)];
+};
+
+/// A kernel and all that it is launched with but memory. Its pointers are those of one place for which the kernel was
+/// chosen.
+struct tile_launch {
+    sat_geometry g;
+    aligned_plan plan;
+    device_limits limits;
+    unsigned grid = 0;
+    /// Null: there is no kernel for this place.
+    void (*start)(const tile_launch&, const table_memory&, const execution&, map_cache&) = nullptr;
+
+    explicit operator bool() const { return start != nullptr; }
+};
+
+/// The plan where image and tables start elsewhere, at places for which the same kernel is chosen.
+inline aligned_plan plan_at(const tile_launch& launch, const table_memory& memory, int sum_bytes, int squares_bytes) {
+    aligned_plan p = launch.plan;
+    p.image = static_cast<const std::byte*>(memory.image);
+    if (p.rows > 0 && p.cols > 0) p.image_end = p.image + (launch.plan.image_end - launch.plan.image);
+    const auto first_sum = [&](void* table, std::int64_t row_stride, int bytes) {
+        return static_cast<std::byte*>(table) + launch.g.origin * (row_stride + std::int64_t{p.channels} * bytes);
+    };
+    p.sums = first_sum(memory.table, p.row_stride, sum_bytes);
+    if (memory.squares != nullptr) p.squares = first_sum(memory.squares, p.squares_row_stride, squares_bytes);
+    return p;
+}
+
+/// For images that start at `image`, with the launch's strides.
+template <aligned_load Load, aligned_store Store, int PixelBytes>
+auto maps_for(const tile_launch& launch, const aligned_plan& plan, int tile_cols) {
+    sat_geometry g = launch.g;
+    g.image = plan.image;
+    if constexpr (Store == aligned_store::whole_sectors)
+        return box_maps_with_beside(g, plan, PixelBytes, tile_cols, launch.limits);
+    else if constexpr (Load == aligned_load::box)
+        return box_maps(g, plan, PixelBytes, tile_cols, launch.limits);
+    else
+        return phase_maps<PixelBytes>(g, plan, tile_cols, launch.limits);
+}
+
+/// Bytes of the tiles' pixels in shared memory; 128 more, for the kernel aligns the slots itself.
+template <typename Roles>
+inline constexpr int dynamic_bytes_of = Roles::tile_slots* static_cast<int>(Roles::slot_bytes) + 128;
+
 template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
-          int Panels = 1>
-void enqueue_aligned_kernel(
-    const aligned_plan& plan,
-    const aligned_maps<aligned_phases(Load, sizeof(Pixel)), Store == aligned_store::whole_sectors>& maps,
-    int multiprocessors, const execution& how) {
+          int Panels>
+void start_tiles(const tile_launch& l, const table_memory& memory, const execution& how, map_cache& cache) {
     using tile = aligned_tile<Sum>;
+    const aligned_plan plan = plan_at(l, memory, sizeof(typename aligned_tables<Sum>::sum), squares_bytes_of<Sum>);
+    const auto maps =
+        cache.maps_of(memory.image, [&] { return maps_for<Load, Store, sizeof(Pixel)>(l, plan, tile::cols); });
+    if (Load == aligned_load::box && !maps.valid)
+        throw std::logic_error("image: the driver has no tensor map for it, but had one when the table was prepared");
     workspace_slots slots(how.workspace);
     const aligned_words words(slots, plan, Columns, Channels * tile::row_words, Panels * tile::col_words);
     if (slots.bytes() > how.workspace_bytes)
         throw std::logic_error("words take " + std::to_string(slots.bytes()) + " bytes of a workspace of " +
                                std::to_string(how.workspace_bytes));
-    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
-    // 128 more, for the kernel aligns the slots itself.
     using roles = aligned_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
-    constexpr int shared_bytes = roles::tile_slots * static_cast<int>(roles::slot_bytes) + 128;
-    BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-    int resident = 0;
-    BOXSUM_CUDA_TRY(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile::threads, shared_bytes));
-    const auto blocks = static_cast<unsigned>(std::max(1, resident) * multiprocessors);
-    launch(kernel,
-           {.grid = std::min(blocks, plan.tiles),
-            .block = tile::threads,
-            .shared_bytes = shared_bytes,
-            .overlaps_predecessor = true},
-           how.stream, plan, maps, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+    launch_allowed(sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>,
+                   {.grid = l.grid,
+                    .block = tile::threads,
+                    .shared_bytes = dynamic_bytes_of<roles>,
+                    .overlaps_predecessor = l.limits.copy_engine},
+                   how.stream, plan, maps, words, how.header, static_cast<std::byte*>(how.workspace),
+                   how.workspace_bytes);
 }
 
-/// In tiles of two panels; false if there is no kernel for the rows of the image or of one channel's table, and nothing
-/// is enqueued.
+template <typename Pixel, typename Sum, aligned_columns Columns, aligned_load Load, aligned_store Store, int Channels,
+          int Panels = 1>
+tile_launch launch_of(const sat_geometry& g, const aligned_plan& plan, const device_limits& limits) {
+    const auto kernel = sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
+    constexpr int shared_bytes = dynamic_bytes_of<aligned_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels>>;
+    allow_shared_bytes(kernel, shared_bytes);
+    int resident = 0;
+    BOXSUM_CUDA_TRY(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, aligned_tile<Sum>::threads, shared_bytes));
+    const auto blocks = static_cast<unsigned>(std::max(1, resident) * limits.multiprocessors);
+    return {g, plan, limits, std::min(blocks, plan.tiles),
+            start_tiles<Pixel, Sum, Columns, Load, Store, Channels, Panels>};
+}
+
+/// In tiles of two panels; none if there is no kernel for the rows of the image or of one channel's table.
 template <typename Pixel, typename Sum, int Channels>
-bool enqueue_in_panels(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
+tile_launch launch_in_panels(const sat_geometry& g, const device_limits& limits, int tiles_in_flight) {
     constexpr auto columns = aligned_columns::groups;
     constexpr auto store = Channels == 1 ? aligned_store::straight : aligned_store::anywhere;
     const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), columns, tiles_in_flight, 2);
-    if (store == aligned_store::straight && !plan.rows_aligned) return false;
-    const auto maps = box_maps(g, plan, sizeof(Pixel), aligned_tile<Sum>::cols);
-    if (!maps.valid) return false;
-    enqueue_aligned_kernel<Pixel, Sum, columns, aligned_load::box, store, Channels, 2>(plan, maps, multiprocessors,
-                                                                                       how);
-    return true;
+    if (store == aligned_store::straight && !plan.rows_aligned) return {};
+    if (!box_maps(g, plan, sizeof(Pixel), aligned_tile<Sum>::cols, limits).valid) return {};
+    return launch_of<Pixel, Sum, columns, aligned_load::box, store, Channels, 2>(g, plan, limits);
 }
 
-/// In tiles that store whole sectors; false if tiles share none, or the image's rows are not at multiples of 16 bytes,
-/// and nothing is enqueued.
+/// In tiles that store whole sectors; none if tiles share no sectors, or the image's rows are not at multiples of 16
+/// bytes.
 template <typename Pixel, typename Sum>
-bool enqueue_in_whole_sectors(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
+tile_launch launch_in_whole_sectors(const sat_geometry& g, const device_limits& limits, int tiles_in_flight) {
     constexpr auto columns = aligned_columns::groups;
     constexpr auto store = aligned_store::whole_sectors;
     const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), columns, tiles_in_flight, 1, store);
-    if (plan.rows_aligned || plan.one_behind) return false;
-    const auto maps = box_maps_with_beside(g, plan, sizeof(Pixel), aligned_tile<Sum>::cols);
-    if (!maps.valid) return false;
-    enqueue_aligned_kernel<Pixel, Sum, columns, aligned_load::box, store, 1>(plan, maps, multiprocessors, how);
-    return true;
+    if (plan.rows_aligned || plan.one_behind) return {};
+    if (!box_maps_with_beside(g, plan, sizeof(Pixel), aligned_tile<Sum>::cols, limits).valid) return {};
+    return launch_of<Pixel, Sum, columns, aligned_load::box, store, 1>(g, plan, limits);
 }
 
 /// `Channels`: those of the geometry.
 template <typename Pixel, typename Sum, aligned_columns Columns, int Channels = 1>
-void enqueue_aligned_pipeline(const sat_geometry& g, int multiprocessors, int tiles_in_flight, const execution& how) {
-    using tile = aligned_tile<Sum>;
+tile_launch launch_of_tiles(const sat_geometry& g, const device_limits& limits, int tiles_in_flight) {
     if constexpr (aligned_may_have_panels(sizeof(Pixel), sizeof(Sum), Channels))
-        if (aligned_panels(g, sizeof(Pixel), sizeof(Sum), multiprocessors) == 2 &&
-            enqueue_in_panels<Pixel, Sum, Channels>(g, multiprocessors, tiles_in_flight, how))
-            return;
+        if (aligned_panels(g, sizeof(Pixel), sizeof(Sum), limits.multiprocessors) == 2)
+            if (const auto launch = launch_in_panels<Pixel, Sum, Channels>(g, limits, tiles_in_flight)) return launch;
     if constexpr (aligned_has_whole_sectors<Pixel, Sum, Channels>)
-        if (aligned_whole_sectors_pay(g, sizeof(Sum)) &&
-            enqueue_in_whole_sectors<Pixel, Sum>(g, multiprocessors, tiles_in_flight, how))
-            return;
-    aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
-    const auto enqueue = [&]<aligned_load Load, aligned_store Store>(const auto& maps) {
-        plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight, 1, Store);
-        enqueue_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels>(plan, maps, multiprocessors, how);
+        if (aligned_whole_sectors_pay(g, sizeof(Sum)))
+            if (const auto launch = launch_in_whole_sectors<Pixel, Sum>(g, limits, tiles_in_flight)) return launch;
+    const auto launch = [&]<aligned_load Load, aligned_store Store>() {
+        return launch_of<Pixel, Sum, Columns, Load, Store, Channels>(
+            g, make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight, 1, Store), limits);
     };
-    const auto enqueue_unless_straight = [&]<aligned_load Load>(const auto& maps) {
+    const aligned_plan plan = make_aligned_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
+    const auto launch_unless_straight = [&]<aligned_load Load>() {
         if constexpr (Channels == 1 && !aligned_pairs_take_left(Load, sizeof(Sum)))
-            if (plan.one_behind) return enqueue.template operator()<Load, aligned_store::one_behind>(maps);
-        enqueue.template operator()<Load, aligned_store::anywhere>(maps);
+            if (plan.one_behind) return launch.template operator()<Load, aligned_store::one_behind>();
+        return launch.template operator()<Load, aligned_store::anywhere>();
     };
-    const auto maps = box_maps(g, plan, sizeof(Pixel), tile::cols);
-    if (!maps.valid)
-        return enqueue_unless_straight.template operator()<aligned_load::rows>(
-            phase_maps<sizeof(Pixel)>(g, plan, tile::cols));
+    if (!box_maps(g, plan, sizeof(Pixel), aligned_tile<Sum>::cols, limits).valid)
+        return launch_unless_straight.template operator()<aligned_load::rows>();
     if constexpr (Channels == 1)
-        if (plan.rows_aligned) return enqueue.template operator()<aligned_load::box, aligned_store::straight>(maps);
-    enqueue_unless_straight.template operator()<aligned_load::box>(maps);
+        if (plan.rows_aligned) return launch.template operator()<aligned_load::box, aligned_store::straight>();
+    return launch_unless_straight.template operator()<aligned_load::box>();
 }
 
 /// f<Channels>() for this many, which is more than one.
 template <typename F>
-void visit_channels(int channels, F&& f) {
-    if (channels == 2)
-        f.template operator()<2>();
-    else if (channels == 3)
-        f.template operator()<3>();
-    else
-        f.template operator()<4>();
+auto visit_channels(int channels, F&& f) {
+    if (channels == 2) return f.template operator()<2>();
+    if (channels == 3) return f.template operator()<3>();
+    return f.template operator()<4>();
 }
 
-/// Sums and squares at once; false if there is no kernel for the rows of the image or of the tables, and nothing is
-/// enqueued. `panels`: at most.
+/// Sums and squares at once; none if there is no kernel for the rows of the image or of the tables. `panels`: at most.
 template <typename Pixel, typename Sum, typename Squares>
-bool enqueue_with_squares(const sat_geometry& sums, const sat_geometry& squares, int panels, int multiprocessors,
-                          const execution& how) {
+tile_launch launch_with_squares(const sat_geometry& sums, const sat_geometry& squares, int panels,
+                                const device_limits& limits) {
     using pixel = with_square<Pixel>;
     using both = sum_and_squares<Sum, Squares>;
     using enum aligned_store;
     constexpr auto columns = aligned_columns::groups;
-    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel), 8, 1, true);
+    const int in_flight = aligned_tiles_in_flight(limits.multiprocessors, sizeof(Pixel), 8, 1, true);
     const auto plan_of = [&](int in_panels) {
         return make_aligned_plan(sums, sizeof(Pixel), sizeof(Sum), columns, in_flight, in_panels, straight,
                                  {&squares, sizeof(Squares)});
     };
     const aligned_plan plan = plan_of(1);
-    if (!plan.rows_aligned && !plan.one_behind) return false;
-    const auto maps = box_maps(sums, plan, sizeof(Pixel), aligned_tile<both>::cols);
-    if (!maps.valid) return false;
-    const auto enqueue = [&]<aligned_store Store, int Panels>() {
-        enqueue_aligned_kernel<pixel, both, columns, aligned_load::box, Store, 1, Panels>(plan_of(Panels), maps,
-                                                                                          multiprocessors, how);
+    if (!plan.rows_aligned && !plan.one_behind) return {};
+    if (!box_maps(sums, plan, sizeof(Pixel), aligned_tile<both>::cols, limits).valid) return {};
+    const auto launch = [&]<aligned_store Store, int Panels>() {
+        return launch_of<pixel, both, columns, aligned_load::box, Store, 1, Panels>(sums, plan_of(Panels), limits);
     };
     if constexpr (aligned_may_have_panels(sizeof(Pixel), 8, 1))
-        if (plan.rows_aligned && panels == 2) return enqueue.template operator()<straight, 2>(), true;
-    if (plan.rows_aligned)
-        enqueue.template operator()<straight, 1>();
-    else
-        enqueue.template operator()<one_behind, 1>();
-    return true;
+        if (plan.rows_aligned && panels == 2) return launch.template operator()<straight, 2>();
+    if (plan.rows_aligned) return launch.template operator()<straight, 1>();
+    return launch.template operator()<one_behind, 1>();
 }
 
+/// The launches of a table, one for each kind of place where image and table may start: which kernel there is follows
+/// from the problem and that.
+class prepared_tiles final : public prepared_table {
+  public:
+    /// `choose`: the launch for tables at the geometries' pointers; `squares` where it computes both.
+    using chooser = tile_launch (*)(const sat_geometry& sums, const sat_geometry& squares, const device_limits&);
+
+    prepared_tiles(const sat_geometry& sums, int sum_bytes, const device_limits& limits, chooser choose)
+        : prepared_tiles(sums, sum_bytes, {}, 0, limits, choose) {}
+    prepared_tiles(const sat_geometry& sums, int sum_bytes, const sat_geometry& squares, int squares_bytes,
+                   const device_limits& limits, chooser choose)
+        : sums_(sums),
+          squares_(squares),
+          sum_bytes_(sum_bytes),
+          squares_bytes_(squares_bytes),
+          limits_(limits),
+          choose_(choose) {}
+
+    bool run(const table_memory& memory, const execution& how) const override {
+        const ready& at = ready_for(memory);
+        if (!at.launch) return false;
+        at.launch.start(at.launch, memory, how, at.maps);
+        return true;
+    }
+
+  private:
+    struct ready {
+        std::once_flag once;
+        tile_launch launch;
+        mutable map_cache maps;
+    };
+
+    /// 0: first sums are at multiples of 16 bytes, 1: one sum behind, 2: elsewhere.
+    static int place_of(const sat_geometry& g, void* table, int bytes) {
+        sat_geometry at = g;
+        at.table = table;
+        const std::int64_t first = address_of(at.first_sum(bytes));
+        return first % 16 == 0 ? 0 : (first - bytes) % 16 == 0 ? 1 : 2;
+    }
+
+    const ready& ready_for(const table_memory& memory) const {
+        int place = place_of(sums_, memory.table, sum_bytes_);
+        if (squares_bytes_ > 0 && place_of(squares_, memory.squares, squares_bytes_) != place) place = 2;
+        ready& at = ready_[address_of(memory.image) % 16 == 0 ? 0 : 1][place];
+        std::call_once(at.once, [&] {
+            sat_geometry sums = sums_, squares = squares_;
+            sums.image = squares.image = memory.image;
+            sums.table = memory.table;
+            squares.table = memory.squares;
+            at.launch = choose_(sums, squares, limits_);
+        });
+        return at;
+    }
+
+    sat_geometry sums_, squares_;
+    int sum_bytes_, squares_bytes_;
+    device_limits limits_;
+    chooser choose_;
+    mutable ready ready_[2][3];
+};
+
 template <typename Pixel>
-bool enqueue_aligned_squares(const sat_geometry& sums, const sat_geometry& squares, squares_triple types,
-                             int multiprocessors, const execution& how) {
-    const int panels = aligned_squares_panels(squares, sizeof(Pixel), multiprocessors);
-    bool enqueued = false;
+std::unique_ptr<const prepared_table> prepare_tiles_with_squares(const sat_geometry& sums, const sat_geometry& squares,
+                                                                 squares_triple types, const device_limits& limits) {
+    std::unique_ptr<const prepared_table> prepared;
     visit_squares_triple(cuda_squares_triples{}, types, [&]<typename Input, typename Table, typename Squares>() {
         constexpr squares_triple compiled{dtype_of<Input>, dtype_of<Table>, dtype_of<Squares>};
         if constexpr (std::is_same_v<Input, Pixel> && aligned_kernels_have_squares(compiled))
-            enqueued = enqueue_with_squares<Pixel, sum_type<Table>, sum_type<Squares>>(sums, squares, panels,
-                                                                                       multiprocessors, how);
+            prepared = std::make_unique<prepared_tiles>(
+                sums, int{sizeof(Table)}, squares, int{sizeof(Squares)}, limits,
+                [](const sat_geometry& sums, const sat_geometry& squares, const device_limits& limits) {
+                    const int panels = aligned_squares_panels(squares, sizeof(Pixel), limits.multiprocessors);
+                    return launch_with_squares<Pixel, sum_type<Table>, sum_type<Squares>>(sums, squares, panels,
+                                                                                          limits);
+                });
     });
-    return enqueued;
+    return prepared;
 }
 
 template <typename Pixel, typename Sum>
-void enqueue_aligned_table(const sat_geometry& g, int multiprocessors, const execution& how) {
-    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
+tile_launch launch_of_table(const sat_geometry& g, const sat_geometry&, const device_limits& limits) {
+    const int in_flight = aligned_tiles_in_flight(limits.multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
     if constexpr (!aligned_narrow(sizeof(Pixel)))
         if (aligned_columns_of(g, sizeof(Pixel), sizeof(Sum)) == aligned_columns::chain)
-            return enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::chain>(g, multiprocessors, in_flight, how);
-    enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups>(g, multiprocessors, in_flight, how);
+            return launch_of_tiles<Pixel, Sum, aligned_columns::chain>(g, limits, in_flight);
+    return launch_of_tiles<Pixel, Sum, aligned_columns::groups>(g, limits, in_flight);
 }
 
 /// Several channels go by groups whatever the size, which spares the compiler half of the kernels.
 template <typename Pixel, typename Sum>
-void enqueue_channels_table(const sat_geometry& g, int multiprocessors, const execution& how) {
-    const int in_flight = aligned_tiles_in_flight(multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
-    visit_channels(g.channels, [&]<int Channels>() {
-        enqueue_aligned_pipeline<Pixel, Sum, aligned_columns::groups, Channels>(g, multiprocessors, in_flight, how);
+tile_launch launch_of_channels(const sat_geometry& g, const sat_geometry&, const device_limits& limits) {
+    const int in_flight = aligned_tiles_in_flight(limits.multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
+    return visit_channels(g.channels, [&]<int Channels>() {
+        return launch_of_tiles<Pixel, Sum, aligned_columns::groups, Channels>(g, limits, in_flight);
     });
 }
 
-/// f<Pixel, Sum>() for the kernel's types.
-template <typename Pixel, typename F>
-void visit_aligned_types(dtype sum, bool square, F&& f) {
-    if (square)
-        visit_squares_of<Pixel>(cuda_squares_triples{}, sum,
-                                [&]<typename Sum>() { f.template operator()<squared<Pixel>, Sum>(); });
-    else
-        visit_sums_of<Pixel>(cuda_type_pairs{}, sum, [&]<typename Sum>() { f.template operator()<Pixel, Sum>(); });
-}
-
 template <typename Pixel>
-void enqueue_aligned(const sat_geometry& g, dtype sum, bool square, int multiprocessors, const execution& how) {
-    if (g.channels > 1) return enqueue_aligned_channels<Pixel>(g, sum, square, multiprocessors, how);
-    visit_aligned_types<Pixel>(
-        sum, square, [&]<typename Kind, typename Sum>() { enqueue_aligned_table<Kind, Sum>(g, multiprocessors, how); });
-}
-
-template <typename Pixel>
-void enqueue_aligned_channels(const sat_geometry& g, dtype sum, bool square, int multiprocessors,
-                              const execution& how) {
-    visit_aligned_types<Pixel>(sum, square, [&]<typename Kind, typename Sum>() {
-        enqueue_channels_table<Kind, Sum>(g, multiprocessors, how);
+std::unique_ptr<const prepared_table> prepare_tiles(const sat_geometry& g, dtype sum, bool square,
+                                                    const device_limits& limits) {
+    std::unique_ptr<const prepared_table> prepared;
+    visit_kernel_types<Pixel>(sum, square, [&]<typename Kind, typename Sum>() {
+        prepared = std::make_unique<prepared_tiles>(g, int{sizeof(Sum)}, limits, launch_of_table<Kind, Sum>);
     });
+    return prepared;
+}
+
+template <typename Pixel>
+std::unique_ptr<const prepared_table> prepare_tiles_of_channels(const sat_geometry& g, dtype sum, bool square,
+                                                                const device_limits& limits) {
+    std::unique_ptr<const prepared_table> prepared;
+    visit_kernel_types<Pixel>(sum, square, [&]<typename Kind, typename Sum>() {
+        prepared = std::make_unique<prepared_tiles>(g, int{sizeof(Sum)}, limits, launch_of_channels<Kind, Sum>);
+    });
+    return prepared;
 }
 
 }  // namespace boxsum::cuda

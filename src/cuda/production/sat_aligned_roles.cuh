@@ -287,13 +287,16 @@ struct aligned_roles {
         const int lane_row = lane / lanes, lane_chunk = lane % lanes;
         const auto skip_of = [](const std::byte* row) { return reinterpret_cast<std::uintptr_t>(row) % 16; };
         // Where rows go by boxes if they can, others need not be fast.
-        if (!aligned_rows_in_boxes(sizeof(Pixel)) && rows >= tile::rows && bytes >= pixels::row_bytes &&
+        constexpr bool all_by_lanes = may_lack_copy_engine || !aligned_rows_in_boxes(sizeof(Pixel));
+        if (all_by_lanes && rows >= tile::rows && bytes >= pixels::row_bytes &&
             p.image_end - first >= (tile::rows - 1) * p.image_row_stride + pixels::row_bytes + 16) {
             const std::byte* row = first + lane_row * p.image_row_stride + lane_chunk * 16;
             std::byte* const lane_to = to.row(lane_row) + lane_chunk * 16;
 #pragma unroll 4
             for (int r = 0; r < tile::rows; r += together, row += together * p.image_row_stride)
-                copy_async<16, true>(lane_to + r * pixels::pitch, row - skip_of(row), 16);
+                copy_async<16, true>(
+                    pixels::phases == 1 ? lane_to + r * pixels::pitch : to.row(r + lane_row) + lane_chunk * 16,
+                    row - skip_of(row), 16);
 #pragma unroll
             for (int k = 0; k < 2; ++k) {
                 const std::byte* const behind = first + (lane + 32 * k) * p.image_row_stride + pixels::row_bytes;
@@ -332,7 +335,7 @@ struct aligned_roles {
         ticket = __shfl_sync(whole_warp, ticket, 0);
         const box_place box = box_of(ticket);
         if (ticket < p.tiles) {  // first the copy, then all else about the tile
-            if (!pixels::shifted || (aligned_rows_in_boxes(sizeof(Pixel)) && maps.valid))
+            if (has_copy_engine && (!pixels::shifted || (aligned_rows_in_boxes(sizeof(Pixel)) && maps.valid)))
                 copy_boxes(box, slot, policy);
             else
                 copy_chunks(box, slot);

@@ -35,6 +35,12 @@ struct aligned_tables<sum_and_squares<Sum, Squares>> {
     using squares = Squares;
 };
 
+/// Of an entry of the table of squares, 0 without one.
+template <typename Sum>
+inline constexpr int squares_bytes_of = 0;
+template <typename Sum, typename Squares>
+inline constexpr int squares_bytes_of<sum_and_squares<Sum, Squares>> = sizeof(Squares);
+
 /// Words of the rows of tiles in the ring. Positions are reused lap by lap; the tag holds the lap. Row and column sums
 /// of tiles and groups have room for those of the table's type; narrow ones (tile_word, group_sum) fill the first half
 /// or quarter of it.

@@ -2,8 +2,11 @@
 
 namespace boxsum::cuda {
 
-template void enqueue_aligned_channels<u16>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned_channels<s16>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned_channels<f16>(const sat_geometry&, dtype, bool, int, const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles_of_channels<u16>(const sat_geometry&, dtype, bool,
+                                                                              const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles_of_channels<s16>(const sat_geometry&, dtype, bool,
+                                                                              const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles_of_channels<f16>(const sat_geometry&, dtype, bool,
+                                                                              const device_limits&);
 
 }  // namespace boxsum::cuda

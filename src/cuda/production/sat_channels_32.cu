@@ -2,8 +2,11 @@
 
 namespace boxsum::cuda {
 
-template void enqueue_aligned_channels<u32>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned_channels<s32>(const sat_geometry&, dtype, bool, int, const execution&);
-template void enqueue_aligned_channels<f32>(const sat_geometry&, dtype, bool, int, const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles_of_channels<u32>(const sat_geometry&, dtype, bool,
+                                                                              const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles_of_channels<s32>(const sat_geometry&, dtype, bool,
+                                                                              const device_limits&);
+template std::unique_ptr<const prepared_table> prepare_tiles_of_channels<f32>(const sat_geometry&, dtype, bool,
+                                                                              const device_limits&);
 
 }  // namespace boxsum::cuda

@@ -2,6 +2,7 @@
 
 namespace boxsum::cuda {
 
-template void enqueue_aligned_channels<u8>(const sat_geometry&, dtype, bool, int, const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles_of_channels<u8>(const sat_geometry&, dtype, bool,
+                                                                             const device_limits&);
 
 }  // namespace boxsum::cuda

@@ -19,7 +19,7 @@ template <typename Sum, typename Pixel>
 __device__ inline Sum widen(squared<Pixel> x) {
     if constexpr (std::is_same_v<Pixel, std::uint8_t> && std::is_integral_v<Sum>) {
         // Not `value * value`: of such products of neighbouring bytes nvcc 13.0 makes a dp2a whose first operand has
-        // all four bytes where it should have every other one (docs/experiments/compiler.md).
+        // all four bytes where it should have every other one (docs/decisions/compiler.md).
         return static_cast<Sum>(__dp4a(std::uint32_t{x.x}, std::uint32_t{x.x}, 0u));
     } else {
         const Sum value = widen<Sum>(x.x);

@@ -2,7 +2,7 @@
 
 namespace boxsum::cuda {
 
-template bool enqueue_aligned_squares<u8>(const sat_geometry&, const sat_geometry&, squares_triple, int,
-                                          const execution&);
+template std::unique_ptr<const prepared_table> prepare_tiles_with_squares<u8>(const sat_geometry&, const sat_geometry&,
+                                                                              squares_triple, const device_limits&);
 
 }  // namespace boxsum::cuda

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/visit_types.hpp"
+#include "cuda/production/sat_squares.cuh"
 
 #include <type_traits>
 
@@ -24,7 +25,7 @@ void visit_sums_of(type_list<Pairs...>, dtype sum, F&& f) {
     (void)(visit.template operator()<Pairs>() || ...);
 }
 
-/// The same for tables of squares.
+/// The same for tables of squares of these pixels.
 template <typename Pixel, typename... Triples, typename F>
 void visit_squares_of(type_list<Triples...>, dtype squares, F&& f) {
     const auto visit = [&]<typename Triple>() {
@@ -34,6 +35,16 @@ void visit_squares_of(type_list<Triples...>, dtype squares, F&& f) {
         return false;
     };
     (void)(visit.template operator()<Triples>() || ...);
+}
+
+/// f<Pixel, Sum>() for the types of the kernel that computes the table.
+template <typename Pixel, typename F>
+void visit_kernel_types(dtype sum, bool square, F&& f) {
+    if (square)
+        visit_squares_of<Pixel>(cuda_squares_triples{}, sum,
+                                [&]<typename Sum>() { f.template operator()<squared<Pixel>, Sum>(); });
+    else
+        visit_sums_of<Pixel>(cuda_type_pairs{}, sum, [&]<typename Sum>() { f.template operator()<Pixel, Sum>(); });
 }
 
 }  // namespace boxsum::cuda

@@ -10,7 +10,7 @@
 namespace boxsum::cuda {
 
 /// What the copy engine asks memory for where a box needs less. For boxes 512 bytes wide, of pixels as wide as sums,
-/// asking for no more than is needed takes 0.98 of the time at 8192 and 16384 (docs/experiments/aligned-kernels.md);
+/// asking for no more than is needed takes 0.98 of the time at 8192 and 16384 (docs/decisions/warp-roles.md);
 /// for those of 128 bytes, asking for their neighbour's as well takes 0.99; for those of 528 bytes, of rows that start
 /// anywhere, the rest of their lines 0.985.
 constexpr CUtensorMapL2promotion fetched_by_boxes(int row_bytes) {

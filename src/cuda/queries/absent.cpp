@@ -1,5 +1,6 @@
 // Queries on a device in a build without CUDA.
 
+#include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/error.hpp>
 
@@ -12,12 +13,45 @@ namespace {
 
 }  // namespace
 
-void box_histograms_async(const const_any_histogram_view&, std::span<const box>, const any_view&, stream_ref,
+void box_sums_async(const const_any_table_view&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+                    std::int64_t) {
+    refuse();
+}
+void box_sums(const const_any_table_view&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+              std::int64_t) {
+    refuse();
+}
+void box_means_async(const const_any_table_view&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+                     std::int64_t) {
+    refuse();
+}
+void box_means(const const_any_table_view&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+               std::int64_t) {
+    refuse();
+}
+void box_variances_async(const const_any_table_view&, const const_any_table_view&, const device_boxes&,
+                         const any_device_span&, stream_ref, std::int64_t, std::int64_t) {
+    refuse();
+}
+void box_variances(const const_any_table_view&, const const_any_table_view&, const device_boxes&,
+                   const any_device_span&, stream_ref, std::int64_t, std::int64_t) {
+    refuse();
+}
+
+void box_histograms_async(const const_any_histogram_view&, const device_boxes&, const any_device_span&, stream_ref,
                           std::int64_t) {
     refuse();
 }
-void window_histograms_async(const const_any_histogram_view&, const window_grid&, const any_view&, stream_ref,
+void box_histograms(const const_any_histogram_view&, const device_boxes&, const any_device_span&, stream_ref,
+                    std::int64_t) {
+    refuse();
+}
+void window_histograms_async(const const_any_histogram_view&, const window_grid&, const any_device_span&, stream_ref,
                              std::int64_t) {
+    refuse();
+}
+void window_histograms(const const_any_histogram_view&, const window_grid&, const any_device_span&, stream_ref,
+                       std::int64_t) {
     refuse();
 }
 

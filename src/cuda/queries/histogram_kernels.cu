@@ -46,8 +46,8 @@ constexpr int query_threads = 256;
 /// width-th bin of it, so that the histogram is written in one piece.
 template <typename T>
 __global__ void __launch_bounds__(query_threads)
-    box_histograms_kernel(bin_tables<const T> tables, std::int64_t plane, std::int64_t border, device_boxes boxes,
-                          placed_grid grid, std::int64_t count, int width, line<T> rows_out) {
+    box_histograms_kernel(bin_tables<const T> tables, std::int64_t plane, std::int64_t border, box_array boxes,
+                          placed_grid grid, std::int64_t count, int width, T* out) {
     const std::int64_t thread = std::int64_t{blockIdx.x} * query_threads + threadIdx.x;
     const std::int64_t i = thread / width;
     if (i >= count) return;
@@ -55,9 +55,8 @@ __global__ void __launch_bounds__(query_threads)
     const std::int64_t rows = tables.rows - border, cols = tables.cols - border;  // of the image
     const bool inside = b.row >= 0 && b.col >= 0 && b.rows > 0 && b.cols > 0 && b.rows <= rows && b.cols <= cols &&
                         b.row <= rows - b.rows && b.col <= cols - b.cols;
-    T* const out = &rows_out[i];
     for (std::int64_t bin = thread % width; bin < tables.bins; bin += width)
-        out[bin] = inside ? box_reader<T>(b, border).sum(tables.table(plane, bin)) : T{};
+        out[i * tables.bins + bin] = inside ? box_reader<T>(b, border).sum(tables.table(plane, bin)) : T{};
 }
 
 // ---- Distances ------------------------------------------------------------------------------------------------------
@@ -206,26 +205,26 @@ launch_shape threads_for(std::int64_t count) {
 }
 
 /// Of boxes, or windows where there are none.
-void enqueue_histograms(const queried_histograms& q, const device_boxes& boxes, const placed_grid& grid,
-                        std::int64_t count, const histogram_rows& out, stream_ref stream) {
+void enqueue_histograms(const queried_histograms& q, const box_array& boxes, const placed_grid& grid,
+                        std::int64_t count, void* out, stream_ref stream) {
     if (count == 0) return;
     const std::int64_t bins = q.shape.entries.bins;
     const int width = bins <= 8 ? 8 : bins <= 16 ? 16 : 32;
     visit_one_of(histogram_entries{}, q.shape.entries.type, [&]<typename T>() {
         launch(box_histograms_kernel<T>, threads_for(count * width), stream, tables_of<T>(q), q.plane,
-               q.shape.form.border(), boxes, grid, count, width, line<T>{static_cast<T*>(out.first), out.stride});
+               q.shape.form.border(), boxes, grid, count, width, static_cast<T*>(out));
     });
 }
 
 }  // namespace
 
-void enqueue_box_histograms(const queried_histograms& histograms, const device_boxes& boxes, std::int64_t count,
-                            const histogram_rows& out, stream_ref stream) {
+void enqueue_box_histograms(const queried_histograms& histograms, const box_array& boxes, std::int64_t count, void* out,
+                            stream_ref stream) {
     enqueue_histograms(histograms, boxes, {}, count, out, stream);
 }
 
 void enqueue_window_histograms(const queried_histograms& histograms, const placed_grid& grid, std::int64_t count,
-                               const histogram_rows& out, stream_ref stream) {
+                               void* out, stream_ref stream) {
     enqueue_histograms(histograms, {}, grid, count, out, stream);
 }
 

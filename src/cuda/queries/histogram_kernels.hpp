@@ -27,24 +27,18 @@ struct placed_grid {
 };
 
 /// Boxes on the device: an array of them, or the places in an array of matches.
-struct device_boxes {
+struct box_array {
     const box* first = nullptr;
     std::int64_t stride = sizeof(box);  ///< bytes
 };
 
-/// Where histograms go: one row of bins after the other.
-struct histogram_rows {
-    void* first = nullptr;
-    std::int64_t stride = 0;  ///< bytes
-};
-
-/// Boxes that do not lie inside the image get zeros.
-void enqueue_box_histograms(const queried_histograms& histograms, const device_boxes& boxes, std::int64_t count,
-                            const histogram_rows& out, stream_ref stream);
+/// `out` is count x bins. Boxes that do not lie inside the image get zeros.
+void enqueue_box_histograms(const queried_histograms& histograms, const box_array& boxes, std::int64_t count, void* out,
+                            stream_ref stream);
 
 /// The first `count` windows of a grid.
 void enqueue_window_histograms(const queried_histograms& histograms, const placed_grid& grid, std::int64_t count,
-                               const histogram_rows& out, stream_ref stream);
+                               void* out, stream_ref stream);
 
 /// What a search keeps of a window. Both are ordered as the result is: the key by distance, distances that are not
 /// numbers last; the number by grid, row and column.

@@ -10,7 +10,9 @@
 #include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/error.hpp>
 
+#include <iterator>
 #include <string>
+#include <string_view>
 
 namespace boxsum::cuda {
 namespace {
@@ -20,21 +22,14 @@ void check_pointer(std::string_view argument, const void* data, int device) {
     check_device_pointer(argument, data, device);
 }
 
-/// Throws unless `out` has a row of bins for each of `count` boxes.
-void check_rows(const any_view& out, std::int64_t count, const tensor_shape& entries) {
-    const view_shape& s = out.shape;
-    if (s.type != entries.type)
-        throw invalid_argument("out: type is " + std::string(name_of(s.type)) + ", but the histograms' is " +
+/// Throws unless values of this type and number are `count` histograms.
+void check_out(dtype type, std::int64_t values, std::int64_t count, const tensor_shape& entries, const char* what) {
+    if (type != entries.type)
+        throw invalid_argument("out: type is " + std::string(name_of(type)) + ", but the histograms' is " +
                                std::string(name_of(entries.type)));
-    if (s.rows != count || s.cols != entries.bins || s.channels != 1 || s.planes != 1)
-        throw invalid_argument("out: is " + std::to_string(s.planes) + " x " + std::to_string(s.rows) + " x " +
-                               std::to_string(s.cols) + " x " + std::to_string(s.channels) + ", must be 1 x " +
-                               std::to_string(count) + " x " + std::to_string(entries.bins) + " x 1 (boxes x bins)");
-    const auto element = static_cast<std::int64_t>(size_of(s.type));
-    if (s.row_stride < s.cols * element || s.row_stride % element != 0)
-        throw invalid_argument("out: row_stride is " + std::to_string(s.row_stride) +
-                               ", must be a multiple of the element size, " + std::to_string(element) +
-                               ", and at least a row of " + std::to_string(s.cols * element) + " bytes");
+    if (values / entries.bins != count || values % entries.bins != 0)
+        throw invalid_argument("out: has " + std::to_string(values) + " elements, must have " + std::to_string(count) +
+                               " x " + std::to_string(entries.bins) + " (" + what + " x bins)");
 }
 
 queried_histograms plane_of(const const_any_histogram_view& histograms, std::int64_t plane) {
@@ -54,71 +49,70 @@ void download(const device_buffer& from, void* to, stream_ref stream) {
     stream.synchronize();
 }
 
-/// Fills `out`, of the host, with `count` histograms that `enqueue` puts into device memory.
+/// Fills `out`, of the host, by what `enqueue` puts into device memory.
 template <typename T, typename F>
-void answer_on_host(const const_any_histogram_view& histograms, std::int64_t count, std::span<T> out, stream_ref stream,
-                    const char* rows, F&& enqueue) {
-    const tensor_shape& s = histograms.entries.shape;
-    if (s.type != dtype_of<T>)
-        throw invalid_argument("out: type is " + std::string(name_of(dtype_of<T>)) + ", but the histograms' is " +
-                               std::string(name_of(s.type)));
-    if (out.size() / static_cast<std::size_t>(s.bins) != static_cast<std::size_t>(count) ||
-        out.size() % static_cast<std::size_t>(s.bins) != 0)
-        throw invalid_argument("out: has " + std::to_string(out.size()) + " elements, must have " +
-                               std::to_string(count) + " x " + std::to_string(s.bins) + " (" + rows + " x bins)");
-    if (count == 0) return;
+void answer_on_host(std::span<T> out, stream_ref stream, F&& enqueue) {
+    if (out.empty()) return;
     const device_scope scope(device_of(stream));
-    check_pointer("histograms", histograms.entries.data, current_device());
     const device_buffer there(out.size_bytes(), stream);
-    enqueue(any_view(image_view<T>(static_cast<T*>(there.data()), count, s.bins)));
+    enqueue(any_device_span(static_cast<T*>(there.data()), std::ssize(out)));
     download(there, out.data(), stream);
 }
 
 }  // namespace
 
-void box_histograms_async(const const_any_histogram_view& histograms, std::span<const box> boxes, const any_view& out,
-                          stream_ref stream, std::int64_t plane) {
+void box_histograms_async(const const_any_histogram_view& histograms, const device_boxes& boxes,
+                          const any_device_span& out, stream_ref stream, std::int64_t plane) {
     check_histograms(histograms, plane);
-    const auto count = static_cast<std::int64_t>(boxes.size());
-    check_count("boxes: their number", count);
-    check_rows(out, count, histograms.entries.shape);
-    if (count == 0) return;
+    check_count("boxes: count", boxes.count);
+    check_out(out.type, out.count, boxes.count, histograms.entries.shape, "boxes");
+    if (boxes.count == 0) return;
     const device_scope scope(device_of(stream));
     const int device = current_device();
     check_pointer("histograms", histograms.entries.data, device);
-    check_pointer("boxes", boxes.data(), device);
+    check_pointer("boxes", boxes.data, device);
     check_pointer("out", out.data, device);
-    enqueue_box_histograms(plane_of(histograms, plane), {boxes.data()}, count, {out.data, out.shape.row_stride},
-                           stream);
+    enqueue_box_histograms(plane_of(histograms, plane), {boxes.data}, boxes.count, out.data, stream);
 }
 
-void window_histograms_async(const const_any_histogram_view& histograms, const window_grid& grid, const any_view& out,
-                             stream_ref stream, std::int64_t plane) {
+void box_histograms(const const_any_histogram_view& histograms, const device_boxes& boxes, const any_device_span& out,
+                    stream_ref stream, std::int64_t plane) {
+    box_histograms_async(histograms, boxes, out, stream, plane);
+    stream.synchronize();
+}
+
+void window_histograms_async(const const_any_histogram_view& histograms, const window_grid& grid,
+                             const any_device_span& out, stream_ref stream, std::int64_t plane) {
     check_histograms(histograms, plane);
     const histogram_shape shape = histograms.shape();
     const std::int64_t count = window_count(grid, shape.image_rows(), shape.image_cols());
     check_count("grid: number of windows", count);
-    check_rows(out, count, shape.entries);
+    check_out(out.type, out.count, count, shape.entries, "windows");
     if (count == 0) return;
     const device_scope scope(device_of(stream));
     const int device = current_device();
     check_pointer("histograms", histograms.entries.data, device);
     check_pointer("out", out.data, device);
     const detail::grid_extents e = detail::checked_extents(grid, shape.image_rows(), shape.image_cols());
-    enqueue_window_histograms(plane_of(histograms, plane), place(grid, e, 0), count, {out.data, out.shape.row_stride},
-                              stream);
+    enqueue_window_histograms(plane_of(histograms, plane), place(grid, e, 0), count, out.data, stream);
+}
+
+void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, const any_device_span& out,
+                       stream_ref stream, std::int64_t plane) {
+    window_histograms_async(histograms, grid, out, stream, plane);
+    stream.synchronize();
 }
 
 template <typename T>
 void box_histograms(const const_any_histogram_view& histograms, std::span<const box> boxes, std::span<T> out,
                     stream_ref stream, std::int64_t plane) {
     check_histograms(histograms, plane);
+    check_out(dtype_of<T>, std::ssize(out), std::ssize(boxes), histograms.entries.shape, "boxes");
     check_boxes(boxes, histograms.shape().image_rows(), histograms.shape().image_cols());
-    const auto count = static_cast<std::int64_t>(boxes.size());
-    answer_on_host(histograms, count, out, stream, "boxes", [&](const any_view& there) {
+    answer_on_host(out, stream, [&](const any_device_span& there) {
         const device_buffer boxes_there = upload(boxes.data(), boxes.size_bytes(), stream);
-        const std::span<const box> on_device(static_cast<const box*>(boxes_there.data()), boxes.size());
-        box_histograms_async(histograms, on_device, there, stream, plane);
+        box_histograms_async(histograms, {static_cast<const box*>(boxes_there.data()), std::ssize(boxes)}, there,
+                             stream, plane);
     });
 }
 
@@ -126,9 +120,12 @@ template <typename T>
 void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, std::span<T> out,
                        stream_ref stream, std::int64_t plane) {
     check_histograms(histograms, plane);
-    const std::int64_t count = window_count(grid, histograms.shape().image_rows(), histograms.shape().image_cols());
-    answer_on_host(histograms, count, out, stream, "windows",
-                   [&](const any_view& there) { window_histograms_async(histograms, grid, there, stream, plane); });
+    const histogram_shape shape = histograms.shape();
+    check_out(dtype_of<T>, std::ssize(out), window_count(grid, shape.image_rows(), shape.image_cols()), shape.entries,
+              "windows");
+    answer_on_host(out, stream, [&](const any_device_span& there) {
+        window_histograms_async(histograms, grid, there, stream, plane);
+    });
 }
 
 template void box_histograms(const const_any_histogram_view&, std::span<const box>, std::span<std::uint16_t>,

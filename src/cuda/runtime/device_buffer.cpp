@@ -6,6 +6,7 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <string>
@@ -36,33 +37,59 @@ cudaMemPool_t pool_of(int device, bool for_peers) {
     return pool;
 }
 
-cudaError_t allocate(void** data, std::size_t bytes, cudaMemPool_t pool, stream_ref stream) {
-    const cudaError_t code = cudaMallocFromPoolAsync(data, bytes, pool, stream.get());
-    if (code != cudaErrorMemoryAllocation) return code;
-    // What was freed is reusable elsewhere only once the frees have run.
-    (void)cudaGetLastError();
-    (void)cudaStreamSynchronize(stream.get());
-    (void)cudaMemPoolTrimTo(pool, 0);
-    return cudaMallocFromPoolAsync(data, bytes, pool, stream.get());
+/// The library's pools as allocators; any context makes it that for peers.
+void* allocate_from_pool(void* for_peers, std::size_t bytes, CUstream_st* stream) {
+    const cudaMemPool_t pool = pool_of(current_device(), for_peers != nullptr);
+    void* data = nullptr;
+    cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, pool, stream);
+    if (code == cudaErrorMemoryAllocation) {
+        // What was freed is reusable elsewhere only once the frees have run.
+        (void)cudaGetLastError();
+        (void)cudaStreamSynchronize(stream);
+        (void)cudaMemPoolTrimTo(pool, 0);
+        code = cudaMallocFromPoolAsync(&data, bytes, pool, stream);
+    }
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        return nullptr;
+    }
+    BOXSUM_CUDA_TRY(code);
+    return data;
+}
+
+void free_to_pool(void*, void* data, std::size_t, CUstream_st* stream) noexcept {
+    (void)cudaFreeAsync(data, stream);
+}
+
+allocator library_pool(void* for_peers) {
+    return {.context = for_peers, .allocate = allocate_from_pool, .deallocate = free_to_pool};
 }
 
 }  // namespace
 
-device_buffer::device_buffer(std::size_t bytes, stream_ref stream) : device_buffer(bytes, stream, false) {}
-
-device_buffer::device_buffer(std::size_t bytes, stream_ref stream, bool for_peers)
-    : stream_(stream), device_(stream.get() == nullptr ? current_device() : stream_device(stream)) {
+device_buffer::device_buffer(std::size_t bytes, stream_ref stream, const allocator& from)
+    : from_(from.allocate == nullptr && from.deallocate == nullptr ? library_pool(nullptr) : from),
+      stream_(stream),
+      device_(stream.get() == nullptr ? current_device() : stream_device(stream)) {
+    const std::string name = from_.name == nullptr ? "" : from_.name;
+    if (from_.allocate == nullptr || from_.deallocate == nullptr)
+        throw invalid_argument("allocator: '" + name + "' has no function to " +
+                               (from_.allocate == nullptr ? "allocate" : "deallocate"));
     if (bytes == 0) return;
     const device_scope scope(device_);
-    const cudaError_t code = allocate(&data_, bytes, pool_of(device_, for_peers), stream);
-    if (code == cudaErrorMemoryAllocation) {
-        (void)cudaGetLastError();
+    void* const data = from_.allocate(from_.context, bytes, stream.get());
+    if (data == nullptr) {
         std::size_t available = 0, total = 0;
         BOXSUM_CUDA_TRY(cudaMemGetInfo(&available, &total));
-        throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes of device memory, " +
+        throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes of device memory from " + name + ", " +
                             std::to_string(available) + " of " + std::to_string(total) + " are free");
     }
-    BOXSUM_CUDA_TRY(code);
+    if (const auto beside = reinterpret_cast<std::uintptr_t>(data) % 256; beside != 0) {
+        from_.deallocate(from_.context, data, bytes, stream.get());
+        throw invalid_argument("allocator: '" + name + "' gave memory that starts " + std::to_string(beside) +
+                               " bytes behind a multiple of 256, which it must start on");
+    }
+    data_ = data;
     size_ = bytes;
 }
 
@@ -70,7 +97,7 @@ device_buffer::~device_buffer() {
     if (data_ == nullptr) return;
     // The default stream is that of the device that is current; the memory's may be another one by now.
     const quiet_device_scope scope(device_);
-    (void)cudaFreeAsync(data_, stream_.get());
+    from_.deallocate(from_.context, data_, size_, stream_.get());
 }
 
 pinned_buffer::pinned_buffer(std::size_t bytes) {
@@ -90,7 +117,8 @@ pinned_buffer::~pinned_buffer() {
 }
 
 device_buffer buffer_for_peers(std::size_t bytes, stream_ref stream) {
-    return {bytes, stream, true};
+    static char for_peers;
+    return {bytes, stream, library_pool(&for_peers)};
 }
 
 void let_read(int reader, int owner) {

@@ -22,16 +22,17 @@ struct launch_shape {
     bool overlaps_predecessor = false;
 };
 
-/// Launches and checks, so that no call site can forget to: throws cuda_error where the launch is refused (a grid or
-/// shared memory that the device does not allow, a kernel that was not compiled for it). Errors of the kernel itself
-/// surface at the next checked call after it ran.
-///
-///     launch(scan_rows<u8, u32>, {.grid = blocks, .block = 256}, how.stream, image, table, rows, cols);
+/// Lets a kernel have so much dynamic shared memory on the current device.
+template <typename... Parameters>
+void allow_shared_bytes(void (*kernel)(Parameters...), int bytes) {
+    if (bytes > 48 * 1024)
+        BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
+/// As launch(), for a kernel that allow_shared_bytes() knows.
 template <typename... Parameters, typename... Arguments>
-void launch(void (*kernel)(Parameters...), const launch_shape& shape, stream_ref stream, Arguments&&... arguments) {
-    if (shape.shared_bytes > std::size_t{48} * 1024)
-        BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                             static_cast<int>(shape.shared_bytes)));
+void launch_allowed(void (*kernel)(Parameters...), const launch_shape& shape, stream_ref stream,
+                    Arguments&&... arguments) {
     cudaLaunchAttribute attributes[2]{};
     cudaLaunchConfig_t config{};
     config.gridDim = shape.grid;
@@ -52,6 +53,17 @@ void launch(void (*kernel)(Parameters...), const launch_shape& shape, stream_ref
         attribute.val.programmaticStreamSerializationAllowed = 1;
     }
     BOXSUM_CUDA_TRY(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
+
+/// Launches and checks, so that no call site can forget to: throws cuda_error where the launch is refused (a grid or
+/// shared memory that the device does not allow, a kernel that was not compiled for it). Errors of the kernel itself
+/// surface at the next checked call after it ran.
+///
+///     launch(scan_rows<u8, u32>, {.grid = blocks, .block = 256}, how.stream, image, table, rows, cols);
+template <typename... Parameters, typename... Arguments>
+void launch(void (*kernel)(Parameters...), const launch_shape& shape, stream_ref stream, Arguments&&... arguments) {
+    allow_shared_bytes(kernel, static_cast<int>(shape.shared_bytes));
+    launch_allowed(kernel, shape, stream, std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace boxsum::cuda

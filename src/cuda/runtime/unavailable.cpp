@@ -24,7 +24,7 @@ void stream_ref::synchronize() const {
     refuse();
 }
 
-device_buffer::device_buffer(std::size_t, stream_ref) {
+device_buffer::device_buffer(std::size_t, stream_ref, const allocator&) {
     refuse();
 }
 device_buffer::~device_buffer() = default;

@@ -17,8 +17,9 @@ class aligned_channels : public test::aligned_kernel_test {
         using sum = cuda::sum_type<Table>;
         return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
             cuda::visit_channels(g.channels, [&]<int Channels>() {
-                cuda::enqueue_aligned_pipeline<Pixel, sum, cuda::aligned_columns::groups, Channels>(
-                    g, blocks, tiles_in_flight, how);
+                const auto launch = cuda::launch_of_tiles<Pixel, sum, cuda::aligned_columns::groups, Channels>(
+                    g, limits(blocks, turn_ % 3 == 0), tiles_in_flight);
+                ASSERT_TRUE(enqueue(launch, g, nullptr, how));
             });
         });
     }

@@ -17,8 +17,10 @@ class aligned_narrow : public test::aligned_kernel_test {
         if constexpr (test::has_kernels_of<Pixel, Table>())
             expect_right(s, "groups", [&] {
                 return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-                    cuda::enqueue_aligned_pipeline<Pixel, cuda::sum_type<Table>, cuda::aligned_columns::groups>(
-                        g, 1 + turn_ % 5, 1, how);
+                    const auto launch =
+                        cuda::launch_of_tiles<Pixel, cuda::sum_type<Table>, cuda::aligned_columns::groups>(
+                            g, limits(1 + turn_ % 5, turn_ % 3 == 0), 1);
+                    ASSERT_TRUE(enqueue(launch, g, nullptr, how));
                 });
             });
     }

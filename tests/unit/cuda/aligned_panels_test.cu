@@ -21,8 +21,9 @@ class aligned_panels : public test::aligned_kernel_test {
         if constexpr (test::has_kernels_of<Pixel, Table>())
             expect_right(s, "panels", [&] {
                 return wrong_table<Pixel, Table, Squares>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-                    ASSERT_TRUE((cuda::enqueue_in_panels<summand, cuda::sum_type<Table>, Channels>(
-                        g, 1 + turn_ % 5, tiles_in_flight, how)));
+                    const auto launch = cuda::launch_in_panels<summand, cuda::sum_type<Table>, Channels>(
+                        g, limits(1 + turn_ % 5), tiles_in_flight);
+                    ASSERT_TRUE(enqueue(launch, g, nullptr, how));
                 });
             });
     }

@@ -11,8 +11,8 @@ using test::shape;
 
 class aligned_sectors : public test::aligned_kernel_test {
   protected:
-    static bool enqueue(const cuda::sat_geometry& g, int blocks, int tiles_in_flight, const execution& how) {
-        return cuda::enqueue_in_whole_sectors<u8, u32>(g, blocks, tiles_in_flight, how);
+    static bool enqueue_in_sectors(const cuda::sat_geometry& g, int blocks, int tiles_in_flight, const execution& how) {
+        return enqueue(cuda::launch_in_whole_sectors<u8, u32>(g, limits(blocks), tiles_in_flight), g, nullptr, how);
     }
 
     /// Shapes whose tiles share no sectors, because of where their rows start, are computed by other kernels.
@@ -21,11 +21,12 @@ class aligned_sectors : public test::aligned_kernel_test {
             return wrong_table<u8, u32>(s, [&](const cuda::sat_geometry& g, const execution& how) {
                 const int blocks = 1 + turn_ % 5;
                 ++asked_;
-                if (enqueue(g, blocks, tiles_in_flight, how))
+                if (enqueue_in_sectors(g, blocks, tiles_in_flight, how))
                     ++in_whole_sectors_;
                 else
-                    cuda::enqueue_aligned_pipeline<u8, u32, cuda::aligned_columns::groups>(g, blocks, tiles_in_flight,
-                                                                                           how);
+                    ASSERT_TRUE(enqueue(cuda::launch_of_tiles<u8, u32, cuda::aligned_columns::groups>(g, limits(blocks),
+                                                                                                      tiles_in_flight),
+                                        g, nullptr, how));
             });
         });
     }
@@ -92,8 +93,9 @@ TEST_F(aligned_sectors, shapes_at_random) {
 TEST_F(aligned_sectors, rows_that_share_no_sectors_are_left_to_others) {
     for (const table_layout layout : layouts) {
         const shape s{64 * 3, 128 * 3, 1, layout};
-        const auto wrong = wrong_table<u8, u32>(
-            s, [&](const cuda::sat_geometry& g, const execution& how) { EXPECT_FALSE(enqueue(g, 3, 9, how)); });
+        const auto wrong = wrong_table<u8, u32>(s, [&](const cuda::sat_geometry& g, const execution& how) {
+            EXPECT_FALSE(enqueue_in_sectors(g, 3, 9, how));
+        });
         EXPECT_TRUE(wrong) << "nothing is enqueued";
     }
 }
@@ -101,7 +103,7 @@ TEST_F(aligned_sectors, rows_that_share_no_sectors_are_left_to_others) {
 TEST_F(aligned_sectors, images_whose_rows_start_anywhere_are_left_to_others) {
     const shape s{64 * 3, 128 * 3, 1, table_layout::padded, 0, 0, 3, 5};
     const auto wrong = wrong_table<u8, u32>(
-        s, [&](const cuda::sat_geometry& g, const execution& how) { EXPECT_FALSE(enqueue(g, 3, 9, how)); });
+        s, [&](const cuda::sat_geometry& g, const execution& how) { EXPECT_FALSE(enqueue_in_sectors(g, 3, 9, how)); });
     EXPECT_TRUE(wrong) << "nothing is enqueued";
 }
 

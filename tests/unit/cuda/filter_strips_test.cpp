@@ -1,8 +1,8 @@
 // Filters on images in device memory, and on host memory in strips of a few rows, against the CPU's.
 
-#include "apps/filter_checks.hpp"
-#include "apps/radius_map.hpp"
 #include "cuda/filters/device_strips.hpp"
+#include "filters/filter_checks.hpp"
+#include "filters/radius_map.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
@@ -48,7 +48,7 @@ TEST_F(filter_strips, of_any_height_give_the_same_means) {
         host_image expected(image.shape);
         const double border_value = border_value_of(c.border);
         box_filter(image.view(), expected.view(), {c.radius, c.border, border_value, 1});
-        const apps::window_job job = apps::make_window_job(image.view(), c.radius, c.border, border_value, 1);
+        const filters::window_job job = filters::make_window_job(image.view(), c.radius, c.border, border_value, 1);
         for (const std::int64_t rows : {1, 5, 64}) {
             host_image got(image.shape);
             cuda::filter_run run{.job = job, .results = {got.view()}, .consume = [](const cuda::filter_step& at) {
@@ -73,8 +73,8 @@ TEST_F(filter_strips, take_their_part_of_a_radius_map) {
             host_image expected(image.shape), got(image.shape);
             const variable_box_filter_options options{c.border, border_value_of(c.border), 1};
             variable_box_filter(image.view(), radii.view(), expected.view(), options);
-            const apps::window_job job = apps::make_window_job(image.view(), {c.radius.rows, c.radius.rows}, c.border,
-                                                               border_value_of(c.border), 1);
+            const filters::window_job job = filters::make_window_job(image.view(), {c.radius.rows, c.radius.rows},
+                                                                     c.border, border_value_of(c.border), 1);
             cuda::filter_run run{.job = job,
                                  .results = {got.view()},
                                  .consume =

@@ -139,7 +139,7 @@ TYPED_TEST(gpu_histogram_queries, boxes_are_those_of_the_cpu_and_empty_outside_o
                                        {0, far, 1, far},
                                        {1, 1, 1, -1}});
             const cuda::device_buffer boxes_there = uploaded<box>(boxes, stream);
-            const std::span<const box> on_device(static_cast<const box*>(boxes_there.data()), boxes.size());
+            const cuda::device_boxes on_device{static_cast<const box*>(boxes_there.data()), std::ssize(boxes)};
             for (std::int64_t plane = 0; plane < 2; ++plane) {
                 std::vector<TypeParam> expected(inside.size() * static_cast<std::size_t>(bins));
                 box_histograms<TypeParam>(t.host, inside, expected, plane);
@@ -147,35 +147,17 @@ TYPED_TEST(gpu_histogram_queries, boxes_are_those_of_the_cpu_and_empty_outside_o
 
                 const std::vector<TypeParam> poison(expected.size(), TypeParam{77});
                 const cuda::device_buffer out = uploaded<TypeParam>(poison, stream);
-                cuda::box_histograms_async(
-                    t.device, on_device,
-                    image_view<TypeParam>(static_cast<TypeParam*>(out.data()), std::ssize(boxes), bins), stream, plane);
+                const cuda::any_device_span to(static_cast<TypeParam*>(out.data()), std::ssize(expected));
+                cuda::box_histograms_async(t.device, on_device, to, stream, plane);
                 EXPECT_EQ(fetched<TypeParam>(out, stream), expected) << bins;
+                cuda::box_histograms(t.device, on_device, to, stream, 1 - plane);
+                EXPECT_NE(fetched<TypeParam>(out, stream), expected) << "the other plane";
 
                 std::vector<TypeParam> waited(inside.size() * static_cast<std::size_t>(bins));
                 cuda::box_histograms<TypeParam>(t.device, inside, waited, stream, plane);
                 EXPECT_TRUE(std::equal(waited.begin(), waited.end(), expected.begin()));
             }
         }
-}
-
-/// Between the rows of the answers nothing is written.
-TYPED_TEST(gpu_histogram_queries, answers_may_have_gaps_between_their_rows) {
-    const cuda::stream stream;
-    constexpr std::int64_t bins = 7, row = 10;
-    const two_tables<TypeParam> t(bins, table_layout::inclusive, stream);
-    std::vector<TypeParam> packed(inside.size() * bins), expected(inside.size() * row, TypeParam{77});
-    box_histograms<TypeParam>(t.host, inside, packed);
-    const cuda::device_buffer out = uploaded<TypeParam>(expected, stream);
-    for (std::size_t i = 0; i < inside.size(); ++i)
-        std::copy_n(packed.begin() + static_cast<std::ptrdiff_t>(i * bins), bins,
-                    expected.begin() + static_cast<std::ptrdiff_t>(i * row));
-    const cuda::device_buffer boxes = uploaded<box>(inside, stream);
-    cuda::box_histograms_async(t.device, {static_cast<const box*>(boxes.data()), inside.size()},
-                               image_view<TypeParam>(static_cast<TypeParam*>(out.data()), std::ssize(inside), bins,
-                                                     row * static_cast<std::int64_t>(sizeof(TypeParam))),
-                               stream);
-    EXPECT_EQ(fetched<TypeParam>(out, stream), expected);
 }
 
 TYPED_TEST(gpu_histogram_queries, windows_have_the_histograms_of_the_cpu) {
@@ -187,8 +169,8 @@ TYPED_TEST(gpu_histogram_queries, windows_have_the_histograms_of_the_cpu) {
         std::vector<TypeParam> expected(static_cast<std::size_t>(count) * 9), waited(expected.size());
         window_histograms<TypeParam>(t.host, grid, expected);
         const cuda::device_buffer out(expected.size() * sizeof(TypeParam), stream);
-        cuda::window_histograms_async(t.device, grid,
-                                      image_view<TypeParam>(static_cast<TypeParam*>(out.data()), count, 9), stream);
+        const cuda::any_device_span to(static_cast<TypeParam*>(out.data()), count * 9);
+        cuda::window_histograms_async(t.device, grid, to, stream);
         EXPECT_EQ(fetched<TypeParam>(out, stream), expected);
         cuda::window_histograms<TypeParam>(t.device, grid, waited, stream);
         EXPECT_EQ(waited, expected);
@@ -304,22 +286,18 @@ TEST_F(gpu_histogram_search, queries_refuse_bad_arguments) {
     EXPECT_EQ(out, std::vector<std::uint32_t>(inside.size() * 3, 77));
 
     const cuda::device_buffer memory(inside.size() * sizeof(box), stream), there(out.size() * 4, stream);
-    const std::span<const box> on_device(static_cast<const box*>(memory.data()), inside.size());
+    const cuda::device_boxes on_device{static_cast<const box*>(memory.data()), std::ssize(inside)};
     auto* const values = static_cast<std::uint32_t*>(there.data());
-    const auto enqueue = [&](std::span<const box> boxes, const any_view& to) {
+    const auto enqueue = [&](const cuda::device_boxes& boxes, const cuda::any_device_span& to) {
         cuda::box_histograms_async(t.device, boxes, to, stream);
     };
-    const image_view<std::uint32_t> right(values, std::ssize(inside), 3);
-    expect_refused([&] { enqueue(inside, right); }, "boxes: is host memory");
-    expect_refused([&] { enqueue(on_device, image_view<std::uint32_t>(out.data(), std::ssize(inside), 3)); },
-                   "out: is host memory");
-    expect_refused([&] { enqueue(on_device, image_view<std::uint32_t>(nullptr, std::ssize(inside), 3)); },
-                   "out: is null");
-    expect_refused([&] { enqueue(on_device, image_view<std::uint32_t>(values, std::ssize(inside), 2)); },
-                   "must be 1 x 6 x 3 x 1");
-    expect_refused([&] { enqueue(on_device, image_view<float>(reinterpret_cast<float*>(values), 6, 3)); },
-                   "out: type is 32f");
-    expect_refused([&] { enqueue(on_device, image_view<std::uint32_t>(values, 6, 3, 10)); }, "row_stride is 10");
+    const std::int64_t all = std::ssize(out);
+    expect_refused([&] { enqueue({inside.data(), std::ssize(inside)}, {values, all}); }, "boxes: is host memory");
+    expect_refused([&] { enqueue(on_device, {out.data(), all}); }, "out: is host memory");
+    expect_refused([&] { enqueue(on_device, {nullptr, dtype::u32, all}); }, "out: is null");
+    expect_refused([&] { enqueue(on_device, {values, all - 1}); }, "out: has 17 elements, must have 6 x 3");
+    expect_refused([&] { enqueue(on_device, {values, dtype::f32, all}); }, "out: type is 32f");
+    expect_refused([&] { enqueue({on_device.data, -1}, {values, all}); }, "boxes: count: is -1");
 }
 
 TEST_F(gpu_histogram_search, refuses_bad_arguments) {

@@ -15,7 +15,8 @@ class one_wave : public test::aligned_kernel_test {
     template <typename Pixel, typename Table, int WarpRows>
     std::optional<std::string> wrong_in_wave(const shape& s) {
         return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-            cuda::enqueue_wave<Pixel, cuda::sum_type<Table>, WarpRows>(g, how);
+            const cuda::prepared_wave<Pixel, cuda::sum_type<Table>, WarpRows> wave(g, limits(1));
+            ASSERT_TRUE(wave.run({g.image, g.table}, how));
         });
     }
 

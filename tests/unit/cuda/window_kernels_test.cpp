@@ -3,7 +3,7 @@
 
 #include "cuda/filters/window_kernels.hpp"
 
-#include "apps/window_job.hpp"
+#include "filters/window_job.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
@@ -22,7 +22,7 @@ using test::packed;
 
 /// An image and its tables on the device.
 struct prepared {
-    apps::window_job job;
+    filters::window_job job;
     cuda::window_task task;
     host_image image;
 };
@@ -32,7 +32,7 @@ class window_kernels : public test::gpu_stream_test {
     /// `aligned`: the rows of the tables start at multiples of 16 bytes.
     void prepare(prepared& p, const filter_case& c, dtype sum, bool squares, bool aligned, device_images& device) {
         const double border_value = border_value_of(c.border);
-        p.job = apps::make_window_job(p.image.view(), c.radius, c.border, border_value, 1);
+        p.job = filters::make_window_job(p.image.view(), c.radius, c.border, border_value, 1);
         host_image pixels = p.image;
         cuda::window_task& task = p.task;
         if (c.type == dtype::s16) {

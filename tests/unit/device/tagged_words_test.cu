@@ -43,39 +43,5 @@ TEST_F(device_tagged_words, a_value_comes_back_with_its_tag_and_no_other) {
     check(double{});
 }
 
-/// Block b waits for the values of the blocks before it, and publishes one more than their sum.
-template <typename Sum>
-__global__ void chain_kernel(tagged_word* words, std::uint32_t tag, Sum* out) {
-    using pairs = words_of_lane<Sum, 8 / sizeof(Sum)>;
-    const int lane = static_cast<int>(threadIdx.x);
-    const std::uint64_t keep = keep_in_l2();
-    Sum sum[pairs::values]{};
-    gather<4, pairs>(words + 2 * lane, 64, static_cast<int>(blockIdx.x), tag, keep, sum);
-    for (Sum& s : sum) s += Sum{1};
-    pairs::of(sum, tag).publish_at(words + 64 * blockIdx.x + 2 * lane, keep);
-    for (int i = 0; i < pairs::values; ++i) out[(blockIdx.x * 32 + threadIdx.x) * pairs::values + i] = sum[i];
-}
-
-TEST_F(device_tagged_words, gather_waits_for_every_publisher_and_ignores_words_of_other_calls) {
-    const auto check = [&]<typename Sum>(Sum) {
-        constexpr std::size_t blocks = 11;
-        constexpr auto values = 8 / sizeof(Sum);
-        const device_buffer words = upload(std::vector<tagged_word>(64 * blocks, tagged_word{4} << 32 | 999));
-        for (std::uint32_t tag = 5; tag < 8; ++tag) {  // nothing is cleared in between
-            const device_buffer out = upload(std::vector<Sum>(blocks * 32 * values));
-            launch(chain_kernel<Sum>, {.grid = blocks, .block = 32}, stream(), as<tagged_word>(words), tag,
-                   as<Sum>(out));
-            const auto found = download<Sum>(out);
-            for (std::size_t b = 0; b < blocks; ++b)
-                for (std::size_t i = 0; i < 32 * values; ++i)
-                    EXPECT_EQ(found[b * 32 * values + i], static_cast<Sum>(std::uint64_t{1} << b)) << "tag " << tag;
-        }
-    };
-    check(std::uint32_t{});
-    check(std::uint64_t{});
-    check(float{});
-    check(double{});
-}
-
 }  // namespace
 }  // namespace boxsum::cuda

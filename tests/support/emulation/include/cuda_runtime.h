@@ -45,11 +45,11 @@ cudaError_t cudaFuncSetAttribute(void (*kernel)(Parameters...), cudaFuncAttribut
 }
 
 struct cudaFuncAttributes {
-    int numRegs;
+    int ptxVersion;  ///< of the code that was compiled, times 10
 };
 template <typename... Parameters>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, void (*)(Parameters...)) {
-    *attributes = {1};
+    *attributes = {90};
     return cudaSuccess;
 }
 

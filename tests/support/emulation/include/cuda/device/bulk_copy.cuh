@@ -3,6 +3,7 @@
 // In place of src/cuda/device/bulk_copy.cuh.
 
 #include "cuda/device/phase_barrier.cuh"
+#include "support/emulation/settings.hpp"
 
 #include <cuda.h>
 
@@ -13,6 +14,14 @@
 #include <vector>
 
 namespace boxsum::cuda {
+
+// One code for every device.
+inline constexpr bool has_copy_engine = true, may_lack_copy_engine = true;
+
+inline void require_copy_engine() {
+    if (emulation::configure().compute_capability < 9)
+        emulation::fail("the copy engine is used on a device of compute capability 8");
+}
 
 inline void announce_barriers() {}
 
@@ -53,6 +62,7 @@ struct box_copy {
 
 inline void copy_box(void* to_shared, const CUtensorMap& map, int col, int row, int plane, phase_barrier& barrier,
                      std::uint64_t) {
+    require_copy_engine();
     if (reinterpret_cast<std::uintptr_t>(to_shared) % 128 != 0)
         emulation::fail("a box goes to shared memory that is not aligned to 128 bytes");
     if (std::int64_t{col} * map.element % 16 != 0)
@@ -62,6 +72,7 @@ inline void copy_box(void* to_shared, const CUtensorMap& map, int col, int row, 
 }
 
 inline void prefetch_box(const CUtensorMap& map, int col, int, int) {  // there is no cache
+    require_copy_engine();
     if (std::int64_t{col} * map.element % 16 != 0)
         emulation::fail("a box starts at column " + std::to_string(col) + ", not at a multiple of 16 bytes");
 }
@@ -97,6 +108,7 @@ struct thread_stores {
 };
 
 inline void store_bytes(void* to, const void* from_shared, int bytes, std::uint64_t) {
+    require_copy_engine();
     if ((reinterpret_cast<std::uintptr_t>(to) | reinterpret_cast<std::uintptr_t>(from_shared) |
          static_cast<std::uintptr_t>(bytes)) %
             16 !=

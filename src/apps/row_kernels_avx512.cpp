@@ -1,3 +1,0 @@
-#define BOXSUM_ROWS avx512
-#define BOXSUM_ROWS_BYTES 64
-#include "apps/row_kernels_impl.hpp"

@@ -1,0 +1,436 @@
+#pragma once
+
+#include "cpu/filters/row_job.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <tuple>
+
+/// Windows of floating images by additions alone (van Herk 1992; Gil and Werman 1993, with + for max). An axis,
+/// extended by the radius on both sides, is cut into blocks as wide as the window. Every window is then the end of one
+/// block and the start of the next:
+///
+///     |  block k      |  block k+1    |          suffix of block k from the window's first sample
+///          [ window       ]                    + prefix of block k+1 up to its last
+///
+/// Nothing is ever subtracted, so nothing outside a window acts on it, and errors do not pile up along the image.
+/// Blocks lie at multiples of the window's width from the image's edge, never of a thread's band: the bits do not
+/// depend on the number of threads.
+///
+/// The same scheme serves sums and (mean, sum of squared deviations) pairs, merged as in Chan, Golub, LeVeque 1979.
+///
+/// The bound of filters.hpp for merged means, in units of u * (mean of |x|): a + f * (b - a), of n_a and n_b samples,
+/// rounds f, the difference, the product and the sum. The first three err by 3 f |b - a| <= 3 f (|a| + |b|). Where the
+/// mean of |x| is all in a, that is 3 n_b / n_a of it, where it is all in b, 3; so with errors e of a and b the result
+/// has at most max(e_a + 3 n_b / n_a, e_b + 3) + 1. Samples one by one: e(k) = k - 1 + 3 H(k - 1). A suffix and a
+/// prefix of w samples together: at most 3 w - 1, mostly by a suffix of one sample before a prefix of all others. What
+/// lies beyond the border is one more merge, and the least window that it joins shorter by as much: 3 w. Windows along
+/// rows begin with the errors of those along columns.
+namespace boxsum::filters {
+
+/// Mean and sum of squared deviations of `count` samples.
+struct moment_pair {
+    f64 mean = 0;
+    f64 m2 = 0;
+    f64 count = 0;
+
+    moment_pair merged(const moment_pair& b) const noexcept {
+        if (count == 0) return b;
+        if (b.count == 0) return *this;
+        const f64 d = b.mean - mean, all = count + b.count;
+        return {mean + b.count / all * d, (m2 + b.m2) + count * b.count / all * (d * d), all};
+    }
+
+    moment_pair times(std::int64_t k) const noexcept {
+        const f64 factor = static_cast<f64>(k);
+        return k == 0 ? moment_pair{} : moment_pair{mean, m2 * factor, count * factor};
+    }
+};
+
+/// A row of sums (m2 unused), or of pairs.
+struct value_row {
+    f64* mean = nullptr;  ///< or the sums
+    f64* m2 = nullptr;
+};
+
+template <bool pairs>
+class value_rows {
+  public:
+    value_rows() = default;
+    value_rows(std::int64_t rows, std::int64_t n) : n_(n), rows_(rows), values_((pairs ? 2 : 1) * rows * n) {}
+
+    value_row row(std::int64_t i) const noexcept {
+        return {values_.data() + i * n_, pairs ? values_.data() + (rows_ + i) * n_ : nullptr};
+    }
+
+    void fill(f64 value) const { std::fill_n(values_.data(), (pairs ? 2 : 1) * rows_ * n_, value); }
+
+  private:
+    std::int64_t n_ = 0, rows_ = 0;
+    work_buffer<f64> values_;
+};
+
+/// An axis cut into blocks. Position j of the extended axis is sample j - radius of the image.
+struct block_axis {
+    std::int64_t width, first, end;  ///< of a block; the positions that hold samples
+
+    explicit block_axis(const window_axis& axis)
+        : width(axis.width()),
+          first(axis.border == border_mode::shrink ? axis.radius : 0),
+          end(axis.border == border_mode::shrink ? axis.radius + axis.extent : axis.extended()) {}
+
+    std::int64_t next_block(std::int64_t j) const noexcept { return (j / width + 1) * width; }
+    /// Samples that the window which begins at j takes from the block of j, and from the next.
+    std::int64_t in_block(std::int64_t j) const noexcept { return std::min(next_block(j), end) - std::max(j, first); }
+    std::int64_t in_next(std::int64_t j) const noexcept {
+        return std::max<std::int64_t>(std::min(j + width, end) - next_block(j), 0);
+    }
+};
+
+/// Windows along columns: one row of values per row of the image.
+template <typename Pixel, bool pairs>
+class column_blocks {
+  public:
+    /// Results are written to `result`, or, where it would be a copy, stay in a row of this object's.
+    column_blocks(const row_job& job, const band& b, value_row result)
+        : job_(job),
+          axis_(job.rows),
+          plane_(b.plane),
+          suffixes_(std::min(axis_.width, axis_.end - axis_.first), job.n()),
+          prefix_(1, job.n()),
+          result_(result) {
+        if (job.rows.border == border_mode::constant) {
+            constant_ = work_buffer<Pixel>(job.n());
+            std::fill_n(constant_.data(), job.n(), static_cast<Pixel>(job.border_value));
+        }
+        if (beyond_count() > 0) sum_what_lies_beyond();
+    }
+
+    /// The windows around `row`; rows must be asked for in increasing order. The result lives until the next call.
+    value_row compute(std::int64_t row) {
+        if (row >= block_end_) begin_block(row);
+        value_row result = suffixes_.row(std::max(row, axis_.first) - first_suffix_);
+        const std::int64_t in_block = axis_.in_block(row), in_next = axis_.in_next(row);
+        const std::int64_t prefix_end = std::min(row + axis_.width, axis_.end);
+        if constexpr (!pairs)
+            if (next_prefix_ > block_end_ && next_prefix_ + 1 == prefix_end) {  // most rows: in one pass
+                samples_.add_and_join(result_.mean, prefix_.row(0).mean, result.mean, pixels(next_prefix_++), job_.n());
+                return beyond_count() > 0 ? merge(result_, in_block + in_next, beyond_.row(0), beyond_count())
+                                          : result_;
+            }
+        for (; next_prefix_ < prefix_end; ++next_prefix_)
+            append(prefix_.row(0), prefix_.row(0), next_prefix_, next_prefix_ - block_end_);
+        if (in_next > 0) result = merge(result, in_block, prefix_.row(0), in_next);
+        if (beyond_count() > 0) result = merge(result, in_block + in_next, beyond_.row(0), beyond_count());
+        return result;
+    }
+
+  private:
+    const Pixel* pixels(std::int64_t j) const {
+        const std::int64_t row = job_.rows.source(j - job_.rows.radius);
+        return row < 0 ? constant_.data() : row_of<Pixel>(job_.image, row, plane_);
+    }
+
+    /// to = a, of `count` samples, with sample j.
+    void append(value_row to, value_row a, std::int64_t j, std::int64_t count) { append(to, a, pixels(j), count); }
+
+    void append(value_row to, value_row a, const Pixel* x, std::int64_t count) {
+        const std::int64_t n = job_.n();
+        if (count == 0) {
+            samples_.load(to.mean, x, n);
+            if constexpr (pairs) std::fill_n(to.m2, n, 0.0);
+        } else if constexpr (pairs) {
+            const f64 na = static_cast<f64>(count);
+            samples_.merge(to.mean, to.m2, a.mean, a.m2, x, 1 / (na + 1), na / (na + 1), n);
+        } else {
+            samples_.add(to.mean, a.mean, x, n);
+        }
+    }
+
+    value_row merge(value_row a, std::int64_t a_count, value_row b, std::int64_t b_count) {
+        const value_row to = result_;
+        if constexpr (pairs) {
+            const f64 na = static_cast<f64>(a_count), nb = static_cast<f64>(b_count);
+            job_.kernels->block.merge(to.mean, to.m2, a.mean, a.m2, b.mean, b.m2, nb / (na + nb), na * nb / (na + nb),
+                                      job_.n());
+        } else {
+            job_.kernels->block.add(to.mean, a.mean, b.mean, job_.n());
+        }
+        return to;
+    }
+
+    void begin_block(std::int64_t row) {
+        block_end_ = axis_.next_block(row);
+        next_prefix_ = block_end_;
+        first_suffix_ = std::max(row, axis_.first);
+        const std::int64_t last = std::min(block_end_, axis_.end) - 1;
+        for (std::int64_t j = last; j >= first_suffix_; --j)
+            append(suffixes_.row(j - first_suffix_), suffixes_.row(j < last ? j + 1 - first_suffix_ : 0), j, last - j);
+    }
+
+    std::int64_t beyond_count() const noexcept {
+        return job_.rows.repeats * job_.rows.extent + 2 * job_.rows.edge_repeats;
+    }
+
+    /// What every window contains on top of its reduced radius.
+    void sum_what_lies_beyond() {
+        const window_axis& axis = job_.rows;
+        const std::int64_t n = job_.n();
+        beyond_ = value_rows<pairs>(1, n);
+        const value_row to = beyond_.row(0);
+        if (axis.border == border_mode::reflect) {
+            for (std::int64_t i = 0; i < axis.extent; ++i) append(to, to, row_of<Pixel>(job_.image, i, plane_), i);
+            for (std::int64_t i = 0; i < n; ++i) (pairs ? to.m2 : to.mean)[i] *= static_cast<f64>(axis.repeats);
+        } else {
+            append(to, to, pixels(0), 0);
+            append(to, to, pixels(axis_.end - 1), 1);
+            for (std::int64_t i = 0; i < n; ++i) (pairs ? to.m2 : to.mean)[i] *= static_cast<f64>(axis.edge_repeats);
+        }
+    }
+
+    const row_job& job_;
+    block_axis axis_;
+    std::int64_t plane_;
+    value_rows<pairs> suffixes_, prefix_, beyond_;
+    value_row result_;
+    work_buffer<Pixel> constant_;
+    const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
+    std::int64_t block_end_ = 0, next_prefix_ = 0, first_suffix_ = 0;
+};
+
+/// Windows along the row, over a row of windows along the columns. Sums are made by whole vectors
+/// (sliding_sums_impl.hpp), pairs by scans within blocks.
+template <bool pairs>
+class row_blocks {
+  public:
+    explicit row_blocks(const row_job& job)
+        : job_(job),
+          axis_(job.cols),
+          channels_(job.image.shape.channels),
+          extended_(1, job.cols.extended() * channels_),
+          result_(1, job.n()) {
+        if constexpr (pairs) {
+            suffix_ = value_rows<pairs>(1, job.cols.extended() * channels_);
+            prefix_ = value_rows<pairs>(1, job.cols.extended() * channels_);
+            prefix_.fill(0);  // windows that are whole blocks read entries that are never written
+            prepare_shares();
+        } else {
+            extended_.fill(0);  // what shrink leaves out
+            scratch_ = work_buffer<f64>(5 * axis_.width * channels_ + 2048 + 384 * channels_);
+        }
+    }
+
+    /// Where windows along the columns are best written.
+    value_row input() const {
+        const std::int64_t at = job_.cols.radius * channels_;
+        const value_row all = extended_.row(0);
+        return {all.mean + at, pairs ? all.m2 + at : nullptr};
+    }
+
+    /// x: windows of `rows` samples along the columns. The result lives until the next call.
+    value_row compute(value_row x, std::int64_t rows) {
+        value_row result = x;
+        if (axis_.width > 1) {
+            extend(x, rows);
+            result = result_.row(0);
+            if constexpr (pairs) {
+                scan_blocks(static_cast<f64>(rows));
+                join(static_cast<f64>(rows));
+            } else {
+                job_.kernels->block.sliding_sums(result.mean, extended_.row(0).mean, job_.n(), axis_.width, channels_,
+                                                 scratch_.data());
+            }
+        }
+        if (job_.cols.repeats > 0 || job_.cols.edge_repeats > 0) result = add_what_lies_beyond(result, x, rows);
+        return result;
+    }
+
+  private:
+    void prepare_shares() {
+        scan_f_ = work_buffer<f64>(axis_.width);
+        scan_g_ = work_buffer<f64>(axis_.width);
+        for (std::int64_t k = 0; k < axis_.width; ++k) {
+            scan_f_[k] = 1 / static_cast<f64>(k + 1);
+            scan_g_[k] = static_cast<f64>(k) / static_cast<f64>(k + 1);
+        }
+        join_f_ = work_buffer<f64>(job_.n());
+        join_g_ = work_buffer<f64>(job_.n());
+        for (std::int64_t i = 0; i < job_.n(); ++i) {
+            const std::int64_t c = i / channels_;
+            const f64 na = static_cast<f64>(axis_.in_block(c)), nb = static_cast<f64>(axis_.in_next(c));
+            join_f_[i] = nb / (na + nb);
+            join_g_[i] = na * nb / (na + nb);
+        }
+    }
+
+    /// The value of a column that lies beyond a constant border.
+    value_row constant_column(std::int64_t rows, f64 (&values)[2]) const {
+        values[0] = pairs ? job_.border_value : job_.border_value * static_cast<f64>(rows);
+        values[1] = 0;
+        return {&values[0], &values[1]};
+    }
+
+    void extend(value_row x, std::int64_t rows) {
+        const value_row to = extended_.row(0);
+        const std::int64_t radius = job_.cols.radius, extent = job_.cols.extent;
+        if (x.mean != input().mean) {
+            std::copy_n(x.mean, job_.n(), input().mean);
+            if constexpr (pairs) std::copy_n(x.m2, job_.n(), input().m2);
+        }
+        if (job_.cols.border == border_mode::shrink) return;
+        f64 constant[2];
+        const value_row outside = constant_column(rows, constant);
+        const auto fill = [&](std::int64_t j) {
+            const std::int64_t source = job_.cols.source(j - radius);
+            for (std::int64_t k = 0; k < channels_; ++k) {
+                to.mean[j * channels_ + k] = source < 0 ? outside.mean[0] : x.mean[source * channels_ + k];
+                if constexpr (pairs) to.m2[j * channels_ + k] = source < 0 ? 0 : x.m2[source * channels_ + k];
+            }
+        };
+        for (std::int64_t j = 0; j < radius; ++j) fill(j);
+        for (std::int64_t j = radius + extent; j < axis_.end; ++j) fill(j);
+    }
+
+    void scan(value_row to, std::int64_t at, std::int64_t chains, std::int64_t length, std::int64_t step, f64 weight) {
+        const value_row x = extended_.row(0);
+        const block_kernels& kernels = job_.kernels->block;
+        for (std::int64_t k = 0; k < channels_; ++k) {
+            const std::int64_t i = at * channels_ + k;
+            kernels.scan_pairs(to.mean + i, to.m2 + i, x.mean + i, x.m2 + i, scan_f_.data(), scan_g_.data(), weight,
+                               chains, axis_.width * channels_, length, step * channels_);
+        }
+    }
+
+    void scan_piece(std::int64_t begin, std::int64_t end, f64 weight) {
+        if (begin >= end) return;
+        scan(suffix_.row(0), end - 1, 1, end - begin, -1, weight);
+        scan(prefix_.row(0), begin, 1, end - begin, 1, weight);
+    }
+
+    /// Suffix and prefix of every block; whole blocks together, the cut ones at the ends alone.
+    void scan_blocks(f64 weight) {
+        const std::int64_t width = axis_.width;
+        const std::int64_t whole = (axis_.first + width - 1) / width * width;
+        const std::int64_t chains = std::max<std::int64_t>((axis_.end - whole) / width, 0);
+        scan_piece(axis_.first, std::min(whole, axis_.end), weight);
+        if (chains > 0) {
+            scan(suffix_.row(0), whole + width - 1, chains, width, -1, weight);
+            scan(prefix_.row(0), whole, chains, width, 1, weight);
+        }
+        scan_piece(whole + chains * width, axis_.end, weight);
+    }
+
+    /// Repeats the entry of position `from` over positions begin .. end - 1.
+    void repeat(value_row x, std::int64_t from, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin * channels_; i < end * channels_; ++i) {
+            x.mean[i] = x.mean[from * channels_ + i % channels_];
+            x.m2[i] = x.m2[from * channels_ + i % channels_];
+        }
+    }
+
+    void join(f64 rows) {
+        const value_row a = suffix_.row(0), b = prefix_.row(0), to = result_.row(0);
+        const std::int64_t width = axis_.width, extent = job_.cols.extent;
+        // Windows cut by the border begin before the first sample, or end after the last.
+        repeat(a, axis_.first, 0, axis_.first);
+        repeat(b, axis_.end - 1, axis_.end, job_.cols.extended());
+        const std::int64_t ahead = (width - 1) * channels_;
+        job_.kernels->block.merge_each(to.mean, to.m2, a.mean, a.m2, b.mean + ahead, b.m2 + ahead, join_f_.data(),
+                                       join_g_.data(), rows, job_.n());
+        // Whole blocks, and windows whose next block holds no sample.
+        const auto suffix_alone = [&](std::int64_t begin, std::int64_t end) {
+            std::copy(a.mean + begin * channels_, a.mean + end * channels_, to.mean + begin * channels_);
+            std::copy(a.m2 + begin * channels_, a.m2 + end * channels_, to.m2 + begin * channels_);
+        };
+        for (std::int64_t c = 0; c < extent; c += width) suffix_alone(c, c + 1);
+        const std::int64_t last_block = (axis_.end - 1) / width * width;
+        if (last_block < extent) suffix_alone(last_block, extent);
+    }
+
+    value_row add_what_lies_beyond(value_row result, value_row x, std::int64_t rows) {
+        const window_axis& axis = job_.cols;
+        const std::int64_t n = job_.n();
+        const value_row to = result_.row(0);
+        f64 constant[2];
+        const value_row outside = constant_column(rows, constant);
+        for (std::int64_t k = 0; k < channels_; ++k) {
+            const bool is_constant = axis.border == border_mode::constant;
+            const std::int64_t first = k, last = n - channels_ + k;
+            if constexpr (pairs) {
+                const f64 count = static_cast<f64>(rows);
+                moment_pair beyond;
+                if (axis.border == border_mode::reflect) {
+                    for (std::int64_t i = k; i < n; i += channels_) beyond = beyond.merged({x.mean[i], x.m2[i], count});
+                    beyond = beyond.times(axis.repeats);
+                } else if (is_constant) {
+                    beyond = moment_pair{outside.mean[0], 0, count}.times(2 * axis.edge_repeats);
+                } else {
+                    beyond = moment_pair{x.mean[first], x.m2[first], count}
+                                 .merged({x.mean[last], x.m2[last], count})
+                                 .times(axis.edge_repeats);
+                }
+                for (std::int64_t i = k; i < n; i += channels_) {
+                    const auto all =
+                        moment_pair{result.mean[i], result.m2[i], count * static_cast<f64>(axis.width())}.merged(
+                            beyond);
+                    to.mean[i] = all.mean;
+                    to.m2[i] = all.m2;
+                }
+            } else {
+                f64 beyond = 0;
+                if (axis.border == border_mode::reflect) {
+                    for (std::int64_t i = k; i < n; i += channels_) beyond += x.mean[i];
+                    beyond *= static_cast<f64>(axis.repeats);
+                } else {
+                    beyond = is_constant ? 2 * outside.mean[0] : x.mean[first] + x.mean[last];
+                    beyond *= static_cast<f64>(axis.edge_repeats);
+                }
+                for (std::int64_t i = k; i < n; i += channels_) to.mean[i] = result.mean[i] + beyond;
+            }
+        }
+        return to;
+    }
+
+    const row_job& job_;
+    block_axis axis_;
+    std::int64_t channels_;
+    value_rows<pairs> extended_, suffix_, prefix_, result_;
+    work_buffer<f64> scan_f_, scan_g_, join_f_, join_g_, scratch_;
+};
+
+inline work_buffer<f64> floating_column_counts(const row_job& job) {
+    const std::int64_t channels = job.image.shape.channels;
+    work_buffer<f64> counts(job.n());
+    for (std::int64_t i = 0; i < job.n(); ++i) counts[i] = static_cast<f64>(job.cols.count(i / channels));
+    return counts;
+}
+
+/// consume(row, sums, rows_in_window) for every row of the band.
+template <typename Pixel, typename Consume>
+void floating_sums(const row_job& job, const band& b, Consume&& consume) {
+    row_blocks<false> windows(job);
+    column_blocks<Pixel, false> columns(job, b, windows.input());
+    for (std::int64_t row = b.first; row < b.end; ++row) {
+        const std::int64_t count = job.rows.count(row);
+        consume(row, windows.compute(columns.compute(row), count).mean, static_cast<f64>(count));
+    }
+}
+
+/// consume(row, first, n, mean, variance) for every row of the band, each in one piece: first = 0.
+template <typename Pixel, typename Consume>
+void floating_moments(const row_job& job, const band& b, Consume&& consume) {
+    row_blocks<true> windows(job);
+    column_blocks<Pixel, true> columns(job, b, windows.input());
+    const work_buffer<f64> counts = floating_column_counts(job);
+    work_buffer<f64> mean(job.n()), variance(job.n());
+    for (std::int64_t row = b.first; row < b.end; ++row) {
+        const std::int64_t count = job.rows.count(row);
+        const value_row pair = windows.compute(columns.compute(row), count);
+        std::copy_n(pair.mean, job.n(), mean.data());  // the pair may be a row that the next windows build on
+        job.kernels->block.finish_pairs(mean.data(), variance.data(), pair.m2, static_cast<f64>(count), counts.data(),
+                                        job.n());
+        consume(row, std::int64_t{0}, job.n(), mean.data(), variance.data());
+    }
+}
+
+}  // namespace boxsum::filters

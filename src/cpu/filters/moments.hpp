@@ -1,0 +1,74 @@
+#pragma once
+
+#include "cpu/filters/floating_windows.hpp"
+#include "cpu/filters/integer_windows.hpp"
+
+#include <type_traits>
+
+namespace boxsum::filters {
+
+/// The image types that filters take (check_image), as a template argument.
+template <typename F>
+decltype(auto) visit_image_type(dtype type, F&& f) {
+    switch (type) {
+        case dtype::u8:
+            return f.template operator()<u8>();
+        case dtype::u16:
+            return f.template operator()<u16>();
+        case dtype::s16:
+            return f.template operator()<s16>();
+        case dtype::f32:
+            return f.template operator()<f32>();
+        default:
+            return f.template operator()<f64>();
+    }
+}
+
+/// consume(row, first, n, mean, variance) for pieces of every row of the band: doubles, of elements first ..
+/// first + n - 1. Pieces begin with channel 0.
+template <typename Pixel, typename Consume>
+void moments(const row_job& job, const band& b, Consume&& consume) {
+    if constexpr (std::is_integral_v<Pixel>)
+        integer_moments<Pixel>(job, b, consume);
+    else
+        floating_moments<Pixel>(job, b, consume);
+}
+
+/// consume(row, first, n, mean, deviation): the same with the standard deviation.
+template <typename Pixel, typename Consume>
+void deviations(const row_job& job, const band& b, Consume&& consume) {
+    work_buffer<f64> deviation(job.n());
+    moments<Pixel>(job, b,
+                   [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64* variance) {
+                       job.kernels->block.square_root(deviation.data(), variance, n);
+                       consume(row, first, n, mean, static_cast<const f64*>(deviation.data()));
+                   });
+}
+
+/// consume(row, first, n, mean): the same means, without the squares where they are not needed for them.
+template <typename Pixel, typename Consume>
+void means(const row_job& job, const band& b, Consume&& consume) {
+    if constexpr (std::is_integral_v<Pixel>) {
+        const auto as = [&]<typename A>() {
+            const auto& kernels = std::get<window_kernels<A>>(job.kernels->window);
+            const work_buffer<A> counts = column_counts<A>(job);
+            work_buffer<f64> mean(tile);
+            integer_sums<Pixel, A>(job, b,
+                                   [&](std::int64_t row, std::int64_t first, std::int64_t n, const A* windows, A rows) {
+                                       kernels.mean_64f(mean.data(), windows, rows, counts.data() + first,
+                                                        static_cast<A>(stored_as<Pixel>::offset), n);
+                                       consume(row, first, n, static_cast<const f64*>(mean.data()));
+                                   });
+        };
+        if (job.largest_window <= largest_32_bit_window<Pixel>)
+            as.template operator()<u32>();
+        else
+            as.template operator()<u64>();
+    } else {
+        moments<Pixel>(job, b, [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64*) {
+            consume(row, first, n, mean);
+        });
+    }
+}
+
+}  // namespace boxsum::filters

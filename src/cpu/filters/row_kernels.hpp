@@ -1,0 +1,135 @@
+#pragma once
+
+#include "core/visit_types.hpp"
+
+#include <boxsum/filters.hpp>
+
+#include <cstdint>
+#include <tuple>
+
+/// The inner loops of the filters: one row (or a piece of one) per call. They are compiled once per instruction set
+/// (row_kernels_*.cpp) and chosen when the program runs. `n` counts elements (columns times channels).
+namespace boxsum::filters {
+
+/// Vertical running sums of x (or of x * x) over columns of an integer image. Signed 16-bit pixels are taken as
+/// unsigned ones, 32768 higher: `flip` is XORed to every pixel (0 or 0x8000). Everything wraps; a window sum that fits
+/// A is exact.
+template <typename T, typename A>
+struct accumulate_kernels {
+    void (*add)(A* sums, const T* x, T flip, A weight, std::int64_t n);          ///< sums += weight * x
+    void (*slide)(A* sums, const T* in, const T* out, T flip, std::int64_t n);   ///< sums += in - out
+    void (*add_squares)(A* sums, const T* x, T flip, A weight, std::int64_t n);  ///< the same of x * x
+    void (*slide_squares)(A* sums, const T* in, const T* out, T flip, std::int64_t n);
+};
+
+/// From column sums to results.
+template <typename A>
+struct window_kernels {
+    /// totals[k] = sum of x[i * channels + k] over cols columns
+    void (*total)(A* totals, const A* x, std::int64_t cols, std::int64_t channels);
+    /// w[i] = w[i - channels] + high[i] - low[i]: the next window is the last one with the column that enters and
+    /// without the one that leaves. w[-channels .. -1] is given.
+    void (*slide)(A* w, const A* high, const A* low, std::int64_t n, std::int64_t channels);
+    /// out = floor(w / count + 1/2) ^ flip, with one count, or with rows * cols[i]
+    void (*mean_8u)(u8* out, const A* w, A count, u8 flip, std::int64_t n);
+    void (*mean_16u)(u16* out, const A* w, A count, u16 flip, std::int64_t n);
+    void (*mean_8u_each)(u8* out, const A* w, A rows, const A* cols, u8 flip, std::int64_t n);
+    void (*mean_16u_each)(u16* out, const A* w, A rows, const A* cols, u16 flip, std::int64_t n);
+    /// out = w / (rows * cols[i]) - offset
+    void (*mean_32f)(f32* out, const A* w, A rows, const A* cols, A offset, std::int64_t n);
+    void (*mean_64f)(f64* out, const A* w, A rows, const A* cols, A offset, std::int64_t n);
+};
+
+/// Mean and variance of windows of count = rows * cols[i] pixels from their sums s and sums of squares q.
+template <typename S, typename Q>
+struct moment_kernels {
+    /// The numerator count * q - s * s fits 64 bits (53 where Q has 32).
+    void (*moments)(f64* mean, f64* variance, const S* s, const Q* q, S rows, const S* cols, S offset, std::int64_t n);
+    /// It needs 128.
+    void (*moments_wide)(f64* mean, f64* variance, const S* s, const Q* q, S rows, const S* cols, S offset,
+                         std::int64_t n);
+};
+
+/// Floating rows: sums, and (mean, sum of squared deviations) pairs merged as in Chan, Golub, LeVeque 1979, eq. 2.1:
+/// with b's share f = nb / (na + nb) and g = na * nb / (na + nb),
+/// mean = a + f * (b - a), m2 = a2 + b2 + g * (b - a)^2.
+template <typename T>
+struct sample_kernels {
+    void (*load)(f64* to, const T* x, std::int64_t n);
+    void (*add)(f64* to, const f64* a, const T* x, std::int64_t n);
+    /// prefix += x; to = suffix + prefix
+    void (*add_and_join)(f64* to, f64* prefix, const f64* suffix, const T* x, std::int64_t n);
+    void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const T* x, f64 f, f64 g, std::int64_t n);
+};
+
+/// Scans over blocks of `width` samples of a row, `channels` interleaved; see floating_windows.hpp.
+struct block_kernels {
+    void (*add)(f64* to, const f64* a, const f64* b, std::int64_t n);
+    void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, f64 f, f64 g,
+                  std::int64_t n);
+    /// The same with f[i] and weight * g[i].
+    void (*merge_each)(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, const f64* f,
+                       const f64* g, f64 weight, std::int64_t n);
+    /// to[i] = x[i] + x[i + channels] + ..., `width` of them; x has n + (width - 1) * channels elements. `scratch` has
+    /// 5 * width * channels + 2048 + 384 * channels.
+    void (*sliding_sums)(f64* to, const f64* x, std::int64_t n, std::int64_t width, std::int64_t channels,
+                         f64* scratch);
+    /// Within `chains` blocks of `length` samples that begin `distance` elements apart: running pairs from the first
+    /// sample on, or, with step < 0, from the last one back. x and to point to the sample where the first chain starts;
+    /// `step` leads to the next. The k-th merged sample has share f[k] and g = weight * g[k].
+    void (*scan_pairs)(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, const f64* g, f64 weight,
+                       std::int64_t chains, std::int64_t distance, std::int64_t length, std::int64_t step);
+    /// out = x * factor: of one rounding to 32 bits, the one before in 64 bits matters to one result in 10^8
+    void (*scale_32f)(f32* out, const f64* x, const f64* factor, std::int64_t n);
+    /// out = x / (rows * cols[i])
+    void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
+    /// variance = m2 / (rows * cols[i]); where the mean is not finite, both are NaN: an infinity among the pixels
+    /// leaves one or the other, by its place in the window.
+    void (*finish_pairs)(f64* mean, f64* variance, const f64* m2, f64 rows, const f64* cols, std::int64_t n);
+    void (*square_root)(f64* out, const f64* x, std::int64_t n);
+    void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
+};
+
+/// The numbers in the threshold formulas of filters.hpp.
+struct threshold_terms {
+    threshold_method method;
+    f64 k;
+    f64 range;                     ///< sauvola's R
+    const f64* largest_deviation;  ///< wolf, per channel
+    const f64* smallest_pixel;     ///< wolf, per channel
+};
+
+template <typename T>
+struct pixel_kernels {
+    void (*threshold)(u8* out, const T* x, const f64* mean, const f64* deviation, const threshold_terms& terms,
+                      std::int64_t cols, std::int64_t channels);
+    void (*contrast)(f32* out, const T* x, const f64* mean, const f64* deviation, f64 epsilon, std::int64_t n);
+};
+
+struct row_kernels {
+    std::tuple<accumulate_kernels<u8, u32>, accumulate_kernels<u8, u64>, accumulate_kernels<u16, u32>,
+               accumulate_kernels<u16, u64>>
+        accumulate;
+    std::tuple<window_kernels<u32>, window_kernels<u64>> window;
+    std::tuple<moment_kernels<u32, u32>, moment_kernels<u32, u64>, moment_kernels<u64, u64>> moment;
+    std::tuple<sample_kernels<f32>, sample_kernels<f64>> sample;
+    block_kernels block;
+    std::tuple<pixel_kernels<u8>, pixel_kernels<u16>, pixel_kernels<s16>, pixel_kernels<f32>, pixel_kernels<f64>> pixel;
+};
+
+/// The best set for this machine.
+const row_kernels& rows_of_this_machine();
+
+namespace baseline {
+extern const row_kernels rows;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const row_kernels rows;
+}
+namespace avx512 {
+extern const row_kernels rows;
+}
+#endif
+
+}  // namespace boxsum::filters

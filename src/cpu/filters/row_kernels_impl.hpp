@@ -1,0 +1,423 @@
+// No include guard: each row_kernels_*.cpp includes this once, with BOXSUM_ROWS naming its namespace and
+// BOXSUM_ROWS_BYTES its vector length. Everything is in an unnamed namespace and calls nothing inline from the standard
+// library, so that no code of one instruction set is merged by the linker into another's.
+#include "cpu/filters/row_kernels.hpp"
+
+#include <cstring>
+
+/// The iterations of the next loop do not depend on each other, although a result may be an operand.
+#if defined(__clang__)
+#define BOXSUM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define BOXSUM_INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+namespace boxsum::filters::BOXSUM_ROWS {
+namespace {
+
+using i64 = std::int64_t;
+
+// ---- integer images: vertical sums ----
+
+template <typename A, bool square, typename T>
+inline A term(T x, T flip) {
+    const A v = static_cast<A>(static_cast<T>(x ^ flip));
+    return square ? static_cast<A>(v * v) : v;
+}
+
+template <typename T, typename A, bool square>
+void add_row(A* __restrict sums, const T* __restrict x, T flip, A weight, i64 n) {
+    for (i64 i = 0; i < n; ++i) sums[i] = static_cast<A>(sums[i] + weight * term<A, square>(x[i], flip));
+}
+
+template <typename T, typename A, bool square>
+void slide_row(A* __restrict sums, const T* __restrict in, const T* __restrict out, T flip, i64 n) {
+    for (i64 i = 0; i < n; ++i)
+        sums[i] = static_cast<A>(sums[i] + (term<A, square>(in[i], flip) - term<A, square>(out[i], flip)));
+}
+
+template <typename T, typename A>
+constexpr accumulate_kernels<T, A> accumulate() {
+    return {add_row<T, A, false>, slide_row<T, A, false>, add_row<T, A, true>, slide_row<T, A, true>};
+}
+
+// ---- integer images: horizontal sums ----
+
+template <typename A>
+struct lanes {
+    static constexpr int count = BOXSUM_ROWS_BYTES / static_cast<int>(sizeof(A));
+    typedef A vector __attribute__((vector_size(BOXSUM_ROWS_BYTES)));
+    template <int... i>
+    struct list {};
+
+    template <int by, int... i>
+    static vector shifted_up(vector v, list<i...>) {
+        return __builtin_shufflevector(vector{}, v, (count - by + i)...);
+    }
+    template <int channels, int... i>
+    static vector last_repeated(vector v, list<i...>) {
+        return __builtin_shufflevector(v, v, (count - channels + i % channels)...);
+    }
+};
+
+template <int n, int... i>
+struct make_list : make_list<n - 1, n - 1, i...> {};
+template <int... i>
+struct make_list<0, i...> {
+    template <typename L>
+    using of = typename L::template list<i...>;
+};
+
+/// Running sums of `channels` interleaved sequences inside a vector, in log2(lanes / channels) steps (Hillis, Steele).
+template <typename A, int by>
+inline typename lanes<A>::vector scan_lanes(typename lanes<A>::vector v) {
+    using L = lanes<A>;
+    if constexpr (by < L::count) {
+        const typename make_list<L::count>::template of<L> all;
+        v += L::template shifted_up<by>(v, all);
+        return scan_lanes<A, by * 2>(v);
+    } else {
+        return v;
+    }
+}
+
+template <typename A, int channels>
+void slide_vectors(A* __restrict w, const A* __restrict high, const A* __restrict low, i64 n) {
+    using L = lanes<A>;
+    using vector = typename L::vector;
+    i64 i = 0;
+    if constexpr (channels < L::count) {
+        const typename make_list<L::count>::template of<L> all;
+        vector carry;
+        for (int k = 0; k < L::count; ++k) carry[k] = w[k % channels - channels];
+        for (; i + L::count <= n; i += L::count) {
+            vector in, out;
+            std::memcpy(&in, high + i, sizeof in);
+            std::memcpy(&out, low + i, sizeof out);
+            const vector sum = scan_lanes<A, channels>(in - out) + carry;
+            std::memcpy(w + i, &sum, sizeof sum);
+            carry = L::template last_repeated<channels>(sum, all);
+        }
+    }
+    for (; i < n; ++i) w[i] = static_cast<A>(w[i - channels] + (high[i] - low[i]));
+}
+
+template <typename A>
+void slide_windows(A* w, const A* high, const A* low, i64 n, i64 channels) {
+    switch (channels) {
+        case 1:
+            return slide_vectors<A, 1>(w, high, low, n);
+        case 2:
+            return slide_vectors<A, 2>(w, high, low, n);
+        case 3:
+            return slide_vectors<A, 3>(w, high, low, n);
+        default:
+            return slide_vectors<A, 4>(w, high, low, n);
+    }
+}
+
+template <typename A>
+void total(A* __restrict totals, const A* __restrict x, i64 cols, i64 channels) {
+    if (channels == 1) {
+        A sum = 0;
+        for (i64 i = 0; i < cols; ++i) sum = static_cast<A>(sum + x[i]);
+        totals[0] = sum;
+        return;
+    }
+    for (i64 k = 0; k < channels; ++k) {
+        A sum = 0;
+        for (i64 i = k; i < cols * channels; i += channels) sum = static_cast<A>(sum + x[i]);
+        totals[k] = sum;
+    }
+}
+
+// ---- integer images: means ----
+
+/// floor((w + count / 2) / count) = floor(w / count + 1/2), exactly, without an integer division: the product with the
+/// reciprocal in floating point is made slightly too small, so that it is the quotient or one below, and the remainder
+/// tells which. Holds for quotients up to 2^16, and w + count / 2 below 2^31 (A = u32) or 2^63 (u64).
+template <typename A>
+struct quotient;
+
+template <>
+struct quotient<u32> {
+    using real = f32;
+    using whole = s32;
+    static constexpr real reduced = 1.0f - 0x1p-21f;  // three roundings of 2^-24 each stay below 2^-21
+};
+
+template <>
+struct quotient<u64> {
+    using real = f64;
+    using whole = s64;
+    static constexpr real reduced = 1.0 - 0x1p-50;
+};
+
+template <typename A>
+inline A rounded_quotient(A w, A count, typename quotient<A>::real reciprocal) {
+    using real = typename quotient<A>::real;
+    using whole = typename quotient<A>::whole;
+    const A t = static_cast<A>(w + count / 2);
+    const A q = static_cast<A>(static_cast<whole>(static_cast<real>(static_cast<whole>(t)) * reciprocal));
+    const auto remainder = static_cast<whole>(static_cast<A>(t - q * count));
+    return static_cast<A>(q + (remainder >= static_cast<whole>(count) ? 1 : 0));
+}
+
+template <typename A, typename Out>
+void mean_rounded(Out* __restrict out, const A* __restrict w, A count, Out flip, i64 n) {
+    using real = typename quotient<A>::real;
+    const real reciprocal = quotient<A>::reduced / static_cast<real>(count);
+    for (i64 i = 0; i < n; ++i)
+        out[i] = static_cast<Out>(static_cast<Out>(rounded_quotient(w[i], count, reciprocal)) ^ flip);
+}
+
+template <typename A, typename Out>
+void mean_rounded_each(Out* __restrict out, const A* __restrict w, A rows, const A* __restrict cols, Out flip, i64 n) {
+    using real = typename quotient<A>::real;
+    using whole = typename quotient<A>::whole;
+    for (i64 i = 0; i < n; ++i) {
+        const A count = static_cast<A>(rows * cols[i]);
+        const real reciprocal = quotient<A>::reduced / static_cast<real>(static_cast<whole>(count));
+        out[i] = static_cast<Out>(static_cast<Out>(rounded_quotient(w[i], count, reciprocal)) ^ flip);
+    }
+}
+
+template <typename A>
+inline f64 mean_of(A w, A count, A offset) {
+    using whole = typename quotient<A>::whole;
+    return static_cast<f64>(static_cast<whole>(static_cast<A>(w - offset * count))) /
+           static_cast<f64>(static_cast<whole>(count));
+}
+
+template <typename A, typename Out>
+void mean_real(Out* __restrict out, const A* __restrict w, A rows, const A* __restrict cols, A offset, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = static_cast<Out>(mean_of(w[i], static_cast<A>(rows * cols[i]), offset));
+}
+
+template <typename A>
+constexpr window_kernels<A> window() {
+    return {total<A>,
+            slide_windows<A>,
+            mean_rounded<A, u8>,
+            mean_rounded<A, u16>,
+            mean_rounded_each<A, u8>,
+            mean_rounded_each<A, u16>,
+            mean_real<A, f32>,
+            mean_real<A, f64>};
+}
+
+// ---- integer images: variances ----
+
+template <typename S, typename Q>
+void moments(f64* __restrict mean, f64* __restrict variance, const S* __restrict s, const Q* __restrict q, S rows,
+             const S* __restrict cols, S offset, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const S count = static_cast<S>(rows * cols[i]);
+        const f64 real_count = static_cast<f64>(static_cast<typename quotient<S>::whole>(count));
+        f64 numerator;
+        if constexpr (sizeof(Q) == 4) {
+            // Every product is an integer below 2^53, so this is exact, and every instruction set converts 32 bits.
+            const f64 sum = static_cast<f64>(static_cast<s32>(s[i])),
+                      squares = static_cast<f64>(static_cast<s32>(q[i]));
+            numerator = real_count * squares - sum * sum;
+        } else {
+            const u64 sum = s[i];
+            numerator = static_cast<f64>(static_cast<u64>(count) * q[i] - sum * sum);
+        }
+        mean[i] = mean_of(s[i], count, offset);
+        variance[i] = numerator / (real_count * real_count);
+    }
+}
+
+template <typename S, typename Q>
+void moments_wide(f64* __restrict mean, f64* __restrict variance, const S* __restrict s, const Q* __restrict q, S rows,
+                  const S* __restrict cols, S offset, i64 n) {
+    __extension__ typedef unsigned __int128 u128;
+    for (i64 i = 0; i < n; ++i) {
+        const S count = static_cast<S>(rows * cols[i]);
+        const f64 real_count = static_cast<f64>(static_cast<typename quotient<S>::whole>(count));
+        const u128 sum = s[i];
+        mean[i] = mean_of(s[i], count, offset);
+        variance[i] = static_cast<f64>(static_cast<u128>(count) * q[i] - sum * sum) / (real_count * real_count);
+    }
+}
+
+template <typename S, typename Q>
+constexpr moment_kernels<S, Q> moment() {
+    return {moments<S, Q>, moments_wide<S, Q>};
+}
+
+// ---- floating images ----
+
+template <typename T>
+void load(f64* __restrict to, const T* __restrict x, i64 n) {
+    for (i64 i = 0; i < n; ++i) to[i] = static_cast<f64>(x[i]);
+}
+
+// Here and below `to` may be `a`: the running prefix is updated in place.
+template <typename T>
+void add_samples(f64* to, const f64* a, const T* __restrict x, i64 n) {
+    BOXSUM_INDEPENDENT
+    for (i64 i = 0; i < n; ++i) to[i] = a[i] + static_cast<f64>(x[i]);
+}
+
+template <typename T>
+void add_and_join(f64* __restrict to, f64* __restrict prefix, const f64* __restrict suffix, const T* __restrict x,
+                  i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const f64 sum = prefix[i] + static_cast<f64>(x[i]);
+        prefix[i] = sum;
+        to[i] = suffix[i] + sum;
+    }
+}
+
+template <typename T>
+void merge_samples(f64* to, f64* to2, const f64* a, const f64* a2, const T* __restrict x, f64 f, f64 g, i64 n) {
+    BOXSUM_INDEPENDENT
+    for (i64 i = 0; i < n; ++i) {
+        const f64 d = static_cast<f64>(x[i]) - a[i];
+        to2[i] = a2[i] + g * (d * d);
+        to[i] = a[i] + f * d;
+    }
+}
+
+void add_rows(f64* to, const f64* a, const f64* b, i64 n) {
+    BOXSUM_INDEPENDENT
+    for (i64 i = 0; i < n; ++i) to[i] = a[i] + b[i];
+}
+
+void merge_rows(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, f64 f, f64 g, i64 n) {
+    BOXSUM_INDEPENDENT
+    for (i64 i = 0; i < n; ++i) {
+        const f64 d = b[i] - a[i];
+        to2[i] = (a2[i] + b2[i]) + g * (d * d);
+        to[i] = a[i] + f * d;
+    }
+}
+
+void merge_rows_each(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, const f64* f,
+                     const f64* g, f64 weight, i64 n) {
+    BOXSUM_INDEPENDENT
+    for (i64 i = 0; i < n; ++i) {
+        const f64 d = b[i] - a[i];
+        to2[i] = (a2[i] + b2[i]) + (weight * g[i]) * (d * d);
+        to[i] = a[i] + f[i] * d;
+    }
+}
+
+#include "cpu/filters/sliding_sums_impl.hpp"
+
+/// Chains are independent of each other: eight at a time hide the latency of the additions.
+template <int together>
+i64 scan_pairs_some(f64* __restrict to, f64* __restrict to2, const f64* __restrict x, const f64* __restrict x2,
+                    const f64* __restrict f, const f64* __restrict g, f64 weight, i64 first, i64 chains, i64 distance,
+                    i64 length, i64 step) {
+    for (; first + together <= chains; first += together) {
+        f64 mean[together], m2[together];
+        const i64 start = first * distance;
+        for (int j = 0; j < together; ++j) {
+            to[start + j * distance] = mean[j] = x[start + j * distance];
+            to2[start + j * distance] = m2[j] = x2[start + j * distance];
+        }
+        for (i64 k = 1; k < length; ++k) {
+            const f64 share = f[k], scale = weight * g[k];
+            for (int j = 0; j < together; ++j) {
+                const i64 at = start + j * distance + k * step;
+                const f64 d = x[at] - mean[j];
+                to2[at] = m2[j] = (m2[j] + x2[at]) + scale * (d * d);
+                to[at] = mean[j] = mean[j] + share * d;
+            }
+        }
+    }
+    return first;
+}
+
+void scan_pairs(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, const f64* g, f64 weight, i64 chains,
+                i64 distance, i64 length, i64 step) {
+    const i64 done = scan_pairs_some<8>(to, to2, x, x2, f, g, weight, 0, chains, distance, length, step);
+    scan_pairs_some<1>(to, to2, x, x2, f, g, weight, done, chains, distance, length, step);
+}
+
+void scale_32f(f32* __restrict out, const f64* __restrict x, const f64* __restrict factor, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = static_cast<f32>(x[i] * factor[i]);
+}
+
+void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = x[i] / (rows * cols[i]);
+}
+
+void finish_pairs(f64* __restrict mean, f64* __restrict variance, const f64* __restrict m2, f64 rows,
+                  const f64* __restrict cols, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const f64 nothing = mean[i] - mean[i];  // 0, or NaN
+        variance[i] = m2[i] / (rows * cols[i]) + nothing;
+        mean[i] += nothing;
+    }
+}
+
+void square_root(f64* out, const f64* x, i64 n) {
+    BOXSUM_INDEPENDENT
+    for (i64 i = 0; i < n; ++i) out[i] = __builtin_sqrt(x[i]);
+}
+
+void convert_32f(f32* __restrict out, const f64* __restrict x, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = static_cast<f32>(x[i]);
+}
+
+// ---- pixels against their window ----
+
+template <typename T>
+void threshold(u8* __restrict out, const T* __restrict x, const f64* __restrict m, const f64* __restrict s,
+               const threshold_terms& terms, i64 cols, i64 channels) {
+    const i64 n = cols * channels;
+    const f64 k = terms.k;
+    const auto verdict = [](T pixel, f64 limit) { return static_cast<u8>(static_cast<f64>(pixel) > limit ? 255 : 0); };
+    switch (terms.method) {
+        case threshold_method::bradley: {
+            const f64 scale = 1 - k;
+            for (i64 i = 0; i < n; ++i) out[i] = verdict(x[i], m[i] * scale);
+            break;
+        }
+        case threshold_method::niblack:
+            for (i64 i = 0; i < n; ++i) out[i] = verdict(x[i], m[i] + k * s[i]);
+            break;
+        case threshold_method::sauvola: {
+            const f64 range = terms.range;
+            for (i64 i = 0; i < n; ++i) out[i] = verdict(x[i], m[i] * (1 + k * (s[i] / range - 1)));
+            break;
+        }
+        case threshold_method::wolf:
+            for (i64 c = 0; c < channels; ++c) {
+                const f64 largest = terms.largest_deviation[c], smallest = terms.smallest_pixel[c];
+                const f64 divisor = largest > 0 ? largest : 1;  // where every deviation is 0, so is the quotient
+                for (i64 i = c; i < n; i += channels)
+                    out[i] = verdict(x[i], m[i] - k * (1 - s[i] / divisor) * (m[i] - smallest));
+            }
+            break;
+    }
+}
+
+template <typename T>
+void contrast(f32* __restrict out, const T* __restrict x, const f64* __restrict m, const f64* __restrict s, f64 epsilon,
+              i64 n) {
+    // A NaN deviation is not below epsilon and so stays NaN.
+    for (i64 i = 0; i < n; ++i)
+        out[i] = static_cast<f32>((static_cast<f64>(x[i]) - m[i]) / (s[i] < epsilon ? epsilon : s[i]));
+}
+
+}  // namespace
+
+constinit const row_kernels rows = {
+    {accumulate<u8, u32>(), accumulate<u8, u64>(), accumulate<u16, u32>(), accumulate<u16, u64>()},
+    {window<u32>(), window<u64>()},
+    {moment<u32, u32>(), moment<u32, u64>(), moment<u64, u64>()},
+    {sample_kernels<f32>{load<f32>, add_samples<f32>, add_and_join<f32>, merge_samples<f32>},
+     sample_kernels<f64>{load<f64>, add_samples<f64>, add_and_join<f64>, merge_samples<f64>}},
+    {add_rows, merge_rows, merge_rows_each, sliding_sums, scan_pairs, scale_32f, divide_64f, finish_pairs, square_root,
+     convert_32f},
+    {pixel_kernels<u8>{threshold<u8>, contrast<u8>}, pixel_kernels<u16>{threshold<u16>, contrast<u16>},
+     pixel_kernels<s16>{threshold<s16>, contrast<s16>}, pixel_kernels<f32>{threshold<f32>, contrast<f32>},
+     pixel_kernels<f64>{threshold<f64>, contrast<f64>}},
+};
+
+}  // namespace boxsum::filters::BOXSUM_ROWS

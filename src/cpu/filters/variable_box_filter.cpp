@@ -1,0 +1,281 @@
+#include "core/exhausted_memory.hpp"
+#include "cpu/filters/bands.hpp"
+#include "cpu/filters/moments.hpp"
+#include "cpu/filters/row_job.hpp"
+#include "filters/filter_checks.hpp"
+#include "filters/radius_map.hpp"
+
+#include <boxsum/filters.hpp>
+#include <boxsum/sat.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace boxsum {
+namespace filters {
+namespace {
+
+/// The prefix sum over `position` samples of an extended axis (which may lie beyond the image) as at most two prefix
+/// sums of the image itself: sum of weight * P(index). Beyond the border the extended image repeats the image mirrored
+/// (reflect) or its edge sample (replicate), so its prefix sums are these; elsewhere there is nothing to add.
+struct prefix_terms {
+    std::array<std::int64_t, 2> index;
+    std::array<std::int64_t, 2> weight;
+    int count;
+};
+
+prefix_terms terms_of(std::int64_t position, std::int64_t extent, border_mode border) {
+    if (position >= 0 && position <= extent) return {{position, 0}, {1, 0}, 1};
+    if (border == border_mode::replicate) {
+        if (position < 0) return {{1, 0}, {position, 0}, 1};
+        const std::int64_t more = position - extent;
+        return {{extent, extent - 1}, {1 + more, -more}, 2};
+    }
+    if (border == border_mode::reflect) {
+        const std::int64_t period = 2 * extent;
+        const std::int64_t phase = ((position % period) + period) % period;
+        const std::int64_t wholes = 2 * ((position - phase) / period);
+        if (phase <= extent) return {{extent, phase}, {wholes, 1}, 2};
+        return {{extent, period - phase}, {wholes + 2, -1}, 2};
+    }
+    return {{std::clamp<std::int64_t>(position, 0, extent), 0}, {1, 0}, 1};
+}
+
+/// A window as positions on the extended axes: rows top .. bottom - 1, columns left .. right - 1.
+struct window_box {
+    std::int64_t top, bottom, left, right;
+};
+
+/// Sum over a window of the extended image, from the padded table of the image. Integers wrap, so a sum that fits A is
+/// exact whatever the weights.
+template <typename A, typename Table>
+A window_sum(const image_view<const Table>& table, const window_box& w, border_mode border, std::int64_t channel) {
+    const std::int64_t rows = table.rows() - 1, cols = table.cols() - 1;
+    if (w.top >= 0 && w.left >= 0 && w.bottom <= rows && w.right <= cols) {
+        const auto at = [&](std::int64_t r, std::int64_t c) { return static_cast<A>(table(r, c, channel)); };
+        return static_cast<A>((at(w.bottom, w.right) - at(w.top, w.right)) -
+                              (at(w.bottom, w.left) - at(w.top, w.left)));
+    }
+    const std::array<prefix_terms, 2> vertical = {terms_of(w.bottom, rows, border), terms_of(w.top, rows, border)};
+    const std::array<prefix_terms, 2> horizontal = {terms_of(w.right, cols, border), terms_of(w.left, cols, border)};
+    const auto corner = [&](const prefix_terms& r, const prefix_terms& c) {
+        A sum = 0;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(r.count); ++i)
+            for (std::size_t j = 0; j < static_cast<std::size_t>(c.count); ++j)
+                sum = static_cast<A>(sum + static_cast<A>(r.weight[i]) * static_cast<A>(c.weight[j]) *
+                                               static_cast<A>(table(r.index[i], c.index[j], channel)));
+        return sum;
+    };
+    return static_cast<A>((corner(vertical[0], horizontal[0]) - corner(vertical[1], horizontal[0])) -
+                          (corner(vertical[0], horizontal[1]) - corner(vertical[1], horizontal[1])));
+}
+
+/// The window of a pixel, its pixels that lie in the image, and what its mean divides by.
+struct window_extent {
+    window_box box;
+    std::int64_t inside, count;
+};
+
+window_extent window_around(std::int64_t row, std::int64_t col, std::int64_t radius, const view_shape& image,
+                            border_mode border) {
+    window_extent w{{row - radius, row + radius + 1, col - radius, col + radius + 1}, 0, 0};
+    const std::int64_t rows = std::min(w.box.bottom, image.rows) - std::max<std::int64_t>(w.box.top, 0);
+    const std::int64_t cols = std::min(w.box.right, image.cols) - std::max<std::int64_t>(w.box.left, 0);
+    w.inside = rows * cols;
+    w.count = border == border_mode::shrink ? w.inside : (2 * radius + 1) * (2 * radius + 1);
+    return w;
+}
+
+/// One plane of a view.
+const_any_view plane_of(const const_any_view& view, std::int64_t plane) {
+    const_any_view one = view;
+    one.data = row_of<std::byte>(view, 0, plane);
+    one.shape.planes = 1;
+    return one;
+}
+
+/// What a plane's filter needs besides its tables.
+struct variable_job {
+    const_any_view image;   ///< one plane
+    const_any_view radius;  ///< all planes
+    std::int64_t radius_plane;
+    any_view result;  ///< all planes
+    std::int64_t plane;
+    border_mode border;
+    double border_value;
+    int threads;
+};
+
+/// Calls pixel(row, col, channel, window) for every element, on several threads.
+template <typename F>
+void for_each_window(const variable_job& job, F&& pixel) {
+    const view_shape& s = job.image.shape;
+    for_each_band(1, s.rows, job.threads, [&](const band& b, int) {
+        for (std::int64_t r = b.first; r < b.end; ++r)
+            for (std::int64_t c = 0; c < s.cols; ++c) {
+                const window_extent w =
+                    window_around(r, c, radius_at(job.radius, r, c, job.radius_plane), s, job.border);
+                for (std::int64_t k = 0; k < s.channels; ++k) pixel(r, c, k, w);
+            }
+    });
+}
+
+template <typename T>
+void put(const variable_job& job, std::int64_t row, std::int64_t col, std::int64_t channel, T value) {
+    row_of<T>(job.result, row, job.plane)[col * job.image.shape.channels + channel] = value;
+}
+
+template <typename Table>
+table<Table> padded_table(const const_any_view& plane, int threads) {
+    table<Table> t(plane.shape.rows, plane.shape.cols, table_layout::padded, plane.shape.channels);
+    sat(plane, any_view(t.view()), {.layout = table_layout::padded, .threads = threads});
+    return t;
+}
+
+template <typename Pixel, typename Table>
+void integer_plane(const variable_job& job) {
+    using A = std::make_unsigned_t<Table>;
+    const table<Table> sums = padded_table<Table>(job.image, job.threads);
+    const image_view<const Table> view = sums.view();
+    constexpr s64 offset = stored_as<Pixel>::offset;
+    const s64 constant = job.border == border_mode::constant ? static_cast<s64>(job.border_value) : 0;
+    for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+        // As for signed pixels everywhere: 32768 higher, so that the sum is not negative.
+        const A sum = static_cast<A>(window_sum<A>(view, w.box, job.border, k) +
+                                     static_cast<A>(constant) * static_cast<A>(w.count - w.inside) +
+                                     static_cast<A>(offset) * static_cast<A>(w.count));
+        const u64 n = static_cast<u64>(w.count);
+        const auto mean = [&] {
+            return static_cast<f64>(static_cast<s64>(sum) - offset * w.count) / static_cast<f64>(w.count);
+        };
+        switch (job.result.shape.type) {
+            case dtype::f32:
+                return put(job, r, c, k, static_cast<f32>(mean()));
+            case dtype::f64:
+                return put(job, r, c, k, mean());
+            default:
+                return put(job, r, c, k, static_cast<Pixel>(static_cast<s64>((sum + n / 2) / n) - offset));
+        }
+    });
+}
+
+/// Which pixels of a plane are not finite, as tables of counts; a table sums 0 for them. Classes that do not occur have
+/// none.
+template <typename Pixel>
+struct non_finite {
+    work_buffer<Pixel> finite;  ///< the plane with 0 in their place
+    std::optional<table<u64>> nan, positive, negative;
+};
+
+template <typename Pixel>
+std::optional<non_finite<Pixel>> find_non_finite(const const_any_view& plane, int threads) {
+    const view_shape& s = plane.shape;
+    const std::int64_t n = s.cols * s.channels;
+    const auto any = [&](auto&& is) {
+        for (std::int64_t r = 0; r < s.rows; ++r) {
+            const Pixel* x = row_of<Pixel>(plane, r, 0);
+            for (std::int64_t i = 0; i < n; ++i)
+                if (is(x[i])) return true;
+        }
+        return false;
+    };
+    if (!any([](Pixel x) { return !std::isfinite(x); })) return {};
+    non_finite<Pixel> found;
+    const auto counted = [&](auto&& is) -> std::optional<table<u64>> {
+        if (!any(is)) return {};
+        work_buffer<u8> mask(s.rows * n);
+        for (std::int64_t r = 0; r < s.rows; ++r) {
+            const Pixel* x = row_of<Pixel>(plane, r, 0);
+            for (std::int64_t i = 0; i < n; ++i) mask[r * n + i] = is(x[i]) ? 1 : 0;
+        }
+        return padded_table<u64>(image_view<const u8>(mask.data(), s.rows, s.cols, 0, s.channels), threads);
+    };
+    constexpr Pixel infinity = std::numeric_limits<Pixel>::infinity();
+    found.nan = counted([](Pixel x) { return std::isnan(x); });
+    found.positive = counted([](Pixel x) { return x == infinity; });
+    found.negative = counted([](Pixel x) { return x == -infinity; });
+    found.finite = work_buffer<Pixel>(s.rows * n);
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+        const Pixel* x = row_of<Pixel>(plane, r, 0);
+        for (std::int64_t i = 0; i < n; ++i) found.finite[r * n + i] = std::isfinite(x[i]) ? x[i] : Pixel{0};
+    }
+    return found;
+}
+
+template <typename Pixel>
+void floating_plane(const variable_job& job) {
+    const auto wrong = find_non_finite<Pixel>(job.image, job.threads);
+    const view_shape& s = job.image.shape;
+    const const_any_view image =
+        wrong ? image_view<const Pixel>(wrong->finite.data(), s.rows, s.cols, 0, s.channels) : job.image;
+    const table<f64> sums = padded_table<f64>(image, job.threads);
+    const image_view<const f64> view = sums.view();
+    const bool constant = job.border == border_mode::constant;
+    for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+        f64 sum = window_sum<f64>(view, w.box, job.border, k);
+        if (constant && w.count > w.inside) sum += job.border_value * static_cast<f64>(w.count - w.inside);
+        if (wrong) {
+            const auto holds = [&](const std::optional<table<u64>>& counts) {
+                return counts && window_sum<u64>(counts->view(), w.box, job.border, k) != 0;
+            };
+            constexpr f64 infinity = std::numeric_limits<f64>::infinity();
+            if (holds(wrong->nan)) sum = std::numeric_limits<f64>::quiet_NaN();
+            if (holds(wrong->positive)) sum += infinity;
+            if (holds(wrong->negative)) sum -= infinity;
+        }
+        const f64 mean = sum / static_cast<f64>(w.count);
+        if (job.result.shape.type == dtype::f32)
+            put(job, r, c, k, static_cast<f32>(mean));
+        else
+            put(job, r, c, k, mean);
+    });
+}
+
+void filter_plane(const variable_job& job, std::int64_t largest) {
+    // As in integer_windows.hpp, the sum and half a window on top of it have to fit.
+    const bool small = largest <= 65535;
+    switch (job.image.shape.type) {
+        case dtype::u8:
+            return largest <= (std::int64_t{1} << 23) ? integer_plane<u8, u32>(job) : integer_plane<u8, u64>(job);
+        case dtype::u16:
+            return small ? integer_plane<u16, u32>(job) : integer_plane<u16, u64>(job);
+        case dtype::s16:
+            return small ? integer_plane<s16, s32>(job) : integer_plane<s16, s64>(job);
+        case dtype::f32:
+            return floating_plane<f32>(job);
+        default:
+            return floating_plane<f64>(job);
+    }
+}
+
+}  // namespace
+}  // namespace filters
+
+void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
+                         const variable_box_filter_options& options) try {
+    filters::check_image(image);
+    filters::check_border(options.border, options.border_value, image.shape.type);
+    filters::check_threads(options.threads);
+    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
+    filters::check_radius_map(radius, image.shape);
+    filters::check_disjoint("result", result, "radius", radius);
+    const std::int64_t largest_radius = filters::check_radii(radius);
+    const window_radius both{largest_radius, largest_radius};
+    filters::check_radius(both, options.border, image.shape);
+    const std::int64_t largest = filters::largest_window(both, options.border, image.shape);
+
+    const view_shape& s = image.shape;
+    for (std::int64_t plane = 0; plane < s.planes; ++plane)
+        filters::filter_plane({filters::plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result,
+                               plane, options.border, filters::border_pixel(options.border_value, s.type),
+                               filters::used_threads(options.threads, s.rows * s.cols * s.channels)},
+                              largest);
+} catch (...) {
+    rethrow_as_ours();
+}
+
+}  // namespace boxsum

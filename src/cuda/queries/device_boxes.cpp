@@ -1,0 +1,130 @@
+#include "core/view_checks.hpp"
+#include "cuda/queries/box_kernels.hpp"
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/device.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
+
+#include <boxsum/cuda/box.hpp>
+#include <boxsum/error.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace boxsum::cuda {
+namespace {
+
+/// Of one launch, more than memory holds.
+constexpr std::int64_t most_boxes = std::int64_t{std::numeric_limits<std::int32_t>::max()} * 512;
+
+/// A stream that is being captured does not tell its device; it is the current one then.
+int device_of(stream_ref stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (stream.get() != nullptr) BOXSUM_CUDA_TRY(cudaStreamIsCapturing(stream.get(), &status));
+    return stream.get() == nullptr || status != cudaStreamCaptureStatusNone ? current_device() : stream_device(stream);
+}
+
+void check_table(std::string_view argument, const queried_table& t, int device) {
+    const const_any_view& entries = t.table.entries;
+    check_view(argument, entries);
+    check_layout(t.table.form.layout);
+    if (const std::size_t width = size_of(entries.shape.type); width != 4 && width != 8)
+        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(entries.shape.type)) +
+                          ", tables on a device are 32u, 32s, 64u, 64s, 32f or 64f");
+    boxsum::detail::check_table_access(entries, t.channel, t.plane);
+    check_device_pointer(argument, entries.data, device);
+}
+
+void check_memory(const std::string& argument, const void* data, std::size_t alignment, int device) {
+    if (data == nullptr) throw invalid_argument(argument + ": data is null");
+    if (const auto beside = reinterpret_cast<std::uintptr_t>(data) % alignment; beside != 0)
+        throw invalid_argument(argument + ": data lies " + std::to_string(beside) + " bytes behind a multiple of " +
+                               std::to_string(alignment));
+    check_device_pointer(argument, data, device);
+}
+
+/// Whether there is anything to do.
+bool check_lists(const device_boxes& boxes, const std::string& name, const any_device_span& out, int device) {
+    if (boxes.count < 0 || boxes.count > most_boxes)
+        throw invalid_argument("boxes: count is " + std::to_string(boxes.count) + ", must be 0 to " +
+                               std::to_string(most_boxes));
+    if (out.count != boxes.count)
+        throw invalid_argument(name + ": has " + std::to_string(out.count) + " entries, but there are " +
+                               std::to_string(boxes.count) + " boxes");
+    if (boxes.count == 0) return false;
+    check_memory("boxes", boxes.data, alignof(box), device);
+    check_memory(name, out.data, size_of(out.type), device);
+    return true;
+}
+
+void check_real(const std::string& name, dtype type) {
+    if (type != dtype::f64 && type != dtype::f32)
+        throw invalid_argument(name + ": type is " + std::string(name_of(type)) + ", must be 64f or 32f");
+}
+
+void check_same(std::string_view what, std::int64_t squares, std::int64_t table) {
+    if (squares != table)
+        throw invalid_argument("squares: " + std::string(what) + " is " + std::to_string(squares) +
+                               ", but that of table is " + std::to_string(table));
+}
+
+}  // namespace
+
+void box_sums_async(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& sums,
+                    stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    const device_scope scope(device_of(stream));
+    const queried_table queried{table, channel, plane};
+    check_table("table", queried, current_device());
+    if (sums.type != table.entries.shape.type)
+        throw invalid_argument("sums: type is " + std::string(name_of(sums.type)) + ", but that of table is " +
+                               std::string(name_of(table.entries.shape.type)));
+    if (check_lists(boxes, "sums", sums, current_device())) enqueue_box_sums(queried, boxes, sums.data, stream);
+}
+
+void box_means_async(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& means,
+                     stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    const device_scope scope(device_of(stream));
+    const queried_table queried{table, channel, plane};
+    check_table("table", queried, current_device());
+    check_real("means", means.type);
+    if (check_lists(boxes, "means", means, current_device())) enqueue_box_means(queried, boxes, means, stream);
+}
+
+void box_variances_async(const const_any_table_view& table, const const_any_table_view& squares,
+                         const device_boxes& boxes, const any_device_span& variances, stream_ref stream,
+                         std::int64_t channel, std::int64_t plane) {
+    const device_scope scope(device_of(stream));
+    const queried_table values{table, channel, plane}, their_squares{squares, channel, plane};
+    check_table("table", values, current_device());
+    check_table("squares", their_squares, current_device());
+    if (squares.form != table.form)
+        throw invalid_argument("squares: layout is " + std::string(name_of(squares.form.layout)) +
+                               ", but that of table is " + std::string(name_of(table.form.layout)));
+    check_same("rows", squares.entries.shape.rows, table.entries.shape.rows);
+    check_same("cols", squares.entries.shape.cols, table.entries.shape.cols);
+    check_real("variances", variances.type);
+    if (check_lists(boxes, "variances", variances, current_device()))
+        enqueue_box_variances(values, their_squares, boxes, variances, stream);
+}
+
+void box_sums(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& sums,
+              stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    box_sums_async(table, boxes, sums, stream, channel, plane);
+    stream.synchronize();
+}
+
+void box_means(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& means,
+               stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    box_means_async(table, boxes, means, stream, channel, plane);
+    stream.synchronize();
+}
+
+void box_variances(const const_any_table_view& table, const const_any_table_view& squares, const device_boxes& boxes,
+                   const any_device_span& variances, stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    box_variances_async(table, squares, boxes, variances, stream, channel, plane);
+    stream.synchronize();
+}
+
+}  // namespace boxsum::cuda

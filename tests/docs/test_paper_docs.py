@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""scripts/paper_docs.py: what was copied from the papers, held against itself; the model of Chen et al. 2018 and the verdicts
+on the papers' statements against numbers that the papers print or that were worked out by hand."""
+
+import json
+import math
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "scripts"))
+import paper_docs as docs  # noqa: E402
+
+P100 = docs.paper("chen-2018")["section_5"]["gpus"]["P100"]
+
+
+class Printed(unittest.TestCase):
+    def test_every_paper_names_its_source(self):
+        papers = sorted(path.stem for path in (ROOT / "benchmarks/papers").glob("*.json"))
+        self.assertEqual(papers, ["chen-2018", "emoto-2018", "ha-2012", "notes-2025", "poostchi-2017"])
+        for key in papers:
+            self.assertTrue(docs.paper(key)["citation"])
+            self.assertIn('"source"', json.dumps(docs.paper(key)))
+
+    def test_algorithms_are_exhibits_of_ours(self):
+        names = {path.stem.replace("_", "-").removeprefix("sat-") for folder in ("zoo", "histogram", "production")
+                 for path in (ROOT / "src/cuda" / folder).rglob("*.cu")}
+        poostchi = docs.paper("poostchi-2017")
+        for name in [*(row["algorithm"] for row in docs.paper("emoto-2018")["table_1"]["rows"]),
+                     *(row["algorithm"] for row in docs.paper("notes-2025")["time"]["rows"]),
+                     *(row["slower"] for row in poostchi["figure_7"]["ratios"]), poostchi["figure_20"]["algorithm"]]:
+            self.assertIn(name, names)
+
+    def test_figures_of_poostchi_name_their_places(self):
+        for key, figure in docs.paper("poostchi-2017").items():
+            if key.startswith("figure_"):
+                self.assertIn("figure " + key.removeprefix("figure_"), figure["source"])
+
+    def test_overheads_of_table_3_follow_from_its_times(self):
+        """A slip in copying one shows in the other. Times have three digits: each may be half a unit of the last one away."""
+        third = docs.paper("emoto-2018")["table_3"]
+        for name, overheads in third["overhead_percent"].items():
+            for i, (copy, printed) in enumerate(zip(third["duplication"], overheads)):
+                best = min(row["ms"][i] for row in third["rows"] if row["algorithm"] == name)
+                slack = sum(0.5 * 10 ** (math.floor(math.log10(x)) - 2) / x for x in (best, copy)) * best / copy * 100 + 0.06
+                self.assertAlmostEqual((best / copy - 1) * 100, printed, delta=slack, msg=f"{name} {third['sizes'][i]}")
+
+
+class Model(unittest.TestCase):
+    def test_counts_and_latencies_are_the_printed_ones(self):
+        printed = docs.paper("chen-2018")["section_5"]["printed"]
+        made = {**docs.chen_counts(), **docs.chen_evaluated(P100)[0]}
+        self.assertEqual(set(made), set(printed))
+        for symbol, value in printed.items():
+            self.assertEqual(made[symbol], value, symbol)
+
+    def test_inequalities(self):
+        _, verdicts = docs.chen_evaluated(P100)
+        # serial: 2048 elements of 4 bytes at 128 bytes a clock, 992 additions at 64; Kogge-Stone 4128 / 64, LF (2560 + 5120) / 64
+        serial = 64 + 15.5
+        self.assertEqual([(name, left, right, holds) for name, _, left, right, holds in verdicts], [
+            ("(6)", 2304 + 186, 6240, True), ("(14)", 64.5 + 5, serial, False), ("(14), lanes", 64.5 + 160, serial, True),
+            ("(15)", 120 + 5, serial, True), ("(15), lanes", 120 + 160, serial, True)])
+
+    def test_bad_arguments_are_named(self):
+        self.assertRaisesRegex(ValueError, "columns: is 0", docs.chen_counts, 0)
+        self.assertRaisesRegex(ValueError, "warp: is 24", docs.chen_counts, 32, 24)
+
+
+def passes(algorithm, first, second):
+    return [{"types": "32f32f", "rows": 1024, "cols": 1024, "algorithm": algorithm, "pass": number, "us": us}
+            for number, us in ((1, first), (2, second))]
+
+
+class Reports(unittest.TestCase):
+    def test_verdicts_on_the_statements_of_section_6(self):
+        record = {"passes": [*passes("brlt-scanrow", 8, 10), *passes("scanrow-brlt", 11, 13), *passes("scanrow-column", 6, 7)]}
+        self.assertEqual([verdict[2:] for verdict in docs.chen_verdicts(record)],
+                         [(7, 9, True, None), (18, 13, False, None), (9, 12, False, True)])
+
+    def test_overhead_of_a_table_is_that_of_its_best_parameters(self):
+        def row(what, us, **more):
+            return {"what": what, "types": "32f32f", "rows": 1024, "cols": 1024, "us": us, **more}
+
+        record = {"tables": [row("copy", 100, algorithm="duplication"), row("table", 150, algorithm="2r1w", parameters="W=64"),
+                             row("table", 125, algorithm="2r1w", parameters="W=32")]}
+        lines = docs.emoto_times(record).splitlines()
+        self.assertIn("| 2r1w | W=64 | 0.150 |", lines)
+        self.assertIn("| 2r1w | W=32 | **0.125** |", lines)
+        self.assertIn("|  | overhead | 25.0 % |", lines)
+
+    def test_a_wrong_result_is_shown_as_such(self):
+        self.assertEqual(docs.milliseconds({"check": "wrong: row 3", "us": 1}), "**wrong**")
+        record = {"tables": [{"algorithm": "a", "types": "8u32u", "check": "wrong: row 3"}]}
+        self.assertIn("wrong: row 3", docs.problems(record))
+
+    def test_all_records_of_the_tree(self):
+        for name in ("sat", "hist"):
+            text = docs.part(name)
+            self.assertNotIn("**wrong**", text)
+            self.assertNotIn("None", text)
+
+
+if __name__ == "__main__":
+    sys.exit(0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1)
