@@ -24,17 +24,15 @@ int main() try {
     for (int i = 0; i < rows * cols; ++i) pixels[i] = static_cast<std::uint8_t>(i % cols);  // as far as it is right
 
     const boxsum::cuda::stream stream;
-    const boxsum::cuda::device_image<std::uint8_t> image(rows, cols, stream);
-    const boxsum::cuda::device_image<std::uint32_t> sums(rows, cols, stream);
-    const boxsum::cuda::device_image<float> means(rows, cols, stream);
-    boxsum::cuda::copy_async(boxsum::image_view<const std::uint8_t>(pixels.data(), rows, cols), image.view(), stream);
-    boxsum::cuda::sat(image.view(), sums.view(), {}, stream);
+    const boxsum::cuda::image<std::uint8_t> image(rows, cols, stream);
+    const boxsum::cuda::table<std::uint32_t> sums(rows, cols, stream);
+    boxsum::cuda::copy_async(boxsum::image_view<const std::uint8_t>(pixels.data(), rows, cols), image, stream);
+    boxsum::cuda::sat({image}, {sums}, stream);
 
     const boxsum::cuda::device_buffer packed(rows * cols * sizeof(float), stream);
     auto* const d_means = static_cast<float*>(packed.data());
     const dim3 grid((cols + 127) / 128, rows);
-    means_around<<<grid, 128, 0, stream.get()>>>(boxsum::cuda::device_table(boxsum::table_view(sums.view())), radius,
-                                                 d_means);
+    means_around<<<grid, 128, 0, stream.get()>>>(boxsum::cuda::device_table(sums.view()), radius, d_means);
 
     std::vector<float> found(rows * cols);
     boxsum::cuda::copy(boxsum::image_view<const float>(d_means, rows, cols),

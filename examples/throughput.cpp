@@ -3,7 +3,6 @@
 // shows the repeated use of a plan on a stream.
 
 #include <boxsum/cuda/device.hpp>
-#include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/sat.hpp>
 
@@ -61,20 +60,19 @@ void on_cpu(const boxsum::image_view<const std::uint8_t>& image) {
 
 void on_gpu(const boxsum::image_view<const std::uint8_t>& image) {
     const boxsum::cuda::stream stream;
-    const boxsum::cuda::device_image<std::uint8_t> d_image(rows, cols, stream);
-    const boxsum::cuda::device_image<std::uint32_t> d_table(rows, cols, stream);
-    boxsum::cuda::copy(image, d_image.view(), stream);
+    const boxsum::cuda::image<std::uint8_t> d_image(rows, cols, stream);
+    const boxsum::cuda::table<std::uint32_t> d_table(rows, cols, stream);
+    boxsum::cuda::copy(image, d_image, stream);
 
     // [plan]
-    const boxsum::cuda::sat_plan plan(boxsum::describe(d_image.view(), d_table.view()));  // once per shape
-    const boxsum::cuda::device_buffer workspace(plan.workspace_bytes(), stream);
-    boxsum::cuda::initialize_workspace_async(workspace, stream);  // once
+    const boxsum::cuda::sat_plan plan({d_image}, {d_table});  // once per shape
+    boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
 
-    const auto run = [&] { plan.run_async(d_image.view(), d_table.view(), workspace, stream); };  // enqueues, no more
+    const auto run = [&] { plan.run_async({d_image}, {d_table}, workspace, stream); };  // enqueues, no more
     // [plan]
 
-    const boxsum::cuda::device_image<std::uint8_t> from(moved_bytes / 2 / cols, cols, stream);
-    const boxsum::cuda::device_image<std::uint8_t> to(moved_bytes / 2 / cols, cols, stream);
+    const boxsum::cuda::image<std::uint8_t> from(moved_bytes / 2 / cols, cols, stream);
+    const boxsum::cuda::image<std::uint8_t> to(moved_bytes / 2 / cols, cols, stream);
     constexpr int together = 20;  // so that enqueueing does not count
     const auto device = boxsum::cuda::describe_device(plan.device());
     std::printf("%s, algorithm %s\n", device.name.c_str(), std::string(plan.algorithm().name).c_str());
@@ -84,7 +82,7 @@ void on_gpu(const boxsum::image_view<const std::uint8_t>& image) {
     };
     compare(
         "GPU", together, [&] { repeated(run); },
-        [&] { repeated([&] { boxsum::cuda::copy_async(from.view(), to.view(), stream); }); });
+        [&] { repeated([&] { boxsum::cuda::copy_async(from, to, stream); }); });
 }
 
 }  // namespace

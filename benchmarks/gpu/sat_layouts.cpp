@@ -19,7 +19,7 @@ void layouts_of(type_pair types, std::int64_t n, cuda::stream_ref stream) {
         plans.emplace_back(sets.back(), layout, "auto", stream);
         runners.push_back(plans.back().as_runner());
     }
-    // Rows of the padded table start anywhere; with the rows of a device_image they start on 256 bytes.
+    // Rows of the padded table start anywhere; with the rows of a cuda::table they start on 256 bytes.
     const view_shape pitched = cuda::device_shape(types.table, n + 1, n + 1);
     sets.emplace_back(packed(types.input, n, n), pitched, std::nullopt, stream);
     plans.emplace_back(sets.back(), table_layout::padded, "auto", stream);
@@ -38,7 +38,7 @@ void layouts_of(type_pair types, std::int64_t n, cuda::stream_ref stream) {
             .print();
 }
 
-/// Against the next multiple of any tile: packed, and with the rows of a device_image.
+/// Against the next multiple of any tile: packed, and with the rows of a cuda::table.
 void prime_extents(type_pair types, std::int64_t prime, std::int64_t whole, cuda::stream_ref stream) {
     const buffer_sets odd(packed(types.input, prime, prime), packed(types.table, prime, prime), {}, stream);
     const buffer_sets pitched(cuda::device_shape(types.input, prime, prime),

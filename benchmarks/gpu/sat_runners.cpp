@@ -12,16 +12,17 @@ namespace {
 
 constexpr int repetitions = 15;
 
-sat_options options_for(table_layout layout, std::string_view algorithm) {
+sat_options options_for(std::string_view algorithm) {
     sat_options options;
-    options.layout = layout;
     options.algorithm = algorithm;
     return options;
 }
 
-sat_description describe(const buffer_sets& sets) {
-    return sets.has_squares() ? boxsum::describe(sets.image(0), sets.table(0), sets.squares(0))
-                              : boxsum::describe(sets.image(0), sets.table(0));
+/// Of launch number i.
+sat_outputs outputs_of(const buffer_sets& sets, table_layout layout, int i) {
+    sat_outputs out{{sets.table(i), layout}};
+    if (sets.has_squares()) out.squares = {sets.squares(i), layout};
+    return out;
 }
 
 }  // namespace
@@ -38,16 +39,11 @@ planned_table::planned_table(const buffer_sets& sets, table_layout layout, std::
                              cuda::stream_ref stream)
     : sets_(sets),
       layout_(layout),
-      plan_(describe(sets), options_for(layout, algorithm)),
-      workspace_(plan_.workspace_bytes(), stream) {
-    cuda::initialize_workspace_async(workspace_, stream);
-}
+      plan_({sets.image(0)}, outputs_of(sets, layout, 0), options_for(algorithm)),
+      workspace_(plan_.workspace_bytes(), stream) {}
 
 void planned_table::run(int i, cuda::stream_ref stream) const {
-    if (sets_.has_squares())
-        plan_.run_async(sets_.image(i), sets_.table(i), sets_.squares(i), workspace_, stream);
-    else
-        plan_.run_async(sets_.image(i), sets_.table(i), workspace_, stream);
+    plan_.run_async({sets_.image(i)}, outputs_of(sets_, layout_, i), workspace_, stream);
 }
 
 runner planned_table::as_runner() const {

@@ -44,7 +44,7 @@ class planned_table {
     const buffer_sets& sets_;
     table_layout layout_;
     cuda::sat_plan plan_;
-    cuda::device_buffer workspace_;
+    mutable cuda::workspace workspace_;  ///< of the stream that it was made with
 };
 
 /// "equal", or where a table first differs from sums in 64-bit integers. Images hold integers (see buffer_sets), so

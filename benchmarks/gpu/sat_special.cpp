@@ -36,37 +36,36 @@ void special_case(const std::string& what, const view_shape& image, const view_s
 /// A pyramid from 1024 x 1024 down to 1 x 1, or many small images: as a list, and image by image.
 void list_case(const std::string& name, const std::vector<view_shape>& shapes, cuda::stream_ref stream) {
     std::deque<cuda::device_buffer> memory;
-    std::vector<const_any_view> images;
-    std::vector<any_view> tables;
-    std::vector<sat_description> what;
+    std::vector<sat_inputs> images;
+    std::vector<sat_outputs> tables;
     for (const view_shape& image : shapes) {
         view_shape table = packed(dtype::u32, image.rows, image.cols);
         memory.emplace_back(cuda::span_bytes(image), stream);
         test::fill_exact({memory.back().data(), image}, 0, memory.size(), stream);
-        images.push_back({memory.back().data(), image});
+        images.push_back({{memory.back().data(), image}});
         memory.emplace_back(cuda::span_bytes(table), stream);
-        tables.push_back({memory.back().data(), table});
-        what.push_back(describe(images.back(), tables.back()));
+        tables.push_back({{{memory.back().data(), table}}});
     }
-    const cuda::sat_list_plan list(what);
+    const cuda::sat_list_plan list(images, tables);
     std::vector<cuda::sat_plan> alone;
-    std::size_t bytes = list.workspace_bytes();
-    for (const sat_description& one : what) bytes = std::max(bytes, alone.emplace_back(one).workspace_bytes());
-    const cuda::device_buffer workspace(bytes, stream);
-    cuda::initialize_workspace_async(workspace, stream);
+    cuda::workspace workspace(list.workspace_bytes(), stream);
+    for (std::size_t i = 0; i < images.size(); ++i)
+        workspace.reserve(alone.emplace_back(images[i], tables[i]).workspace_bytes(), stream);
     const std::vector<runner> runners = {
-        {"list", [&](int, cuda::stream_ref s) { list.run_async(images, tables, {}, workspace, s); }},
+        {"list", [&](int, cuda::stream_ref s) { list.run_async(images, tables, workspace, s); }},
         {"one by one", [&](int, cuda::stream_ref s) {
              for (std::size_t i = 0; i < alone.size(); ++i) alone[i].run_async(images[i], tables[i], workspace, s);
          }}};
     for (const bool graph : {false, true}) {
         const std::vector<double> us = times_of(runners, 16, graph, stream);
         std::string verdict = "equal";  // of the list, whose tables are cleared before
-        for (const any_view& table : tables)
-            BOXSUM_CUDA_TRY(cudaMemsetAsync(table.data, 0, cuda::span_bytes(table.shape), stream.get()));
+        for (const sat_outputs& table : tables) {
+            const any_view& sums = table.sums.entries;
+            BOXSUM_CUDA_TRY(cudaMemsetAsync(sums.data, 0, cuda::span_bytes(sums.shape), stream.get()));
+        }
         runners[0].launch(0, stream);
         for (std::size_t i = 0; i < tables.size() && verdict == "equal"; ++i)
-            verdict = verdict_on(images[i], tables[i], table_layout::inclusive, stream);
+            verdict = verdict_on(images[i].image, tables[i].sums.entries, table_layout::inclusive, stream);
         json_line()
             .text("section", "special")
             .text("case", name)

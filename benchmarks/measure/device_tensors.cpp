@@ -32,11 +32,10 @@ void device_tensors::poison(int i, cuda::stream_ref stream) const {
 device_launch device_tensors::launch_of(const histogram_options& options, cuda::stream_ref stream) const {
     struct call {
         cuda::histogram_plan plan;
-        cuda::device_buffer workspace;
+        mutable cuda::workspace workspace;
     };
     const cuda::histogram_plan plan(histogram_shapes{image_shape_, shape_}, bins_, options);
-    const auto shared = std::make_shared<const call>(
-        call{plan, cuda::device_buffer(std::max<std::size_t>(plan.workspace_bytes(), 256), stream)});
+    const auto shared = std::make_shared<const call>(call{plan, cuda::workspace(plan.workspace_bytes(), stream)});
     return [this, shared](int i, cuda::stream_ref on) {
         shared->plan.run_async({image()}, {tensor(i)}, shared->workspace, on);
     };

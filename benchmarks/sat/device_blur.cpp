@@ -52,7 +52,7 @@ void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::st
         }
         const std::size_t bytes = cuda::total_workspace_bytes(algorithm, algorithm.workspace_bytes(p, values));
         const auto workspace = std::make_shared<cuda::device_buffer>(bytes, stream);
-        cuda::initialize_workspace_async(*workspace, stream);
+        cuda::initialize_workspace_async(workspace->data(), workspace->size(), stream);
         const auto blur = [&algorithm, &sets, p, values, workspace, bytes, n](int i, cuda::stream_ref on) {
             execution how;
             how.parameters = values;

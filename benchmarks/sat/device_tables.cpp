@@ -68,7 +68,7 @@ device_launch launch_of(const algorithm_record& record, const problem& p, const 
                         const buffer_sets& sets, cuda::stream_ref stream) {
     const std::size_t bytes = cuda::total_workspace_bytes(record, record.workspace_bytes(p, values));
     const auto workspace = std::make_shared<cuda::device_buffer>(bytes, stream);
-    cuda::initialize_workspace_async(*workspace, stream);
+    cuda::initialize_workspace_async(workspace->data(), workspace->size(), stream);
     return [&record, p, values, &sets, workspace, bytes](int i, cuda::stream_ref on) {
         execution how;
         how.parameters = values;

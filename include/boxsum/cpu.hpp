@@ -40,8 +40,9 @@ struct cpu_decision {
 /// system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows start on multiples of 64 bytes;
 /// integer tables of at most 8 MiB with their image are made in bands. `threads` and `store` of the options override
 /// the former (as far as there are rows for the threads; streaming needs the alignment all the same), the parameter
-/// "scheme" the latter. It is about the algorithm "simd", whichever the options name: their parameters are that one's,
-/// also beside "auto", with which sat() refuses any.
+/// "scheme" the latter.
+/// The decision is always that of the algorithm "simd", and `options.parameters` are read as its parameters, whatever
+/// `options.algorithm` says. (sat() itself takes parameters only beside a named algorithm.)
 /// Throws invalid_argument and unsupported as sat() does otherwise.
 cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
 

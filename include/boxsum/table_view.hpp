@@ -4,6 +4,7 @@
 #include <boxsum/view.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <type_traits>
 
 namespace boxsum {
@@ -115,6 +116,18 @@ class table_view {
 struct table_carries {
     const_any_view above{};
     const_any_view left{};
+};
+
+/// The shapes of carries. Nothing stands for zeros.
+struct carry_shapes {
+    std::optional<view_shape> above;  ///< 1 x (cols + 1) entries, the corner first, or 1 x cols without it
+    std::optional<view_shape> left;   ///< rows x 1
+
+    explicit operator bool() const noexcept { return above || left; }
+    /// Entries of `above` before that of the part's first column: the corner, or none.
+    std::int64_t corners(std::int64_t image_cols) const noexcept { return above ? above->cols - image_cols : 0; }
+
+    friend bool operator==(const carry_shapes&, const carry_shapes&) = default;
 };
 
 }  // namespace boxsum

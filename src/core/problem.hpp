@@ -2,6 +2,7 @@
 
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -28,16 +29,6 @@ struct histogram_problem {
     std::int64_t rule_bins = 0;
 
     std::int64_t bins_of_rule() const noexcept { return rule_bins == 0 ? bins : rule_bins; }
-};
-
-/// What the whole table holds around the part that a problem computes (see table_carries). Nothing stands for zeros.
-struct carry_shapes {
-    std::optional<view_shape> above;  ///< 1 x (cols + 1) entries, the corner first, or 1 x cols without it
-    std::optional<view_shape> left;   ///< rows x 1
-
-    explicit operator bool() const noexcept { return above || left; }
-    /// Entries of `above` before that of the part's first column: the corner, or none.
-    std::int64_t corners(std::int64_t image_cols) const noexcept { return above ? above->cols - image_cols : 0; }
 };
 
 /// A validated request, without its memory: everything that decides which kernels run and how. `image`, `table` and

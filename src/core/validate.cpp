@@ -33,12 +33,9 @@ void check_table_shape(std::string_view argument, const view_shape& image, const
                                std::to_string(table_cols(image.cols, layout)));
 }
 
-std::optional<view_shape> checked_carry(const std::string& argument, const const_any_view& view,
-                                        const view_shape& table, std::int64_t rows, std::int64_t cols,
-                                        std::int64_t or_cols) {
-    if (view.data == nullptr) return {};
-    const view_shape& s = view.shape;
-    check_view(argument, view);
+void check_carry_shape(const std::string& argument, const view_shape& s, const view_shape& table, std::int64_t rows,
+                       std::int64_t cols, std::int64_t or_cols) {
+    checked_span_bytes(argument, s);
     if (s.type != table.type)
         throw invalid_argument(argument + ": type is " + std::string(name_of(s.type)) + ", but that of its table is " +
                                std::string(name_of(table.type)));
@@ -48,20 +45,33 @@ std::optional<view_shape> checked_carry(const std::string& argument, const const
         throw invalid_argument(argument + ": extents are " + extents(s) + ", but must be " + std::to_string(rows) +
                                " x " + std::to_string(cols) +
                                (or_cols == cols ? "" : ", or without corner 1 x " + std::to_string(or_cols)));
-    return s;
 }
 
 }  // namespace
 
-void set_carries(problem& p, std::string_view argument, const table_carries& carries, bool squares) {
-    if (squares && !p.squares && (carries.above.data != nullptr || carries.left.data != nullptr))
+carry_shapes carry_shapes_of(const table_carries& carries) {
+    carry_shapes shapes;
+    if (carries.above.data != nullptr) shapes.above = carries.above.shape;
+    if (carries.left.data != nullptr) shapes.left = carries.left.shape;
+    return shapes;
+}
+
+void set_carries(problem& p, std::string_view argument, const carry_shapes& shapes, bool squares) {
+    if (squares && !p.squares && shapes)
         throw invalid_argument(std::string(argument) + ": given, but there is no table of squares");
-    if (squares && !p.squares) return;
+    if (!shapes) return;
     const view_shape& table = squares ? *p.squares : p.table;
-    carry_shapes& shapes = squares ? p.squares_carries : p.carries;
     const std::string name(argument);
-    shapes.above = checked_carry(name + ".above", carries.above, table, 1, p.image.cols + 1, p.image.cols);
-    shapes.left = checked_carry(name + ".left", carries.left, table, p.image.rows, 1, 1);
+    if (shapes.above) check_carry_shape(name + ".above", *shapes.above, table, 1, p.image.cols + 1, p.image.cols);
+    if (shapes.left) check_carry_shape(name + ".left", *shapes.left, table, p.image.rows, 1, 1);
+    (squares ? p.squares_carries : p.carries) = shapes;
+}
+
+void set_carries(problem& p, std::string_view argument, const table_carries& carries, bool squares) {
+    set_carries(p, argument, carry_shapes_of(carries), squares);
+    const std::string name(argument);
+    if (carries.above.data != nullptr) check_view(name + ".above", carries.above);
+    if (carries.left.data != nullptr) check_view(name + ".left", carries.left);
 }
 
 void check_carries_apart(std::string_view argument, const table_carries& carries, std::string_view output,
@@ -84,10 +94,12 @@ void check_carries_apart(std::string_view argument, const table_carries& carries
 }
 
 bool same_place(const const_any_view& a, const const_any_view& b) {
-    return a.data == b.data && size_of(a.shape.type) == size_of(b.shape.type) &&
-           a.shape.row_stride == b.shape.row_stride &&
-           (a.shape.planes == 1 || a.shape.plane_stride == b.shape.plane_stride) && a.shape.rows == b.shape.rows &&
-           a.shape.cols == b.shape.cols;
+    return a.data == b.data && same_place(a.shape, b.shape);
+}
+
+bool same_place(const view_shape& a, const view_shape& b) {
+    return size_of(a.type) == size_of(b.type) && a.row_stride == b.row_stride &&
+           (a.planes == 1 || a.plane_stride == b.plane_stride) && a.rows == b.rows && a.cols == b.cols;
 }
 
 problem make_problem(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,

@@ -17,9 +17,15 @@ problem make_problem(const view_shape& image, const view_shape& table, const std
 
 /// Whether a table lies exactly on its image, as in-place work needs it: pointer, element size, extents and strides.
 bool same_place(const const_any_view& image, const const_any_view& table);
+/// The same of shapes that have one address.
+bool same_place(const view_shape& image, const view_shape& table);
+
+carry_shapes carry_shapes_of(const table_carries& carries);
 
 /// Adds what lies around the part to a problem, shapes only. `argument` names the carries; `squares`: those of the
 /// table of squares. Throws invalid_argument.
+void set_carries(problem& p, std::string_view argument, const carry_shapes& shapes, bool squares = false);
+/// The same of views, whose pointers are looked at too.
 void set_carries(problem& p, std::string_view argument, const table_carries& carries, bool squares = false);
 
 /// Whether carries overlap a table that is written. `own`: they are that table's, and may be its first row and column

@@ -5,9 +5,9 @@
 
 namespace boxsum {
 
-/// The first bytes of every device workspace. `initialize_workspace_async` zeroes the whole workspace, header and all,
-/// once; from then on the header belongs to the records whose words are `workspace_content::tagged`, and every call
-/// leaves `ticket` and `finished` at zero for the next one on the stream. Scratch records do not touch it.
+/// The first bytes of every device workspace. cuda::workspace zeroes all of it, header and all, once; from then on the
+/// header belongs to the records whose words are `workspace_content::tagged`, and every call leaves `ticket` and
+/// `finished` at zero for the next one on the stream. Scratch records do not touch it.
 ///
 /// The epoch lives in device memory and not in a kernel argument so that a replayed CUDA graph, whose arguments are
 /// frozen, still gets a new one with every replay.

@@ -95,7 +95,7 @@ class runner {
     const std::byte* exact_workspace(std::size_t needed, execution& how) {
         how.workspace = needed == 0 ? nullptr : workspace_.exactly(needed, stream_);
         how.workspace_bytes = needed;
-        initialize_workspace_async({how.workspace, needed}, stream_);
+        initialize_workspace_async(how.workspace, needed, stream_);
         return nullptr;
     }
 
@@ -108,7 +108,7 @@ class runner {
             reuse_ == workspace_reuse::fresh ? needed : (workspace_.size() - 2 * guard) / 256 * 256;
         if (initialise) {
             BOXSUM_CUDA_TRY(cudaMemsetAsync(all, poison, workspace_.size(), stream_.get()));
-            initialize_workspace_async({all + guard, bytes}, stream_);
+            initialize_workspace_async(all + guard, bytes, stream_);
         }
         how.workspace = all + guard;
         how.workspace_bytes = bytes;

@@ -65,8 +65,9 @@ constexpr int finished_in_time = 41, hung = 42;  // neither is what GoogleTest i
 int run_beside_a_competitor(const algorithm_record& record) {
     const cuda::stream stream;
     test::gpu_case memory(test::plain_case(dtype::u8, dtype::u32, 1024, 1024), stream);
-    const cuda::device_buffer workspace =
-        test::make_workspace(cuda::total_workspace_bytes(record, record.workspace_bytes(memory.shape(), {})), stream);
+    const cuda::device_buffer workspace(cuda::total_workspace_bytes(record, record.workspace_bytes(memory.shape(), {})),
+                                        stream);
+    cuda::initialize_workspace_async(workspace.data(), workspace.size(), stream);
     execution how;
     how.stream = stream;
     how.workspace = workspace.data();

@@ -3,6 +3,7 @@
 
 #include "support/gpu.hpp"
 #include "support/parameter_choices.hpp"
+#include "support/rms_error.hpp"
 #include "support/sat_subjects.hpp"
 #include "verify/conformance.hpp"
 #include "verify/device_runner.hpp"
@@ -42,6 +43,19 @@ TEST_P(gpu_conformance, agrees_with_the_definition) {
         checked += more;
     }
     if (checked == 0) GTEST_SKIP() << s.record->info.name << " supports none of these types";
+}
+
+TEST_P(gpu_conformance, has_no_larger_rms_error_than_the_serial_algorithm) {
+    const sat_subject& s = GetParam();
+    static const record_runner run = cuda::device_runner(cuda::workspace_reuse::shared);
+    std::optional<std::string> worse;
+    if (s.input == dtype::f32 && s.table == dtype::f32 && !s.squares)
+        worse = test::worse_than_serial<float, float>(*s.record, run);
+    else if (s.input == dtype::f64 && s.table == dtype::f64 && !s.squares)
+        worse = test::worse_than_serial<double, double>(*s.record, run);
+    else
+        GTEST_SKIP() << "one pair of types of each precision is enough";
+    EXPECT_FALSE(worse) << *worse;
 }
 
 INSTANTIATE_TEST_SUITE_P(registry, gpu_conformance, testing::ValuesIn(test::sat_subjects(backend::cuda)),

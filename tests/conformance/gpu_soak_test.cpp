@@ -142,7 +142,9 @@ class random_shapes : public soak, public testing::WithParamInterface<slice> {};
 TEST_P(random_shapes, agree_with_the_device_oracle) {
     const cuda::device_buffer image_block(block_bytes, stream()), table_block(block_bytes, stream()),
         squares_block(block_bytes, stream());
-    const cuda::device_buffer workspace = test::make_workspace(std::size_t{256} << 20, stream());
+    const cuda::device_buffer workspace(std::size_t{256} << 20, stream());
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(workspace.data(), poison, workspace.size(), stream().get()));
+    cuda::initialize_workspace_async(workspace.data(), workspace.size(), stream());
     test::device_oracle sums(most_large_elements, stream()), squares(most_large_elements, stream());
 
     const auto [record, number, of] = GetParam();
@@ -256,14 +258,13 @@ TEST_F(soak, more_than_2_to_the_32_elements) {
             // A thread per row takes minutes for the odd shapes.
             if (!is_production(*record) && &s != &shapes[0]) continue;
             sat_options options;
-            options.layout = s.layout;
             options.algorithm = record->info.name;
             const std::string what = std::string(record->info.name) + " " + std::to_string(s.planes) + " x " +
                                      std::to_string(s.rows) + " x " + std::to_string(s.cols) + " " +
                                      std::string(name_of(s.layout));
             BOXSUM_CUDA_TRY(cudaMemsetAsync(entries.data(), poison, entries.size(), stream().get()));
             try {
-                cuda::sat({pixels.data(), image}, {entries.data(), table}, options, stream());
+                cuda::sat({{pixels.data(), image}}, {{{entries.data(), table}, s.layout}}, stream(), options);
             } catch (const unsupported& e) {
                 // An exhibit may have limits; the production algorithm has none but the device's memory.
                 EXPECT_FALSE(is_production(*record)) << what << ": " << e.what();
@@ -288,15 +289,15 @@ TEST_F(soak, a_thousand_repetitions_have_the_same_bits_while_eight_streams_run) 
         cuda::stream stream;
         std::optional<test::gpu_case> memory;
         std::optional<cuda::sat_plan> plan;
-        cuda::device_buffer workspace;
+        cuda::workspace workspace;
     };
     std::vector<background> others(8);
     for (std::size_t i = 0; i < others.size(); ++i) {
         background& b = others[i];
         const auto n = static_cast<std::int64_t>(i);
         b.memory.emplace(test::plain_case(dtype::f32, dtype::f32, 200 + 190 * n, 1700 - 170 * n), b.stream);
-        b.plan.emplace(b.memory->description(), b.memory->options());
-        b.workspace = test::make_workspace(b.plan->workspace_bytes(), b.stream);
+        b.plan.emplace(b.memory->shapes(), b.memory->options());
+        b.workspace.reserve(b.plan->workspace_bytes(), b.stream);
     }
     const cuda::device_buffer differences(sizeof(unsigned long long), stream());
     for (const algorithm_record* record : test::cuda_records())
@@ -304,8 +305,8 @@ TEST_F(soak, a_thousand_repetitions_have_the_same_bits_while_eight_streams_run) 
             for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{2049, 3001}, {300, 500}}) {
                 const test::gpu_case memory(test::plain_case(types.input, types.table, rows, cols), stream());
                 if (!check_support(*record, memory.shape(), {})) continue;
-                const cuda::sat_plan plan(memory.description(), memory.options(record->info.name));
-                const cuda::device_buffer workspace = test::make_workspace(plan.workspace_bytes(), stream());
+                const cuda::sat_plan plan(memory.shapes(), memory.options(record->info.name));
+                cuda::workspace workspace(plan.workspace_bytes(), stream());
                 const std::size_t bytes = cuda::span_bytes(memory.shape().table);
                 const cuda::device_buffer first(bytes, stream());
                 auto* const count = static_cast<unsigned long long*>(differences.data());
@@ -344,8 +345,8 @@ TEST_F(soak, a_kernel_that_holds_most_multiprocessors_does_not_stop_any_record) 
             for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{2500, 3100}, {300, 300}}) {
                 test::gpu_case memory(test::plain_case(types.input, types.table, rows, cols), stream());
                 if (!check_support(*record, memory.shape(), {})) continue;
-                const cuda::sat_plan plan(memory.description(), memory.options(record->info.name));
-                const cuda::device_buffer workspace = test::make_workspace(plan.workspace_bytes(), stream());
+                const cuda::sat_plan plan(memory.shapes(), memory.options(record->info.name));
+                cuda::workspace workspace(plan.workspace_bytes(), stream());
                 memory.run_async(plan, workspace, stream());  // loads the kernels
                 memory.refill(99, stream());
                 for (const int left : {1, 4}) {

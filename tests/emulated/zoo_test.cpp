@@ -4,6 +4,7 @@
 #include "api/registry.hpp"
 #include "support/emulation/combinations.hpp"
 #include "support/emulation/settings.hpp"
+#include "support/rms_error.hpp"
 #include "verify/conformance.hpp"
 #include "verify/device_runner.hpp"
 
@@ -66,6 +67,14 @@ TEST_P(emulated_zoo, agrees_with_the_definition) {
             ++checked;
         }
     EXPECT_GT(checked, 0);
+}
+
+TEST_P(emulated_zoo, has_no_larger_rms_error_than_the_serial_algorithm) {
+    const auto& [record, values] = GetParam();
+    if (values != parameter_values{}) GTEST_SKIP() << "the order of additions is tested at default parameters";
+    const auto worse =
+        test::worse_than_serial<float, float>(*record, cuda::device_runner(cuda::workspace_reuse::fresh), 8);
+    EXPECT_FALSE(worse) << *worse;
 }
 
 INSTANTIATE_TEST_SUITE_P(registry, emulated_zoo, testing::ValuesIn(combinations()), emulation::name_of_combination);

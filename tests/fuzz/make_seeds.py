@@ -38,6 +38,11 @@ def seeds():
         yield "npy", f.npy((3, 4), kind, f.pixels(kind, 12))
     yield "npy", f.npy((3, 4, 2), "16u", f.pixels("16u", 24), order=">", version=2)
     yield "npy", f.npy((3, 4), "32f", f.pixels("32f", 12), version=3)
+    for chroma, bytes_of_frame in (("420", 6 * 4 * 3 // 2), ("422", 6 * 4 * 2), ("444", 6 * 4 * 3), ("411", 6 * 4 + 2 * 4 * 2),
+                                   ("mono", 6 * 4)):
+        frame = b"FRAME\n" + bytes(i % 251 for i in range(bytes_of_frame))
+        yield "y4m", f"YUV4MPEG2 W6 H4 F25:1 Ip A1:1 C{chroma}\n".encode() + 2 * frame
+    yield "y4m", b"YUV4MPEG2 H3 W5\nFRAME Ixyz\n" + bytes(15 + 2 * 2 * 3)
     yield "boxes", b"row,col,rows,cols\n0,0,5,5\n\n# a comment\n1, 2, 3, 4\r\n-9223372036854775808,0,1,1\n"
     for line in ("table in.png -o out.npy --layout inclusive --table-type 32u --threads 2",
                  "query in.png --box 1,2,3,4 --box 0,0,1,1 --json", "query --table padded t.npy --squares s.npy --csv",

@@ -2,6 +2,7 @@
 
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/table.hpp>
 
 #include <cstdint>
 #include <random>
@@ -30,7 +31,7 @@ class on_device {
     image_view<T> view() const { return image_.view(); }
 
   private:
-    cuda::device_image<T> image_;
+    cuda::image<T> image_;
 };
 
 /// Histograms in device memory, on the host.

@@ -34,22 +34,24 @@ void gpu_case::refill(std::uint64_t seed, cuda::stream_ref stream) {
     stream.synchronize();
 }
 
-sat_description gpu_case::description() const {
-    return {problem_.image, problem_.table, problem_.squares, problem_.in_place};
+cuda::sat_shapes gpu_case::shapes() const {
+    return cuda::shapes_of(inputs(), outputs());
+}
+
+sat_outputs gpu_case::outputs() const {
+    sat_outputs out{{table(), problem_.layout}};
+    if (has_squares()) out.squares = {squares(), problem_.layout};
+    return out;
 }
 
 sat_options gpu_case::options(std::string_view algorithm) const {
     sat_options options;
-    options.layout = problem_.layout;
     options.algorithm = algorithm;
     return options;
 }
 
-void gpu_case::run_async(const cuda::sat_plan& plan, cuda::workspace_ref workspace, cuda::stream_ref stream) const {
-    if (has_squares())
-        plan.run_async(image(), table(), squares(), workspace, stream);
-    else
-        plan.run_async(image(), table(), workspace, stream);
+void gpu_case::run_async(const cuda::sat_plan& plan, cuda::workspace& workspace, cuda::stream_ref stream) const {
+    plan.run_async(inputs(), outputs(), workspace, stream);
 }
 
 std::optional<std::string> gpu_case::mismatch(const algorithm_info& algorithm, cuda::stream_ref stream) const {
@@ -70,13 +72,6 @@ std::vector<std::byte> gpu_case::table_bytes(cuda::stream_ref stream) const {
     std::vector<std::byte> host(cuda::span_bytes(problem_.table));
     fetch(host.data(), table().data, host.size(), stream);
     return host;
-}
-
-cuda::device_buffer make_workspace(std::size_t bytes, cuda::stream_ref stream) {
-    cuda::device_buffer workspace(bytes, stream);
-    if (bytes != 0) BOXSUM_CUDA_TRY(cudaMemsetAsync(workspace.data(), poison, bytes, stream.get()));
-    cuda::initialize_workspace_async(workspace, stream);
-    return workspace;
 }
 
 std::vector<const algorithm_record*> cuda_records() {

@@ -23,7 +23,9 @@ class gpu_case {
     /// Another image of the same kind; the tables are poisoned again.
     void refill(std::uint64_t seed, cuda::stream_ref stream);
 
-    sat_description description() const;
+    cuda::sat_shapes shapes() const;
+    sat_inputs inputs() const { return {image()}; }
+    sat_outputs outputs() const;
     sat_options options(std::string_view algorithm = "auto") const;
     const problem& shape() const { return problem_; }
 
@@ -32,7 +34,7 @@ class gpu_case {
     any_view squares() const { return {squares_.data(), *problem_.squares}; }
     bool has_squares() const { return problem_.squares.has_value(); }
 
-    void run_async(const cuda::sat_plan& plan, cuda::workspace_ref workspace, cuda::stream_ref stream) const;
+    void run_async(const cuda::sat_plan& plan, cuda::workspace& workspace, cuda::stream_ref stream) const;
 
     /// Fetches the tables (waits) and compares; the first wrong entry, or nothing.
     std::optional<std::string> mismatch(const algorithm_info& algorithm, cuda::stream_ref stream) const;
@@ -46,9 +48,6 @@ class gpu_case {
     cuda::device_buffer image_, table_, squares_;
     std::optional<expectation> sums_, square_sums_;
 };
-
-/// An initialised workspace.
-cuda::device_buffer make_workspace(std::size_t bytes, cuda::stream_ref stream);
 
 /// Built CUDA records for summed area tables.
 std::vector<const algorithm_record*> cuda_records();

@@ -40,12 +40,13 @@ std::string run_on_gpu(int device, const table_job& job) {
     const cuda::stream stream;
     const device_copy image(job.image.shape, stream), table(job.table.shape, stream);
     cuda::copy_async(job.image, image.view(), stream);
+    const table_form form = job.options.layout;
     if (job.squares) {
         const device_copy squares(job.squares->shape, stream);
-        cuda::sat(image.view(), table.view(), squares.view(), job.options, stream);
+        cuda::sat({image.view()}, {{table.view(), form}, {squares.view(), form}}, stream, job.options);
         cuda::copy(squares.view(), *job.squares, stream);
     } else {
-        cuda::sat(image.view(), table.view(), job.options, stream);
+        cuda::sat({image.view()}, {{table.view(), form}}, stream, job.options);
     }
     cuda::copy(table.view(), job.table, stream);
     return "cuda:" + std::to_string(device);

@@ -3,8 +3,8 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
 #include <boxsum/cuda/memory.hpp>
-#include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/histogram_table.hpp>
 #include <boxsum/integral_histogram.hpp>
 
@@ -55,12 +55,9 @@ class histogram_table {
 /// Computes integral histograms of one shape on the device that is current when the plan is made. Immutable: any number
 /// of threads and streams may run one plan, each with its own workspace.
 ///
-///     boxsum::cuda::histogram_plan plan({image}, bins, {histograms});
-///     boxsum::cuda::device_buffer workspace{plan.workspace_bytes(), stream};
-///     plan.run_async({image}, {histograms}, workspace, stream);   // as often as wanted
-///
-/// Unlike those of summed area tables, these workspaces need no initialising, and a run leaves anything in them: one
-/// that was used here must be initialised again before a sat_plan takes it.
+///     boxsum::cuda::histogram_plan plan({d_image}, bins, {d_histograms});
+///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
+///     plan.run_async({d_image}, {d_histograms}, workspace, stream);   // as often as wanted
 class histogram_plan {
   public:
     /// `options` as for integral_histogram(); threads and store do not matter here. A look-up table is copied to the
@@ -85,9 +82,9 @@ class histogram_plan {
     /// replayed. The views have the shapes that the plan was made for, on memory that its device can reach; the plan
     /// outlives the run.
     /// Throws invalid_argument, naming argument and values: a shape or form of another plan, weights missing or not
-    /// planned, a host pointer, overlapping memory, a workspace that is too small, misaligned or of another device, a
-    /// stream of another device. Errors of the kernels surface at the next checked call.
-    void run_async(const histogram_inputs& inputs, const histogram_outputs& outputs, workspace_ref workspace,
+    /// planned, a host pointer, overlapping memory, a workspace as sat_plan::run_async() refuses it. Errors of the
+    /// kernels surface at the next checked call.
+    void run_async(const histogram_inputs& inputs, const histogram_outputs& outputs, workspace& workspace,
                    stream_ref stream) const;
 
   private:

@@ -2,8 +2,8 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/box.hpp>
-#include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_table.hpp>
 
@@ -70,7 +70,7 @@ std::vector<histogram_match> best_windows(const const_any_histogram_view& histog
                                           std::int64_t plane = 0);
 
 /// The plan of a search on the device that is current when it is made: only the matches leave it. Immutable; several
-/// threads and streams may run one search, each with its own workspace, which needs no initialising.
+/// threads and streams may run one search, each with its own workspace.
 class histogram_search {
   public:
     /// For histograms of this shape. Throws as best_windows() does, and unsupported without a device.
@@ -86,9 +86,10 @@ class histogram_search {
     /// first) lie in device memory. A target that is negative or not finite gives distances that are not numbers; one
     /// whose total best_windows() refuses gives some that are wrong.
     /// Neither allocates nor synchronises; the search outlives the run. Throws invalid_argument for histograms of
-    /// another shape, a plane that they lack, pointers that are null or host memory, a workspace that is too small.
+    /// another shape, a plane that they lack, pointers that are null or host memory, a workspace as
+    /// sat_plan::run_async() refuses it.
     void run_async(const const_any_histogram_view& histograms, const double* target, histogram_match* found,
-                   workspace_ref workspace, stream_ref stream, std::int64_t plane = 0) const;
+                   workspace& workspace, stream_ref stream, std::int64_t plane = 0) const;
 
   private:
     struct state;

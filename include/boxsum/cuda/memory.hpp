@@ -63,6 +63,9 @@ class device_buffer {
     std::size_t size() const noexcept { return size_; }
     stream_ref stream() const noexcept { return stream_; }
 
+    /// Frees on another stream of the memory's device. The caller orders that behind the work on the one before.
+    void set_stream(stream_ref stream) noexcept { stream_ = stream; }
+
   private:
     void swap(device_buffer& other) noexcept {
         std::swap(from_, other.from_);
@@ -104,40 +107,13 @@ class pinned_buffer {
     std::size_t size_ = 0;
 };
 
-/// Bytes of a view's rows on the device as `device_image` lays them out: rounded up to 256, so that every row is
+/// Bytes of a view's rows on the device as `image` and `table` lay them out: rounded up to 256, so that every row is
 /// aligned for the widest access. Throws invalid_argument, naming the extents, for sizes that do not fit 63 bits.
 view_shape device_shape(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels = 1,
                         std::int64_t planes = 1);
 
 /// Bytes from the first element of a shape to one past its last.
 std::size_t span_bytes(const view_shape& shape);
-
-/// Owns a batch of images or tables in device memory.
-///
-///     boxsum::cuda::device_image<std::uint32_t> table(rows, cols, stream);
-template <typename T>
-class device_image {
-  public:
-    device_image() = default;
-    device_image(std::int64_t rows, std::int64_t cols, stream_ref stream, std::int64_t channels = 1,
-                 std::int64_t planes = 1)
-        : shape_(device_shape(dtype_of<T>, rows, cols, channels, planes)), buffer_(span_bytes(shape_), stream) {}
-
-    image_view<T> view() const noexcept {
-        return {static_cast<T*>(buffer_.data()),
-                shape_.rows,
-                shape_.cols,
-                shape_.row_stride,
-                shape_.channels,
-                shape_.planes,
-                shape_.plane_stride};
-    }
-    const view_shape& shape() const noexcept { return shape_; }
-
-  private:
-    view_shape shape_;
-    device_buffer buffer_;
-};
 
 /// Enqueues the copy of a batch of images between host and device, or within either; the pointers say which. Only
 /// elements are copied, strides may differ. Pageable host memory makes it wait, `pinned_buffer` does not.

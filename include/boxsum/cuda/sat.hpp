@@ -1,9 +1,12 @@
 #pragma once
 
 #include <boxsum/algorithms.hpp>
-#include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/table.hpp>
+#include <boxsum/cuda/workspace.hpp>
+#include <boxsum/sat.hpp>
 #include <boxsum/sat_options.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstddef>
@@ -11,51 +14,43 @@
 #include <optional>
 #include <span>
 
-namespace boxsum {
+/// Summed area tables on a GPU: what sat() computes, of images in device memory. Tables have the form of
+/// `sat_outputs`; of the options, threads and store do not matter here.
+namespace boxsum::cuda {
 
 /// What a plan is made for: everything of a call but its memory.
-struct sat_description {
+struct sat_shapes {
     view_shape image;
-    view_shape table;
+    view_shape sums;
     std::optional<view_shape> squares = {};
-    bool in_place = false;  ///< the table is the image (see sat())
+    table_form form = {};   ///< of both tables
+    bool in_place = false;  ///< `sums` lies on the image (see boxsum::sat())
+    carry_shapes carries = {};
+    carry_shapes squares_carries = {};
+
+    friend bool operator==(const sat_shapes&, const sat_shapes&) = default;
 };
 
-/// From the views of the first call; their memory is not touched, only compared.
-sat_description describe(const const_any_view& image, const any_view& table);
-sat_description describe(const const_any_view& image, const any_view& table, const any_view& squares);
-
-namespace cuda {
-
-/// Device memory that a plan works in: a `device_buffer`, or memory of the caller aligned to 256 bytes.
-struct workspace_ref {
-    void* data = nullptr;
-    std::size_t bytes = 0;
-
-    workspace_ref(void* memory, std::size_t size) : data(memory), bytes(size) {}
-    workspace_ref(const device_buffer& buffer) : data(buffer.data()), bytes(buffer.size()) {}  // NOLINT
-};
-
-/// Prepares a fresh workspace (zeroes it). Once is enough: afterwards any plans, of any shapes, types and algorithms,
-/// may use it on the streams of its device, one call at a time, without clearing in between. Work on two streams at
-/// once needs two workspaces. The bytes belong to the library until the workspace is given up, and its start and size
-/// must stay what they were here.
-void initialize_workspace_async(workspace_ref workspace, stream_ref stream);
+/// From the views of a call; their memory is not touched, only compared. Throws invalid_argument where the two tables
+/// have different forms.
+sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 
 /// Computes tables of one shape on the device that is current when the plan is made. Immutable: any number of threads
 /// and streams may run one plan, each with its own workspace.
 ///
-///     boxsum::cuda::sat_plan plan{boxsum::describe(d_image, d_table), {.layout = boxsum::table_layout::padded}};
-///     boxsum::cuda::device_buffer workspace{plan.workspace_bytes(), stream};
-///     boxsum::cuda::initialize_workspace_async(workspace, stream);
-///     plan.run_async(d_image, d_table, workspace, stream);   // as often as wanted
+///     boxsum::cuda::sat_plan plan({d_image}, {d_table});
+///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
+///     plan.run_async({d_image}, {d_table}, workspace, stream);   // as often as wanted
 class sat_plan {
   public:
-    /// `options` as for `sat()`; threads and store do not matter here. Throws invalid_argument for shapes that do not
-    /// fit each other, unsupported for types, an algorithm or a device that cannot do it.
-    explicit sat_plan(const sat_description& what, const sat_options& options = {});
+    /// Throws invalid_argument for shapes that do not fit each other, unsupported for types, an algorithm or a device
+    /// that cannot do it.
+    explicit sat_plan(const sat_shapes& shapes, const sat_options& options = {});
 
-    /// Bytes of device memory that a run needs; a larger workspace does too.
+    /// For calls with these shapes.
+    sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
+
+    /// Bytes of workspace that a run needs; a larger workspace does too.
     std::size_t workspace_bytes() const noexcept;
 
     /// The algorithm that was chosen.
@@ -63,28 +58,32 @@ class sat_plan {
 
     int device() const noexcept;
 
-    /// Enqueues the computation. Neither allocates nor synchronises, so it can be captured into a CUDA graph and
-    /// replayed. The views have the shapes that the plan was made for, on memory that its device can reach.
+    /// Enqueues the computation on the workspace's stream. Neither allocates nor synchronises, so it can be captured
+    /// into a CUDA graph and replayed. The views have the shapes that the plan was made for, on memory that its device
+    /// can reach.
     /// Throws invalid_argument, naming argument and values: a shape of another plan, a host pointer, overlapping
-    /// memory, a workspace that is too small, misaligned or of another device, a stream of another device.
-    /// Errors of the kernels surface at the next checked call.
-    void run_async(const const_any_view& image, const any_view& table, workspace_ref workspace,
-                   stream_ref stream) const;
-    void run_async(const const_any_view& image, const any_view& table, const any_view& squares, workspace_ref workspace,
-                   stream_ref stream) const;
+    /// memory, a workspace that is too small, of another device, on another stream, in use by another thread or
+    /// without memory. Where memory lies is asked for once per address and thread, and again after a device_buffer was
+    /// freed. Errors of the kernels surface at the next checked call.
+    void run_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream) const;
 
   private:
+    friend const class planned_problem& planned(const sat_plan& plan) noexcept;
     struct state;
     std::shared_ptr<const state> state_;
 };
 
 /// Computes tables of images of different sizes, a pyramid say, in one launch where the algorithm can (as many images
 /// as kernel parameters carry, 128 with `fast`, which gives large images launches of their own), else one after the
-/// other. All have the same element types and layout.
+/// other. All have the same element types and form.
 class sat_list_plan {
   public:
     /// Throws as `sat_plan`, naming the index; invalid_argument for an empty list.
-    explicit sat_list_plan(std::span<const sat_description> what, const sat_options& options = {});
+    explicit sat_list_plan(std::span<const sat_shapes> shapes, const sat_options& options = {});
+
+    /// For calls with these shapes. Throws invalid_argument for spans of different lengths too.
+    sat_list_plan(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs,
+                  const sat_options& options = {});
 
     std::size_t workspace_bytes() const noexcept;
     const algorithm_info& algorithm() const noexcept;
@@ -93,21 +92,23 @@ class sat_list_plan {
     /// Whether the algorithm takes the list as one.
     bool together() const noexcept;
 
-    /// As `sat_plan::run_async`; entry i of each span belongs to description i. `squares` is empty, or as long as the
-    /// others. No table may overlap another image or table of the list.
-    void run_async(std::span<const const_any_view> images, std::span<const any_view> tables,
-                   std::span<const any_view> squares, workspace_ref workspace, stream_ref stream) const;
+    /// As `sat_plan::run_async`; entry i of each span belongs to entry i of the plan's. No table may overlap another
+    /// image or table of the list.
+    void run_async(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs, workspace& workspace,
+                   stream_ref stream) const;
 
   private:
     struct state;
     std::shared_ptr<const state> state_;
 };
 
-/// Computes one table of a device image and waits for it: plan, stream-ordered workspace, run. For anything repeated a
-/// plan is better. Throws what `sat_plan` throws, and out_of_memory; the device stays usable.
-void sat(const const_any_view& image, const any_view& table, const sat_options& options, stream_ref stream);
-void sat(const const_any_view& image, const any_view& table, const any_view& squares, const sat_options& options,
-         stream_ref stream);
+/// Enqueues the table of a device image, with a plan that is made at the first call with these shapes and options and
+/// kept (the last 64 are). The workspace grows as needed, so this may allocate. Throws what `sat_plan` and its
+/// run_async throw, and out_of_memory; the device stays usable.
+void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream,
+               const sat_options& options = {});
 
-}  // namespace cuda
-}  // namespace boxsum
+/// The same in a workspace of the library's, and waits.
+void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options = {});
+
+}  // namespace boxsum::cuda

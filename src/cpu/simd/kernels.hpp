@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The interface between the driver (sat_cpu.cpp) and the kernels. A kernel set is one translation unit, compiled with
+/// The interface between the driver (sat_simd.cpp) and the kernels. A kernel set is one translation unit, compiled with
 /// the flags of one instruction set; it sees nothing of the library but this header, which holds no function, so that
 /// no inline function exists twice with different instructions (checked by tests/unit/cpu/kernel_objects_test.cmake).
 namespace boxsum::cpu {

@@ -2,6 +2,7 @@
 
 #include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/planned_problem.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "filters/radius_map.hpp"
 
@@ -82,11 +83,9 @@ class window_tables {
         }
         const any_view table{table_.data(), table_shape(types_.sum, part.shape.rows)};
         const any_view squares{squares_.data(), table_shape(types_.square, part.shape.rows)};
-        const sat_plan& plan = plan_for(pixels, table, squares);
-        if (squares_wanted_)
-            plan.run_async(pixels, table, squares, workspace_, stream_);
-        else
-            plan.run_async(pixels, table, workspace_, stream_);
+        // The arguments are the filter's, which looked at the caller's, and memory of its own.
+        planned(plan_for(pixels.shape, table.shape, squares.shape))
+            .enqueue({pixels.data, table.data, squares.data}, workspace_, stream_);
 
         task.rows = job_.rows;
         task.cols = job_.cols;
@@ -104,25 +103,23 @@ class window_tables {
         return device_shape(type, rows + 1, job_.image.shape.cols + 1, job_.image.shape.channels);
     }
 
-    const sat_plan& plan_for(const const_any_view& pixels, const any_view& table, const any_view& squares) {
-        const auto found = plans_.find(pixels.shape.rows);
+    const sat_plan& plan_for(const view_shape& pixels, const view_shape& table, const view_shape& squares) {
+        const auto found = plans_.find(pixels.rows);
         if (found != plans_.end()) return found->second;
-        sat_options options;
-        options.layout = table_layout::padded;
-        const sat_plan plan(squares_wanted_ ? describe(pixels, table, squares) : describe(pixels, table), options);
-        if (plan.workspace_bytes() > workspace_.size()) {
-            workspace_ = device_buffer();
-            workspace_ = device_buffer(plan.workspace_bytes(), stream_);
-            initialize_workspace_async(workspace_, stream_);
-        }
-        return plans_.emplace(pixels.shape.rows, plan).first->second;
+        sat_shapes shapes{pixels, table};
+        if (squares_wanted_) shapes.squares = squares;
+        shapes.form = table_layout::padded;
+        const sat_plan plan(shapes);
+        workspace_.reserve(plan.workspace_bytes(), stream_);
+        return plans_.emplace(pixels.rows, plan).first->second;
     }
 
     const window_job& job_;
     table_types types_;
     bool squares_wanted_;
     stream_ref stream_;
-    device_buffer raised_, table_, squares_, workspace_;
+    device_buffer raised_, table_, squares_;
+    workspace workspace_;
     std::map<std::int64_t, sat_plan> plans_;  // by rows
 };
 

@@ -141,8 +141,7 @@ class cuda_bin_worker final : public bin_worker {
         started_.push_back({task, cuda::histogram_plan(shapes, bins_of(*job_, task), job_->histogram),
                             free_buffer(bytes_of(shape)), shape, event()});
         started_task& s = started_.back();
-        if (workspace_.size() < s.plan.workspace_bytes())
-            workspace_ = cuda::device_buffer(s.plan.workspace_bytes(), *compute_);
+        workspace_.reserve(s.plan.workspace_bytes(), *compute_);
         // Not before the first task is ready: the others had the time until here.
         if (std::exchange(others_missing_, false)) {
             sources_ = job_->upload->complete(*job_, *input_);
@@ -210,7 +209,8 @@ class cuda_bin_worker final : public bin_worker {
     std::shared_ptr<device_input> input_;
     bool others_missing_ = false;                               ///< of `input_`: the shares that other devices upload
     std::vector<std::shared_ptr<const device_input>> sources_;  ///< of copies that may be under way
-    cuda::device_buffer workspace_, free_;
+    cuda::workspace workspace_;
+    cuda::device_buffer free_;
     std::optional<timed_copy> upload_;
     std::deque<started_task> started_;
 };

@@ -119,8 +119,7 @@ class cuda_frame_worker final : public frame_worker {
             m.host_tensor = {};
             m.host_tensor = cuda::pinned_buffer(bytes);
         }
-        if (workspace_.size() < plan.workspace_bytes())
-            workspace_ = cuda::device_buffer(plan.workspace_bytes(), *compute_);
+        workspace_.reserve(plan.workspace_bytes(), *compute_);
         m.queries.prepare(slot.request, region, m.shape, *compute_);
 
         m.upload.end.precede(*compute_);
@@ -204,7 +203,7 @@ class cuda_frame_worker final : public frame_worker {
     int device_;
     view_shape frame_shape_, weights_shape_;
     std::optional<cuda::stream> upload_, compute_, download_;  ///< outlive what is allocated on them
-    cuda::device_buffer workspace_;  ///< used by one frame after the other on the compute stream
+    cuda::workspace workspace_;  ///< used by one frame after the other on the compute stream
     std::map<std::pair<std::int64_t, std::int64_t>, cuda::histogram_plan> plans_;
 };
 

@@ -3,8 +3,10 @@
 #include "cuda/queries/window_search.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
-#include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "cuda/runtime/workspace_use.hpp"
+#include "cuda/workspace.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
@@ -187,7 +189,7 @@ struct histogram_search::state {
     window_search search;
     int device = 0;
     device_buffer grids;
-    std::size_t workspace = 0;
+    std::size_t scratch_bytes = 0;
 };
 
 histogram_search::histogram_search(const histogram_shape& histograms, std::span<const window_grid> grids,
@@ -204,7 +206,7 @@ histogram_search::histogram_search(const histogram_shape& histograms, std::span<
         stream.synchronize();
         workspace_slots slots;
         (void)planned_scratch(slots, made->search, histograms.entries.bins);
-        made->workspace = slots.bytes();
+        made->scratch_bytes = slots.bytes();
     }
     state_ = std::move(made);
 }
@@ -214,11 +216,11 @@ std::int64_t histogram_search::matches() const noexcept {
 }
 
 std::size_t histogram_search::workspace_bytes() const noexcept {
-    return state_->workspace;
+    return state_->scratch_bytes == 0 ? 0 : workspace_header_bytes + state_->scratch_bytes;
 }
 
 void histogram_search::run_async(const const_any_histogram_view& histograms, const double* target,
-                                 histogram_match* found, workspace_ref workspace, stream_ref stream,
+                                 histogram_match* found, workspace& workspace, stream_ref stream,
                                  std::int64_t plane) const {
     const state& s = *state_;
     if (!(histograms.shape() == s.shape)) throw invalid_argument("histograms: their shape is not that of the search");
@@ -227,16 +229,17 @@ void histogram_search::run_async(const const_any_histogram_view& histograms, con
     check_pointer("histograms", histograms.entries.data, s.device);
     check_pointer("target", target, s.device);
     check_pointer("found", found, s.device);
-    check_workspace(workspace, s.workspace, s.device);
-    check_stream(stream, s.device);
+    const workspace_use use(workspace, workspace_bytes(), s.device, stream);
 
     const device_scope scope(s.device);
-    workspace_slots slots(workspace.data);
+    const execution how = use.execution_of({});
+    workspace_slots slots(how.workspace);
     const std::int64_t bins = s.shape.entries.bins;
     const planned_scratch scratch(slots, s.search, bins);
     enqueue_shares(target, scratch.shares, bins, stream);
     enqueue_search(plane_of(histograms, plane), s.search, static_cast<const placed_grid*>(s.grids.data()),
                    scratch.shares, scratch.search, found, stream);
+    initialize_workspace_async(how.workspace, s.scratch_bytes, stream);  // zero again, as every plan finds it
 }
 
 }  // namespace boxsum::cuda

@@ -43,6 +43,13 @@ void set_device(int device) {
     BOXSUM_CUDA_TRY(cudaSetDevice(device));
 }
 
+device_scope::device_scope(int device) {
+    if (cudaGetDevice(&before_) != cudaSuccess) before_ = current_device();  // says what is wrong
+    if (device == before_) return;
+    set_device(device);
+    changed_ = true;
+}
+
 device_scope::~device_scope() {
     if (changed_) (void)cudaSetDevice(before_);
 }

@@ -98,6 +98,7 @@ device_buffer::~device_buffer() {
     // The default stream is that of the device that is current; the memory's may be another one by now.
     const quiet_device_scope scope(device_);
     from_.deallocate(from_.context, data_, size_, stream_.get());
+    forget_pointers();
 }
 
 pinned_buffer::pinned_buffer(std::size_t bytes) {

@@ -5,6 +5,7 @@
 #include <boxsum/error.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace boxsum::cuda {
@@ -22,6 +23,7 @@ void require_type(std::string_view argument, dtype got, dtype planned) {
 }
 
 void require_shape(std::string_view argument, const view_shape& got, const view_shape& planned) {
+    if (got == planned) return;
     require_type(argument, got.type, planned.type);
     require_planned(argument, "planes", got.planes, planned.planes);
     require_planned(argument, "rows", got.rows, planned.rows);
@@ -31,23 +33,27 @@ void require_shape(std::string_view argument, const view_shape& got, const view_
     if (planned.planes > 1) require_planned(argument, "plane_stride", got.plane_stride, planned.plane_stride);
 }
 
-void check_workspace(const workspace_ref& workspace, std::size_t needed, int device) {
-    if (needed == 0) return;
-    if (workspace.bytes < needed)
-        throw invalid_argument("workspace: has " + std::to_string(workspace.bytes) + " bytes, but the plan needs " +
-                               std::to_string(needed));
-    if (workspace.data == nullptr) throw invalid_argument("workspace: data is null");
-    if (reinterpret_cast<std::uintptr_t>(workspace.data) % 256 != 0)
-        throw invalid_argument("workspace: data is not aligned to 256 bytes");
-    check_device_pointer("workspace", workspace.data, device);
+void check_range(const memory_range& range, std::size_t element, int device) {
+    const auto address = reinterpret_cast<std::uintptr_t>(range.data);
+    if (address == 0) throw invalid_argument(std::string(range.argument) + ": data is null");
+    if (address % element != 0)
+        throw invalid_argument(std::string(range.argument) + ": data is not aligned to its element size of " +
+                               std::to_string(element) + " bytes");
+    if (address > std::numeric_limits<std::uintptr_t>::max() - range.bytes)
+        throw invalid_argument(std::string(range.argument) + ": " + std::to_string(range.bytes) +
+                               " bytes reach beyond the end of the address space");
+    check_device_pointer(range.argument, range.data, device);
 }
 
-void check_apart(const workspace_ref& workspace, std::size_t needed, std::string_view argument, const void* data,
-                 std::size_t bytes) {
-    const auto first = reinterpret_cast<std::uintptr_t>(workspace.data),
-               second = reinterpret_cast<std::uintptr_t>(data);
-    if (needed != 0 && first < second + bytes && second < first + workspace.bytes)
-        throw invalid_argument("workspace: overlaps " + std::string(argument));
+bool any_meet(std::span<const memory_range> ranges) noexcept {
+    for (std::size_t i = 0; i < ranges.size(); ++i)
+        for (std::size_t j = i + 1; j < ranges.size(); ++j) {
+            const memory_range &a = ranges[i], &b = ranges[j];
+            const auto first = reinterpret_cast<std::uintptr_t>(a.data),
+                       second = reinterpret_cast<std::uintptr_t>(b.data);
+            if ((a.written || b.written) && first < second + b.bytes && second < first + a.bytes) return true;
+        }
+    return false;
 }
 
 }  // namespace boxsum::cuda

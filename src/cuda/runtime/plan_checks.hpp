@@ -1,9 +1,10 @@
 #pragma once
 
-#include <boxsum/cuda/sat.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string_view>
 
 /// What a run of a plan checks of its arguments. All throw invalid_argument, naming argument and values.
@@ -15,11 +16,18 @@ void require_type(std::string_view argument, dtype got, dtype planned);
 
 void require_shape(std::string_view argument, const view_shape& got, const view_shape& planned);
 
-/// Large enough, aligned, memory of the device. Nothing where the plan needs none.
-void check_workspace(const workspace_ref& workspace, std::size_t needed, int device);
+/// Memory of one argument of a call.
+struct memory_range {
+    const char* argument = nullptr;
+    const void* data = nullptr;
+    std::size_t bytes = 0;
+    bool written = false;
+};
 
-/// The workspace does not overlap `bytes` bytes of an argument.
-void check_apart(const workspace_ref& workspace, std::size_t needed, std::string_view argument, const void* data,
-                 std::size_t bytes);
+/// Not null, aligned to `element` bytes, not around the end of the address space, memory of the device.
+void check_range(const memory_range& range, std::size_t element, int device);
+
+/// Whether some range that is written shares addresses with another one: whether it is worth to look closer.
+bool any_meet(std::span<const memory_range> ranges) noexcept;
 
 }  // namespace boxsum::cuda

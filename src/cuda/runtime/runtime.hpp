@@ -2,12 +2,11 @@
 
 #include "core/algorithm_record.hpp"
 
-#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/stream.hpp>
 
 #include <cstddef>
 
-/// What the rest of the library asks of the CUDA runtime. Host-only; in a build without CUDA every function that needs
-/// a device throws unsupported (unavailable.cpp).
+/// Records in raw memory, for those who bring their own: tests, benchmarks and what plans share with them.
 namespace boxsum::cuda {
 
 /// Workspace of a record for a problem: the header and what the record asks for; 0 for a record that needs neither.
@@ -22,5 +21,8 @@ void restore_contract(const algorithm_record& record, std::size_t record_bytes, 
 /// Runs a supported problem of a CUDA record on an initialised workspace (the whole, as for behind_header) and keeps
 /// the workspace contract.
 void enqueue_in_workspace(const algorithm_record& record, const problem& p, const buffers& memory, execution how);
+
+/// Makes fresh memory a workspace: zeroes it, header and all.
+void initialize_workspace_async(void* workspace, std::size_t bytes, stream_ref stream);
 
 }  // namespace boxsum::cuda

@@ -84,7 +84,7 @@ std::vector<histogram_match> search_once(const const_any_histogram_view& histogr
     if (search.matches() == 0) return {};
     const cuda::device_buffer target_there = uploaded<double>(target, stream);
     const cuda::device_buffer found(static_cast<std::size_t>(search.matches()) * sizeof(histogram_match), stream);
-    const cuda::device_buffer workspace(search.workspace_bytes(), stream);
+    cuda::workspace workspace(search.workspace_bytes(), stream);
     search.run_async(histograms, static_cast<const double*>(target_there.data()),
                      static_cast<histogram_match*>(found.data()), workspace, stream, plane);
     return fetched<histogram_match>(found, stream);
@@ -314,18 +314,18 @@ TEST_F(gpu_histogram_search, refuses_bad_arguments) {
 
     const cuda::histogram_search good = search(grids, 4);
     EXPECT_EQ(good.matches(), 4);
-    const cuda::device_buffer workspace(good.workspace_bytes(), stream), target(24, stream),
-        found(4 * sizeof(histogram_match), stream);
+    const cuda::device_buffer target(24, stream), found(4 * sizeof(histogram_match), stream);
+    cuda::workspace workspace(good.workspace_bytes(), stream), small(good.workspace_bytes() - 1, stream);
     const auto* const values = static_cast<const double*>(target.data());
     auto* const matches = static_cast<histogram_match*>(found.data());
     const double on_host[3]{};
     const auto run = [&](const const_any_histogram_view& h, const double* wanted, histogram_match* to,
-                         cuda::workspace_ref memory,
+                         cuda::workspace& memory,
                          std::int64_t plane = 0) { good.run_async(h, wanted, to, memory, stream, plane); };
     expect_refused([&] { run(t.device, values, matches, workspace, 1); }, "plane: is 1");
     expect_refused([&] { run(t.device, on_host, matches, workspace); }, "target: is host memory");
     expect_refused([&] { run(t.device, values, nullptr, workspace); }, "found: is null");
-    expect_refused([&] { run(t.device, values, matches, {workspace.data(), 1}); }, "workspace: has 1");
+    expect_refused([&] { run(t.device, values, matches, small); }, "workspace: has ");
     expect_refused([&] { run(t.host, values, matches, workspace); }, "histograms: ");
     expect_refused(
         [&] {

@@ -14,23 +14,21 @@ namespace boxsum {
 namespace {
 
 using test::gpu_case;
-using test::make_workspace;
 using test::plain_case;
 
 /// Images with all that a list's call takes of them.
 struct image_list {
     std::vector<gpu_case> images;
-    std::vector<sat_description> what;
-    std::vector<const_any_view> views;
-    std::vector<any_view> tables, squares;
+    std::vector<cuda::sat_shapes> what;
+    std::vector<sat_inputs> inputs;
+    std::vector<sat_outputs> outputs;
 
     image_list(const std::vector<conformance_case>& cases, cuda::stream_ref stream) {
         for (const conformance_case& c : cases) images.emplace_back(c, stream);
         for (const gpu_case& image : images) {
-            what.push_back(image.description());
-            views.push_back(image.image());
-            tables.push_back(image.table());
-            if (image.has_squares()) squares.push_back(image.squares());
+            what.push_back(image.shapes());
+            inputs.push_back(image.inputs());
+            outputs.push_back(image.outputs());
         }
     }
 
@@ -43,8 +41,8 @@ struct image_list {
     /// Runs it `repeats` times; the first wrong entry.
     std::optional<std::string> mismatch(std::string_view algorithm, int repeats, cuda::stream_ref stream) const {
         const cuda::sat_list_plan plan(what, images[0].options(algorithm));
-        const cuda::device_buffer workspace = make_workspace(plan.workspace_bytes(), stream);
-        for (int repeat = 0; repeat < repeats; ++repeat) plan.run_async(views, tables, squares, workspace, stream);
+        cuda::workspace workspace(plan.workspace_bytes(), stream);
+        for (int repeat = 0; repeat < repeats; ++repeat) plan.run_async(inputs, outputs, workspace, stream);
         for (const gpu_case& image : images)
             if (auto wrong = image.mismatch(plan.algorithm(), stream)) return wrong;
         return std::nullopt;
@@ -136,19 +134,24 @@ TEST_F(list_plan, list_entries_that_do_not_fit_are_named) {
     const gpu_case a(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
     const gpu_case b(plain_case(dtype::u8, dtype::u32, 32, 64), stream());
     const gpu_case other(plain_case(dtype::f32, dtype::f32, 32, 64), stream());
-    const std::vector<sat_description> mixed{a.description(), other.description()};
-    EXPECT_COMPLAINT(cuda::sat_list_plan{mixed}, "what[1]: types are 32f32f");
-    EXPECT_COMPLAINT(cuda::sat_list_plan(std::span<const sat_description>{}), "an empty list");
+    const std::vector<cuda::sat_shapes> mixed{a.shapes(), other.shapes()};
+    EXPECT_COMPLAINT(cuda::sat_list_plan{mixed}, "shapes[1]: types are 32f32f");
+    EXPECT_COMPLAINT(cuda::sat_list_plan(std::span<const cuda::sat_shapes>{}), "an empty list");
 
-    const std::vector<sat_description> what{a.description(), b.description()};
-    const cuda::sat_list_plan p(what);
-    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
-    const std::vector<const_any_view> images{a.image(), b.image()};
-    std::vector<any_view> tables{a.table()};
-    EXPECT_COMPLAINT(p.run_async(images, tables, {}, workspace, stream()), "tables: has 1 entries");
-    tables.push_back(b.table());
-    tables[1].data = static_cast<std::byte*>(a.table().data) + 1024;
-    EXPECT_COMPLAINT(p.run_async(images, tables, {}, workspace, stream()), "of the list");
+    const std::vector<sat_inputs> inputs{a.inputs(), b.inputs()};
+    std::vector<sat_outputs> outputs{a.outputs(), b.outputs()};
+    const cuda::sat_list_plan p(inputs, outputs);
+    cuda::workspace workspace(p.workspace_bytes(), stream());
+    EXPECT_COMPLAINT(p.run_async(inputs, std::span(outputs).first(1), workspace, stream()), "outputs: has 1 entries");
+    outputs[1].sums.entries.data = static_cast<std::byte*>(a.table().data) + 1024;
+    EXPECT_COMPLAINT(p.run_async(inputs, outputs, workspace, stream()), "outputs[0]: overlaps entry 1 of the list");
+    outputs[1] = b.outputs();
+    outputs[1].sums.form = table_layout::exclusive;
+    EXPECT_COMPLAINT(p.run_async(inputs, outputs, workspace, stream()),
+                     "entry 1 of the list: table: layout is exclusive");
+    outputs[1].sums.form = {};
+    outputs[0].squares = outputs[1].sums;
+    EXPECT_COMPLAINT(cuda::sat_list_plan(inputs, outputs), "squares");
 }
 
 }  // namespace

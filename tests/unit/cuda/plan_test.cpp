@@ -1,4 +1,6 @@
 #include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/runtime.hpp"
+#include "cuda/runtime/workspace_use.hpp"
 #include "support/complaint.hpp"
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
@@ -14,7 +16,6 @@ namespace boxsum {
 namespace {
 
 using test::gpu_case;
-using test::make_workspace;
 using test::plain_case;
 
 class plan : public test::gpu_stream_test {};
@@ -24,8 +25,8 @@ TEST_F(plan, computes_every_layout) {
         conformance_case c = plain_case(dtype::u8, dtype::u32, 777, 1234);
         c.layout = layout;
         const gpu_case memory(c, stream());
-        const cuda::sat_plan p(memory.description(), memory.options());
-        const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+        const cuda::sat_plan p(memory.shapes(), memory.options());
+        cuda::workspace workspace(p.workspace_bytes(), stream());
         memory.run_async(p, workspace, stream());
         const auto wrong = memory.mismatch(p.algorithm(), stream());
         EXPECT_FALSE(wrong) << *wrong;
@@ -36,8 +37,8 @@ TEST_F(plan, computes_squares_in_the_same_call) {
     conformance_case c = plain_case(dtype::u8, dtype::u32, 300, 500);
     c.squares = dtype::u64;
     const gpu_case memory(c, stream());
-    const cuda::sat_plan p(memory.description(), memory.options());
-    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const cuda::sat_plan p(memory.shapes(), memory.options());
+    cuda::workspace workspace(p.workspace_bytes(), stream());
     memory.run_async(p, workspace, stream());
     const auto wrong = memory.mismatch(p.algorithm(), stream());
     EXPECT_FALSE(wrong) << *wrong;
@@ -45,8 +46,8 @@ TEST_F(plan, computes_squares_in_the_same_call) {
 
 TEST_F(plan, one_call_computes_and_waits) {
     const gpu_case memory(plain_case(dtype::f32, dtype::f32, 1000, 700), stream());
-    cuda::sat(memory.image(), memory.table(), memory.options(), stream());
-    const cuda::sat_plan p(memory.description(), memory.options());
+    cuda::sat(memory.inputs(), memory.outputs(), stream(), memory.options());
+    const cuda::sat_plan p(memory.shapes(), memory.options());
     const auto wrong = memory.mismatch(p.algorithm(), stream());
     EXPECT_FALSE(wrong) << *wrong;
 }
@@ -54,98 +55,81 @@ TEST_F(plan, one_call_computes_and_waits) {
 TEST_F(plan, works_on_the_legacy_default_stream) {
     const cuda::stream_ref legacy = cuda::stream_ref::legacy_default();
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 100, 700), legacy);
-    cuda::sat(memory.image(), memory.table(), memory.options(), legacy);
-    const cuda::sat_plan p(memory.description(), memory.options());
+    cuda::sat(memory.inputs(), memory.outputs(), legacy, memory.options());
+    const cuda::sat_plan p(memory.shapes(), memory.options());
     const auto wrong = memory.mismatch(p.algorithm(), legacy);
     EXPECT_FALSE(wrong) << *wrong;
 }
 
 TEST_F(plan, a_host_pointer_is_named) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
-    const cuda::sat_plan p(memory.description(), memory.options());
-    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+    const cuda::sat_plan p(memory.shapes(), memory.options());
+    cuda::workspace workspace(p.workspace_bytes(), stream());
     std::vector<std::uint32_t> host(64 * 64);
     const cuda::pinned_buffer pinned(64 * 64 * 4);
-    EXPECT_COMPLAINT(p.run_async(memory.image(), {host.data(), memory.shape().table}, workspace, stream()),
-                     "table: is host memory");
-    EXPECT_COMPLAINT(p.run_async({host.data(), memory.shape().image}, memory.table(), workspace, stream()),
-                     "image: is host memory");
-    EXPECT_COMPLAINT(p.run_async(memory.image(), {pinned.data(), memory.shape().table}, workspace, stream()),
+    const const_any_view image{host.data(), memory.shape().image};
+    const any_view sums{host.data(), memory.shape().table}, locked{pinned.data(), memory.shape().table};
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), {{sums}}, workspace, stream()), "table: is host memory");
+    EXPECT_COMPLAINT(p.run_async({image}, memory.outputs(), workspace, stream()), "image: is host memory");
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), {{locked}}, workspace, stream()),
                      "table: is host memory (page-locked)");
-}
-
-/// A plan that needs a workspace, by whichever record has one.
-cuda::sat_plan plan_with_workspace(const gpu_case& memory) {
-    for (const algorithm_record* record : test::cuda_records())
-        if (check_support(*record, memory.shape(), {}))
-            if (cuda::sat_plan p(memory.description(), memory.options(record->info.name)); p.workspace_bytes() > 0)
-                return p;
-    throw unsupported("no CUDA record needs a workspace");
-}
-
-TEST_F(plan, a_workspace_too_small_names_both_sizes) {
-    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 640, 640), stream());
-    const cuda::sat_plan p = plan_with_workspace(memory);
-    const cuda::device_buffer workspace(p.workspace_bytes(), stream());
-    const cuda::workspace_ref small(workspace.data(), p.workspace_bytes() - 1);
-    EXPECT_COMPLAINT(memory.run_async(p, small, stream()), "has " + std::to_string(p.workspace_bytes() - 1) +
-                                                               " bytes, but the plan needs " +
-                                                               std::to_string(p.workspace_bytes()));
-}
-
-TEST_F(plan, a_workspace_in_the_wrong_place_is_refused) {
-    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 640, 640), stream());
-    const cuda::sat_plan p = plan_with_workspace(memory);
-    const std::size_t bytes = p.workspace_bytes();
-    const cuda::device_buffer workspace(bytes + 256, stream());
-    std::vector<std::byte> host(bytes + 256);
-    EXPECT_COMPLAINT(
-        memory.run_async(p, cuda::workspace_ref(static_cast<std::byte*>(workspace.data()) + 16, bytes), stream()),
-        "not aligned to 256");
-    EXPECT_COMPLAINT(memory.run_async(p, cuda::workspace_ref(nullptr, bytes), stream()), "workspace: data is null");
-    EXPECT_COMPLAINT(memory.run_async(p, cuda::workspace_ref(memory.table().data, bytes), stream()),
-                     "workspace: overlaps table");
 }
 
 TEST_F(plan, views_of_another_shape_are_refused) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 80), stream());
-    const cuda::sat_plan p(memory.description(), memory.options());
-    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
-    const_any_view image = memory.image();
-    image.shape.rows = 63;
-    EXPECT_COMPLAINT(p.run_async(image, memory.table(), workspace, stream()),
+    const cuda::sat_plan p(memory.shapes(), memory.options());
+    cuda::workspace workspace(p.workspace_bytes(), stream());
+    sat_inputs in = memory.inputs();
+    in.image.shape.rows = 63;
+    EXPECT_COMPLAINT(p.run_async(in, memory.outputs(), workspace, stream()),
                      "image: rows is 63, but the plan was made for 64");
-    any_view table = memory.table();
-    table.shape.type = dtype::s32;
-    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "table: element type is 32s");
-    EXPECT_COMPLAINT(p.run_async(memory.image(), memory.table(), memory.table(), workspace, stream()),
+    sat_outputs out = memory.outputs();
+    out.sums.entries.shape.type = dtype::s32;
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "table: element type is 32s");
+    out = memory.outputs();
+    out.squares = out.sums;
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()),
                      "squares: given, but the plan was made without");
+    out = memory.outputs();
+    out.sums.form = table_layout::padded;
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()),
+                     "table: layout is padded, but the plan was made for inclusive");
+    in = memory.inputs();
+    in.carries.above = {memory.image().data, {dtype::u32, 1, 1, 80, 1, 320, 0}};
+    EXPECT_COMPLAINT(p.run_async(in, memory.outputs(), workspace, stream()),
+                     "carries.above: given, but the plan was made without");
 }
 
 TEST_F(plan, overlapping_memory_is_refused) {
     const gpu_case memory(plain_case(dtype::f32, dtype::f32, 64, 64), stream());
-    const cuda::sat_plan p(memory.description(), memory.options());
-    const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
-    any_view table = memory.table();
-    table.data = static_cast<std::byte*>(const_cast<void*>(memory.image().data)) + 4;
-    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "table: overlaps image");
-    table.data = const_cast<void*>(memory.image().data);
-    EXPECT_COMPLAINT(p.run_async(memory.image(), table, workspace, stream()), "not made in place");
+    const cuda::sat_plan p(memory.shapes(), memory.options());
+    cuda::workspace workspace(p.workspace_bytes(), stream());
+    sat_outputs out = memory.outputs();
+    out.sums.entries.data = static_cast<std::byte*>(const_cast<void*>(memory.image().data)) + 4;
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "table: overlaps image");
+    out.sums.entries.data = const_cast<void*>(memory.image().data);
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "not made in place");
 }
 
 TEST_F(plan, unsupported_requests_say_why) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
-    sat_description what = memory.description();
+    cuda::sat_shapes what = memory.shapes();
     EXPECT_THROW(cuda::sat_plan(what, memory.options("no-such")), unsupported);
     EXPECT_THROW(cuda::sat_plan(what, memory.options("reference")), unsupported);  // runs on the CPU
-    what.table.type = dtype::u16;
-    what.table.row_stride = 128;
+    what.sums.type = dtype::u16;
+    what.sums.row_stride = 128;
     EXPECT_THROW(cuda::sat_plan(what, memory.options()), unsupported);
-    what = memory.description();
-    what.in_place = true;
-    sat_options padded = memory.options();
-    padded.layout = table_layout::padded;
-    EXPECT_THROW(cuda::sat_plan(what, padded), invalid_argument);
+    what = memory.shapes();
+    what.in_place = true;  // pixels of another size than the entries
+    EXPECT_THROW(cuda::sat_plan(what, memory.options()), invalid_argument);
+    what = memory.shapes();
+    what.carries.above = view_shape{dtype::u32, 1, 1, 64, 1, 256, 0};
+    for (const algorithm_record* record : test::cuda_records()) {
+        if (record->info.carries) continue;
+        EXPECT_THROW(cuda::sat_plan(what, memory.options(record->info.name)), unsupported) << record->info.name;
+    }
+    what.carries.above->cols = 60;
+    EXPECT_THROW(cuda::sat_plan(what, memory.options()), invalid_argument);
 }
 
 TEST_F(plan, the_environment_forces_an_algorithm) {
@@ -153,9 +137,9 @@ TEST_F(plan, the_environment_forces_an_algorithm) {
     const std::vector<const algorithm_record*> records = test::cuda_records();
     ASSERT_FALSE(records.empty());
     ASSERT_EQ(setenv("BOXSUM_ALGORITHM", ("sat:" + std::string(records.back()->info.name)).c_str(), 1), 0);
-    EXPECT_EQ(cuda::sat_plan(memory.description(), memory.options()).algorithm().name, records.back()->info.name);
+    EXPECT_EQ(cuda::sat_plan(memory.shapes(), memory.options()).algorithm().name, records.back()->info.name);
     ASSERT_EQ(setenv("BOXSUM_ALGORITHM", "sat:no-such", 1), 0);
-    EXPECT_THROW(cuda::sat_plan(memory.description(), memory.options()), unsupported);
+    EXPECT_THROW(cuda::sat_plan(memory.shapes(), memory.options()), unsupported);
     ASSERT_EQ(unsetenv("BOXSUM_ALGORITHM"), 0);
 }
 
@@ -171,9 +155,9 @@ TEST_F(plan, every_device_computes) {
         cuda::set_device(device);
         const cuda::stream here;
         const gpu_case memory(plain_case(dtype::u8, dtype::u32, 400, 600), here);
-        const cuda::sat_plan p(memory.description(), memory.options());
+        const cuda::sat_plan p(memory.shapes(), memory.options());
         EXPECT_EQ(p.device(), device);
-        const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), here);
+        cuda::workspace workspace(p.workspace_bytes(), here);
         cuda::set_device(0);  // the plan finds its device itself
         memory.run_async(p, workspace, here);
         EXPECT_EQ(cuda::current_device(), 0);
@@ -209,8 +193,8 @@ TEST_F(plan, a_captured_graph_replays_a_hundred_times) {
     for (const algorithm_record* record : test::cuda_records()) {
         gpu_case memory(plain_case(dtype::u8, dtype::u32, 333, 517), stream());
         if (!check_support(*record, memory.shape(), {})) continue;
-        const cuda::sat_plan p(memory.description(), memory.options(record->info.name));
-        const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), stream());
+        const cuda::sat_plan p(memory.shapes(), memory.options(record->info.name));
+        cuda::workspace workspace(p.workspace_bytes(), stream());
         stream().synchronize();
         const captured_graph graph(stream(), [&] { memory.run_async(p, workspace, stream()); });
         for (std::uint64_t replay = 0; replay < 100; ++replay) {
@@ -227,10 +211,9 @@ TEST_F(plan, replays_may_queue_and_alternate_with_calls) {
         gpu_case memory(plain_case(dtype::f32, dtype::f32, 700, 900), stream());
         const gpu_case other(plain_case(dtype::u8, dtype::u32, 200, 3000), stream());
         if (!check_support(*record, memory.shape(), {}) || !check_support(*record, other.shape(), {})) continue;
-        const cuda::sat_plan p(memory.description(), memory.options(record->info.name));
-        const cuda::sat_plan q(other.description(), other.options(record->info.name));
-        const cuda::device_buffer workspace =
-            make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
+        const cuda::sat_plan p(memory.shapes(), memory.options(record->info.name));
+        const cuda::sat_plan q(other.shapes(), other.options(record->info.name));
+        cuda::workspace workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
         stream().synchronize();
         const captured_graph graph(stream(), [&] {
             memory.run_async(p, workspace, stream());
@@ -264,11 +247,11 @@ TEST_F(plan, one_workspace_serves_all_records_shapes_and_types_without_clearing)
     for (const gpu_case& c : cases)  // neighbours in this order differ in record, then in type, then in shape
         for (const algorithm_record* record : test::cuda_records())
             if (check_support(*record, c.shape(), {})) {
-                runs.push_back({&c, cuda::sat_plan(c.description(), c.options(record->info.name))});
+                runs.push_back({&c, cuda::sat_plan(c.shapes(), c.options(record->info.name))});
                 bytes = std::max(bytes, runs.back().plan.workspace_bytes());
             }
     ASSERT_FALSE(runs.empty());
-    const cuda::device_buffer workspace = make_workspace(bytes, stream());
+    cuda::workspace workspace(bytes, stream());
     for (std::size_t round = 0; round < 3; ++round)
         for (std::size_t i = 0; i < runs.size(); ++i) {
             const run& r = runs[(i * 37 + round * 11) % runs.size()];  // another order every round
@@ -286,10 +269,9 @@ TEST_F(plan, epochs_wrap_around) {
         const gpu_case large(plain_case(dtype::f32, dtype::f32, 1500, 1100), stream());
         const gpu_case small(plain_case(dtype::u8, dtype::u32, 300, 260), stream());
         if (!check_support(*record, large.shape(), {}) || !check_support(*record, small.shape(), {})) continue;
-        const cuda::sat_plan p(large.description(), large.options(record->info.name));
-        const cuda::sat_plan q(small.description(), small.options(record->info.name));
-        const cuda::device_buffer workspace =
-            make_workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
+        const cuda::sat_plan p(large.shapes(), large.options(record->info.name));
+        const cuda::sat_plan q(small.shapes(), small.options(record->info.name));
+        cuda::workspace workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
         const auto rounds = [&](int count) {
             for (int i = 0; i < count; ++i) {
                 (i % 2 == 0 ? large : small).run_async(i % 2 == 0 ? p : q, workspace, stream());
@@ -304,12 +286,13 @@ TEST_F(plan, epochs_wrap_around) {
             const auto last = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
             const std::uint32_t epoch = last - 3;
             stream().synchronize();
-            BOXSUM_CUDA_TRY(
-                cudaMemcpyAsync(workspace.data(), &epoch, sizeof epoch, cudaMemcpyHostToDevice, stream().get()));
+            BOXSUM_CUDA_TRY(cudaMemcpyAsync(cuda::workspace_use(workspace, 0, p.device(), stream()).data(), &epoch,
+                                            sizeof epoch, cudaMemcpyHostToDevice, stream().get()));
             rounds(12);
             if (HasFatalFailure()) FAIL() << "epochs of " << bits << " bits";
             // Start again as fresh, so that the next width meets the first epochs' words too.
-            cuda::initialize_workspace_async(workspace, stream());
+            cuda::initialize_workspace_async(cuda::workspace_use(workspace, 0, p.device(), stream()).data(),
+                                             workspace.bytes(), stream());
             rounds(4);
             if (HasFatalFailure()) FAIL() << "after initialising again";
         }
@@ -321,7 +304,7 @@ TEST_F(plan, epochs_wrap_around) {
 
 TEST_F(plan, two_threads_with_two_streams_share_a_plan) {
     const gpu_case shape(plain_case(dtype::f32, dtype::f32, 901, 1203), stream());
-    const cuda::sat_plan p(shape.description(), shape.options());
+    const cuda::sat_plan p(shape.shapes(), shape.options());
     const int device = cuda::current_device();
     std::vector<std::string> failures(2);
     const auto work = [&](std::size_t index) {
@@ -330,7 +313,7 @@ TEST_F(plan, two_threads_with_two_streams_share_a_plan) {
             const cuda::stream mine;
             conformance_case c = plain_case(dtype::f32, dtype::f32, 901, 1203);
             gpu_case memory(c, mine);
-            const cuda::device_buffer workspace = make_workspace(p.workspace_bytes(), mine);
+            cuda::workspace workspace(p.workspace_bytes(), mine);
             for (std::uint64_t round = 0; round < 50; ++round) {
                 for (int repeat = 0; repeat < 20; ++repeat) memory.run_async(p, workspace, mine);
                 if (const auto wrong = memory.mismatch(p.algorithm(), mine)) {
@@ -364,7 +347,7 @@ TEST_F(plan, out_of_memory_is_reported_and_the_device_stays_usable) {
 
     // All but a little is taken, so that the one-call form finds no room for its workspace.
     const gpu_case memory(plain_case(dtype::f32, dtype::f32, 4000, 5000), stream());
-    const cuda::sat_plan p(memory.description(), memory.options());
+    const cuda::sat_plan p(memory.shapes(), memory.options());
     {
         std::vector<cuda::device_buffer> hoard;
         for (std::size_t piece = total / 4; piece >= 4096; piece /= 2) try {
@@ -373,11 +356,11 @@ TEST_F(plan, out_of_memory_is_reported_and_the_device_stays_usable) {
             }
         stream().synchronize();
         if (p.workspace_bytes() >= (std::size_t{2} << 20)) {  // allocations come in pieces of 2 MiB
-            EXPECT_THROW(cuda::sat(memory.image(), memory.table(), memory.options(), stream()), out_of_memory);
+            EXPECT_THROW(cuda::sat(memory.inputs(), memory.outputs(), stream(), memory.options()), out_of_memory);
         }
     }
     stream().synchronize();
-    cuda::sat(memory.image(), memory.table(), memory.options(), stream());
+    cuda::sat(memory.inputs(), memory.outputs(), stream(), memory.options());
     const auto wrong = memory.mismatch(p.algorithm(), stream());
     EXPECT_FALSE(wrong) << *wrong;
 }

@@ -1,10 +1,10 @@
 #include "api/registry.hpp"
-#include "core/tensor_checks.hpp"
 #include "core/validate_histogram.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
 #include "cuda/runtime/plan_checks.hpp"
+#include "cuda/runtime/planned_problem.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 
 #include <boxsum/cuda/histogram.hpp>
@@ -46,35 +46,32 @@ void require_histograms(const histogram_shape& histograms, const histogram_shape
 struct histogram_plan::state {
     histogram_shapes shapes;
     binning bins;
-    problem p;
-    choice chosen;
-    int device = 0;
-    std::size_t workspace = 0;
+    planned_problem planned;
     device_buffer lookup;
 };
 
 histogram_plan::histogram_plan(const histogram_shapes& shapes, const binning& bins, const histogram_options& options) {
-    problem p = make_histogram_problem(shapes, bins);
-    const int device = current_device();
+    const problem p = make_histogram_problem(shapes, bins);
+    (void)current_device();  // says that there is none
     const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
-    const std::size_t workspace = chosen.record->workspace_bytes(p, chosen.parameters);
-    state_ = std::make_shared<const state>(state{shapes, bins, p, chosen, device, workspace, upload_lookup(bins)});
+    state_ = std::make_shared<const state>(
+        state{shapes, bins, planned_problem(p, *chosen.record, chosen.parameters), upload_lookup(bins)});
 }
 
 std::size_t histogram_plan::workspace_bytes() const noexcept {
-    return state_->workspace;
+    return state_->planned.workspace_bytes();
 }
 
 const algorithm_info& histogram_plan::algorithm() const noexcept {
-    return state_->chosen.record->info;
+    return state_->planned.record().info;
 }
 
 int histogram_plan::device() const noexcept {
-    return state_->device;
+    return state_->planned.device();
 }
 
-void histogram_plan::run_async(const histogram_inputs& inputs, const histogram_outputs& outputs,
-                               workspace_ref workspace, stream_ref stream) const {
+void histogram_plan::run_async(const histogram_inputs& inputs, const histogram_outputs& outputs, workspace& workspace,
+                               stream_ref stream) const {
     const state& s = *state_;
     const bool weighted = is_set(inputs.weights);
     if (weighted != s.shapes.weights.has_value())
@@ -84,29 +81,16 @@ void histogram_plan::run_async(const histogram_inputs& inputs, const histogram_o
     if (weighted) require_shape("weights", inputs.weights.shape, *s.shapes.weights);
     require_histograms(outputs.histograms.shape(), s.shapes.histograms);
     (void)make_histogram_problem(inputs, s.bins, outputs);  // pointers and overlap
-    const any_tensor_view& entries = outputs.histograms.entries;
-    check_device_pointer("image", inputs.image.data, s.device);
-    if (weighted) check_device_pointer("weights", inputs.weights.data, s.device);
-    check_device_pointer("histograms", entries.data, s.device);
-    check_workspace(workspace, s.workspace, s.device);
-    check_apart(workspace, s.workspace, "image", inputs.image.data, span_bytes(inputs.image.shape));
-    if (weighted) check_apart(workspace, s.workspace, "weights", inputs.weights.data, span_bytes(inputs.weights.shape));
-    check_apart(workspace, s.workspace, "histograms", entries.data,
-                static_cast<std::size_t>(checked_tensor_bytes("histograms", entries.shape)));
-    check_stream(stream, s.device);
-
-    const device_scope scope(s.device);
-    execution how;
-    how.parameters = s.chosen.parameters;
-    how.stream = stream;
-    how.workspace = s.workspace == 0 ? nullptr : workspace.data;
-    how.workspace_bytes = s.workspace == 0 ? 0 : workspace.bytes;
+    const int device = s.planned.device();
+    check_device_pointer("image", inputs.image.data, device);
+    if (weighted) check_device_pointer("weights", inputs.weights.data, device);
+    check_device_pointer("histograms", outputs.histograms.entries.data, device);
     buffers pointers;
     pointers.image = inputs.image.data;
-    pointers.table = entries.data;
+    pointers.table = outputs.histograms.entries.data;
     pointers.weights = inputs.weights.data;
     pointers.lookup = static_cast<const std::uint16_t*>(s.lookup.data());
-    s.chosen.record->enqueue(s.p, pointers, how);
+    s.planned.enqueue(pointers, workspace, stream);
 }
 
 }  // namespace boxsum::cuda

@@ -1,17 +1,9 @@
-// Queries on a device in a build without CUDA.
+#include "absent/refuse.hpp"
 
 #include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
-#include <boxsum/error.hpp>
 
 namespace boxsum::cuda {
-namespace {
-
-[[noreturn]] void refuse() {
-    throw unsupported("device: this boxsum was built without CUDA");
-}
-
-}  // namespace
 
 void box_sums_async(const const_any_table_view&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
                     std::int64_t) {
@@ -93,7 +85,7 @@ std::int64_t histogram_search::matches() const noexcept {
 std::size_t histogram_search::workspace_bytes() const noexcept {
     return 0;
 }
-void histogram_search::run_async(const const_any_histogram_view&, const double*, histogram_match*, workspace_ref,
+void histogram_search::run_async(const const_any_histogram_view&, const double*, histogram_match*, workspace&,
                                  stream_ref, std::int64_t) const {
     refuse();
 }

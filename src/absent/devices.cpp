@@ -1,6 +1,4 @@
-// The CUDA half of the public API in a build without CUDA: the same symbols, so that callers link everywhere and are
-// told at run time.
-
+#include "absent/refuse.hpp"
 #include "verify/device_runner.hpp"
 
 #include <boxsum/cuda/device.hpp>
@@ -9,16 +7,8 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
-#include <boxsum/error.hpp>
 
 namespace boxsum::cuda {
-namespace {
-
-[[noreturn]] void refuse() {
-    throw unsupported("device: this boxsum was built without CUDA");
-}
-
-}  // namespace
 
 void stream_ref::synchronize() const {
     refuse();
@@ -62,14 +52,37 @@ void copy(const const_any_view&, const any_view&, stream_ref) {
     refuse();
 }
 
-void initialize_workspace_async(workspace_ref, stream_ref) {
+struct workspace::state {};
+workspace::workspace() noexcept = default;
+workspace::workspace(std::size_t, stream_ref, const allocator&) {
+    refuse();
+}
+workspace::workspace(workspace&&) noexcept = default;
+workspace& workspace::operator=(workspace&&) noexcept = default;
+workspace::~workspace() = default;
+std::size_t workspace::bytes() const noexcept {
+    return 0;
+}
+int workspace::device() const noexcept {
+    return -1;
+}
+stream_ref workspace::stream() const noexcept {
+    return stream_ref::legacy_default();
+}
+void workspace::reserve(std::size_t, stream_ref) {
+    refuse();
+}
+void workspace::follow(stream_ref) {
     refuse();
 }
 
 struct sat_plan::state {
     algorithm_info info;
 };
-sat_plan::sat_plan(const sat_description&, const sat_options&) {
+sat_plan::sat_plan(const sat_shapes&, const sat_options&) {
+    refuse();
+}
+sat_plan::sat_plan(const sat_inputs&, const sat_outputs&, const sat_options&) {
     refuse();
 }
 std::size_t sat_plan::workspace_bytes() const noexcept {
@@ -81,17 +94,17 @@ const algorithm_info& sat_plan::algorithm() const noexcept {
 int sat_plan::device() const noexcept {
     return 0;
 }
-void sat_plan::run_async(const const_any_view&, const any_view&, workspace_ref, stream_ref) const {
-    refuse();
-}
-void sat_plan::run_async(const const_any_view&, const any_view&, const any_view&, workspace_ref, stream_ref) const {
+void sat_plan::run_async(const sat_inputs&, const sat_outputs&, workspace&, stream_ref) const {
     refuse();
 }
 
 struct sat_list_plan::state {
     algorithm_info info;
 };
-sat_list_plan::sat_list_plan(std::span<const sat_description>, const sat_options&) {
+sat_list_plan::sat_list_plan(std::span<const sat_shapes>, const sat_options&) {
+    refuse();
+}
+sat_list_plan::sat_list_plan(std::span<const sat_inputs>, std::span<const sat_outputs>, const sat_options&) {
     refuse();
 }
 std::size_t sat_list_plan::workspace_bytes() const noexcept {
@@ -106,15 +119,14 @@ int sat_list_plan::device() const noexcept {
 bool sat_list_plan::together() const noexcept {
     return false;
 }
-void sat_list_plan::run_async(std::span<const const_any_view>, std::span<const any_view>, std::span<const any_view>,
-                              workspace_ref, stream_ref) const {
+void sat_list_plan::run_async(std::span<const sat_inputs>, std::span<const sat_outputs>, workspace&, stream_ref) const {
     refuse();
 }
 
-void sat(const const_any_view&, const any_view&, const sat_options&, stream_ref) {
+void sat_async(const sat_inputs&, const sat_outputs&, workspace&, stream_ref, const sat_options&) {
     refuse();
 }
-void sat(const const_any_view&, const any_view&, const any_view&, const sat_options&, stream_ref) {
+void sat(const sat_inputs&, const sat_outputs&, stream_ref, const sat_options&) {
     refuse();
 }
 
@@ -133,7 +145,7 @@ const algorithm_info& histogram_plan::algorithm() const noexcept {
 int histogram_plan::device() const noexcept {
     return 0;
 }
-void histogram_plan::run_async(const histogram_inputs&, const histogram_outputs&, workspace_ref, stream_ref) const {
+void histogram_plan::run_async(const histogram_inputs&, const histogram_outputs&, workspace&, stream_ref) const {
     refuse();
 }
 void integral_histogram(const histogram_inputs&, const binning&, const histogram_outputs&, stream_ref,

@@ -1,18 +1,8 @@
-// Workers on devices in a build without CUDA.
-
+#include "absent/refuse.hpp"
 #include "pipeline/bin_worker.hpp"
 #include "pipeline/frame_worker.hpp"
 
-#include <boxsum/error.hpp>
-
 namespace boxsum::detail {
-namespace {
-
-[[noreturn]] void refuse() {
-    throw unsupported("device: this boxsum was built without CUDA");
-}
-
-}  // namespace
 
 std::unique_ptr<frame_worker> make_cuda_frame_worker(const frame_job&, int) {
     refuse();

@@ -1,4 +1,4 @@
-#include "cuda/runtime/histogram_once.hpp"
+#include "api/cuda/histogram_once.hpp"
 
 #include "api/registry.hpp"
 #include "core/tensor_checks.hpp"
@@ -7,6 +7,7 @@
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/workspace_use.hpp"
 
 #include <boxsum/error.hpp>
 

@@ -1,0 +1,467 @@
+#include "api/registry.hpp"
+#include "core/validate.hpp"
+#include "core/view_checks.hpp"
+#include "cuda/runtime/device.hpp"
+#include "cuda/runtime/plan_checks.hpp"
+#include "cuda/runtime/planned_problem.hpp"
+#include "cuda/runtime/runtime.hpp"
+
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <list>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace boxsum::cuda {
+namespace {
+
+problem problem_for(const sat_shapes& shapes) {
+    const table_layout layout = shapes.form.layout;
+    problem p = make_problem(shapes.image, shapes.sums, shapes.squares, layout);
+    if (shapes.in_place && layout != table_layout::inclusive)
+        throw invalid_argument("layout: is " + std::string(name_of(layout)) + ", but in place needs inclusive");
+    if (shapes.in_place && !same_place(shapes.image, shapes.sums))
+        throw invalid_argument(
+            "in_place: needs element size, extents and strides of the image and the table to be the same");
+    p.in_place = shapes.in_place;
+    set_carries(p, "carries", shapes.carries);
+    set_carries(p, "squares_carries", shapes.squares_carries, true);
+    return p;
+}
+
+std::size_t bytes_of(const view_shape& shape) {
+    return static_cast<std::size_t>(checked_span_bytes("view", shape));
+}
+
+// ---- the views of a run ---------------------------------------------------------------------------------------------
+
+/// Everything about the views of a problem that needs no pointer.
+class view_checks {
+  public:
+    view_checks(const problem& p, table_form form, int device) : problem_(p), form_(form), device_(device) {
+        add("image", p.image, false);
+        add("table", p.table, true);
+        if (p.squares) add("squares", *p.squares, true);
+        const auto add_carries = [&](const char* above, const char* left, const carry_shapes& shapes) {
+            if (shapes.above) add(above, *shapes.above, false);
+            if (shapes.left) add(left, *shapes.left, false);
+        };
+        add_carries("carries.above", "carries.left", p.carries);
+        add_carries("squares_carries.above", "squares_carries.left", p.squares_carries);
+    }
+
+    /// Checks the views of a run, in as few instructions as that takes: a run should cost its launch. The memory of
+    /// each argument.
+    buffers operator()(const sat_inputs& in, const sat_outputs& out) const {
+        require_given(out.squares.entries.data, problem_.squares.has_value(), "squares");
+        require_form("table", out.sums.form);
+        std::array<memory_range, 7> ranges = ranges_;
+        std::size_t i = 0;
+        const auto check = [&](const view_shape& shape, const void* data) {
+            const planned_view& planned = views_[i];
+            require_shape(ranges[i].argument, shape, planned.shape);
+            ranges[i].data = data;
+            check_range(ranges[i], planned.element, device_);
+            ++i;
+        };
+        check(in.image.shape, in.image.data);
+        check(out.sums.entries.shape, out.sums.entries.data);
+        if (problem_.squares) {
+            require_form("squares", out.squares.form);
+            check(out.squares.entries.shape, out.squares.entries.data);
+        }
+        const auto check_carry = [&](const char* argument, const const_any_view& view, bool planned) {
+            require_given(view.data, planned, argument);
+            if (planned) check(view.shape, view.data);
+        };
+        check_carry("carries.above", in.carries.above, problem_.carries.above.has_value());
+        check_carry("carries.left", in.carries.left, problem_.carries.left.has_value());
+        check_carry("squares_carries.above", in.squares_carries.above, problem_.squares_carries.above.has_value());
+        check_carry("squares_carries.left", in.squares_carries.left, problem_.squares_carries.left.has_value());
+
+        if (problem_.in_place) {
+            if (in.image.data != out.sums.entries.data)
+                throw invalid_argument("table: is not the image, but the plan was made in place");
+            ranges[0].bytes = 0;  // meets no other range: the table's is the same
+        }
+        if (any_meet(std::span(ranges).first(i))) look_closer(in, out);
+        buffers memory;
+        memory.image = in.image.data;
+        memory.table = out.sums.entries.data;
+        memory.squares = out.squares.entries.data;
+        memory.carries = {in.carries.above.data, in.carries.left.data};
+        memory.squares_carries = {in.squares_carries.above.data, in.squares_carries.left.data};
+        return memory;
+    }
+
+  private:
+    struct planned_view {
+        view_shape shape;
+        std::size_t element = 0;
+    };
+
+    void add(const char* argument, const view_shape& shape, bool written) {
+        views_[count_] = {shape, size_of(shape.type)};
+        ranges_[count_++] = {argument, nullptr, bytes_of(shape), written};
+    }
+
+    static void require_given(const void* data, bool planned, const char* argument) {
+        if ((data != nullptr) == planned) return;
+        throw invalid_argument(std::string(argument) + (planned ? ": not given, but the plan was made with it"
+                                                                : ": given, but the plan was made without"));
+    }
+
+    void require_form(const char* argument, const table_form& form) const {
+        if (form == form_) return;
+        throw invalid_argument(std::string(argument) + ": layout is " + std::string(name_of(form.layout)) +
+                               ", but the plan was made for " + std::string(name_of(form_.layout)));
+    }
+
+    /// Ranges meet: views may still lie between each other's rows.
+    void look_closer(const sat_inputs& in, const sat_outputs& out) const {
+        const any_view &sums = out.sums.entries, &squares = out.squares.entries;
+        const problem p =
+            make_problem(in.image, sums, problem_.squares ? std::optional(squares) : std::nullopt, problem_.layout);
+        if (p.in_place && !problem_.in_place)
+            throw invalid_argument("table: is the image, but the plan was not made in place");
+        const auto check_apart = [&](const char* argument, const table_carries& carries, bool of_squares) {
+            check_carries_apart(argument, carries, "table", sums, problem_.layout, !of_squares);
+            if (problem_.squares)
+                check_carries_apart(argument, carries, "squares", squares, problem_.layout, of_squares);
+        };
+        check_apart("carries", in.carries, false);
+        check_apart("squares_carries", in.squares_carries, true);
+    }
+
+    problem problem_;
+    table_form form_;
+    int device_;
+    std::size_t count_ = 0;
+    std::array<planned_view, 7> views_{};
+    std::array<memory_range, 7> ranges_{};
+};
+
+}  // namespace
+
+// ---- one shape ------------------------------------------------------------------------------------------------------
+
+struct sat_plan::state {
+    planned_problem planned;
+    view_checks check;
+
+    state(const sat_shapes& shapes, const problem& p, const choice& chosen)
+        : planned(p, *chosen.record, chosen.parameters), check(p, shapes.form, planned.device()) {}
+};
+
+sat_plan::sat_plan(const sat_shapes& shapes, const sat_options& options) {
+    const problem p = problem_for(shapes);
+    (void)current_device();  // says that there is none
+    state_ = std::make_shared<const state>(shapes, p, choose(p, backend::cuda, options.algorithm, options.parameters));
+}
+
+sat_plan::sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options)
+    : sat_plan(shapes_of(inputs, outputs), options) {}
+
+std::size_t sat_plan::workspace_bytes() const noexcept {
+    return state_->planned.workspace_bytes();
+}
+
+const algorithm_info& sat_plan::algorithm() const noexcept {
+    return state_->planned.record().info;
+}
+
+int sat_plan::device() const noexcept {
+    return state_->planned.device();
+}
+
+void sat_plan::run_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace,
+                         stream_ref stream) const {
+    const planned_problem& planned = state_->planned;
+    const buffers memory = state_->check(inputs, outputs);
+    planned.enqueue(memory, workspace, stream);
+}
+
+const planned_problem& planned(const sat_plan& plan) noexcept {
+    return plan.state_->planned;
+}
+
+// ---- a list of shapes -----------------------------------------------------------------------------------------------
+
+struct sat_list_plan::state {
+    std::vector<problem> problems;
+    std::vector<view_checks> checks;
+    choice chosen;
+    int device = 0;
+    bool together = false;
+    std::vector<planned_problem> planned;  ///< where the algorithm does not take the list as one
+    std::size_t record_bytes = 0;          ///< where it does
+    std::size_t workspace = 0;
+};
+
+namespace {
+
+std::string indexed(std::string_view name, std::size_t i) {
+    return std::string(name) + "[" + std::to_string(i) + "]: ";
+}
+
+struct placed_view {
+    const_any_view view;
+    std::uintptr_t begin, end;
+    std::size_t index;
+    bool written;
+};
+
+/// Throws where a table overlaps an image, a carry or a table of another entry; within one entry view_checks has
+/// looked.
+void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs) {
+    std::vector<placed_view> placed;
+    const auto place = [&](const const_any_view& view, std::size_t i, bool written) {
+        if (view.data == nullptr) return;
+        const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
+        placed.push_back({view, begin, begin + bytes_of(view.shape), i, written});
+    };
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const sat_inputs& in = inputs[i];
+        place(in.image, i, false);
+        for (const table_carries& carries : {in.carries, in.squares_carries}) {
+            place(carries.above, i, false);
+            place(carries.left, i, false);
+        }
+        place(outputs[i].sums.entries, i, true);
+        place(outputs[i].squares.entries, i, true);
+    }
+    std::sort(placed.begin(), placed.end(),
+              [](const placed_view& a, const placed_view& b) { return a.begin < b.begin; });
+    for (auto a = placed.begin(); a != placed.end(); ++a)
+        for (auto b = a + 1; b != placed.end() && b->begin < a->end; ++b)
+            if (a->index != b->index && (a->written || b->written) && overlap(a->view, b->view))
+                throw invalid_argument(indexed("outputs", a->written ? a->index : b->index) + "overlaps entry " +
+                                       std::to_string(a->written ? b->index : a->index) + " of the list");
+}
+
+/// One algorithm for all: the choice for the first image, if it serves the others, else the first that serves all.
+choice choose_for_all(const std::vector<problem>& problems, const sat_options& options) {
+    const choice first = choose(problems[0], backend::cuda, options.algorithm, options.parameters);
+    const auto refused = [&](const choice& c) -> std::string {
+        for (std::size_t i = 0; i < problems.size(); ++i)
+            if (const support s = check_support(*c.record, problems[i], c.parameters); !s)
+                return indexed("shapes", i) + "algorithm '" + std::string(c.record->info.name) +
+                       "' does not support it: " + s.reason;
+        return {};
+    };
+    const std::string reason = refused(first);
+    if (reason.empty()) return first;
+    if (options.algorithm == "auto")
+        for (const algorithm_record* record : registry(operation::sat))
+            if (record->info.where == backend::cuda)
+                if (const choice other{record, {}}; refused(other).empty()) return other;
+    throw unsupported(reason);
+}
+
+std::vector<sat_shapes> shapes_of_all(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs) {
+    if (inputs.size() != outputs.size())
+        throw invalid_argument("outputs: has " + std::to_string(outputs.size()) + " entries, but inputs has " +
+                               std::to_string(inputs.size()));
+    std::vector<sat_shapes> shapes;
+    for (std::size_t i = 0; i < inputs.size(); ++i) try {
+            shapes.push_back(shapes_of(inputs[i], outputs[i]));
+        } catch (const invalid_argument& e) {
+            throw invalid_argument(indexed("outputs", i) + e.what());
+        }
+    return shapes;
+}
+
+}  // namespace
+
+sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_options& options) {
+    if (shapes.empty()) throw invalid_argument("shapes: an empty list");
+    auto made = std::make_shared<state>();
+    made->device = current_device();
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        try {
+            made->problems.push_back(problem_for(shapes[i]));
+        } catch (const invalid_argument& e) {
+            throw invalid_argument(indexed("shapes", i) + e.what());
+        }
+        const problem &p = made->problems.back(), &first = made->problems.front();
+        if (p.triple() != first.triple() || p.squares.has_value() != first.squares.has_value())
+            throw invalid_argument(
+                indexed("shapes", i) + "types are " + (p.squares ? name_of(p.triple()) : name_of(p.types())) +
+                ", but those of the first are " + (first.squares ? name_of(first.triple()) : name_of(first.types())));
+        if (shapes[i].form != shapes[0].form)
+            throw invalid_argument(indexed("shapes", i) + "layout is " + std::string(name_of(p.layout)) +
+                                   ", but that of the first is " + std::string(name_of(first.layout)));
+        made->checks.emplace_back(p, shapes[i].form, made->device);
+    }
+    made->chosen = choose_for_all(made->problems, options);
+    const algorithm_record& record = *made->chosen.record;
+    made->together = record.enqueue_list != nullptr;
+    if (made->together) {
+        made->record_bytes = record.list_workspace_bytes(made->problems, made->chosen.parameters);
+        made->workspace = total_workspace_bytes(record, made->record_bytes);
+    } else {
+        for (const problem& p : made->problems) {
+            made->planned.emplace_back(p, record, made->chosen.parameters);
+            made->workspace = std::max(made->workspace, made->planned.back().workspace_bytes());
+        }
+    }
+    state_ = std::move(made);
+}
+
+sat_list_plan::sat_list_plan(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs,
+                             const sat_options& options)
+    : sat_list_plan(shapes_of_all(inputs, outputs), options) {}
+
+std::size_t sat_list_plan::workspace_bytes() const noexcept {
+    return state_->workspace;
+}
+
+const algorithm_info& sat_list_plan::algorithm() const noexcept {
+    return state_->chosen.record->info;
+}
+
+int sat_list_plan::device() const noexcept {
+    return state_->device;
+}
+
+bool sat_list_plan::together() const noexcept {
+    return state_->together;
+}
+
+void sat_list_plan::run_async(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs,
+                              workspace& workspace, stream_ref stream) const {
+    const state& s = *state_;
+    const std::size_t count = s.problems.size();
+    const auto require_count = [&](const char* argument, std::size_t got) {
+        if (got != count)
+            throw invalid_argument(std::string(argument) + ": has " + std::to_string(got) +
+                                   " entries, but the plan was made for " + std::to_string(count));
+    };
+    require_count("inputs", inputs.size());
+    require_count("outputs", outputs.size());
+    std::vector<buffers> memory;
+    memory.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) try {
+            memory.push_back(s.checks[i](inputs[i], outputs[i]));
+        } catch (const invalid_argument& e) {
+            throw invalid_argument("entry " + std::to_string(i) + " of the list: " + e.what());
+        }
+    check_entries_apart(inputs, outputs);
+
+    const workspace_use use(workspace, s.workspace, s.device, stream);
+    if (!s.together) {
+        for (std::size_t i = 0; i < count; ++i) s.planned[i].enqueue(memory[i], use);
+        return;
+    }
+    const device_scope scope(s.device);
+    const algorithm_record& record = *s.chosen.record;
+    const execution how = use.execution_of(s.chosen.parameters);
+    record.enqueue_list(s.problems, memory, how);
+    restore_contract(record, s.record_bytes, how);
+}
+
+// ---- without a plan -------------------------------------------------------------------------------------------------
+
+namespace {
+
+/// The plans of the last calls.
+class plan_cache {
+  public:
+    /// Makes it where there is none. The current device's.
+    sat_plan find(const sat_shapes& shapes, const sat_options& options, int device) {
+        const char* const forced = std::getenv("BOXSUM_ALGORITHM");
+        const std::string_view environment = forced == nullptr ? "" : forced;
+        {
+            const std::lock_guard lock(mutex_);
+            for (auto e = entries_.begin(); e != entries_.end(); ++e)
+                if (e->plan.device() == device && e->shapes == shapes && e->algorithm == options.algorithm &&
+                    e->parameters == options.parameters && e->environment == environment) {
+                    entries_.splice(entries_.begin(), entries_, e);
+                    return e->plan;
+                }
+        }
+        const sat_plan made(shapes, options);
+        const std::lock_guard lock(mutex_);
+        entries_.push_front({shapes, options.algorithm, options.parameters, std::string(environment), made});
+        if (entries_.size() > most_plans) entries_.pop_back();
+        return made;
+    }
+
+  private:
+    static constexpr std::size_t most_plans = 64;
+
+    struct entry {
+        sat_shapes shapes;
+        std::string algorithm, parameters, environment;
+        sat_plan plan;
+    };
+
+    std::mutex mutex_;
+    std::list<entry> entries_;  // the last used first
+};
+
+sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device) {
+    static auto* const cache = new plan_cache;  // lives as long as the process, past the driver's end
+    const sat_shapes shapes = shapes_of(inputs, outputs);
+    const device_scope scope(device);
+    return cache->find(shapes, options, device);
+}
+
+/// Workspaces of calls that have ended: nothing is under way in them, so any stream of their device may take one.
+class workspace_pool {
+  public:
+    workspace take(int device, stream_ref stream) {
+        const std::lock_guard lock(mutex_);
+        for (auto w = idle_.begin(); w != idle_.end(); ++w)
+            if (w->device() == device) {
+                workspace taken = std::move(*w);
+                idle_.erase(w);
+                return taken;
+            }
+        return {0, stream};
+    }
+
+    /// The stream has been waited for.
+    void give_back(workspace&& done) {
+        if (done.bytes() > most_bytes) return;
+        const std::lock_guard lock(mutex_);
+        if (idle_.size() < most_workspaces) idle_.push_back(std::move(done));
+    }
+
+  private:
+    static constexpr std::size_t most_workspaces = 16, most_bytes = std::size_t{64} << 20;
+
+    std::mutex mutex_;
+    std::vector<workspace> idle_;
+};
+
+}  // namespace
+
+void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream,
+               const sat_options& options) {
+    if (workspace.device() < 0) workspace.reserve(0, stream);
+    const sat_plan plan = cached_plan(inputs, outputs, options, workspace.device());
+    workspace.reserve(plan.workspace_bytes(), stream);
+    plan.run_async(inputs, outputs, workspace, stream);
+}
+
+void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options) {
+    static auto* const pool = new workspace_pool;
+    const int device = device_of(stream);
+    const sat_plan plan = cached_plan(inputs, outputs, options, device);
+    const device_scope scope(device);
+    workspace memory = pool->take(device, stream);
+    hand_over_idle(memory, stream);
+    memory.reserve(plan.workspace_bytes(), stream);
+    plan.run_async(inputs, outputs, memory, stream);
+    stream.synchronize();
+    hand_over_idle(memory, stream_ref::legacy_default());
+    pool->give_back(std::move(memory));
+}
+
+}  // namespace boxsum::cuda

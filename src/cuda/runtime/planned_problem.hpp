@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/algorithm_record.hpp"
+#include "cuda/runtime/workspace_use.hpp"
+
+#include <boxsum/cuda/sat.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace boxsum::cuda {
+
+/// A problem and the record that computes it, made ready for the device that is current: what a plan holds beside its
+/// checks of arguments. Immutable.
+class planned_problem {
+  public:
+    planned_problem(const problem& p, const algorithm_record& record, const parameter_values& parameters);
+
+    const problem& what() const noexcept { return problem_; }
+    const algorithm_record& record() const noexcept { return record_; }
+    int device() const noexcept { return device_; }
+
+    /// Of a whole workspace, header and all.
+    std::size_t workspace_bytes() const noexcept { return workspace_bytes_; }
+
+    /// Enqueues it on memory that was checked; makes the device current meanwhile.
+    void enqueue(const buffers& memory, const workspace_use& workspace) const;
+
+    /// The same, and looks at the workspace: for callers within the library, whose memory is their own.
+    void enqueue(const buffers& memory, workspace& workspace, stream_ref stream) const {
+        enqueue(memory, workspace_use(workspace, workspace_bytes_, device_, stream));
+    }
+
+  private:
+    problem problem_;
+    const algorithm_record& record_;
+    parameter_values parameters_;
+    int device_;
+    std::unique_ptr<const prepared_problem> prepared_;  ///< null where the record has no `prepare`
+    std::size_t record_bytes_, workspace_bytes_;
+};
+
+/// What a plan runs once its arguments are checked.
+const planned_problem& planned(const sat_plan& plan) noexcept;
+
+}  // namespace boxsum::cuda

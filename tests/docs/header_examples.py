@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Examples in the comments of public headers compile: blocks of lines that begin with `///     `.
+
+    header_examples.py OUT.cpp      writes the examples of the table below as functions of one source file
+    header_examples.py --check      every block is in the table, and every entry of the table is a block
+
+An entry is known by its header and by how its first line begins. PARAMETERS is what the example takes for granted; None is
+for what is no code of its own, with the reason.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+HEADERS = ROOT / "include" / "boxsum"
+BLOCK = re.compile(r"(?:^[ ]*///     .*\n)+", re.M)
+DEVICE = "boxsum::image_view<const std::uint8_t> d_image, {}, boxsum::cuda::stream_ref stream"
+
+EXAMPLES = {
+    ("view.hpp", "boxsum::image_view<const std::uint8_t> image"):
+        "const std::uint8_t* pixels, std::int64_t rows, std::int64_t cols, std::int64_t row_stride_bytes",
+    ("table_view.hpp", "boxsum::table_view<const std::uint32_t> sums"):
+        "const std::uint32_t* entries, std::int64_t rows, std::int64_t cols",
+    ("table_view.hpp", "above  S(R - 1"): None,  # a formula
+    ("histogram_table.hpp", "boxsum::histogram_view<const std::uint32_t> h"):
+        "const std::uint32_t* entries, std::int64_t bins, std::int64_t rows, std::int64_t cols",
+    ("integral_histogram.hpp", "integral_histogram({image}, bins"):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<const float> weights, "
+        "const boxsum::binning& bins, boxsum::histogram_view<std::uint32_t> histograms, boxsum::histogram_view<float> sums",
+    ("integral_histogram.hpp", "auto sums ="):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<const float> weights",
+    ("integral_histogram.hpp", "auto h ="): "boxsum::image_view<const std::uint8_t> image",
+    ("histogram_pipeline.hpp", "histogram_pipeline pipeline("):
+        "const boxsum::frame_request& request, boxsum::frame_source read, void (&use)(const boxsum::frame_result&)",
+    ("histogram_tasks.hpp", "histogram_tasks tasks;"):
+        "boxsum::const_any_view image, const boxsum::binning& bins, boxsum::histogram_table<std::uint32_t>& histograms",
+    ("cuda/sat.hpp", "boxsum::cuda::sat_plan plan"): DEVICE.format("boxsum::image_view<std::uint32_t> d_table"),
+    ("cuda/histogram.hpp", "boxsum::cuda::histogram_table<std::uint32_t> histograms("):
+        "std::int64_t frame_rows, std::int64_t frame_cols, boxsum::cuda::stream_ref stream",
+    ("cuda/histogram.hpp", "boxsum::cuda::histogram_plan plan"):
+        DEVICE.format("const boxsum::binning& bins, boxsum::histogram_view<std::uint32_t> d_histograms"),
+    ("cuda/histogram_queries.hpp", "boxsum::cuda::box_histograms_async("):
+        "boxsum::const_any_histogram_view d_histograms, const boxsum::box* d_boxes, std::uint32_t* d_counts, "
+        "std::int64_t count, std::int64_t bins, boxsum::cuda::stream_ref stream",
+    ("cuda/memory.hpp", "boxsum::cuda::allocator from_rmm"): "void* resource",
+    ("cuda/memory.hpp", "boxsum::cuda::device_image<std::uint32_t> table("):
+        "std::int64_t rows, std::int64_t cols, boxsum::cuda::stream_ref stream",
+    ("cuda/box.hpp", "boxsum::cuda::box_sums_async("):
+        "boxsum::const_any_table_view d_table, const boxsum::box* d_boxes, std::uint32_t* d_sums, std::int64_t count, "
+        "boxsum::cuda::stream_ref stream",
+    ("cuda/box.cuh", "__global__ void means_around("): None,  # a kernel and its launch: examples/boxes_in_kernels.cu
+    ("cuda/box.cuh", "means_around<<<"): None,
+}
+# Other libraries as far as examples use them.
+PRELUDE = """struct CUstream_st;
+namespace rmm::mr {
+struct device_memory_resource {
+    void* allocate(std::size_t bytes, CUstream_st* stream);
+    void deallocate(void* data, std::size_t bytes, CUstream_st* stream) noexcept;
+};
+}  // namespace rmm::mr
+using namespace boxsum;
+"""
+
+
+def blocks():
+    """[(header, line number, code)]"""
+    for path in sorted(HEADERS.rglob("*.h*")) + sorted(HEADERS.rglob("*.cuh")):
+        text = path.read_text(encoding="utf-8")
+        for match in BLOCK.finditer(text):
+            code = "".join(re.sub(r"^[ ]*///     ", "", line) + "\n" for line in match[0].splitlines())
+            yield str(path.relative_to(HEADERS)), text.count("\n", 0, match.start()) + 1, code
+
+
+def entry_of(header, code):
+    return next((key for key in EXAMPLES if key[0] == header and code.startswith(key[1])), None)
+
+
+def main():
+    found = [(header, line, code, entry_of(header, code)) for header, line, code in blocks()]
+    if sys.argv[1:] == ["--check"]:
+        problems = [f"include/boxsum/{header}:{line}: an example that tests/docs/header_examples.py does not know:\n{code}"
+                    for header, line, code, entry in found if entry is None]
+        used = {entry for *_, entry in found}
+        problems += [f"include/boxsum/{header} has no example that begins with {start!r}" for header, start in EXAMPLES
+                     if (header, start) not in used]
+        print("\n".join(problems) or f"{len(found)} examples are known")
+        sys.exit(1 if problems else 0)
+    headers = sorted({header for header, _, _, entry in found if entry and EXAMPLES[entry] is not None})
+    text = "// Written by tests/docs/header_examples.py.\n" + "".join(f"#include <boxsum/{header}>\n" for header in headers)
+    text += "#include <cstddef>\n#include <cstdint>\n" + PRELUDE
+    for number, (header, line, code, entry) in enumerate(found):
+        if entry and EXAMPLES[entry] is not None:
+            text += f"\nvoid example_{number}({EXAMPLES[entry]});\nvoid example_{number}({EXAMPLES[entry]}) {{\n"
+            text += f'#line {line} "{HEADERS / header}"\n{code}}}\n'
+    pathlib.Path(sys.argv[1]).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
