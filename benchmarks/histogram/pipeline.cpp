@@ -122,10 +122,10 @@ void print_tasks(const settings& s) {
             const auto wanted = [&](const char* result) {
                 return std::find(s.results.begin(), s.results.end(), result) != s.results.end();
             };
-            if (wanted("kept")) row("kept", bins, best_of([&] { return tasks.keep(image, ranges).report(); }));
+            if (wanted("kept")) row("kept", bins, best_of([&] { return tasks.keep({image}, ranges).report(); }));
             if (!wanted("host")) continue;
-            histogram_tensor<std::uint32_t> tensor(bins, s.rows, s.cols);
-            row("host", bins, best_of([&] { return tasks.run(image, ranges, any_tensor_view(tensor.view())); }));
+            histogram_table<std::uint32_t> tensor(bins, s.rows, s.cols);
+            row("host", bins, best_of([&] { return tasks.run({image}, ranges, {tensor}); }));
         }
 }
 

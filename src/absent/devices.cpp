@@ -133,7 +133,7 @@ void sat(const sat_inputs&, const sat_outputs&, stream_ref, const sat_options&) 
 struct histogram_plan::state {
     algorithm_info info;
 };
-histogram_plan::histogram_plan(const histogram_description&, const binning&, const histogram_options&) {
+histogram_plan::histogram_plan(const histogram_shapes&, const binning&, const histogram_options&) {
     refuse();
 }
 std::size_t histogram_plan::workspace_bytes() const noexcept {
@@ -145,19 +145,11 @@ const algorithm_info& histogram_plan::algorithm() const noexcept {
 int histogram_plan::device() const noexcept {
     return 0;
 }
-void histogram_plan::run_async(const const_any_view&, const any_tensor_view&, workspace&, stream_ref) const {
+void histogram_plan::run_async(const histogram_inputs&, const histogram_outputs&, workspace&, stream_ref) const {
     refuse();
 }
-void histogram_plan::run_async(const const_any_view&, const const_any_view&, const any_tensor_view&, workspace&,
-                               stream_ref) const {
-    refuse();
-}
-void integral_histogram(const const_any_view&, const binning&, const any_tensor_view&, const histogram_options&,
-                        stream_ref) {
-    refuse();
-}
-void integral_histogram(const const_any_view&, const const_any_view&, const binning&, const any_tensor_view&,
-                        const histogram_options&, stream_ref) {
+void integral_histogram(const histogram_inputs&, const binning&, const histogram_outputs&, stream_ref,
+                        const histogram_options&) {
     refuse();
 }
 

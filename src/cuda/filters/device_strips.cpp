@@ -192,12 +192,6 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
-bool is_host_memory(const void* data) {
-    cudaPointerAttributes attributes{};
-    BOXSUM_CUDA_TRY(cudaPointerGetAttributes(&attributes, data));
-    return attributes.type == cudaMemoryTypeUnregistered || attributes.type == cudaMemoryTypeHost;
-}
-
 void require_same_memory(const char* argument, const void* data, bool host, int device) {
     if (is_host_memory(data) != host)
         throw invalid_argument(std::string(argument) + (host ? ": is device memory, but the image is host memory"

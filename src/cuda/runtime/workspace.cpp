@@ -103,10 +103,6 @@ void require_same_stream(stream_ref given, stream_ref own) {
 
 }  // namespace
 
-int device_of(stream_ref stream) {
-    return stream.get() == nullptr ? current_device() : stream_device(stream);
-}
-
 workspace::workspace() noexcept = default;
 workspace::workspace(workspace&&) noexcept = default;
 workspace& workspace::operator=(workspace&&) noexcept = default;

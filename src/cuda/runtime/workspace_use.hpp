@@ -8,9 +8,6 @@
 
 namespace boxsum::cuda {
 
-/// The device that a stream (for the legacy default one: the calling thread) is on.
-int device_of(stream_ref stream);
-
 /// One call's use of a workspace: looks at it, and keeps other threads out until it goes.
 class workspace_use {
   public:
