@@ -9,7 +9,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdlib>
 #include <deque>
 #include <thread>
 
