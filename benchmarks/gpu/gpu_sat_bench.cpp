@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 
 namespace boxsum::bench {
 namespace {
@@ -41,7 +42,7 @@ int run(int count, char** names) {
         if (!wanted) continue;
         try {
             s.run(stream);
-        } catch (const error& e) {  // the other sections still count
+        } catch (const std::exception& e) {  // the other sections still count
             json_line().text("section", s.name).text("error", e.what()).print();
         }
     }

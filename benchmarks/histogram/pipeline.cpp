@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,7 @@ void print_frames(const settings& s) {
                 if (product != "tensor")
                     run.look = [&](const frame_result& result) {
                         if (const std::string found = check_answers(run.request, bins, result); found != "equal")
-                            throw error(product + ": " + found);
+                            throw std::runtime_error(product + ": " + found);
                     };
                 const pipeline_report all = run_frames(run);
                 const auto busy = [&](pipeline_stage stage) { return all.busy[static_cast<std::size_t>(stage)]; };
@@ -121,10 +122,10 @@ void print_tasks(const settings& s) {
             const auto wanted = [&](const char* result) {
                 return std::find(s.results.begin(), s.results.end(), result) != s.results.end();
             };
-            if (wanted("kept")) row("kept", bins, best_of([&] { return tasks.keep(image, ranges).report(); }));
+            if (wanted("kept")) row("kept", bins, best_of([&] { return tasks.keep({image}, ranges).report(); }));
             if (!wanted("host")) continue;
-            histogram_tensor<std::uint32_t> tensor(bins, s.rows, s.cols);
-            row("host", bins, best_of([&] { return tasks.run(image, ranges, any_tensor_view(tensor.view())); }));
+            histogram_table<std::uint32_t> tensor(bins, s.rows, s.cols);
+            row("host", bins, best_of([&] { return tasks.run({image}, ranges, {tensor}); }));
         }
 }
 

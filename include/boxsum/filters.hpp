@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 #include <boxsum/window.hpp>
@@ -42,7 +43,7 @@
 ///   most 450 bytes per column and channel; twice that for variances of an image that is not all finite.
 /// - Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when
 ///   an argument is wrong. Thread-safe for distinct results.
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What a window sees beyond the border of the image.
 enum class border_mode : std::uint8_t {

@@ -1,11 +1,11 @@
 #pragma once
 
-#include <boxsum/types.hpp>
+#include <boxsum/export.hpp>
 
 #include <cstdint>
 #include <string>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// How a CPU algorithm writes its table.
 enum class store_policy : std::uint8_t {
@@ -16,8 +16,6 @@ enum class store_policy : std::uint8_t {
 
 /// What every computation of a table can be told. The defaults are right for most callers.
 struct sat_options {
-    table_layout layout = table_layout::inclusive;
-
     /// Name of a registered algorithm, or "auto": the best one of the backend that supports the problem (or the one
     /// that the environment variable BOXSUM_ALGORITHM names, e.g. "sat:reference").
     std::string algorithm = "auto";

@@ -1,16 +1,14 @@
 // The summed area table on the CPU: one read of the image, one write of the table. This file chooses: kernels by types
 // and instruction set, threads and stores by size. Two schemes share the work out (wavefront.cpp, bands.cpp).
 
-#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
+#include "cpu/decision.hpp"
 #include "cpu/host.hpp"
 #include "cpu/instruction_set.hpp"
 #include "cpu/records.hpp"
 #include "cpu/table_job.hpp"
 
-#include <boxsum/cpu.hpp>
-#include <boxsum/error.hpp>
 #include <boxsum/table.hpp>
 
 #include <algorithm>
@@ -96,7 +94,8 @@ void clear_first_rows(const view_shape& s, void* table) {
 /// What is decided before any thread starts.
 struct plan {
     const kernel_set* set = nullptr;
-    int threads = 1;
+    int threads = 1;         ///< at most
+    std::int64_t bytes = 0;  ///< of image and tables
     store_policy store = store_policy::cached;
     bool bands = false;  ///< share the work in bands, where they fit
     bool fetch_table = false;
@@ -129,7 +128,8 @@ plan decide(const problem& p, const kernel_set& set, const void* table, const vo
     const bool aligned = rows_aligned(table, p.table, set.vector_bytes) &&
                          (!p.squares || rows_aligned(squares, *p.squares, set.vector_bytes)) && set.vector_bytes > 1;
     decided.store = cpu::choose_store(bytes, aligned, how.store);
-    decided.threads = static_cast<int>(std::min<std::int64_t>(cpu::choose_threads(bytes, how.threads), most_threads));
+    decided.threads = static_cast<int>(std::min<std::int64_t>(cpu::most_threads(bytes, how.threads), most_threads));
+    decided.bytes = bytes;
     const int scheme = how.parameters.choice[scheme_position], fetch = how.parameters.choice[fetch_position];
     decided.bands = scheme == scheme_bands || (scheme == scheme_auto && bytes <= cpu::most_bytes_in_bands);
     // In small wavefronts the lines that are asked for are often the other core's: 32f32f at 512^2 took 43 us with two
@@ -154,7 +154,7 @@ table_pass make_pass(const kernel_set& set, std::span<const kernel_choice> choic
     const tile_function streaming = one ? e->streaming : e->interleaved_streaming;
     if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
-    result.table = static_cast<std::byte*>(table) + (p.layout == table_layout::inclusive ? 0 : shape.row_stride);
+    result.table = static_cast<std::byte*>(table) + p.form().border() * shape.row_stride;
     result.shape = shape;
     result.element = static_cast<std::int64_t>(size_of(shape.type));
     return result;
@@ -165,9 +165,9 @@ table_job make_job(const problem& p, const buffers& memory, const plan& decided)
     job.image = static_cast<const std::byte*>(memory.image);
     job.image_shape = p.image;
     job.channels = p.image.channels;
-    job.rows = p.table.rows - (p.layout == table_layout::inclusive ? 0 : 1);
+    job.rows = p.table.rows - p.form().border();
     job.elements = p.table.cols * p.table.channels;
-    job.lead = p.layout == table_layout::inclusive ? 0 : p.image.channels;
+    job.lead = p.form().border() * p.image.channels;
     job.streaming = decided.store == store_policy::streaming;
     job.fetch_table = decided.fetch_table;
     if (p.squares)
@@ -183,7 +183,7 @@ bool in_bands(const table_job& job, const plan& decided) {
 }
 
 void fill_tables(const problem& p, const buffers& memory, const plan& decided) {
-    if (p.layout != table_layout::inclusive) {
+    if (p.form().border() > 0) {
         clear_first_rows(p.table, memory.table);
         if (p.squares) clear_first_rows(*p.squares, memory.squares);
     }
@@ -225,7 +225,10 @@ std::size_t workspace_bytes(const problem&, const parameter_values&) {
 }
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
-    fill_tables(p, memory, decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how));
+    plan decided = decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how);
+    if (decided.threads > 1)
+        decided.threads = std::min(decided.threads, cpu::choose_threads(decided.bytes, how.threads));
+    fill_tables(p, memory, decided);
 }
 
 /// A row sum is a chain over vectors, each of which adds at most 3 times within a block, 2 across blocks and 2 to join
@@ -242,7 +245,7 @@ std::int64_t addition_depth(const problem& p, const parameter_values& values) {
 }
 
 algorithm_cost cost(const problem& p, const parameter_values&) {
-    return {1, p.squares ? 2.0 : 1.0, 0, cpu::choose_threads(view_bytes(p.image) + view_bytes(p.table), 0)};
+    return {1, p.squares ? 2.0 : 1.0, 0, cpu::most_threads(view_bytes(p.image) + view_bytes(p.table), 0)};
 }
 
 }  // namespace
@@ -263,21 +266,11 @@ constinit const algorithm_record simd_sat_record{
     .cost = cost,
 };
 
-cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options) {
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
-    check_store(options.store);
-    const problem p = make_problem(image, table, std::nullopt, options.layout);
-    const parameter_values values = parse_parameters(simd_sat_record, options.parameters);
-    if (const support s = supports(p, values); !s) throw unsupported("algorithm 'simd': " + s.reason);
-    execution how;
-    how.parameters = values;
-    how.threads = options.threads;
-    how.store = options.store;
-    const plan decided = decide(p, *kernels_of(values), table.data, nullptr, how);
-    const table_job job = make_job(p, {image.data, table.data, nullptr}, decided);
+cpu_decision cpu::decision_of(const problem& p, const buffers& memory, const execution& how) {
+    const plan decided = decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how);
+    const table_job job = make_job(p, memory, decided);
     if (in_bands(job, decided)) return {decided.set->name, decided.threads, decided.store, "bands"};
-    return {decided.set->name, cpu::threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};
+    return {decided.set->name, threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};
 }
 
 }  // namespace boxsum

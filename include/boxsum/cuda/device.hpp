@@ -1,9 +1,12 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <string>
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Whether this library was built with CUDA. Without it `device_count()` is 0, and every function of this namespace
 /// that needs a device throws unsupported ("built without CUDA").
@@ -34,4 +37,5 @@ struct device_info {
 /// Throws unsupported for a device that does not exist.
 device_info describe_device(int device);
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

@@ -46,6 +46,13 @@ TEST(validate, extents_and_strides) {
     expect_message<check>([&] { checked_span_bytes("table", s); }, "plane_stride is 60, smaller than a plane of 64");
     s.plane_stride = 64;
     EXPECT_EQ(checked_span_bytes("table", s), 128);
+    s.plane_stride = 66;
+    expect_message<check>([&] { checked_span_bytes("table", s); }, "plane_stride is 66, must be a multiple");
+    // From a deserialised shape or a binding: no such type has a size.
+    expect_message<check>([] { checked_span_bytes("image", shape(4, 4, 16, static_cast<dtype>(10))); },
+                          "image: type is 10, not a dtype");
+    expect_message<check>([] { checked_span_bytes("image", shape(4, 4, 16, static_cast<dtype>(255))); },
+                          "type is 255, not a dtype");
     EXPECT_EQ(checked_span_bytes("table", shape(3, 5, 32)), 2 * 32 + 20);
     EXPECT_EQ(checked_span_bytes("table", shape(1, 5, 0)), 20);  // one row steps over nothing
 }
@@ -71,12 +78,12 @@ TEST(validate, pointers) {
 TEST(validate, table_must_fit_image_and_layout) {
     expect_message<invalid_argument>(
         [] { make_problem(shape(4, 5, 5, dtype::u8), shape(4, 5, 20), {}, table_layout::padded); },
-        "table: extents are 4 x 5, but the padded table of an image of 4 x 5 has 5 x 6");
+        "sums: extents are 4 x 5, but the padded table of an image of 4 x 5 has 5 x 6");
     view_shape two = shape(4, 5, 20);
     two.channels = 2;
     two.row_stride = 40;
     expect_message<invalid_argument>([&] { make_problem(shape(4, 5, 5, dtype::u8), two, {}, table_layout::inclusive); },
-                                     "table: channels is 2, but that of image is 1");
+                                     "sums: channels is 2, but that of image is 1");
 }
 
 TEST(validate, types_come_from_the_closed_lists) {
@@ -108,12 +115,14 @@ TEST(validate, overlap_is_told_from_sharing_a_buffer) {
 TEST(validate, in_place_is_the_same_memory_inclusive) {
     std::vector<std::uint32_t> buffer(200);
     const any_view a{buffer.data(), shape(10, 10, 40)};
-    EXPECT_TRUE(make_problem(const_any_view(a), a, {}, table_layout::inclusive).in_place);
+    EXPECT_TRUE(make_problem({a}, {{a}}).in_place);
     const any_view shifted{buffer.data() + 10, shape(10, 10, 40)};
-    expect_message<invalid_argument>([&] { make_problem(const_any_view(a), shifted, {}, table_layout::inclusive); },
-                                     "table: overlaps image");
-    expect_message<invalid_argument>([&] { make_problem(const_any_view(a), a, {}, table_layout::exclusive); },
-                                     "table: overlaps image");
+    expect_message<invalid_argument>([&] { make_problem({a}, {{shifted}}); }, "sums: overlaps image");
+    expect_message<invalid_argument>(
+        [&] {
+            make_problem({a}, {{a, table_layout::exclusive}});
+        },
+        "sums: overlaps image");
 }
 
 }  // namespace

@@ -45,7 +45,6 @@ TEST(host, describes_this_machine_from_within_a_region_of_the_caller) {
         workers = histogram_tasks().workers().size();
     }
     EXPECT_EQ(describe_cpu().threads, omp_get_max_threads());
-    EXPECT_GT(describe_cpu().wake_up_us, 0);
     if (cuda::device_count() == 0) {
         EXPECT_EQ(workers, 1u);  // the region's threads have the cores already
         EXPECT_EQ(histogram_tasks().workers().size(), static_cast<std::size_t>(omp_get_max_threads()));
@@ -75,33 +74,14 @@ TEST(host, counts_on_no_more_cache_than_its_cpus_can_have) {
     EXPECT_EQ(info.streaming_from_bytes, cpu::usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3);
 }
 
-/// Twice as many busy threads as processors, so that an empty region often takes milliseconds.
-TEST(host, wake_up_is_the_machines_not_its_loads) {
-    EXPECT_EQ(cpu::measure_wake_up_us(1), 0);
-    std::atomic<bool> stop{false};
-    std::vector<std::thread> others;
-    for (int i = 0; i < 2 * describe_cpu().threads; ++i)
-        others.emplace_back([&stop] {
-            while (!stop) {
-            }
-        });
-    const auto start = std::chrono::steady_clock::now();
-    const double us = cpu::measure_wake_up_us(describe_cpu().threads);
-    const auto took = std::chrono::steady_clock::now() - start;
-    stop = true;
-    for (std::thread& other : others) other.join();
-    EXPECT_LE(us, cpu::most_wake_up_us);
-    EXPECT_LT(took, std::chrono::seconds(2));  // 40 regions of some scheduler slices each at the very most
-    EXPECT_LE(describe_cpu().wake_up_us, cpu::most_wake_up_us);
-    if (describe_cpu().threads > 1) {
-        EXPECT_GT(describe_cpu().wake_up_us, 0);
-    }
-}
-
 TEST(host, threads_grow_with_the_work_and_obey_the_caller) {
-    EXPECT_EQ(cpu::choose_threads(1000, 0), 1);
+    const auto second = static_cast<std::int64_t>(describe_cpu().second_thread_from_bytes);
+    EXPECT_EQ(cpu::most_threads(second - 1, 0), 1);
+    EXPECT_EQ(cpu::most_threads(second, 0), std::min(2, describe_cpu().threads));
+    EXPECT_EQ(cpu::most_threads(std::int64_t{1} << 40, 0), describe_cpu().threads);
+    EXPECT_EQ(cpu::most_threads(1, 7), 7);
+    EXPECT_EQ(cpu::choose_threads(second - 1, 0), 1);
     EXPECT_LE(cpu::choose_threads(std::int64_t{1} << 40, 0), describe_cpu().threads);
-    EXPECT_GE(cpu::choose_threads(std::int64_t{1} << 40, 0), cpu::choose_threads(std::int64_t{1} << 20, 0));
     EXPECT_EQ(cpu::choose_threads(1, 7), 7);
 }
 
@@ -122,7 +102,7 @@ TEST(host, the_image_counts_for_the_stores) {
     alignas(64) static std::byte some[64];
     view_shape from{.type = dtype::f32, .rows = limit / 2 / 4096, .cols = 1024, .row_stride = 4096};
     view_shape to = from;
-    const auto stores = [&] { return decide_sat({some, from}, any_view{some, to}, {.threads = 1}).store; };
+    const auto stores = [&] { return decide_sat({{some, from}}, {{{some, to}}}, {.threads = 1}).store; };
     EXPECT_EQ(stores(), store_policy::cached);
     from.rows = to.rows = limit / 2 / 4096 + 1;
     EXPECT_EQ(stores(), store_policy::streaming);
@@ -133,16 +113,16 @@ TEST(host, decisions_report_what_a_call_would_do) {
     alignas(64) std::uint32_t sums[64 * 16];
     const image_view<const std::uint8_t> image(pixels.data(), 64, 16), tiny(pixels.data(), 2, 2);
     const image_view<std::uint32_t> view(sums, 64, 16), four(sums, 2, 2);
-    const cpu_decision small = decide_sat(image, any_view(view));
+    const cpu_decision small = decide_sat({image}, {{view}});
     EXPECT_EQ(small.threads, 1);
     EXPECT_EQ(small.store, store_policy::cached);
-    const cpu_decision forced = decide_sat(image, any_view(view), {.parameters = "isa=scalar", .threads = 3});
+    const cpu_decision forced = decide_sat({image}, {{view}}, {.parameters = "isa=scalar", .threads = 3});
     EXPECT_EQ(forced.instruction_set, "scalar");
     EXPECT_EQ(forced.threads, 3);
-    EXPECT_EQ(decide_sat(tiny, any_view(four), {.threads = 8}).threads, 1);  // two rows are one thread's
-    EXPECT_THROW(decide_sat(image, any_view(view), {.parameters = "isa=mmx"}), invalid_argument);
-    EXPECT_THROW(decide_sat(image, any_view(view), {.store = static_cast<store_policy>(7)}), invalid_argument);
-    EXPECT_THROW(decide_sat(image, any_view(view), {.threads = -1}), invalid_argument);
+    EXPECT_EQ(decide_sat({tiny}, {{four}}, {.threads = 8}).threads, 1);  // two rows are one thread's
+    EXPECT_THROW(decide_sat({image}, {{view}}, {.parameters = "isa=mmx"}), invalid_argument);
+    EXPECT_THROW(decide_sat({image}, {{view}}, {.store = static_cast<store_policy>(7)}), invalid_argument);
+    EXPECT_THROW(decide_sat({image}, {{view}}, {.threads = -1}), invalid_argument);
 }
 
 /// Bands where they pay: small integer tables of one plane, ordinary stores, more than one thread.
@@ -157,7 +137,7 @@ TEST(host, bands_serve_small_integer_tables) {
         to.type = out;
         to.row_stride = 1024 * static_cast<std::int64_t>(size_of(out));
         to.plane_stride = rows * to.row_stride;
-        return decide_sat({pixels.data(), from}, any_view{sums.data(), to}, options).scheme;
+        return decide_sat({{pixels.data(), from}}, {{{sums.data(), to}}}, options).scheme;
     };
     using enum dtype;
     EXPECT_EQ(scheme(u8, u32, 1024, {.threads = 2}), "bands");

@@ -1,6 +1,7 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "cuda/runtime/workspace_use.hpp"
+#include "support/captured_graph.hpp"
 #include "support/complaint.hpp"
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
@@ -86,27 +87,6 @@ TEST_F(plan, every_device_computes) {
 
 // ---- graphs ---------------------------------------------------------------------------------------------------------
 
-class captured_graph {
-  public:
-    template <typename Enqueue>
-    captured_graph(cuda::stream_ref stream, Enqueue enqueue) {
-        BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
-        enqueue();
-        cudaGraph_t graph = nullptr;
-        BOXSUM_CUDA_TRY(cudaStreamEndCapture(stream.get(), &graph));
-        BOXSUM_CUDA_TRY(cudaGraphInstantiate(&executable_, graph, 0));
-        BOXSUM_CUDA_TRY(cudaGraphDestroy(graph));
-    }
-    captured_graph(const captured_graph&) = delete;
-    captured_graph& operator=(const captured_graph&) = delete;
-    ~captured_graph() { (void)cudaGraphExecDestroy(executable_); }
-
-    void replay(cuda::stream_ref stream) const { BOXSUM_CUDA_TRY(cudaGraphLaunch(executable_, stream.get())); }
-
-  private:
-    cudaGraphExec_t executable_ = nullptr;
-};
-
 TEST_F(plan, a_captured_graph_replays_a_hundred_times) {
     for (const algorithm_record* record : test::cuda_records()) {
         gpu_case memory(plain_case(dtype::u8, dtype::u32, 333, 517), stream());
@@ -114,7 +94,7 @@ TEST_F(plan, a_captured_graph_replays_a_hundred_times) {
         const cuda::sat_plan p(memory.shapes(), memory.options(record->info.name));
         cuda::workspace workspace(p.workspace_bytes(), stream());
         stream().synchronize();
-        const captured_graph graph(stream(), [&] { memory.run_async(p, workspace, stream()); });
+        const test::captured_graph graph(stream(), [&] { memory.run_async(p, workspace, stream()); });
         for (std::uint64_t replay = 0; replay < 100; ++replay) {
             memory.refill(100 + replay, stream());
             graph.replay(stream());
@@ -133,7 +113,7 @@ TEST_F(plan, replays_may_queue_and_alternate_with_calls) {
         const cuda::sat_plan q(other.shapes(), other.options(record->info.name));
         cuda::workspace workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
         stream().synchronize();
-        const captured_graph graph(stream(), [&] {
+        const test::captured_graph graph(stream(), [&] {
             memory.run_async(p, workspace, stream());
             memory.run_async(p, workspace, stream());
         });
