@@ -129,7 +129,7 @@ TEST_F(plan, replays_may_queue_and_alternate_with_calls) {
 TEST_F(plan, a_workspace_neither_grows_nor_changes_streams_while_it_is_captured) {
     const cuda::stream other;
     cuda::workspace workspace(100, stream());
-    const captured_graph graph(stream(), [&] {
+    const test::captured_graph graph(stream(), [&] {
         EXPECT_COMPLAINT(workspace.reserve(1 << 20, stream()), "while its stream is being captured");
         EXPECT_COMPLAINT(workspace.follow(other), "while one of them is being captured");
         workspace.reserve(50, stream());  // has that
@@ -150,7 +150,7 @@ TEST_F(plan, graphs_and_calls_of_all_algorithms_share_a_workspace) {
             workspace.reserve(plans.back().workspace_bytes(), stream());
         }
     stream().synchronize();
-    std::deque<captured_graph> graphs;
+    std::deque<test::captured_graph> graphs;
     for (const cuda::sat_plan& p : plans)
         graphs.emplace_back(stream(), [&] { memory.run_async(p, workspace, stream()); });
     for (std::size_t i = 0; i < 3 * plans.size(); ++i) {
