@@ -1,6 +1,7 @@
 // Filters on images in device memory, and on host memory in strips of a few rows, against the CPU's.
 
 #include "cuda/filters/device_strips.hpp"
+#include "cuda/runtime/workspace_use.hpp"
 #include "filters/filter_jobs.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
@@ -236,6 +237,24 @@ TEST_F(filter_strips, plans_share_a_workspace_with_plans_of_tables) {
         }
         if (HasFailure()) return;
     }
+}
+
+/// Words of tables' algorithms may come to lie wherever a filter had its tables: any that is not zero could be taken
+/// for one of a finished tile.
+TEST_F(filter_strips, plans_leave_zeros_behind_the_words_of_their_tables) {
+    host_image image = test::random_image(packed(dtype::u8, 50, 70, 1), 19);
+    device_images device(stream());
+    const any_view from = device.upload(image.view()), to = device.upload(image.view());
+    const cuda::box_filter_plan plan({from}, {to}, {.window = 5});
+    cuda::workspace workspace(plan.workspace_bytes() + 4096, stream());
+    plan.run_async({from}, {to}, workspace, stream());
+    const cuda::workspace_use use(workspace, plan.workspace_bytes(), plan.device(), stream());
+    const auto bytes = static_cast<std::int64_t>(use.bytes());
+    host_image left(packed(dtype::u8, 1, bytes, 1));
+    cuda::copy({use.data(), left.shape}, left.view(), stream());
+    const std::size_t table = cuda::span_bytes(cuda::device_shape(dtype::u32, 51, 71));
+    const auto first = left.bytes.begin() + static_cast<std::ptrdiff_t>(plan.workspace_bytes() - table);
+    EXPECT_EQ(std::count(first, left.bytes.end(), std::byte{0}), left.bytes.end() - first);
 }
 
 TEST_F(filter_strips, plans_refuse_other_calls) {
