@@ -101,4 +101,5 @@ class histogram_plan {
 void integral_histogram(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
                         stream_ref stream, const histogram_options& options = {});
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum
