@@ -63,9 +63,6 @@ EXAMPLES = {
     ("cuda/workspace.hpp", "boxsum::cuda::workspace workspace("):
         "const boxsum::cuda::sat_plan& plan, boxsum::sat_inputs inputs, boxsum::sat_outputs outputs, "
         "boxsum::cuda::stream_ref stream",
-    ("cuda/filters.hpp", "boxsum::cuda::box_filter_plan plan("):
-        "boxsum::image_view<const std::uint8_t> d_image, boxsum::image_view<std::uint8_t> d_blurred, "
-        "boxsum::cuda::stream_ref stream",
     ("memory.hpp", "boxsum::host_allocator from_pmr"): "void* resource",
     ("cuda/box.hpp", "boxsum::cuda::box_sums_async("):
         "boxsum::const_any_table_view d_table, const boxsum::box* d_boxes, std::uint32_t* d_sums, std::int64_t count, "
