@@ -1,8 +1,10 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstdint>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// Half extents: a window of 2*rows + 1 rows and 2*cols + 1 columns around its pixel. 0 means the pixel's own row or
 /// column. `window_radius(3)` is square, 7 x 7.
