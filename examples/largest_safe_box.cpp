@@ -22,5 +22,5 @@ int main() {
     for (const boxsum::type_pair types : boxsum::type_pairs())
         print_row(boxsum::name_of(types), "values", boxsum::largest_safe_box(types.input, types.table));
     for (const boxsum::squares_triple types : boxsum::squares_triples())
-        print_row(boxsum::name_of(types), "squares", boxsum::largest_safe_box(types.input, types.squares, true));
+        print_row(boxsum::name_of(types), "squares", boxsum::largest_safe_box_of_squares(types.input, types.squares));
 }

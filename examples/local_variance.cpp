@@ -13,11 +13,9 @@ int main() {
     for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i % 10 < 5 ? 200 : 130);
     const boxsum::image_view<const std::uint8_t> image{pixels.data(), rows, cols};
 
-    boxsum::table<std::uint32_t> sums(rows, cols);
-    boxsum::table<std::uint64_t> squares(rows, cols);
-    boxsum::sat(image, sums.view(), squares.view());
+    const auto moments = boxsum::sat_squares<std::uint32_t, std::uint64_t>(image);
 
     // Five columns of 200 and five of 130: deviations of 35 from the mean of 165.
     const boxsum::box window{.row = 20, .col = 30, .rows = 5, .cols = 10};
-    std::printf("variance %.4f\n", boxsum::box_variance(sums.view(), squares.view(), window, sums.layout()));
+    std::printf("variance %.4f\n", boxsum::box_variance(moments, window));
 }

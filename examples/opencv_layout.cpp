@@ -15,7 +15,7 @@ int main() {
     std::vector<std::int64_t> memory(static_cast<std::size_t>((rows + 1) * (cols + 1)));
     const boxsum::image_view<const std::int16_t> image{pixels.data(), rows, cols};
     const boxsum::image_view<std::int64_t> table{memory.data(), rows + 1, cols + 1};
-    boxsum::sat(image, table, {.layout = boxsum::table_layout::padded});
+    boxsum::sat({image}, {{table, boxsum::table_layout::padded}});
 
     // The last entry is the sum of the whole image: 64 times 0 + 1 + ... + 255.
     std::printf("bottom right entry %lld\n", static_cast<long long>(table(rows, cols)));

@@ -55,7 +55,7 @@ void on_cpu(const boxsum::image_view<const std::uint8_t>& image) {
     const std::size_t half = moved_bytes / 2;  // a copy reads and writes each byte
     std::vector<std::uint8_t> from(half, 1), to(half, 2);
     compare(
-        "CPU", 1, [&] { boxsum::sat(image, table.view()); }, [&] { std::memcpy(to.data(), from.data(), half); });
+        "CPU", 1, [&] { boxsum::sat({image}, {table}); }, [&] { std::memcpy(to.data(), from.data(), half); });
 }
 
 void on_gpu(const boxsum::image_view<const std::uint8_t>& image) {

@@ -144,9 +144,9 @@ std::vector<bench_case> chosen_cases(const settings& s) {
 
 json run_case(const bench_case& c, const settings& s) {
     memory_pool& pool = memory_pool::shared();
-    const table_layout layout = *layout_from_name(s.layout);
+    const table_form form = *layout_from_name(s.layout);
     const view_shape in_shape = aligned_shape(c.input, c.size, c.size, 1);
-    const view_shape out_shape = aligned_shape(c.table, table_rows(c.size, layout), table_cols(c.size, layout), 64);
+    const view_shape out_shape = aligned_shape(c.table, form.table_extent(c.size), form.table_extent(c.size), 64);
     // The padded table of OpenCV needs a little more than ours.
     const auto bytes = [&](std::size_t element) {
         return static_cast<std::size_t>((c.size + 64) * (c.size + 64)) * element + 4096;
@@ -160,40 +160,30 @@ json run_case(const bench_case& c, const settings& s) {
     fill_random(in.data(), c.input, c.size * c.size);
     const const_any_view image{in.data(), in_shape};
     const any_view table{out.data(), out_shape};
-    std::optional<any_view> square_table;
+    sat_outputs outputs{.sums = {table, form}};
     if (c.squares)
-        square_table = any_view{squares.data(), aligned_shape(*c.squares, out_shape.rows, out_shape.cols, 64)};
+        outputs.squares = {{squares.data(), aligned_shape(*c.squares, out_shape.rows, out_shape.cols, 64)}, form};
 
     sat_options options;
-    options.layout = layout;
     options.algorithm = "simd";
     options.parameters = "isa=" + s.isa + (s.parameters.empty() ? "" : "," + s.parameters);
     options.threads = c.threads;
     options.store = s.store == "auto"     ? store_policy::automatic
                     : s.store == "cached" ? store_policy::cached
                                           : store_policy::streaming;
-    const auto run_ours = [&] {
-        if (square_table)
-            sat(image, table, *square_table, options);
-        else
-            sat(image, table, options);
-    };
+    const auto run_ours = [&] { sat({image}, outputs, options); };
     run_ours();
     bool correct = true;
     {
         const host_buffer expected = pool.acquire(static_cast<std::size_t>(out_shape.plane_stride));
+        const view_shape& squares_shape = outputs.squares.entries.shape;
         const host_buffer expected_squares =
-            pool.acquire(c.squares ? static_cast<std::size_t>(square_table->shape.plane_stride) : 0);
-        sat_options by_definition{.layout = layout, .algorithm = "reference"};
-        const any_view want{expected.data(), out_shape};
-        if (square_table) {
-            const any_view want_squares{expected_squares.data(), square_table->shape};
-            sat(image, want, want_squares, by_definition);
-            correct = same_table(*square_table, want_squares);
-        } else {
-            sat(image, want, by_definition);
-        }
-        correct = correct && same_table(table, want);
+            pool.acquire(c.squares ? static_cast<std::size_t>(squares_shape.plane_stride) : 0);
+        sat_outputs want{.sums = {{expected.data(), out_shape}, form}};
+        if (c.squares) want.squares = {{expected_squares.data(), squares_shape}, form};
+        sat({image}, want, {.algorithm = "reference"});
+        correct = same_table(table, want.sums.entries) &&
+                  (!c.squares || same_table(outputs.squares.entries, want.squares.entries));
     }
     pool.trim();
 
@@ -219,7 +209,7 @@ json run_case(const bench_case& c, const settings& s) {
 
     const double ours = times[0].median;
     const double limit = std::min({times[1].median, times[2].median, times[3].median});
-    const cpu_decision decided = decide_sat(image, table, options);
+    const cpu_decision decided = decide_sat({image}, {.sums = outputs.sums}, options);
     json row;
     row["types"] = types_of(c);
     row["size"] = c.size;

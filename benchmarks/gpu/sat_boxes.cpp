@@ -152,18 +152,17 @@ void boxes_of(std::int64_t n, bool sorted, cuda::stream_ref stream) {
          }}};
     const std::vector<double> us = times_of(runners, launches, false, stream);
 
-    const const_any_view here = image_view<const Sum>(table.here().data(), n, n);
-    const const_any_view squares_here = image_view<const Square>(squares.here().data(), n, n);
-    const table_layout layout = table_layout::inclusive;
+    const table_view<const Sum> here({table.here().data(), n, n});
+    const table_view<const Square> squares_here({squares.here().data(), n, n});
     std::vector<scalar> answers(count);
-    box_sums(here, boxes.here(), answers, layout);
+    box_sums(here, boxes.here(), answers);
     std::vector<Sum> expected_sums(count);
     std::transform(answers.begin(), answers.end(), expected_sums.begin(), [](const scalar& s) {
         return std::is_floating_point_v<Sum> ? static_cast<Sum>(s.f) : static_cast<Sum>(s.u);
     });
     std::vector<double> expected_means(count), expected_variances(count);
-    box_means(here, boxes.here(), expected_means, layout);
-    box_variances(here, squares_here, boxes.here(), expected_variances, layout);
+    box_means(here, boxes.here(), expected_means);
+    box_variances({here, squares_here}, boxes.here(), expected_variances);
     const std::string checks[] = {
         verdict_of(sums.fetched(stream), expected_sums), verdict_of(means.fetched(stream), expected_means),
         verdict_of(variances.fetched(stream), expected_variances),

@@ -29,8 +29,7 @@ void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::st
         cudaMemcpyAsync(pixels.data(), sets.image(0).data, pixels.size(), cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
     std::vector<std::uint32_t> sums(static_cast<std::size_t>((n + 1) * (n + 1)));
-    sat(const_any_view{pixels.data(), image}, any_view{sums.data(), table},
-        {.layout = table_layout::padded, .algorithm = "reference"});
+    sat({{pixels.data(), image}}, {{{sums.data(), table}, table_layout::padded}}, {.algorithm = "reference"});
     blur_by_definition({sums.data(), table}, {expected.data(), image});
 
     std::vector<table_row> rows;

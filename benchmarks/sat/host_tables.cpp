@@ -33,7 +33,7 @@ expectation expect(const const_any_view& image, dtype type) {
     const view_shape shape = aligned_shape(type, image.shape.rows + 1, image.shape.cols + 1, 1);
     e.memory = memory_pool::shared().acquire(static_cast<std::size_t>(shape.plane_stride));
     e.padded = {e.memory.data(), shape};
-    sat(image, e.padded, {.layout = table_layout::padded, .algorithm = "reference"});
+    sat({image}, {{e.padded, table_layout::padded}}, {.algorithm = "reference"});
     view_shape inner = shape;
     --inner.rows;
     --inner.cols;
@@ -184,7 +184,7 @@ std::vector<table_row> measure_on_host(const sat_case& c, const sat_bench_option
                 not_run.push_back(std::move(row));
                 continue;
             }
-            candidates.push_back({std::move(row), [&image, &table, how] { sat(image, table, how); }, table,
+            candidates.push_back({std::move(row), [&image, &table, how] { sat({image}, {{table}}, how); }, table,
                                   expected.inclusive, written});
         }
     for (const host_competitor& other : host_competitors()) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boxsum/export.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -54,8 +55,8 @@ std::span<const algorithm_info* const> algorithms(operation what);
 /// Nothing for an unknown name.
 const algorithm_info* find_algorithm(operation what, std::string_view name) noexcept;
 
-/// Whether `algorithm` computes tables of this pair, in this layout, for images of this shape (on the current device).
-support supports(const algorithm_info& algorithm, const view_shape& image, dtype table, table_layout layout,
+/// Whether `algorithm` computes tables of this pair, in this form, for images of this shape (on the current device).
+support supports(const algorithm_info& algorithm, const view_shape& image, dtype sums, table_form form = {},
                  std::optional<dtype> squares = {}, std::string_view parameters = {});
 
 }  // namespace boxsum

@@ -1,12 +1,15 @@
 #pragma once
 
 #include <boxsum/export.hpp>
+#include <boxsum/table.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 
 namespace boxsum BOXSUM_EXPORT {
 
@@ -33,10 +36,13 @@ struct scalar {
     std::string to_string() const;  ///< integers exactly, floats shortest that reads back
 };
 
-/// Throws invalid_argument, naming box and extents, unless the box has at least one pixel and lies inside an image
-/// whose table of this layout has table_rows x table_cols entries. An exclusive table lacks the last row and column of
-/// sums, so a box that touches them is refused.
-void check_box(const box& b, std::int64_t table_rows, std::int64_t table_cols, table_layout layout);
+/// Throws invalid_argument, naming box and extents, unless the box has at least one pixel and lies inside an image of
+/// rows x cols pixels.
+void check_box(const box& b, std::int64_t image_rows, std::int64_t image_cols);
+
+/// The same for the image of a table. An exclusive table lacks the last row and column of sums, so a box that touches
+/// them is refused.
+void check_box(const box& b, const const_any_table_view& table);
 
 namespace detail {
 
@@ -44,16 +50,19 @@ namespace detail {
 /// that itself fits the table's type is exact however often the table wrapped; signed types go through unsigned ones,
 /// where wrapping is defined.
 template <typename T>
-T sum_of_checked_box(const image_view<const T>& table, const box& b, table_layout layout, std::int64_t channel,
-                     std::int64_t plane) {
-    const std::int64_t shift = layout == table_layout::inclusive ? 1 : 0;
-    const std::int64_t top = b.row - shift, bottom = b.row + b.rows - shift;
-    const std::int64_t left = b.col - shift, right = b.col + b.cols - shift;
-    const auto at = [&](std::int64_t r, std::int64_t c) { return r < 0 || c < 0 ? T{} : table(r, c, channel, plane); };
-    if constexpr (std::is_integral_v<T>) {
-        using U = std::make_unsigned_t<T>;
-        return static_cast<T>(static_cast<U>(static_cast<U>(at(bottom, right)) - static_cast<U>(at(top, right)) -
-                                             static_cast<U>(at(bottom, left)) + static_cast<U>(at(top, left))));
+std::remove_const_t<T> sum_of_checked_box(const table_view<T>& table, const box& b, std::int64_t channel,
+                                          std::int64_t plane) {
+    using element = std::remove_const_t<T>;
+    const std::int64_t border = table.form().border();
+    const std::int64_t top = b.row - 1 + border, bottom = top + b.rows;
+    const std::int64_t left = b.col - 1 + border, right = left + b.cols;
+    const auto at = [&](std::int64_t r, std::int64_t c) -> element {
+        return r < 0 || c < 0 ? element{} : table(r, c, channel, plane);
+    };
+    if constexpr (std::is_integral_v<element>) {
+        using U = std::make_unsigned_t<element>;
+        return static_cast<element>(static_cast<U>(static_cast<U>(at(bottom, right)) - static_cast<U>(at(top, right)) -
+                                                   static_cast<U>(at(bottom, left)) + static_cast<U>(at(top, left))));
     } else {
         return (at(bottom, right) - at(top, right)) - (at(bottom, left) - at(top, left));
     }
@@ -68,46 +77,53 @@ void check_table_access(const const_any_view& table, std::int64_t channel, std::
 /// box's own sum fits T; `largest_safe_box` says up to which area that is certain.
 /// Throws invalid_argument for a null table, a box outside the image, a channel or a plane that the table lacks.
 template <typename T>
-std::remove_const_t<T> box_sum(const image_view<T>& table, const box& b, table_layout layout, std::int64_t channel = 0,
+std::remove_const_t<T> box_sum(const table_view<T>& table, const box& b, std::int64_t channel = 0,
                                std::int64_t plane = 0) {
-    using element = std::remove_const_t<T>;
-    const image_view<const element> view = table;
-    detail::check_table_access(view, channel, plane);
-    check_box(b, view.rows(), view.cols(), layout);
-    return detail::sum_of_checked_box<element>(view, b, layout, channel, plane);
+    detail::check_table_access(table.entries(), channel, plane);
+    check_box(b, table);
+    return detail::sum_of_checked_box(table, b, channel, plane);
+}
+template <typename T>
+T box_sum(const table<T>& t, const box& b, std::int64_t channel = 0, std::int64_t plane = 0) {
+    return box_sum(t.view(), b, channel, plane);
 }
 
 /// The same for many boxes; out[i] is the sum over boxes[i]. Throws invalid_argument when the spans' sizes differ or,
 /// before anything is written, when a box is wrong (the message has its index).
-void box_sums(const const_any_view& table, std::span<const box> boxes, std::span<scalar> out, table_layout layout,
+void box_sums(const const_any_table_view& table, std::span<const box> boxes, std::span<scalar> out,
               std::int64_t channel = 0, std::int64_t plane = 0);
 
 /// Sum over the box divided by its number of pixels, in double.
 template <typename T>
-double box_mean(const image_view<T>& table, const box& b, table_layout layout, std::int64_t channel = 0,
-                std::int64_t plane = 0) {
-    return static_cast<double>(box_sum(table, b, layout, channel, plane)) /
+double box_mean(const table_view<T>& table, const box& b, std::int64_t channel = 0, std::int64_t plane = 0) {
+    return static_cast<double>(box_sum(table, b, channel, plane)) /
            (static_cast<double>(b.rows) * static_cast<double>(b.cols));
+}
+template <typename T>
+double box_mean(const table<T>& t, const box& b, std::int64_t channel = 0, std::int64_t plane = 0) {
+    return box_mean(t.view(), b, channel, plane);
 }
 
 /// out[i] is the mean over boxes[i]; as box_sums otherwise.
-void box_means(const const_any_view& table, std::span<const box> boxes, std::span<double> out, table_layout layout,
+void box_means(const const_any_table_view& table, std::span<const box> boxes, std::span<double> out,
                std::int64_t channel = 0, std::int64_t plane = 0);
 
 /// Population variance over each box from the tables of sums and of squares, n*S2 - S*S over n*n. When both tables are
 /// integers the numerator is exact (128-bit) and never negative, provided that both box sums fit their types;
-/// otherwise it is computed in double and clipped at zero. Both tables must have the same extents and layout.
-void box_variances(const const_any_view& table, const const_any_view& squares, std::span<const box> boxes,
-                   std::span<double> out, table_layout layout, std::int64_t channel = 0, std::int64_t plane = 0);
+/// otherwise it is computed in double and clipped at zero. Throws invalid_argument as box_sums, and for tables of
+/// different extents or forms.
+void box_variances(const moment_views& tables, std::span<const box> boxes, std::span<double> out,
+                   std::int64_t channel = 0, std::int64_t plane = 0);
 
 /// The same for one box.
-double box_variance(const const_any_view& table, const const_any_view& squares, const box& b, table_layout layout,
-                    std::int64_t channel = 0, std::int64_t plane = 0);
+double box_variance(const moment_views& tables, const box& b, std::int64_t channel = 0, std::int64_t plane = 0);
 
 /// The largest number of pixels of a box whose sum of `input` values is certain to be exact in a table of type `table`:
 /// 16 843 009 for 8u32u. For floating tables of integer inputs: as long as every entry of the table up to that many
 /// pixels is an exactly representable integer. 0 when no box is certain (floating inputs).
-/// With `squares` true, the same for sums of squared values.
-std::int64_t largest_safe_box(dtype input, dtype table, bool squares = false);
+std::int64_t largest_safe_box(dtype input, dtype table);
+
+/// The same for a table of squared values.
+std::int64_t largest_safe_box_of_squares(dtype input, dtype squares);
 
 }  // namespace boxsum

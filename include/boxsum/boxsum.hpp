@@ -10,7 +10,7 @@
 #include <boxsum/histogram_pipeline.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_tasks.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/memory.hpp>
 #include <boxsum/sat.hpp>

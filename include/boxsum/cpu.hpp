@@ -44,6 +44,6 @@ struct cpu_decision {
 /// all the same), the parameter "scheme" the latter. The decision is always that of the algorithm "simd", and
 /// `options.parameters` are read as its parameters, whatever `options.algorithm` says. (sat() itself takes parameters
 /// only beside a named algorithm.) Throws invalid_argument and unsupported as sat() does otherwise.
-cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options = {});
+cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
 
 }  // namespace boxsum

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <boxsum/export.hpp>
-#include <boxsum/types.hpp>
 
 #include <cstdint>
 #include <string>
@@ -17,8 +16,6 @@ enum class store_policy : std::uint8_t {
 
 /// What every computation of a table can be told. The defaults are right for most callers.
 struct sat_options {
-    table_layout layout = table_layout::inclusive;
-
     /// Name of a registered algorithm, or "auto": the best one of the backend that supports the problem (or the one
     /// that the environment variable BOXSUM_ALGORITHM names, e.g. "sat:reference").
     std::string algorithm = "auto";

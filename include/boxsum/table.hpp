@@ -15,7 +15,7 @@ namespace boxsum BOXSUM_EXPORT {
 /// Extents of the table of a rows x cols image. Of an image whose padded table has one more than 64 bits count, the
 /// image's own: the checks of sizes refuse either.
 constexpr std::int64_t table_rows(std::int64_t image_rows, table_layout layout) noexcept {
-    return image_rows + (layout == table_layout::padded && image_rows < INT64_MAX ? 1 : 0);
+    return table_form(layout).table_extent(image_rows);
 }
 constexpr std::int64_t table_cols(std::int64_t image_cols, table_layout layout) noexcept {
     return table_rows(image_cols, layout);
@@ -24,7 +24,7 @@ constexpr std::int64_t table_cols(std::int64_t image_cols, table_layout layout) 
 namespace detail {
 
 /// Throws invalid_argument, naming `argument`, for an image extent below 1, which a padded table would hide.
-std::int64_t checked_table_extent(const char* argument, std::int64_t image_extent, table_layout layout);
+std::int64_t checked_table_extent(const char* argument, std::int64_t image_extent, const table_form& form);
 
 /// The check of an image that every computation does, for those that first allocate its result.
 void check_image(const const_any_view& image);
@@ -40,8 +40,8 @@ owned_table allocate_table(const host_allocator& from, dtype type, std::int64_t 
 
 }  // namespace detail
 
-/// A table that owns its memory: 64-byte-aligned rows, from the shared pool or an allocator of the caller's. Knows its
-/// layout, so queries cannot confuse it. Contents are undefined until sat() fills it. Movable, not copyable.
+/// A table that owns its memory: 64-byte-aligned rows, from the shared pool or an allocator of the caller's. Contents are
+/// undefined until sat() fills it. Everything that takes a view of a table takes an owning one. Movable, not copyable.
 template <typename T>
 class table {
   public:
@@ -49,30 +49,61 @@ class table {
 
     /// A table for images of rows x cols pixels. Throws invalid_argument for extents below 1 or beyond 64 bits,
     /// out_of_memory.
-    table(std::int64_t image_rows, std::int64_t image_cols, table_layout layout = table_layout::inclusive,
-          std::int64_t channels = 1, std::int64_t planes = 1, const host_allocator& from = {})
-        : owned_(
-              detail::allocate_table(from, dtype_of<T>, detail::checked_table_extent("image_rows", image_rows, layout),
-                                     detail::checked_table_extent("image_cols", image_cols, layout), channels, planes)),
-          layout_(layout) {}
+    table(std::int64_t image_rows, std::int64_t image_cols, table_form form = {}, std::int64_t channels = 1,
+          std::int64_t planes = 1, const host_allocator& from = {})
+        : owned_(detail::allocate_table(from, dtype_of<T>, detail::checked_table_extent("image_rows", image_rows, form),
+                                        detail::checked_table_extent("image_cols", image_cols, form), channels,
+                                        planes)),
+          form_(form) {}
 
-    image_view<T> view() noexcept { return make<T>(); }
-    image_view<const T> view() const noexcept { return make<const T>(); }
-    operator image_view<T>() noexcept { return view(); }
-    operator image_view<const T>() const noexcept { return view(); }
+    table_view<T> view() noexcept { return make<T>(); }
+    table_view<const T> view() const noexcept { return make<const T>(); }
+    operator table_view<T>() noexcept { return view(); }               // NOLINT: as containers become spans
+    operator table_view<const T>() const noexcept { return view(); }   // NOLINT
+    operator any_table_view() noexcept { return view(); }              // NOLINT
+    operator const_any_table_view() const noexcept { return view(); }  // NOLINT
 
-    table_layout layout() const noexcept { return layout_; }
+    const table_form& form() const noexcept { return form_; }
+    table_layout layout() const noexcept { return form_.layout; }
+
+    /// Entry (row, column, channel) of a plane, where the layout has it. Unchecked.
+    T& operator()(std::int64_t r, std::int64_t c, std::int64_t channel = 0, std::int64_t plane = 0) noexcept {
+        return view()(r, c, channel, plane);
+    }
+    const T& operator()(std::int64_t r, std::int64_t c, std::int64_t channel = 0,
+                        std::int64_t plane = 0) const noexcept {
+        return view()(r, c, channel, plane);
+    }
+
+    /// Extents of the table.
+    std::int64_t rows() const noexcept { return owned_.shape.rows; }
+    std::int64_t cols() const noexcept { return owned_.shape.cols; }
+    /// Extents of the image.
+    std::int64_t image_rows() const noexcept { return form_.image_extent(rows()); }
+    std::int64_t image_cols() const noexcept { return form_.image_extent(cols()); }
+    std::int64_t channels() const noexcept { return owned_.shape.channels; }
+    std::int64_t planes() const noexcept { return owned_.shape.planes; }
 
   private:
     template <typename U>
-    image_view<U> make() const noexcept {
+    table_view<U> make() const noexcept {
         const view_shape& s = owned_.shape;
         return {
-            static_cast<U*>(owned_.memory.data()), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+            {static_cast<U*>(owned_.memory.data()), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
+            form_};
     }
 
     detail::owned_table owned_;
-    table_layout layout_ = table_layout::inclusive;
+    table_form form_;
+};
+
+/// The tables of sums and of squares of one image, for means and variances.
+template <typename Sum, typename Square>
+struct moment_tables {
+    table<Sum> sums;
+    table<Square> squares;
+
+    operator moment_views() const noexcept { return {sums, squares}; }  // NOLINT: as a table becomes a view
 };
 
 }  // namespace boxsum

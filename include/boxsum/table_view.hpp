@@ -42,6 +42,8 @@ struct table_form {
     constexpr std::int64_t image_extent(std::int64_t table_extent) const noexcept {
         return table_extent - (layout == table_layout::padded ? 1 : 0);
     }
+    /// Rows (or columns) of pixels that boxes may touch: an exclusive table lacks the sums up to the last.
+    constexpr std::int64_t answered_extent(std::int64_t table_extent) const noexcept { return table_extent - border(); }
 
     friend constexpr bool operator==(const table_form&, const table_form&) = default;
 };
@@ -58,6 +60,12 @@ struct any_table_view {
     table_form form = {};
 
     operator const_any_table_view() const noexcept { return {entries, form}; }  // NOLINT: a view is its const view
+};
+
+/// The tables that means and variances are read from; both in the same form, of images of the same extents.
+struct moment_views {
+    const_any_table_view sums;
+    const_any_table_view squares;
 };
 
 /// Non-owning view of the tables of a batch of images, with entries of type T; T is const for reading.
@@ -81,9 +89,19 @@ class table_view {
         : entries_(other.entries()), form_(other.form()) {}
 
     constexpr const image_view<T>& entries() const noexcept { return entries_; }
+    constexpr T* data() const noexcept { return entries_.data(); }
     constexpr const table_form& form() const noexcept { return form_; }
     constexpr table_layout layout() const noexcept { return form_.layout; }
 
+    /// Entry (row, column, channel) of a plane, where the layout has it. Unchecked.
+    constexpr T& operator()(std::int64_t r, std::int64_t c, std::int64_t channel = 0,
+                            std::int64_t plane = 0) const noexcept {
+        return entries_(r, c, channel, plane);
+    }
+
+    /// Extents of the table.
+    constexpr std::int64_t rows() const noexcept { return entries_.rows(); }
+    constexpr std::int64_t cols() const noexcept { return entries_.cols(); }
     /// Extents of the image.
     constexpr std::int64_t image_rows() const noexcept { return form_.image_extent(entries_.rows()); }
     constexpr std::int64_t image_cols() const noexcept { return form_.image_extent(entries_.cols()); }

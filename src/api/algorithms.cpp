@@ -4,7 +4,6 @@
 
 #include <boxsum/algorithms.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/table.hpp>
 
 #include <string>
 #include <vector>
@@ -18,8 +17,8 @@ std::vector<const algorithm_info*> infos_of(operation what) {
     return infos;
 }
 
-view_shape packed_table(const view_shape& image, dtype type, table_layout layout) {
-    return packed_shape(type, image.planes, table_rows(image.rows, layout), table_cols(image.cols, layout),
+view_shape packed_table(const view_shape& image, dtype type, const table_form& form) {
+    return packed_shape(type, image.planes, form.table_extent(image.rows), form.table_extent(image.cols),
                         image.channels);
 }
 
@@ -40,15 +39,15 @@ const algorithm_info* find_algorithm(operation what, std::string_view name) noex
     return record == nullptr ? nullptr : &record->info;
 }
 
-support supports(const algorithm_info& algorithm, const view_shape& image, dtype table, table_layout layout,
+support supports(const algorithm_info& algorithm, const view_shape& image, dtype sums, table_form form,
                  std::optional<dtype> squares, std::string_view parameters) {
     const algorithm_record* record = find_record(algorithm.what, algorithm.name);
     if (record == nullptr) return {false, "it is not registered"};
     checked_span_bytes("image", image);
     try {
-        const problem p = make_problem(
-            image, packed_table(image, table, layout),
-            squares ? std::optional<view_shape>(packed_table(image, *squares, layout)) : std::nullopt, layout);
+        const problem p =
+            make_problem(image, packed_table(image, sums, form),
+                         squares ? std::optional<view_shape>(packed_table(image, *squares, form)) : std::nullopt, form);
         return check_support(*record, p, parse_parameters(*record, parameters));
     } catch (const unsupported& e) {  // a type pair outside the closed list is an answer here, not a mistake
         return {false, e.what()};

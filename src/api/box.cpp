@@ -20,38 +20,41 @@ std::string text_of(const box& b) {
            ", cols " + std::to_string(b.cols);
 }
 
-void check_table(std::string_view argument, const const_any_view& table, std::int64_t channel, std::int64_t plane) {
-    check_view(argument, table);
-    detail::check_table_access(table, channel, plane);
+void check_table(std::string_view argument, const const_any_table_view& table, std::int64_t channel,
+                 std::int64_t plane) {
+    check_view(argument, table.entries);
+    check_layout(table.form.layout);
+    detail::check_table_access(table.entries, channel, plane);
 }
 
-void check_boxes(std::span<const box> boxes, std::size_t out, const view_shape& table, table_layout layout) {
+void check_boxes(std::span<const box> boxes, std::size_t out, const const_any_table_view& table) {
     if (boxes.size() != out)
         throw invalid_argument("out: has " + std::to_string(out) + " entries, but there are " +
                                std::to_string(boxes.size()) + " boxes");
     for (std::size_t i = 0; i < boxes.size(); ++i) try {
-            check_box(boxes[i], table.rows, table.cols, layout);
+            check_box(boxes[i], table);
         } catch (const invalid_argument& e) {
             throw invalid_argument("boxes[" + std::to_string(i) + "]: " + e.what());
         }
 }
 
 template <typename T>
-image_view<const T> typed(const const_any_view& v) {
-    const view_shape& s = v.shape;
-    return {static_cast<const T*>(v.data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+table_view<const T> typed(const const_any_table_view& t) {
+    const view_shape& s = t.entries.shape;
+    return {{static_cast<const T*>(t.entries.data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
+            t.form};
 }
 
 /// Sum over a checked box, as a run-time typed value.
-scalar checked_sum(const const_any_view& table, const box& b, table_layout layout, std::int64_t channel,
-                   std::int64_t plane) {
-    return visit_dtype(table.shape.type, [&]<typename T>() -> scalar {
+scalar checked_sum(const const_any_table_view& table, const box& b, std::int64_t channel, std::int64_t plane) {
+    const dtype type = table.entries.shape.type;
+    return visit_dtype(type, [&]<typename T>() -> scalar {
         scalar result;
         if constexpr (std::is_same_v<T, float16>) {
             throw unsupported("table: type 16f is no table type");
         } else {
-            const T sum = detail::sum_of_checked_box<T>(typed<T>(table), b, layout, channel, plane);
-            result.type = table.shape.type;
+            const T sum = detail::sum_of_checked_box(typed<T>(table), b, channel, plane);
+            result.type = type;
             if constexpr (std::is_floating_point_v<T>)
                 result.f = static_cast<double>(sum);
             else if constexpr (std::is_signed_v<T>)
@@ -102,18 +105,29 @@ std::string scalar::to_string() const {
     return {text, end.ptr};
 }
 
-void check_box(const box& b, std::int64_t rows, std::int64_t cols, table_layout layout) {
-    // Rows and columns of pixels that the table can answer: an exclusive table lacks the last of each.
-    const std::int64_t shift = layout == table_layout::inclusive ? 0 : 1;
-    const std::int64_t last_row = rows - shift, last_col = cols - shift;
+namespace {
+
+void check_box_within(const box& b, std::int64_t rows, std::int64_t cols, std::string_view of_what) {
     if (b.rows < 1 || b.cols < 1)
         throw invalid_argument("box: " + text_of(b) + " is empty; rows and cols must be at least 1");
-    if (b.row < 0 || b.col < 0 || b.row > last_row - b.rows || b.col > last_col - b.cols)
-        throw invalid_argument("box: " + text_of(b) + " lies outside the " + std::to_string(last_row) + " x " +
-                               std::to_string(last_col) +
-                               (layout == table_layout::exclusive
-                                    ? " pixels that an exclusive table answers (all but the last row and column)"
-                                    : " image"));
+    if (b.row < 0 || b.col < 0 || b.row > rows - b.rows || b.col > cols - b.cols)
+        throw invalid_argument("box: " + text_of(b) + " lies outside the " + std::to_string(rows) + " x " +
+                               std::to_string(cols) + std::string(of_what));
+}
+
+}  // namespace
+
+void check_box(const box& b, std::int64_t image_rows, std::int64_t image_cols) {
+    check_box_within(b, image_rows, image_cols, " image");
+}
+
+void check_box(const box& b, const const_any_table_view& table) {
+    const view_shape& s = table.entries.shape;
+    const std::int64_t rows = table.form.answered_extent(s.rows), cols = table.form.answered_extent(s.cols);
+    check_box_within(b, rows, cols,
+                     rows < table.form.image_extent(s.rows)
+                         ? " pixels that an exclusive table answers (all but the last row and column)"
+                         : " image");
 }
 
 namespace detail {
@@ -130,50 +144,50 @@ void check_table_access(const const_any_view& table, std::int64_t channel, std::
 
 }  // namespace detail
 
-void box_sums(const const_any_view& table, std::span<const box> boxes, std::span<scalar> out, table_layout layout,
+void box_sums(const const_any_table_view& table, std::span<const box> boxes, std::span<scalar> out,
               std::int64_t channel, std::int64_t plane) {
     check_table("table", table, channel, plane);
-    check_boxes(boxes, out.size(), table.shape, layout);
-    for (std::size_t i = 0; i < boxes.size(); ++i) out[i] = checked_sum(table, boxes[i], layout, channel, plane);
+    check_boxes(boxes, out.size(), table);
+    for (std::size_t i = 0; i < boxes.size(); ++i) out[i] = checked_sum(table, boxes[i], channel, plane);
 }
 
-void box_means(const const_any_view& table, std::span<const box> boxes, std::span<double> out, table_layout layout,
+void box_means(const const_any_table_view& table, std::span<const box> boxes, std::span<double> out,
                std::int64_t channel, std::int64_t plane) {
     check_table("table", table, channel, plane);
-    check_boxes(boxes, out.size(), table.shape, layout);
+    check_boxes(boxes, out.size(), table);
     for (std::size_t i = 0; i < boxes.size(); ++i)
-        out[i] = checked_sum(table, boxes[i], layout, channel, plane).to_double() / pixels(boxes[i]);
+        out[i] = checked_sum(table, boxes[i], channel, plane).to_double() / pixels(boxes[i]);
 }
 
-void box_variances(const const_any_view& table, const const_any_view& squares, std::span<const box> boxes,
-                   std::span<double> out, table_layout layout, std::int64_t channel, std::int64_t plane) {
-    check_table("table", table, channel, plane);
+void box_variances(const moment_views& tables, std::span<const box> boxes, std::span<double> out, std::int64_t channel,
+                   std::int64_t plane) {
+    const const_any_table_view &sums = tables.sums, &squares = tables.squares;
+    check_table("sums", sums, channel, plane);
     check_table("squares", squares, channel, plane);
-    if (table.shape.rows != squares.shape.rows || table.shape.cols != squares.shape.cols)
-        throw invalid_argument("squares: extents are " + std::to_string(squares.shape.rows) + " x " +
-                               std::to_string(squares.shape.cols) + ", but those of table are " +
-                               std::to_string(table.shape.rows) + " x " + std::to_string(table.shape.cols));
-    check_boxes(boxes, out.size(), table.shape, layout);
+    const view_shape &s = sums.entries.shape, &q = squares.entries.shape;
+    if (squares.form != sums.form)
+        throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
+                               ", but that of sums is " + std::string(name_of(sums.form.layout)));
+    if (s.rows != q.rows || s.cols != q.cols)
+        throw invalid_argument("squares: extents are " + std::to_string(q.rows) + " x " + std::to_string(q.cols) +
+                               ", but those of sums are " + std::to_string(s.rows) + " x " + std::to_string(s.cols));
+    check_boxes(boxes, out.size(), sums);
     for (std::size_t i = 0; i < boxes.size(); ++i)
-        out[i] = variance(checked_sum(table, boxes[i], layout, channel, plane),
-                          checked_sum(squares, boxes[i], layout, channel, plane), boxes[i]);
+        out[i] = variance(checked_sum(sums, boxes[i], channel, plane), checked_sum(squares, boxes[i], channel, plane),
+                          boxes[i]);
 }
 
-double box_variance(const const_any_view& table, const const_any_view& squares, const box& b, table_layout layout,
-                    std::int64_t channel, std::int64_t plane) {
+double box_variance(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
     double result = 0;
-    box_variances(table, squares, {&b, 1}, {&result, 1}, layout, channel, plane);
+    box_variances(tables, {&b, 1}, {&result, 1}, channel, plane);
     return result;
 }
 
-std::int64_t largest_safe_box(dtype input, dtype table, bool squares) {
-    if (is_floating(input)) return 0;  // a rounding can come with the first addition
-    const int bits = static_cast<int>(size_of(input)) * 8 - (is_signed(input) ? 1 : 0);
-    // The largest magnitude of one term: 2^bits - 1, or 2^bits for the most negative value of a signed type.
-    // Its square has up to 128 bits.
-    const uint128 term = is_signed(input) ? uint128{1} << bits : (uint128{1} << bits) - 1;
-    const uint128 worst = squares ? term * term : term;
-    uint128 limit = 0;  // the largest sum that the table's type holds
+namespace {
+
+/// How many terms of at most `largest` surely add up to sums that a table of this type holds exactly.
+std::int64_t terms_that_fit(uint128 largest, dtype table) {
+    uint128 limit = 0;
     if (table == dtype::f32)
         limit = uint128{1} << 24;
     else if (table == dtype::f64)
@@ -182,8 +196,27 @@ std::int64_t largest_safe_box(dtype input, dtype table, bool squares) {
         limit = uint128{1} << 11;
     else
         limit = (uint128{1} << (static_cast<int>(size_of(table)) * 8 - (is_signed(table) ? 1 : 0))) - 1;
-    if (is_signed(input) && !squares && !is_signed(table)) return 0;  // negative sums have no unsigned value
-    return static_cast<std::int64_t>(std::min(limit / worst, uint128{std::numeric_limits<std::int64_t>::max()}));
+    return static_cast<std::int64_t>(std::min(limit / largest, uint128{std::numeric_limits<std::int64_t>::max()}));
+}
+
+/// The largest magnitude of an integer: 2^bits - 1, or 2^bits for the most negative value of a signed type.
+uint128 largest_magnitude(dtype type) {
+    const int bits = static_cast<int>(size_of(type)) * 8 - (is_signed(type) ? 1 : 0);
+    return is_signed(type) ? uint128{1} << bits : (uint128{1} << bits) - 1;
+}
+
+}  // namespace
+
+std::int64_t largest_safe_box(dtype input, dtype table) {
+    if (is_floating(input)) return 0;                     // a rounding can come with the first addition
+    if (is_signed(input) && !is_signed(table)) return 0;  // negative sums have no unsigned value
+    return terms_that_fit(largest_magnitude(input), table);
+}
+
+std::int64_t largest_safe_box_of_squares(dtype input, dtype squares) {
+    if (is_floating(input)) return 0;
+    const uint128 largest = largest_magnitude(input);
+    return terms_that_fit(largest * largest, squares);  // of up to 128 bits
 }
 
 }  // namespace boxsum

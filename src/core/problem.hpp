@@ -46,6 +46,8 @@ struct problem {
 
     bool has_carries() const noexcept { return carries || squares_carries; }
 
+    table_form form() const noexcept { return layout; }
+
     type_pair types() const noexcept { return {image.type, table.type}; }
     squares_triple triple() const noexcept { return {image.type, table.type, squares ? squares->type : table.type}; }
 };

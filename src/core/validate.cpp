@@ -4,7 +4,6 @@
 #include "core/visit_types.hpp"
 
 #include <boxsum/error.hpp>
-#include <boxsum/table.hpp>
 
 #include <string>
 
@@ -23,14 +22,14 @@ void require_same(std::string_view argument, std::string_view what, std::int64_t
 }
 
 void check_table_shape(std::string_view argument, const view_shape& image, const view_shape& table,
-                       table_layout layout) {
+                       const table_form& form) {
     require_same(argument, "planes", table.planes, "image", image.planes);
     require_same(argument, "channels", table.channels, "image", image.channels);
-    if (table.rows != table_rows(image.rows, layout) || table.cols != table_cols(image.cols, layout))
+    const std::int64_t rows = form.table_extent(image.rows), cols = form.table_extent(image.cols);
+    if (table.rows != rows || table.cols != cols)
         throw invalid_argument(std::string(argument) + ": extents are " + extents(table) + ", but the " +
-                               std::string(name_of(layout)) + " table of an image of " + extents(image) + " has " +
-                               std::to_string(table_rows(image.rows, layout)) + " x " +
-                               std::to_string(table_cols(image.cols, layout)));
+                               std::string(name_of(form.layout)) + " table of an image of " + extents(image) + " has " +
+                               std::to_string(rows) + " x " + std::to_string(cols));
 }
 
 void check_carry_shape(const std::string& argument, const view_shape& s, const view_shape& table, std::int64_t rows,
@@ -75,20 +74,21 @@ void set_carries(problem& p, std::string_view argument, const table_carries& car
 }
 
 void check_carries_apart(std::string_view argument, const table_carries& carries, std::string_view output,
-                         const any_view& table, table_layout layout, bool own) {
-    const bool has_border = own && layout != table_layout::inclusive;
-    const view_shape& s = table.shape;
+                         const any_table_view& table, bool own) {
+    const bool has_border = own && table.form.border() > 0;
+    const any_view& entries = table.entries;
+    const view_shape& s = entries.shape;
     const auto refuse = [&](const char* which) {
         throw invalid_argument(std::string(argument) + "." + which + ": overlaps " + std::string(output));
     };
     const auto same_planes = [&](const view_shape& carry) {
         return s.planes == 1 || carry.plane_stride == s.plane_stride;
     };
-    if (carries.above.data != nullptr && overlap(carries.above, table) &&
-        !(has_border && carries.above.data == table.data && same_planes(carries.above.shape)))
+    if (carries.above.data != nullptr && overlap(carries.above, entries) &&
+        !(has_border && carries.above.data == entries.data && same_planes(carries.above.shape)))
         refuse("above");
-    if (carries.left.data != nullptr && overlap(carries.left, table) &&
-        !(has_border && carries.left.data == static_cast<const std::byte*>(table.data) + s.row_stride &&
+    if (carries.left.data != nullptr && overlap(carries.left, entries) &&
+        !(has_border && carries.left.data == static_cast<const std::byte*>(entries.data) + s.row_stride &&
           carries.left.shape.row_stride == s.row_stride && same_planes(carries.left.shape)))
         refuse("left");
 }
@@ -102,43 +102,73 @@ bool same_place(const view_shape& a, const view_shape& b) {
            (a.planes == 1 || a.plane_stride == b.plane_stride) && a.rows == b.rows && a.cols == b.cols;
 }
 
-problem make_problem(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
-                     table_layout layout) {
-    check_layout(layout);
+problem make_problem(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
+                     const table_form& form) {
+    check_layout(form.layout);
     checked_span_bytes("image", image);
-    checked_span_bytes("table", table);
+    checked_span_bytes("sums", sums);
     if (squares) checked_span_bytes("squares", *squares);
 
     problem p;
     p.image = image;
-    p.table = table;
+    p.table = sums;
     p.squares = squares;
-    p.layout = layout;
+    p.layout = form.layout;
     if (squares ? !contains(all_squares_triples{}, p.triple()) : !contains(all_type_pairs{}, p.types()))
         throw unsupported((squares ? "type triple " + name_of(p.triple()) : "type pair " + name_of(p.types())) +
-                          " is not in the closed list (image " + std::string(name_of(image.type)) + ", table " +
-                          std::string(name_of(table.type)) +
+                          " is not in the closed list (image " + std::string(name_of(image.type)) + ", sums " +
+                          std::string(name_of(sums.type)) +
                           (squares ? ", squares " + std::string(name_of(squares->type)) : "") + ")");
-    check_table_shape("table", image, table, layout);
-    if (squares) check_table_shape("squares", image, *squares, layout);
+    check_table_shape("sums", image, sums, form);
+    if (squares) check_table_shape("squares", image, *squares, form);
     return p;
 }
 
-problem make_problem(const const_any_view& image, const any_view& table, const std::optional<any_view>& squares,
-                     table_layout layout) {
+problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
+    const const_any_view& image = inputs.image;
+    const any_table_view& sums = outputs.sums;
+    const any_table_view& squares = outputs.squares;
+    const bool with_squares = squares.entries.data != nullptr;
     check_view("image", image);
-    check_view("table", table);
-    if (squares) check_view("squares", *squares);
+    check_view("sums", sums.entries);
+    if (with_squares) check_view("squares", squares.entries);
+    check_layout(sums.form.layout);
+    if (with_squares) {
+        check_layout(squares.form.layout);
+        if (squares.form != sums.form)
+            throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
+                                   ", but that of sums is " + std::string(name_of(sums.form.layout)));
+    }
 
-    problem p = make_problem(image.shape, table.shape,
-                             squares ? std::optional<view_shape>(squares->shape) : std::nullopt, layout);
-    p.in_place = layout == table_layout::inclusive && same_place(image, table);
-    if (!p.in_place && overlap(image, table))
+    problem p = make_problem(image.shape, sums.entries.shape,
+                             with_squares ? std::optional<view_shape>(squares.entries.shape) : std::nullopt, sums.form);
+    p.in_place = sums.form.border() == 0 && same_place(image, sums.entries);
+    if (!p.in_place && overlap(image, sums.entries))
         throw invalid_argument(
-            "table: overlaps image (in place needs the same pointer, element size and strides, and layout inclusive)");
-    if (squares && overlap(image, *squares)) throw invalid_argument("squares: overlaps image");
-    if (squares && overlap(table, *squares)) throw invalid_argument("squares: overlaps table");
+            "sums: overlaps image (in place needs the same pointer, element size and strides, and layout inclusive)");
+    if (with_squares && overlap(image, squares.entries)) throw invalid_argument("squares: overlaps image");
+    if (with_squares && overlap(sums.entries, squares.entries)) throw invalid_argument("squares: overlaps sums");
+
+    set_carries(p, "carries", inputs.carries);
+    set_carries(p, "squares_carries", inputs.squares_carries, true);
+    check_carries_apart("carries", inputs.carries, "sums", sums, true);
+    check_carries_apart("squares_carries", inputs.squares_carries, "sums", sums, false);
+    if (with_squares) {
+        check_carries_apart("carries", inputs.carries, "squares", squares, false);
+        check_carries_apart("squares_carries", inputs.squares_carries, "squares", squares, true);
+    }
     return p;
+}
+
+buffers memory_of(const sat_inputs& inputs, const sat_outputs& outputs) {
+    const auto data_of = [](const table_carries& c) -> carry_data { return {c.above.data, c.left.data}; };
+    buffers memory;
+    memory.image = inputs.image.data;
+    memory.table = outputs.sums.entries.data;
+    memory.squares = outputs.squares.entries.data;
+    memory.carries = data_of(inputs.carries);
+    memory.squares_carries = data_of(inputs.squares_carries);
+    return memory;
 }
 
 }  // namespace boxsum

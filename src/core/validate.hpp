@@ -2,7 +2,7 @@
 
 #include "core/problem.hpp"
 
-#include <boxsum/table.hpp>
+#include <boxsum/sat.hpp>
 #include <boxsum/view.hpp>
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace boxsum {
 
-/// Checks shapes and layout against each other, without memory: what a plan knows. Throws invalid_argument, or
+/// Checks shapes and form against each other, without memory: what a plan knows. Throws invalid_argument, or
 /// unsupported for element types outside the closed lists.
-problem make_problem(const view_shape& image, const view_shape& table, const std::optional<view_shape>& squares,
-                     table_layout layout);
+problem make_problem(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
+                     const table_form& form);
 
 /// Whether a table lies exactly on its image, as in-place work needs it: pointer, element size, extents and strides.
 bool same_place(const const_any_view& image, const const_any_view& table);
@@ -31,10 +31,12 @@ void set_carries(problem& p, std::string_view argument, const table_carries& car
 /// Whether carries overlap a table that is written. `own`: they are that table's, and may be its first row and column
 /// where its layout has them. Throws invalid_argument.
 void check_carries_apart(std::string_view argument, const table_carries& carries, std::string_view output,
-                         const any_view& table, table_layout layout, bool own);
+                         const any_table_view& table, bool own);
 
-/// The whole check of a call: views, shapes, overlap. Sets problem::in_place.
-problem make_problem(const const_any_view& image, const any_view& table, const std::optional<any_view>& squares,
-                     table_layout layout);
+/// The whole check of a call: views, shapes, forms, carries, overlap. Sets problem::in_place.
+problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs);
+
+/// The memory of a call.
+buffers memory_of(const sat_inputs& inputs, const sat_outputs& outputs);
 
 }  // namespace boxsum

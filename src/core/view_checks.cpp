@@ -127,10 +127,10 @@ bool overlap(const const_any_view& a, const const_any_view& b) {
 
 namespace detail {
 
-std::int64_t checked_table_extent(const char* argument, std::int64_t image_extent, table_layout layout) {
+std::int64_t checked_table_extent(const char* argument, std::int64_t image_extent, const table_form& form) {
     if (image_extent < 1)
         throw invalid_argument(std::string(argument) + ": is " + std::to_string(image_extent) + ", must be at least 1");
-    return table_rows(image_extent, layout);
+    return form.table_extent(image_extent);
 }
 
 void check_image(const const_any_view& image) {

@@ -156,7 +156,7 @@ table_pass make_pass(const kernel_set& set, std::span<const kernel_choice> choic
     const tile_function streaming = one ? e->streaming : e->interleaved_streaming;
     if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
-    result.table = static_cast<std::byte*>(table) + (p.layout == table_layout::inclusive ? 0 : shape.row_stride);
+    result.table = static_cast<std::byte*>(table) + p.form().border() * shape.row_stride;
     result.shape = shape;
     result.element = static_cast<std::int64_t>(size_of(shape.type));
     return result;
@@ -167,9 +167,9 @@ table_job make_job(const problem& p, const buffers& memory, const plan& decided)
     job.image = static_cast<const std::byte*>(memory.image);
     job.image_shape = p.image;
     job.channels = p.image.channels;
-    job.rows = p.table.rows - (p.layout == table_layout::inclusive ? 0 : 1);
+    job.rows = p.table.rows - p.form().border();
     job.elements = p.table.cols * p.table.channels;
-    job.lead = p.layout == table_layout::inclusive ? 0 : p.image.channels;
+    job.lead = p.form().border() * p.image.channels;
     job.streaming = decided.store == store_policy::streaming;
     job.fetch_table = decided.fetch_table;
     if (p.squares)
@@ -185,7 +185,7 @@ bool in_bands(const table_job& job, const plan& decided) {
 }
 
 void fill_tables(const problem& p, const buffers& memory, const plan& decided) {
-    if (p.layout != table_layout::inclusive) {
+    if (p.form().border() > 0) {
         clear_first_rows(p.table, memory.table);
         if (p.squares) clear_first_rows(*p.squares, memory.squares);
     }
@@ -268,19 +268,20 @@ constinit const algorithm_record simd_sat_record{
     .cost = cost,
 };
 
-cpu_decision decide_sat(const const_any_view& image, const any_view& table, const sat_options& options) {
+cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
     if (options.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
     check_store(options.store);
-    const problem p = make_problem(image, table, std::nullopt, options.layout);
+    const problem p = make_problem(inputs, outputs);
+    const buffers memory = memory_of(inputs, outputs);
     const parameter_values values = parse_parameters(simd_sat_record, options.parameters);
     if (const support s = supports(p, values); !s) throw unsupported("algorithm 'simd': " + s.reason);
     execution how;
     how.parameters = values;
     how.threads = options.threads;
     how.store = options.store;
-    const plan decided = decide(p, *kernels_of(values), table.data, nullptr, how);
-    const table_job job = make_job(p, {image.data, table.data, nullptr}, decided);
+    const plan decided = decide(p, *kernels_of(values), memory.table, memory.squares, how);
+    const table_job job = make_job(p, memory, decided);
     if (in_bands(job, decided)) return {decided.set->name, decided.threads, decided.store, "bands"};
     return {decided.set->name, cpu::threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};
 }

@@ -30,13 +30,16 @@ box region_of(const frame_request& request, const frame_format& format) {
     return request.region.value_or(box{0, 0, format.rows, format.cols});
 }
 
-const_any_view part_of_frame(const const_any_view& frame, const box& region) {
-    const_any_view part = frame;
-    part.shape.rows = region.rows;
-    part.shape.cols = region.cols;
-    part.data = static_cast<const std::byte*>(frame.data) + region.row * frame.shape.row_stride +
-                region.col * static_cast<std::int64_t>(size_of(frame.shape.type));
-    return part;
+histogram_inputs part_of_frame(const histogram_inputs& frame, const box& region) {
+    const auto part_of = [&](const const_any_view& whole) {
+        const_any_view part = whole;
+        part.shape.rows = region.rows;
+        part.shape.cols = region.cols;
+        part.data = static_cast<const std::byte*>(whole.data) + region.row * whole.shape.row_stride +
+                    region.col * static_cast<std::int64_t>(size_of(whole.shape.type));
+        return part;
+    };
+    return {part_of(frame.image), frame.weights.data != nullptr ? part_of(frame.weights) : const_any_view{}};
 }
 
 std::vector<box> boxes_in_region(const frame_request& request, const box& region) {
@@ -56,11 +59,11 @@ void check_request(const frame_request& request, const frame_format& format, con
     if (!request.tensor && request.boxes.empty() && request.grids.empty())
         throw invalid_argument("request: asks for nothing: neither the tensor, nor boxes, nor grids");
     const box region = region_of(request, format);
-    named("region", [&] { check_box(region, format.rows, format.cols, table_layout::inclusive); });
+    named("region", [&] { check_box(region, format.rows, format.cols); });
     for (std::size_t i = 0; i < request.boxes.size(); ++i)
         named("boxes[" + std::to_string(i) + "]", [&] {
-            check_box(request.boxes[i], format.rows, format.cols, table_layout::inclusive);
-            check_box(moved(request.boxes[i], region), region.rows, region.cols, table_layout::inclusive);
+            check_box(request.boxes[i], format.rows, format.cols);
+            check_box(moved(request.boxes[i], region), region.rows, region.cols);
         });
     for (const window_grid& g : grids_in_region(request, region))
         named("grids", [&] { (void)window_count(g, region.rows, region.cols); });

@@ -76,20 +76,20 @@ class carry_values {
 template <typename Table>
 struct table_writer {
     image_view<Table> table;
-    table_layout layout;
+    table_form form;
 
     template <typename Wide>
     void put_border(std::int64_t channel, std::int64_t plane, const carry_values<Table, Wide>& carries) const {
-        if (layout == table_layout::inclusive) return;
+        if (form.border() == 0) return;
         for (std::int64_t r = 0; r < table.rows(); ++r) table(r, 0, channel, plane) = carries.left(r - 1);
         for (std::int64_t c = 0; c < table.cols(); ++c) table(0, c, channel, plane) = carries.above(c - 1);
     }
 
     template <typename Wide>
     void put(std::int64_t r, std::int64_t c, std::int64_t channel, std::int64_t plane, Wide sum) const {
-        const std::int64_t shift = layout == table_layout::inclusive ? 0 : 1;
-        if (r + shift < table.rows() && c + shift < table.cols())
-            table(r + shift, c + shift, channel, plane) = narrow<Table>(sum);
+        const std::int64_t border = form.border();
+        if (r + border < table.rows() && c + border < table.cols())
+            table(r + border, c + border, channel, plane) = narrow<Table>(sum);
     }
 };
 
@@ -99,7 +99,7 @@ void fill_table(const problem& p, const void* image_data, void* table_data, cons
     // The accumulator: an integer table is modular, a floating one is summed as wide as can be.
     using Wide = std::conditional_t<std::integral<Table>, std::uint64_t, long double>;
     const auto image = typed<Input>(image_data, p.image);
-    const table_writer<Table> writer{typed<Table>(table_data, table_shape), p.layout};
+    const table_writer<Table> writer{typed<Table>(table_data, table_shape), p.form()};
     std::vector<Wide> sums(static_cast<std::size_t>(p.image.cols));
     for (std::int64_t plane = 0; plane < p.image.planes; ++plane)
         for (std::int64_t channel = 0; channel < p.image.channels; ++channel) {

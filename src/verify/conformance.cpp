@@ -23,8 +23,9 @@ view_shape shape_of(const conformance_case& c, dtype type, bool is_table) {
     s.type = type;
     s.planes = c.planes;
     s.channels = c.channels;
-    s.rows = is_table ? table_rows(c.rows, c.layout) : c.rows;
-    s.cols = is_table ? table_cols(c.cols, c.layout) : c.cols;
+    const table_form form = c.layout;
+    s.rows = is_table ? form.table_extent(c.rows) : c.rows;
+    s.cols = is_table ? form.table_extent(c.cols) : c.cols;
     const auto element = static_cast<std::int64_t>(size_of(type));
     s.row_stride = stride_of(s.cols * s.channels * element, is_table ? c.table_gap : c.image_gap, element);
     s.plane_stride = s.rows * s.row_stride + (s.planes > 1 ? element : 0);

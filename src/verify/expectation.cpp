@@ -38,10 +38,7 @@ std::size_t expectation::index(std::int64_t plane, std::int64_t r, std::int64_t 
 }
 
 expectation::expectation(const problem& p, const void* image, bool square)
-    : table_(square ? *p.squares : p.table),
-      image_(p.image),
-      shift_(p.layout == table_layout::inclusive ? 0 : 1),
-      square_(square) {
+    : table_(square ? *p.squares : p.table), image_(p.image), shift_(p.form().border()), square_(square) {
     const std::size_t size = index(p.image.planes - 1, p.image.rows - 1, p.image.cols - 1, p.image.channels - 1) + 1;
     // T(r, c) = I(r, c) + T(r-1, c) + T(r, c-1) - T(r-1, c-1) would subtract; the row sum does not (no infinities of
     // opposite sign that the definition lacks).

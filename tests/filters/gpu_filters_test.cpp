@@ -1,6 +1,7 @@
 // The filters on the device against the CPU's: the same bits for integer images, the documented bound for floating
 // ones.
 
+#include "support/captured_graph.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
@@ -220,6 +221,35 @@ TEST_F(gpu_filters, wide_tables_serve_large_windows) {
             cuda::local_statistics({from}, {to[0], to[1]}, stream(), options);
         });
         for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(expected[i].bytes == got[i].bytes);
+    }
+}
+
+/// A plan that allocated or waited could not be captured.
+TEST_F(gpu_filters, plans_are_captured_into_graphs) {
+    const view_shape shape = packed(dtype::u8, 300, 401, 1, 2);
+    test::device_images device(stream());
+    host_image first = test::random_image(shape, 12), second = test::random_image(shape, 13);
+    const any_view image = device.upload(first.view()), means = device.upload(first.view()),
+                   ink = device.upload(first.view());
+    const filter_options options{.window = {21, 30}, .border = border_mode::reflect};
+    const threshold_rule wolf{.method = threshold_method::wolf};
+    const cuda::box_filter_plan mean_plan({image}, {means}, options);
+    const cuda::adaptive_threshold_plan wolf_plan({image}, {ink}, wolf, options);
+    cuda::workspace workspace(std::max(mean_plan.workspace_bytes(), wolf_plan.workspace_bytes()), stream());
+    const test::captured_graph graph(stream(), [&] {
+        mean_plan.run_async({image}, {means}, workspace, stream());
+        wolf_plan.run_async({image}, {ink}, workspace, stream());
+    });
+    for (host_image* now : {&first, &second, &first}) {
+        cuda::copy(now->view(), image, stream());
+        graph.replay(stream());
+        host_image expected_means(shape), expected_ink(shape), got_means(shape), got_ink(shape);
+        box_filter({now->view()}, {expected_means.view()}, options);
+        adaptive_threshold({now->view()}, {expected_ink.view()}, wolf, options);
+        cuda::copy(means, got_means.view(), stream());
+        cuda::copy(ink, got_ink.view(), stream());
+        EXPECT_TRUE(expected_means.bytes == got_means.bytes);
+        EXPECT_TRUE(expected_ink.bytes == got_ink.bytes);
     }
 }
 

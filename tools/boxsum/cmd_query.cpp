@@ -31,8 +31,10 @@ Examples:
 struct query_tables {
     image sums;
     std::optional<image> squares;
-    table_layout layout = table_layout::padded;
+    table_form form = table_layout::padded;
     view_shape image_shape;
+
+    const_any_table_view view_of(const image& entries) const { return {entries.view, form}; }
 };
 
 query_tables tables_of_image(const query_options& options) {
@@ -43,29 +45,26 @@ query_tables tables_of_image(const query_options& options) {
     query_tables tables;
     tables.image_shape = source.view.shape;
     if (const auto squares = widest_squares_type(input == dtype::f16 ? dtype::f32 : input, sums)) {
-        const computed_tables computed = compute_tables(source, tables.layout, sums, squares, options.compute);
+        const computed_tables computed = compute_tables(source, tables.form, sums, squares, options.compute);
         tables.sums = computed.sums;
         tables.squares = *computed.squares;
     } else {  // sums exactly in integers, squares in double
-        tables.sums = compute_tables(source, tables.layout, sums, std::nullopt, options.compute).sums;
-        tables.squares =
-            *compute_tables(widened(source), tables.layout, dtype::f64, dtype::f64, options.compute).squares;
+        tables.sums = compute_tables(source, tables.form, sums, std::nullopt, options.compute).sums;
+        tables.squares = *compute_tables(widened(source), tables.form, dtype::f64, dtype::f64, options.compute).squares;
     }
     return tables;
 }
 
 query_tables tables_of_files(const query_options& options) {
     query_tables tables;
-    tables.layout = *layout_from_name(options.table_layout);
+    tables.form = *layout_from_name(options.table_layout);
     tables.sums = read_image(options.input);
     if (!options.squares.empty()) tables.squares = read_image(options.squares);
     tables.image_shape = tables.sums.view.shape;
-    if (tables.layout == table_layout::padded) {
-        --tables.image_shape.rows;
-        --tables.image_shape.cols;
-        if (tables.image_shape.rows < 1 || tables.image_shape.cols < 1)
-            throw input_error("'" + input_name(options.input) + "' is a padded table of an empty image");
-    }
+    tables.image_shape.rows = tables.form.image_extent(tables.image_shape.rows);
+    tables.image_shape.cols = tables.form.image_extent(tables.image_shape.cols);
+    if (tables.image_shape.rows < 1 || tables.image_shape.cols < 1)
+        throw input_error("'" + input_name(options.input) + "' is a padded table of an empty image");
     const view_shape& sums = tables.sums.view.shape;
     if (tables.squares) {
         const view_shape& squares = tables.squares->view.shape;
@@ -89,11 +88,12 @@ std::vector<channel_answers> answer(const query_tables& tables, const std::vecto
         const auto c = static_cast<std::int64_t>(channel);
         a.sums.resize(boxes.size());
         a.means.resize(boxes.size());
-        box_sums(tables.sums.view, boxes, a.sums, tables.layout, c);
-        box_means(tables.sums.view, boxes, a.means, tables.layout, c);
+        const const_any_table_view sums = tables.view_of(tables.sums);
+        box_sums(sums, boxes, a.sums, c);
+        box_means(sums, boxes, a.means, c);
         if (!tables.squares) continue;
         a.variances.resize(boxes.size());
-        box_variances(tables.sums.view, tables.squares->view, boxes, a.variances, tables.layout, c);
+        box_variances({sums, tables.view_of(*tables.squares)}, boxes, a.variances, c);
     }
     return answers;
 }

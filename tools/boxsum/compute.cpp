@@ -15,9 +15,9 @@
 namespace boxsum::cli {
 namespace {
 
-writable_image allocate_table(const view_shape& image, dtype type, table_layout layout) {
+writable_image allocate_table(const view_shape& image, dtype type, const table_form& form) {
     constexpr std::int64_t line = 64;
-    view_shape s = packed_shape(type, table_rows(image.rows, layout), table_cols(image.cols, layout), image.channels);
+    view_shape s = packed_shape(type, form.table_extent(image.rows), form.table_extent(image.cols), image.channels);
     s.row_stride = (s.row_stride + line - 1) / line * line;
     if (__builtin_mul_overflow(s.rows, s.row_stride, &s.plane_stride))
         throw input_error("the table of " + std::to_string(s.rows) + " x " + std::to_string(s.cols) +
@@ -120,18 +120,17 @@ image widened(const image& source) {
     }
 }
 
-computed_tables compute_tables(const image& source, table_layout layout, dtype table, std::optional<dtype> squares,
+computed_tables compute_tables(const image& source, table_form form, dtype table, std::optional<dtype> squares,
                                const compute_options& options) {
     const bool widen = source.view.shape.type == dtype::f16 && (table != dtype::f32 || squares);
     const image input = widen ? widened(source) : source;
 
     computed_tables result;
-    result.sums = allocate_table(input.view.shape, table, layout);
-    if (squares) result.squares = allocate_table(input.view.shape, *squares, layout);
+    result.sums = allocate_table(input.view.shape, table, form);
+    if (squares) result.squares = allocate_table(input.view.shape, *squares, form);
 
-    table_job job{input.view, result.sums.view, {}, {}};
-    if (squares) job.squares = result.squares->view;
-    job.options.layout = layout;
+    table_job job{{input.view}, {{result.sums.view, form}}, {}};
+    if (squares) job.outputs.squares = {result.squares->view, form};
     job.options.algorithm = options.algorithm;
     job.options.parameters = joined_parameters(operation::sat, options.algorithm, options.parameters);
     job.options.threads = options.threads;

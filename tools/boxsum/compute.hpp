@@ -57,7 +57,7 @@ struct computed_tables {
 /// Computes the tables of an image; 16f images are widened first unless the table is 32f. Rows start on 64-byte
 /// boundaries. Throws `unsupported` (no such device, type pair or algorithm), usage_error (unknown parameter),
 /// out_of_memory.
-computed_tables compute_tables(const image& source, table_layout layout, dtype table, std::optional<dtype> squares,
+computed_tables compute_tables(const image& source, table_form form, dtype table, std::optional<dtype> squares,
                                const compute_options& options);
 
 }  // namespace boxsum::cli

@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include "cuda_device.hpp"
 #include "errors.hpp"
 
 #include <boxsum/algorithms.hpp>
@@ -11,15 +12,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 
 namespace boxsum::cli {
 namespace {
 
 std::string run_on_cpu(const table_job& job) {
-    if (job.squares)
-        sat(job.image, job.table, *job.squares, job.options);
-    else
-        sat(job.image, job.table, job.options);
+    sat(job.inputs, job.outputs, job.options);
     return "cpu";
 }
 
@@ -38,26 +37,29 @@ struct device_copy {
 std::string run_on_gpu(int device, const table_job& job) {
     cuda::set_device(device);
     const cuda::stream stream;
-    const device_copy image(job.image.shape, stream), table(job.table.shape, stream);
-    cuda::copy_async(job.image, image.view(), stream);
-    const table_form form = job.options.layout;
-    if (job.squares) {
-        const device_copy squares(job.squares->shape, stream);
-        cuda::sat({image.view()}, {{table.view(), form}, {squares.view(), form}}, stream, job.options);
-        cuda::copy(squares.view(), *job.squares, stream);
-    } else {
-        cuda::sat({image.view()}, {{table.view(), form}}, stream, job.options);
+    const any_table_view &sums = job.outputs.sums, &squares = job.outputs.squares;
+    const device_copy image(job.inputs.image.shape, stream), sums_copy(sums.entries.shape, stream);
+    std::optional<device_copy> squares_copy;
+    sat_outputs outputs{.sums = {sums_copy.view(), sums.form}};
+    if (squares.entries.data != nullptr) {
+        squares_copy.emplace(squares.entries.shape, stream);
+        outputs.squares = {squares_copy->view(), squares.form};
     }
-    cuda::copy(table.view(), job.table, stream);
+    cuda::copy_async(job.inputs.image, image.view(), stream);
+    cuda::sat({.image = image.view()}, outputs, stream, job.options);
+    if (squares_copy) cuda::copy(squares_copy->view(), squares.entries, stream);
+    cuda::copy(sums_copy.view(), sums.entries, stream);
     return "cuda:" + std::to_string(device);
 }
 
 bool some_gpu_algorithm_supports(const table_job& job) {
-    const std::optional<dtype> squares = job.squares ? std::optional<dtype>(job.squares->shape.type) : std::nullopt;
+    const any_table_view &sums = job.outputs.sums, &squares = job.outputs.squares;
+    const auto squares_type =
+        squares.entries.data != nullptr ? std::optional<dtype>(squares.entries.shape.type) : std::nullopt;
     const auto list = algorithms(operation::sat);
     return std::any_of(list.begin(), list.end(), [&](const algorithm_info* a) {
         return a->where == backend::cuda && a->built &&
-               supports(*a, job.image.shape, job.table.shape.type, job.options.layout, squares);
+               supports(*a, job.inputs.image.shape, sums.entries.shape.type, sums.form, squares_type);
     });
 }
 
@@ -74,7 +76,7 @@ bool prefers_gpu(const table_job& job) {
 bool names_device(const std::string& text) {
     if (text == "cpu") return true;
     try {
-        cuda::device_from_text(text);
+        device_from_text(text);
         return true;
     } catch (const error&) {
         return false;
@@ -102,10 +104,10 @@ std::string device_of_environment() {
 std::string compute_on(const std::string& text, const table_job& job) {
     if (text == "auto" || text == "cuda") device_of_environment();  // which must make sense
     if (text == "cpu") return run_on_cpu(job);
-    if (text != "auto") return run_on_gpu(cuda::device_from_text(text), job);
+    if (text != "auto") return run_on_gpu(device_from_text(text), job);
     if (!prefers_gpu(job)) return run_on_cpu(job);
     try {
-        return run_on_gpu(cuda::device_from_text("cuda"), job);
+        return run_on_gpu(device_from_text("cuda"), job);
     } catch (const out_of_memory&) {
         if (job.options.algorithm != "auto") throw;
         return run_on_cpu(job);

@@ -20,9 +20,8 @@ std::string device_of_environment();
 
 /// What a table is computed from and into, in host memory.
 struct table_job {
-    const_any_view image;
-    any_view table;
-    std::optional<any_view> squares;
+    sat_inputs inputs;
+    sat_outputs outputs;
     sat_options options;
 };
 

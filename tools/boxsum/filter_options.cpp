@@ -1,6 +1,7 @@
 #include "filter_options.hpp"
 
 #include "compute.hpp"
+#include "cuda_device.hpp"
 #include "device.hpp"
 #include "errors.hpp"
 #include "image_io/image_file.hpp"
@@ -75,7 +76,7 @@ void run_filter(const filter_options& options, std::string_view window_option, c
     try {
         const std::string device = chosen_device(options.device);
         if (device == "cpu") return on_cpu();
-        cuda::set_device(cuda::device_from_text(device));
+        cuda::set_device(device_from_text(device));
         const cuda::stream stream;
         on_gpu(stream);
     } catch (const unsupported& e) {

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
@@ -37,11 +36,6 @@ struct device_info {
 
 /// Throws unsupported for a device that does not exist.
 device_info describe_device(int device);
-
-/// "cuda" or "cuda:0" -> 0, "cuda:3" -> 3; the form of `--device` and of BOXSUM_DEVICE. "cuda" is the environment
-/// variable BOXSUM_DEVICE where that names a CUDA device, else 0. Throws invalid_argument for any other text; whether
-/// the device exists is found out when it is used.
-int device_from_text(std::string_view text);
 
 }  // namespace cuda
 }  // namespace boxsum

@@ -139,7 +139,7 @@ void put(const plane_job& job, std::int64_t row, std::int64_t col, std::int64_t 
 template <typename Table>
 table<Table> padded_table(const const_any_view& plane, int threads) {
     table<Table> t(plane.shape.rows, plane.shape.cols, table_layout::padded, plane.shape.channels);
-    sat(plane, any_view(t.view()), {.layout = table_layout::padded, .threads = threads});
+    sat({.image = plane}, {.sums = t}, {.threads = threads});
     return t;
 }
 
@@ -147,7 +147,7 @@ template <typename Pixel, typename Table>
 void integer_plane(const plane_job& job) {
     using A = std::make_unsigned_t<Table>;
     const table<Table> sums = padded_table<Table>(job.image, job.threads);
-    const part_table<Table> view{sums.view(), job.windows.part_row};
+    const part_table<Table> view{sums.view().entries(), job.windows.part_row};
     constexpr s64 offset = stored_as<Pixel>::offset;
     const bool has_constant = job.windows.rows.border == border_mode::constant;
     const s64 constant = has_constant ? static_cast<s64>(job.windows.border_value) : 0;
@@ -222,14 +222,14 @@ void floating_plane(const plane_job& job) {
         wrong ? image_view<const Pixel>(wrong->finite.data(), s.rows, s.cols, 0, s.channels) : job.image;
     const table<f64> sums = padded_table<f64>(image, job.threads);
     const std::int64_t part_row = job.windows.part_row;
-    const part_table<f64> view{sums.view(), part_row};
+    const part_table<f64> view{sums.view().entries(), part_row};
     const bool constant = job.windows.rows.border == border_mode::constant;
     for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
         f64 sum = window_sum<f64>(view, w.box, job.windows, k);
         if (constant && w.count > w.inside) sum += job.windows.border_value * static_cast<f64>(w.count - w.inside);
         if (wrong) {
             const auto holds = [&](const std::optional<table<u64>>& counts) {
-                return counts && window_sum<u64>(part_table<u64>{counts->view(), part_row}, w.box, job.windows, k) != 0;
+                return counts && window_sum<u64>(part_table<u64>{counts->view().entries(), part_row}, w.box, job.windows, k) != 0;
             };
             constexpr f64 infinity = std::numeric_limits<f64>::infinity();
             if (holds(wrong->nan)) sum = std::numeric_limits<f64>::quiet_NaN();

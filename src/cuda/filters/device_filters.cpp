@@ -1,22 +1,94 @@
 #include "core/view_checks.hpp"
 #include "cuda/filters/device_strips.hpp"
+#include "cuda/filters/planned_filter.hpp"
+#include "cuda/runtime/plan_checks.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
 #include "filters/filter_jobs.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/error.hpp>
 
-#include <vector>
+#include <algorithm>
+#include <string>
 
 namespace boxsum::cuda {
 namespace {
+
+// ---- what filters make of windows -----------------------------------------------------------------------------------
+
+window_filter means_of(const filters::window_job& windows) {
+    return {.windows = windows,
+            .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
+}
+
+/// Results are mean, variance and deviation. As on the CPU: a mean alone needs no squares, and a rounded one needs the
+/// sum itself.
+window_filter statistics_of(const filters::window_job& windows, const filters::statistics_shapes& results) {
+    if (!results.variance && !results.deviation) return means_of(windows);
+    return {.windows = windows, .squares = true, .consume = [](const filter_step& at) {
+                window_results to{at.results[0], at.results[1], at.results[2]};
+                if (to.mean.data != nullptr && !is_floating(to.mean.shape.type)) {
+                    enqueue_means(at.task, to.mean, at.stream);
+                    to.mean = {};
+                }
+                enqueue_statistics(at.task, to, at.stream);
+            }};
+}
+
+window_filter threshold_of(const filters::threshold_job& job) {
+    return {.windows = job.windows,
+            .squares = job.method != threshold_method::bradley,
+            .extremes = job.method == threshold_method::wolf,
+            .consume = [method = job.method, k = job.k, range = job.range](const filter_step& at) {
+                enqueue_threshold(at.task, at.results[0], method, k, range, at.extremes, at.stream);
+            }};
+}
+
+window_filter contrast_of(const filters::contrast_job& job) {
+    return {.windows = job.windows, .squares = true, .consume = [epsilon = job.epsilon](const filter_step& at) {
+                enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
+            }};
+}
+
+/// Windows of up to the job's.
+window_filter variable_of(const filters::window_job& windows, std::int64_t largest) {
+    return {.windows = windows, .consume = [largest](const filter_step& at) {
+                enqueue_variable_means(at.task, at.radius, largest, at.results[0], at.stream);
+            }};
+}
+
+/// What a map may hold that has not been read: 2r + 1 squared is at most 2^46.
+std::int64_t largest_of(const variable_inputs& inputs, border_mode border) {
+    if (inputs.largest_radius) return *inputs.largest_radius;
+    const view_shape& image = inputs.image.shape;
+    std::int64_t most = inputs.radius.shape.type == dtype::u8    ? 255
+                        : inputs.radius.shape.type == dtype::u16 ? 65535
+                                                                 : 4194303;
+    if (border == border_mode::shrink) most = std::min(most, std::max(image.rows, image.cols));
+    return most;
+}
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
 
 filters::part part_of(const filter_inputs& inputs) {
     return {inputs.image.shape, inputs.at, inputs.whole};
 }
 
-std::optional<view_shape> shape_of(const any_view& result) {
-    if (result.data == nullptr) return {};
-    return result.shape;
+filters::part part_of(const variable_inputs& inputs) {
+    return {inputs.image.shape, inputs.at, inputs.whole};
+}
+
+filters::statistics_shapes shapes_of(const window_outputs& outputs, bool (*wanted)(const any_view&)) {
+    const auto shape = [&](const any_view& v) { return wanted(v) ? std::optional(v.shape) : std::nullopt; };
+    return {shape(outputs.mean), shape(outputs.variance), shape(outputs.deviation)};
+}
+
+bool has_data(const any_view& v) {
+    return v.data != nullptr;
+}
+bool has_rows(const any_view& v) {
+    return v.shape.rows != 0;
 }
 
 void check_image(const const_any_view& image) {
@@ -24,12 +96,187 @@ void check_image(const const_any_view& image) {
     check_view("image", image);
 }
 
-window_filter means_of(const filters::window_job& windows) {
-    return {.windows = windows,
-            .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
+}  // namespace
+
+// ---- plans ----------------------------------------------------------------------------------------------------------
+
+/// A view as it was planned; `name` is null for none.
+struct planned_view {
+    const char* name = nullptr;
+    view_shape shape = {};
+    std::size_t bytes = 0;
+
+    planned_view() = default;
+    planned_view(const char* argument, const view_shape& s)
+        : name(argument), shape(s), bytes(static_cast<std::size_t>(checked_span_bytes(argument, s))) {}
+};
+
+struct filter_plan::state {
+    planned_filter filter;
+    filters::part given;
+    planned_view image, radius;
+    std::array<planned_view, 3> results;
+
+    state(const window_filter& f, const filters::part& part, const std::array<planned_view, 3>& to,
+          const planned_view& radii = {})
+        : filter(f, part.image.row_stride), given(part), image("image", part.image), radius(radii), results(to) {}
+
+    void run(const filter_memory& memory, origin at, extent whole, workspace& workspace, stream_ref stream) const {
+        if (at != given.at || whole != given.whole)
+            throw invalid_argument("at: row is " + std::to_string(at.row) + " of " + std::to_string(whole.rows) +
+                                   ", but the plan was made for " + std::to_string(given.at.row) + " of " +
+                                   std::to_string(given.whole.rows));
+        std::array<memory_range, 5> ranges;
+        std::size_t count = 0;
+        const auto check = [&](const planned_view& planned, const const_any_view& view, bool written) {
+            require_shape(planned.name, view.shape, planned.shape);
+            ranges[count] = {planned.name, view.data, planned.bytes, written};
+            check_range(ranges[count++], size_of(planned.shape.type), filter.device());
+        };
+        check(image, memory.image, false);
+        if (radius.name != nullptr) check(radius, memory.radius, false);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const any_view& result = memory.results[i];
+            if (results[i].name != nullptr)
+                check(results[i], result, true);
+            else if (result.data != nullptr)
+                throw invalid_argument("outputs: have a result that the plan was made without");
+        }
+        if (any_meet(std::span(ranges).first(count))) check_apart(memory);
+        filter.enqueue(memory, workspace, stream);
+    }
+
+    /// Ranges meet: views may still lie between each other's rows.
+    void check_apart(const filter_memory& memory) const {
+        const auto apart = [](const planned_view& a, const const_any_view& x, const planned_view& b,
+                              const const_any_view& y) {
+            if (a.name != nullptr && b.name != nullptr && overlap(x, y))
+                throw invalid_argument(std::string(a.name) + ": overlaps " + b.name);
+        };
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            apart(results[i], memory.results[i], image, memory.image);
+            apart(results[i], memory.results[i], radius, memory.radius);
+            for (std::size_t j = 0; j < i; ++j) apart(results[i], memory.results[i], results[j], memory.results[j]);
+        }
+    }
+};
+
+std::size_t filter_plan::workspace_bytes() const noexcept {
+    return state_->filter.workspace_bytes();
+}
+
+int filter_plan::device() const noexcept {
+    return state_->filter.device();
+}
+
+box_filter_plan::box_filter_plan(const filter_inputs& inputs, const filter_outputs& outputs,
+                                 const filter_options& options)
+    : filter_plan(std::make_shared<state>(
+          means_of(filters::box_filter_job(part_of(inputs), outputs.result.shape, options)), part_of(inputs),
+          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+
+void box_filter_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                                stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+}
+
+local_statistics_plan::local_statistics_plan(const filter_inputs& inputs, const window_outputs& outputs,
+                                             const filter_options& options)
+    : filter_plan([&] {
+          const filters::statistics_shapes shapes = shapes_of(outputs, has_rows);
+          const auto view = [](const char* name, const std::optional<view_shape>& shape) {
+              return shape ? planned_view(name, *shape) : planned_view();
+          };
+          return std::make_shared<state>(
+              statistics_of(filters::statistics_job(part_of(inputs), shapes, options), shapes), part_of(inputs),
+              std::array{view("mean", shapes.mean), view("variance", shapes.variance),
+                         view("deviation", shapes.deviation)});
+      }()) {}
+
+void local_statistics_plan::run_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
+                                      stream_ref stream) const {
+    state_->run({inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, inputs.at, inputs.whole, workspace,
+                stream);
+}
+
+adaptive_threshold_plan::adaptive_threshold_plan(const filter_inputs& inputs, const filter_outputs& outputs,
+                                                 const threshold_rule& rule, const filter_options& options)
+    : filter_plan(std::make_shared<state>(
+          threshold_of(filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options)),
+          part_of(inputs), std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+
+void adaptive_threshold_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs,
+                                        workspace& workspace, stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+}
+
+local_contrast_plan::local_contrast_plan(const filter_inputs& inputs, const filter_outputs& outputs,
+                                         const contrast_rule& rule, const filter_options& options)
+    : filter_plan(std::make_shared<state>(
+          contrast_of(filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options)),
+          part_of(inputs), std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+
+void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                                    stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+}
+
+variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
+                                                   const filter_options& options)
+    : filter_plan([&] {
+          const filters::part given = part_of(inputs);
+          filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
+          const std::int64_t largest = largest_of(inputs, options.border);
+          return std::make_shared<state>(
+              variable_of(filters::variable_job(given, inputs.radius.shape, outputs.result.shape, largest, options),
+                          largest),
+              given, std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()},
+              planned_view("radius", inputs.radius.shape));
+      }()) {}
+
+void variable_box_filter_plan::run_async(const variable_inputs& inputs, const filter_outputs& outputs,
+                                         workspace& workspace, stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}, inputs.radius}, inputs.at, inputs.whole, workspace, stream);
+}
+
+// ---- calls that enqueue ---------------------------------------------------------------------------------------------
+
+namespace {
+
+template <typename Plan, typename Inputs, typename Outputs>
+void enqueue(const Plan& plan, const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream) {
+    workspace.reserve(plan.workspace_bytes(), stream);
+    plan.run_async(inputs, outputs, workspace, stream);
 }
 
 }  // namespace
+
+void box_filter_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                      stream_ref stream, const filter_options& options) {
+    enqueue(box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+}
+
+void local_statistics_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
+                            stream_ref stream, const filter_options& options) {
+    enqueue(local_statistics_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+}
+
+void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                              stream_ref stream, const threshold_rule& rule, const filter_options& options) {
+    enqueue(adaptive_threshold_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+}
+
+void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                          stream_ref stream, const contrast_rule& rule, const filter_options& options) {
+    enqueue(local_contrast_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+}
+
+void variable_box_filter_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                               stream_ref stream, const filter_options& options) {
+    enqueue(variable_box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+}
+
+// ---- calls that wait, on host memory too ----------------------------------------------------------------------------
 
 void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                 const filter_options& options) {
@@ -42,34 +289,11 @@ void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stre
 void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, stream_ref stream,
                       const filter_options& options) {
     check_image(inputs.image);
-    const filters::window_job job = filters::statistics_job(
-        part_of(inputs), {shape_of(outputs.mean), shape_of(outputs.variance), shape_of(outputs.deviation)}, options);
+    const filters::statistics_shapes shapes = shapes_of(outputs, has_data);
+    const filters::window_job job = filters::statistics_job(part_of(inputs), shapes, options);
     filters::check_results({{"image", inputs.image}},
                            {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
-
-    // As on the CPU: a mean alone needs no squares, and a rounded one needs the sum itself.
-    window_outputs rest = outputs;
-    const bool spread = outputs.variance.data != nullptr || outputs.deviation.data != nullptr;
-    if (outputs.mean.data != nullptr && (!spread || !is_floating(outputs.mean.shape.type))) {
-        execute(means_of(job), {inputs.image, {outputs.mean}}, stream);
-        rest.mean = {};
-    }
-    if (!spread) return;
-    std::vector<any_view> wanted;
-    for (const any_view& r : {rest.mean, rest.variance, rest.deviation})
-        if (r.data != nullptr) wanted.push_back(r);
-    execute({.windows = job,
-             .squares = true,
-             .consume =
-                 [&](const filter_step& at) {
-                     window_results to;
-                     std::size_t next = 0;
-                     if (rest.mean.data != nullptr) to.mean = at.results[next++];
-                     if (rest.variance.data != nullptr) to.variance = at.results[next++];
-                     if (rest.deviation.data != nullptr) to.deviation = at.results[next++];
-                     enqueue_statistics(at.task, to, at.stream);
-                 }},
-            {inputs.image, wanted}, stream);
+    execute(statistics_of(job, shapes), {inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, stream);
 }
 
 void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
@@ -78,14 +302,7 @@ void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outpu
     const filters::threshold_job job =
         filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options);
     filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute({.windows = job.windows,
-             .squares = job.method != threshold_method::bradley,
-             .extremes = job.method == threshold_method::wolf,
-             .consume =
-                 [&](const filter_step& at) {
-                     enqueue_threshold(at.task, at.results[0], job.method, job.k, job.range, at.extremes, at.stream);
-                 }},
-            {inputs.image, {outputs.result}}, stream);
+    execute(threshold_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
 void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
@@ -93,27 +310,21 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
     check_image(inputs.image);
     const filters::contrast_job job = filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options);
     filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute(
-        {.windows = job.windows,
-         .squares = true,
-         .consume = [&](const filter_step& at) { enqueue_contrast(at.task, at.results[0], job.epsilon, at.stream); }},
-        {inputs.image, {outputs.result}}, stream);
+    execute(contrast_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                          const filter_options& options) {
     check_image(inputs.image);
     check_view("radius", inputs.radius);
-    const filters::part given{inputs.image.shape, inputs.at, inputs.whole};
+    const filters::part given = part_of(inputs);
     filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
     const std::int64_t found = check_radii(inputs.radius, inputs.largest_radius, stream);
-    const filters::window_job job = filters::variable_job(given, inputs.radius.shape, outputs.result.shape,
-                                                          inputs.largest_radius.value_or(found), options);
+    const std::int64_t largest = inputs.largest_radius.value_or(found);
+    const filters::window_job job =
+        filters::variable_job(given, inputs.radius.shape, outputs.result.shape, largest, options);
     filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
-    execute({.windows = job,
-             .consume =
-                 [](const filter_step& at) { enqueue_variable_means(at.task, at.radius, at.results[0], at.stream); }},
-            {inputs.image, {outputs.result}, inputs.radius}, stream);
+    execute(variable_of(job, largest), {inputs.image, {outputs.result}, inputs.radius}, stream);
 }
 
 }  // namespace boxsum::cuda

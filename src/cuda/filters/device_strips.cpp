@@ -3,11 +3,11 @@
 #include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/workspace_use.hpp"
 #include "filters/radius_map.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/memory.hpp>
-#include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>
@@ -15,51 +15,12 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace boxsum::cuda {
 namespace {
 
 using filters::window_job;
-
-/// Rows first .. end - 1 of one plane, as a view of one plane.
-template <typename View>
-View rows_of(const View& v, std::int64_t plane, std::int64_t first, std::int64_t end) {
-    using byte = std::conditional_t<std::is_same_v<View, const_any_view>, const std::byte, std::byte>;
-    View part = v;
-    part.data = static_cast<byte*>(v.data) + plane * v.shape.plane_stride + first * v.shape.row_stride;
-    part.shape.planes = 1;
-    part.shape.plane_stride = 0;
-    part.shape.rows = end - first;
-    return part;
-}
-
-/// One plane of every result.
-std::vector<any_view> plane_of(const std::vector<any_view>& results, std::int64_t plane) {
-    std::vector<any_view> parts;
-    for (const any_view& r : results) parts.push_back(rows_of(r, plane, 0, r.shape.rows));
-    return parts;
-}
-
-/// A map of one plane serves all of the image's.
-const_any_view map_of_plane(const const_any_view& radius, std::int64_t plane) {
-    if (radius.data == nullptr) return radius;
-    return rows_of(radius, radius.shape.planes == 1 ? 0 : plane, 0, radius.shape.rows);
-}
-
-/// Enqueues what a filter makes of the windows of a task. The views are those of the plane's results and radii.
-void enqueue_step(const window_filter& filter, const window_task& task, const std::vector<any_view>& results,
-                  const const_any_view& radius, window_extremes* extremes, stream_ref stream) {
-    const std::int64_t first = filter.windows.first_row;
-    std::vector<any_view> named;
-    for (const any_view& r : results) named.push_back(from_row_zero(r, first));
-    const filter_step step{task, named, radius.data == nullptr ? radius : from_row_zero(radius, first), extremes,
-                           stream};
-    if (filter.extremes) {
-        enqueue_clear_extremes(extremes, stream);
-        enqueue_extremes(task, extremes, stream);
-    }
-    filter.consume(step);
-}
 
 /// Memory for tables, and what making them needs.
 struct table_memory {
@@ -73,20 +34,10 @@ struct table_memory {
 // ---- device memory --------------------------------------------------------------------------------------------------
 
 void run_on_device(const window_filter& filter, const filter_memory& memory, stream_ref stream) {
-    const window_job& job = filter.windows;
-    const table_plan plan(job, filter.squares, job.shape.rows, memory.image.shape.row_stride);
-    table_memory tables(plan.bytes().total(), plan.workspace_bytes(), stream);
-    device_buffer extremes;
-    if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), stream);
-    for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
-        window_task task = plan.enqueue(rows_of(memory.image, plane, 0, job.shape.rows), job.part_row,
-                                        tables.tables.data(), tables.workspace, stream);
-        task.first_row = job.first_row;
-        task.end_row = job.end_row;
-        enqueue_step(filter, task, plane_of(memory.results, plane),
-                     map_of_plane(memory.radius.value_or(const_any_view{}), plane),
-                     static_cast<window_extremes*>(extremes.data()), stream);
-    }
+    const planned_filter plan(filter, memory.image.shape.row_stride);
+    table_memory own(plan.scratch_bytes(), plan.table_workspace_bytes(), stream);
+    const workspace_use use(own.workspace, plan.table_workspace_bytes(), plan.device(), stream);
+    plan.enqueue(memory, own.tables.data(), use, use.bytes(), stream);
     stream.synchronize();
 }
 
@@ -129,7 +80,8 @@ std::int64_t strip_rows(const window_filter& filter, const filter_memory& memory
     const std::int64_t rows = job.result_rows(), reach = std::max(job.rows.before, job.rows.after);
     if (filter.extremes || job.rows.reduced() || reach >= rows) return rows;
     std::int64_t bytes = row_bytes(memory.image.shape);
-    for (const any_view& r : memory.results) bytes = std::max(bytes, row_bytes(r.shape));
+    for (const any_view& r : memory.results)
+        if (r.data != nullptr) bytes = std::max(bytes, row_bytes(r.shape));
     return std::min(rows, std::max({strip_bytes / bytes, reach, std::int64_t{1}}));
 }
 
@@ -154,13 +106,16 @@ class strip_tables {
     void allocate(stream_ref stream) { memory_.emplace(bytes_, workspace_bytes_, stream); }
 
     window_task enqueue(const const_any_view& part, std::int64_t table_row, stream_ref stream) {
-        return plans_.at(part.shape.rows).enqueue(part, table_row, memory_->tables.data(), memory_->workspace, stream);
+        const table_plan& plan = plans_.at(part.shape.rows);
+        const workspace_use use(memory_->workspace, plan.workspace_bytes(), device_, stream);
+        return plan.enqueue(part, table_row, memory_->tables.data(), use, use.bytes(), stream);
     }
 
   private:
     const window_filter& filter_;
     std::int64_t row_stride_;
     std::map<std::int64_t, table_plan> plans_;
+    int device_ = current_device();
     std::size_t workspace_bytes_ = 0, bytes_ = 0;
     std::optional<table_memory> memory_;
 };
@@ -189,10 +144,12 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     const stream upload, work, download;
     std::deque<device_buffer> buffers;
     const any_view image = allocate_like(job.shape, buffers, work);
-    std::vector<any_view> device_results;
-    for (const any_view& r : memory.results) device_results.push_back(allocate_like(r.shape, buffers, work));
-    any_view device_radius;
-    if (memory.radius) device_radius = allocate_like(memory.radius->shape, buffers, work);
+    filter_memory on_device{image};
+    for (std::size_t i = 0; i < memory.results.size(); ++i)
+        if (memory.results[i].data != nullptr)
+            on_device.results[i] = allocate_like(memory.results[i].shape, buffers, work);
+    any_view radius;
+    if (memory.radius.data != nullptr) on_device.radius = radius = allocate_like(memory.radius.shape, buffers, work);
     device_buffer extremes;
     if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), work);
 
@@ -205,7 +162,7 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
 
     std::deque<event> done;
     for (std::int64_t plane = 0; plane < planes; ++plane) {
-        const std::vector<any_view> results = plane_of(device_results, plane);
+        const filter_memory one = plane_of(on_device, plane);
         std::int64_t uploaded = job.part_row;
         for (const strip& s : strips) {
             if (s.to > uploaded) {
@@ -214,20 +171,19 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
                 uploaded = s.to;
             }
             const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
-            if (memory.radius && plane < memory.radius->shape.planes)
-                copy_async(rows_of(*memory.radius, plane, first, end), rows_of(device_radius, plane, first, end),
-                           upload);
+            if (radius.data != nullptr && plane < radius.shape.planes)
+                copy_async(rows_of(memory.radius, plane, first, end), rows_of(radius, plane, first, end), upload);
             done.emplace_back(upload).wait(work);
             window_task task = tables.enqueue(
                 rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s.from, work);
             task.first_row = s.first;
             task.end_row = s.end;
-            enqueue_step(filter, task, results, map_of_plane(device_radius, plane),
-                         static_cast<window_extremes*>(extremes.data()), work);
+            enqueue_step(filter, task, one, static_cast<window_extremes*>(extremes.data()), work);
             done.emplace_back(work).wait(download);
-            for (std::size_t i = 0; i < results.size(); ++i)
-                copy_async(rows_of(device_results[i], plane, first, end), rows_of(memory.results[i], plane, first, end),
-                           download);
+            for (std::size_t i = 0; i < memory.results.size(); ++i)
+                if (memory.results[i].data != nullptr)
+                    copy_async(rows_of(on_device.results[i], plane, first, end),
+                               rows_of(memory.results[i], plane, first, end), download);
         }
     }
     work.synchronize();
@@ -235,12 +191,6 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
 }
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
-
-bool is_host_memory(const void* data) {
-    cudaPointerAttributes attributes{};
-    BOXSUM_CUDA_TRY(cudaPointerGetAttributes(&attributes, data));
-    return attributes.type == cudaMemoryTypeUnregistered || attributes.type == cudaMemoryTypeHost;
-}
 
 void require_same_memory(const char* argument, const void* data, bool host, int device) {
     if (is_host_memory(data) != host)
@@ -254,8 +204,9 @@ void require_same_memory(const char* argument, const void* data, bool host, int 
 void execute(const window_filter& filter, const filter_memory& memory, stream_ref stream, std::int64_t strip_bytes) {
     const int device = current_device();
     const bool host = is_host_memory(memory.image.data);
-    for (const any_view& r : memory.results) require_same_memory("result", r.data, host, device);
-    if (memory.radius) require_same_memory("radius", memory.radius->data, host, device);
+    for (const any_view& r : memory.results)
+        if (r.data != nullptr) require_same_memory("result", r.data, host, device);
+    if (memory.radius.data != nullptr) require_same_memory("radius", memory.radius.data, host, device);
     if (host) return run_on_host_memory(filter, memory, strip_bytes);
     check_device_pointer("image", memory.image.data, device);
     check_stream(stream, device);

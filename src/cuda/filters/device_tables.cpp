@@ -59,8 +59,8 @@ table_plan::table_plan(const window_job& job, bool squares, std::int64_t rows, s
     task_.wide = is_wide(job);
 }
 
-window_task table_plan::enqueue(const const_any_view& part, std::int64_t table_row, void* tables, workspace& workspace,
-                                stream_ref stream) const {
+window_task table_plan::enqueue(const const_any_view& part, std::int64_t table_row, void* tables,
+                                const workspace_use& workspace, std::size_t workspace_bytes, stream_ref stream) const {
     auto* const raised = static_cast<std::byte*>(tables);
     auto* const sums = raised + space_.raised;
     auto* const squares = sums + space_.table;
@@ -75,7 +75,7 @@ window_task table_plan::enqueue(const const_any_view& part, std::int64_t table_r
     memory.image = pixels.data;
     memory.table = sums;
     if (with_squares_) memory.squares = squares;
-    planned(sums_).enqueue(memory, workspace, stream);
+    planned(sums_).enqueue(memory, workspace, workspace_bytes);
     task.image = from_row_zero(pixels, table_row);
     task.table = {sums, table_};
     if (with_squares_) task.squares = {squares, squares_};

@@ -11,6 +11,8 @@
 
 namespace boxsum::cuda {
 
+class workspace_use;
+
 /// The tables that windows over some rows of a plane are read from, planned: everything but memory. Immutable.
 class table_plan {
   public:
@@ -30,10 +32,10 @@ class table_plan {
     const space& bytes() const noexcept { return space_; }
     std::size_t workspace_bytes() const noexcept { return sums_.workspace_bytes(); }
 
-    /// Enqueues the tables of `part`, rows table_row .. of a plane, into `tables`: space's parts in its order. The task
-    /// for its windows, without their rows.
-    window_task enqueue(const const_any_view& part, std::int64_t table_row, void* tables, workspace& workspace,
-                        stream_ref stream) const;
+    /// Enqueues the tables of `part`, rows table_row .. of a plane, into `tables` (space's parts in its order), with
+    /// the first bytes of a workspace. The task for its windows, without their rows.
+    window_task enqueue(const const_any_view& part, std::int64_t table_row, void* tables,
+                        const workspace_use& workspace, std::size_t workspace_bytes, stream_ref stream) const;
 
   private:
     window_task task_;  ///< without pointers

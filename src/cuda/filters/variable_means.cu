@@ -46,11 +46,12 @@ __device__ axis_terms terms_around(const filters::window_axis& axis, std::int64_
 /// A thread owns a column's pixels in row blockIdx.y and every gridDim.y-th after it.
 template <typename Sum, typename Out>
 __global__ __launch_bounds__(walk_threads) void variable_mean_kernel(device_task<Sum, Sum> task, radius_plane radii,
-                                                                     any_view result) {
+                                                                     std::int64_t most, any_view result) {
     const std::int64_t col = std::int64_t{blockIdx.x} * walk_threads + threadIdx.x;
     if (col >= task.cols.extent) return;
     for (std::int64_t row = task.first_row + blockIdx.y; row < task.end_row; row += gridDim.y) {
-        const std::int64_t radius = radii.at(row, col);
+        std::int64_t radius = radii.at(row, col);
+        radius = radius < 0 ? 0 : radius < most ? radius : most;
         const axis_terms rows = terms_around(task.rows, row, radius), cols = terms_around(task.cols, col, radius);
         for (int channel = 0; channel < task.channels; ++channel) {
             windows<1, Sum, Sum> w{};
@@ -92,12 +93,12 @@ __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::
 
 }  // namespace
 
-void enqueue_variable_means(const window_task& task, const const_any_view& radius, const any_view& result,
-                            stream_ref stream) {
+void enqueue_variable_means(const window_task& task, const const_any_view& radius, std::int64_t most,
+                            const any_view& result, stream_ref stream) {
     const dim3 grid = grid_for(task.image.shape.cols, task.end_row - task.first_row, 32768);
     visit_mean_types(task, result, [&]<typename Sum, typename Out>() {
         launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
-               plane_of(radius, 0), result);
+               plane_of(radius, 0), most, result);
     });
 }
 

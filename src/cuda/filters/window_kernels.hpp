@@ -51,9 +51,9 @@ void enqueue_threshold(const window_task& task, const any_view& result, threshol
 /// (pixel - mean) / max(deviation, epsilon), 32f.
 void enqueue_contrast(const window_task& task, const any_view& result, double epsilon, stream_ref stream);
 
-/// Means of windows with a radius per pixel, none above that of the task's axes.
-void enqueue_variable_means(const window_task& task, const const_any_view& radius, const any_view& result,
-                            stream_ref stream);
+/// Means of windows with a radius per pixel; one below 0 counts as 0, one above `most` as `most`.
+void enqueue_variable_means(const window_task& task, const const_any_view& radius, std::int64_t most,
+                            const any_view& result, stream_ref stream);
 
 /// What a radius map holds.
 struct radius_range {

@@ -33,7 +33,7 @@ TEST(box, every_box_of_every_layout) {
     const auto p = pixels();
     const image_view<const std::int16_t> image(p.data(), image_rows, image_cols);
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
-        const auto t = sat<std::int32_t>(image, {.layout = layout});
+        const auto t = sat<std::int32_t>(image, layout);
         for (std::int64_t r = 0; r < image_rows; ++r)
             for (std::int64_t c = 0; c < image_cols; ++c)
                 for (std::int64_t h = 1; r + h <= image_rows; ++h)
@@ -73,10 +73,10 @@ TEST(box, wrong_boxes_are_named) {
 }
 
 TEST(box, a_table_without_memory_is_named) {
-    const image_view<const std::uint32_t> nothing(nullptr, 4, 4);
+    const table_view<const std::uint32_t> nothing({nullptr, 4, 4});
     const box b{0, 0, 2, 2};
-    for (const auto& call : {std::function<void()>([&] { (void)box_sum(nothing, b, table_layout::inclusive); }),
-                             std::function<void()>([&] { (void)box_mean(nothing, b, table_layout::inclusive); }),
+    for (const auto& call : {std::function<void()>([&] { (void)box_sum(nothing, b); }),
+                             std::function<void()>([&] { (void)box_mean(nothing, b); }),
                              std::function<void()>([&] { (void)box_sum(table<std::uint32_t>(), b); })})
         try {
             call();
@@ -92,8 +92,8 @@ TEST(box, arrays_of_boxes) {
     const std::array<box, 2> boxes{{{0, 0, 3, 3}, {4, 5, 2, 6}}};
     std::array<scalar, 2> sums;
     std::array<double, 2> means{};
-    box_sums(t.view(), boxes, sums, t.layout());
-    box_means(t.view(), boxes, means, t.layout());
+    box_sums(t, boxes, sums);
+    box_means(t, boxes, means);
     for (std::size_t i = 0; i < boxes.size(); ++i) {
         EXPECT_EQ(sums[i].type, dtype::s64);
         EXPECT_EQ(sums[i].s, direct_sum(p, boxes[i]));
@@ -102,11 +102,11 @@ TEST(box, arrays_of_boxes) {
                                        static_cast<double>(boxes[i].rows * boxes[i].cols));
     }
     std::array<scalar, 1> few;
-    EXPECT_THROW(box_sums(t.view(), boxes, few, t.layout()), invalid_argument);
+    EXPECT_THROW(box_sums(t, boxes, few), invalid_argument);
     const std::array<box, 2> bad{{{0, 0, 3, 3}, {4, 5, 2, 7}}};
     sums[0].s = 123;
     try {
-        box_sums(t.view(), bad, sums, t.layout());
+        box_sums(t, bad, sums);
         ADD_FAILURE();
     } catch (const invalid_argument& e) {
         EXPECT_EQ(std::string(e.what()).substr(0, 9), "boxes[1]:");
@@ -118,9 +118,7 @@ TEST(box, integer_variance_is_exact_and_never_negative) {
     std::vector<std::uint16_t> p(64 * 64, 65535);
     const image_view<const std::uint16_t> image(p.data(), 64, 64);
     const auto variance = [&] {
-        table<std::uint64_t> sums(64, 64), squares(64, 64);
-        sat(image, any_view(sums.view()), any_view(squares.view()));
-        return box_variance(sums.view(), squares.view(), {0, 0, 64, 64}, table_layout::inclusive);
+        return box_variance(sat_squares<std::uint64_t, std::uint64_t>(image), {0, 0, 64, 64});
     };
     EXPECT_EQ(variance(), 0.0);
     p[77] = 65534;
@@ -128,18 +126,52 @@ TEST(box, integer_variance_is_exact_and_never_negative) {
     EXPECT_DOUBLE_EQ(variance(), (n - 1) / (n * n));
 }
 
+/// What a moment_views puts together must belong together, and a form must exist.
+TEST(box, tables_that_do_not_fit_are_named) {
+    const auto p = pixels();
+    const image_view<const std::int16_t> image(p.data(), image_rows, image_cols);
+    const auto sums = sat<std::int64_t>(image), padded = sat<std::int64_t>(image, table_layout::padded);
+    const auto fewer = sat<std::int64_t>(image_view<const std::int16_t>(p.data(), image_rows, image_cols - 1));
+    const auto message = [](auto&& call) -> std::string {
+        try {
+            call();
+        } catch (const invalid_argument& e) {
+            return e.what();
+        }
+        return "no invalid_argument";
+    };
+    const box b{0, 0, 2, 2};
+    EXPECT_EQ(message([&] {
+                  (void)box_variance({sums, padded}, b);
+              }),
+              "squares: its form is padded, but that of sums is inclusive");
+    EXPECT_EQ(message([&] {
+                  (void)box_variance({sums, fewer}, b);
+              }),
+              "squares: extents are 9 x 10, but those of sums are 9 x 11");
+    scalar out;
+    const const_any_table_view formless{sums.view().entries(), static_cast<table_layout>(9)};
+    EXPECT_EQ(message([&] { box_sums(formless, {&b, 1}, {&out, 1}); }), "layout: is 9, not a table_layout");
+}
+
+TEST(box, boxes_of_images_need_no_table) {
+    check_box({0, 0, 9, 11}, image_rows, image_cols);
+    EXPECT_THROW(check_box({0, 0, 9, 12}, image_rows, image_cols), invalid_argument);
+    EXPECT_THROW(check_box({0, 0, 0, 1}, image_rows, image_cols), invalid_argument);
+}
+
 TEST(box, largest_safe_box) {
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::u32), 16843009);
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::s32), 8421504);
     EXPECT_EQ(largest_safe_box(dtype::u16, dtype::u32), 65537);
     EXPECT_EQ(largest_safe_box(dtype::s16, dtype::s32), 65535);
-    EXPECT_EQ(largest_safe_box(dtype::u8, dtype::u32, true), 66051);
+    EXPECT_EQ(largest_safe_box_of_squares(dtype::u8, dtype::u32), 66051);
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::f32), 65793);
     EXPECT_EQ(largest_safe_box(dtype::u32, dtype::u32), 1);
     EXPECT_EQ(largest_safe_box(dtype::f32, dtype::f64), 0);
     EXPECT_EQ(largest_safe_box(dtype::u64, dtype::u64), 1);
-    EXPECT_EQ(largest_safe_box(dtype::u64, dtype::u64, true), 0);
-    EXPECT_EQ(largest_safe_box(dtype::s64, dtype::u64, true), 0);
+    EXPECT_EQ(largest_safe_box_of_squares(dtype::u64, dtype::u64), 0);
+    EXPECT_EQ(largest_safe_box_of_squares(dtype::s64, dtype::u64), 0);
     EXPECT_GT(largest_safe_box(dtype::u8, dtype::f64), std::int64_t{35} * 1000 * 1000 * 1000 * 1000);
 }
 

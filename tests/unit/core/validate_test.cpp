@@ -78,12 +78,12 @@ TEST(validate, pointers) {
 TEST(validate, table_must_fit_image_and_layout) {
     expect_message<invalid_argument>(
         [] { make_problem(shape(4, 5, 5, dtype::u8), shape(4, 5, 20), {}, table_layout::padded); },
-        "table: extents are 4 x 5, but the padded table of an image of 4 x 5 has 5 x 6");
+        "sums: extents are 4 x 5, but the padded table of an image of 4 x 5 has 5 x 6");
     view_shape two = shape(4, 5, 20);
     two.channels = 2;
     two.row_stride = 40;
     expect_message<invalid_argument>([&] { make_problem(shape(4, 5, 5, dtype::u8), two, {}, table_layout::inclusive); },
-                                     "table: channels is 2, but that of image is 1");
+                                     "sums: channels is 2, but that of image is 1");
 }
 
 TEST(validate, types_come_from_the_closed_lists) {
@@ -115,12 +115,14 @@ TEST(validate, overlap_is_told_from_sharing_a_buffer) {
 TEST(validate, in_place_is_the_same_memory_inclusive) {
     std::vector<std::uint32_t> buffer(200);
     const any_view a{buffer.data(), shape(10, 10, 40)};
-    EXPECT_TRUE(make_problem(const_any_view(a), a, {}, table_layout::inclusive).in_place);
+    EXPECT_TRUE(make_problem({a}, {{a}}).in_place);
     const any_view shifted{buffer.data() + 10, shape(10, 10, 40)};
-    expect_message<invalid_argument>([&] { make_problem(const_any_view(a), shifted, {}, table_layout::inclusive); },
-                                     "table: overlaps image");
-    expect_message<invalid_argument>([&] { make_problem(const_any_view(a), a, {}, table_layout::exclusive); },
-                                     "table: overlaps image");
+    expect_message<invalid_argument>([&] { make_problem({a}, {{shifted}}); }, "sums: overlaps image");
+    expect_message<invalid_argument>(
+        [&] {
+            make_problem({a}, {{a, table_layout::exclusive}});
+        },
+        "sums: overlaps image");
 }
 
 }  // namespace

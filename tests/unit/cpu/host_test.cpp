@@ -102,7 +102,7 @@ TEST(host, the_image_counts_for_the_stores) {
     alignas(64) static std::byte some[64];
     view_shape from{.type = dtype::f32, .rows = limit / 2 / 4096, .cols = 1024, .row_stride = 4096};
     view_shape to = from;
-    const auto stores = [&] { return decide_sat({some, from}, any_view{some, to}, {.threads = 1}).store; };
+    const auto stores = [&] { return decide_sat({{some, from}}, {{{some, to}}}, {.threads = 1}).store; };
     EXPECT_EQ(stores(), store_policy::cached);
     from.rows = to.rows = limit / 2 / 4096 + 1;
     EXPECT_EQ(stores(), store_policy::streaming);
@@ -113,16 +113,16 @@ TEST(host, decisions_report_what_a_call_would_do) {
     alignas(64) std::uint32_t sums[64 * 16];
     const image_view<const std::uint8_t> image(pixels.data(), 64, 16), tiny(pixels.data(), 2, 2);
     const image_view<std::uint32_t> view(sums, 64, 16), four(sums, 2, 2);
-    const cpu_decision small = decide_sat(image, any_view(view));
+    const cpu_decision small = decide_sat({image}, {{view}});
     EXPECT_EQ(small.threads, 1);
     EXPECT_EQ(small.store, store_policy::cached);
-    const cpu_decision forced = decide_sat(image, any_view(view), {.parameters = "isa=scalar", .threads = 3});
+    const cpu_decision forced = decide_sat({image}, {{view}}, {.parameters = "isa=scalar", .threads = 3});
     EXPECT_EQ(forced.instruction_set, "scalar");
     EXPECT_EQ(forced.threads, 3);
-    EXPECT_EQ(decide_sat(tiny, any_view(four), {.threads = 8}).threads, 1);  // two rows are one thread's
-    EXPECT_THROW(decide_sat(image, any_view(view), {.parameters = "isa=mmx"}), invalid_argument);
-    EXPECT_THROW(decide_sat(image, any_view(view), {.store = static_cast<store_policy>(7)}), invalid_argument);
-    EXPECT_THROW(decide_sat(image, any_view(view), {.threads = -1}), invalid_argument);
+    EXPECT_EQ(decide_sat({tiny}, {{four}}, {.threads = 8}).threads, 1);  // two rows are one thread's
+    EXPECT_THROW(decide_sat({image}, {{view}}, {.parameters = "isa=mmx"}), invalid_argument);
+    EXPECT_THROW(decide_sat({image}, {{view}}, {.store = static_cast<store_policy>(7)}), invalid_argument);
+    EXPECT_THROW(decide_sat({image}, {{view}}, {.threads = -1}), invalid_argument);
 }
 
 /// Bands where they pay: small integer tables of one plane, ordinary stores, more than one thread.
@@ -137,7 +137,7 @@ TEST(host, bands_serve_small_integer_tables) {
         to.type = out;
         to.row_stride = 1024 * static_cast<std::int64_t>(size_of(out));
         to.plane_stride = rows * to.row_stride;
-        return decide_sat({pixels.data(), from}, any_view{sums.data(), to}, options).scheme;
+        return decide_sat({{pixels.data(), from}}, {{{sums.data(), to}}}, options).scheme;
     };
     using enum dtype;
     EXPECT_EQ(scheme(u8, u32, 1024, {.threads = 2}), "bands");

@@ -54,7 +54,7 @@ TEST_P(sat_simd, is_the_forced_set) {
     std::vector<std::uint32_t> sums(16);
     const image_view<const std::uint8_t> image(pixels.data(), 4, 4);
     const image_view<std::uint32_t> table(sums.data(), 4, 4);
-    EXPECT_EQ(decide_sat(image, any_view(table), {.parameters = "isa=" + GetParam()}).instruction_set, GetParam());
+    EXPECT_EQ(decide_sat({image}, {{table}}, {.parameters = "isa=" + GetParam()}).instruction_set, GetParam());
 }
 
 TEST_P(sat_simd, matches_the_definition_for_every_width) {

@@ -48,8 +48,8 @@ bool last_entry_is_right(int threads) {
     const std::vector<std::uint8_t> pixels(300 * 300, 1);
     const image_view<const std::uint8_t> image(pixels.data(), 300, 300);
     table<std::uint32_t> sums(300, 300);
-    sat(image, any_view(sums.view()), {.threads = threads});
-    return sums.view()(299, 299) == 90000;
+    sat({image}, {sums}, {.threads = threads});
+    return sums(299, 299) == 90000;
 }
 
 /// Whether `work` is true in a child of fork(). Waiting for lost threads would last for ever: then the child is killed.

@@ -71,8 +71,8 @@ class box_in_kernel : public test::gpu_kernel_test {
         const cuda::device_buffer d_sums = upload(sums), d_squares = upload(squares);
         const table_view<const Sum> there(entries<Sum>(d_sums.data()), layout);
         const table_view<const Square> squares_there(entries<Square>(d_squares.data()), layout);
-        const image_view<const Sum> here = entries<Sum>(sums.data());
-        const image_view<const Square> squares_here = entries<Square>(squares.data());
+        const table_view<const Sum> here(entries<Sum>(sums.data()), layout);
+        const table_view<const Square> squares_here(entries<Square>(squares.data()), layout);
 
         std::vector<box> boxes;  // all that touch an edge, or a corner, and some that are not inside
         for (const std::int64_t r : {-1, 0, 1, 7})
@@ -92,11 +92,11 @@ class box_in_kernel : public test::gpu_kernel_test {
                 for (std::size_t i = 0; i < boxes.size(); ++i) {
                     answers expected{0, 0, 0, false};
                     try {
-                        const Sum sum = box_sum(here, boxes[i], layout, channel, plane);
+                        const Sum sum = box_sum(here, boxes[i], channel, plane);
                         expected.contained = true;
                         std::memcpy(&expected.sum_bits, &sum, sizeof sum);
-                        expected.mean = box_mean(here, boxes[i], layout, channel, plane);
-                        expected.variance = box_variance(here, squares_here, boxes[i], layout, channel, plane);
+                        expected.mean = box_mean(here, boxes[i], channel, plane);
+                        expected.variance = box_variance({here, squares_here}, boxes[i], channel, plane);
                         ++inside;
                     } catch (const invalid_argument&) {
                     }

@@ -87,7 +87,7 @@ class stored_table {
 
 bool answered(const const_any_table_view& t, const box& b) {
     try {
-        check_box(b, t.entries.shape.rows, t.entries.shape.cols, t.form.layout);
+        check_box(b, t);
         return true;
     } catch (const invalid_argument&) {
         return false;
@@ -189,7 +189,7 @@ class device_boxes : public test::gpu_stream_test {
             if (std::is_floating_point_v<T>) expected = static_cast<T>(std::nan(""));
             if (answered(host, boxes[i])) {
                 scalar sum;
-                box_sums(host.entries, {&boxes[i], 1}, {&sum, 1}, host.form.layout, channel, plane);
+                box_sums(host, {&boxes[i], 1}, {&sum, 1}, channel, plane);
                 if constexpr (std::is_floating_point_v<T>)
                     expected = static_cast<T>(sum.f);
                 else
@@ -211,8 +211,7 @@ class device_boxes : public test::gpu_stream_test {
         const const_any_table_view host = table.host();
         for (std::size_t i = 0; i < boxes.size(); ++i) {
             double expected = std::nan("");
-            if (answered(host, boxes[i]))
-                box_means(host.entries, {&boxes[i], 1}, {&expected, 1}, host.form.layout, channel, plane);
+            if (answered(host, boxes[i])) box_means(host, {&boxes[i], 1}, {&expected, 1}, channel, plane);
             ASSERT_TRUE(same_bits(found[i], static_cast<T>(expected)))
                 << "box " << i << ": " << found[i] << ", expected " << expected;
         }
@@ -229,8 +228,7 @@ class device_boxes : public test::gpu_stream_test {
         for (std::size_t i = 0; i < boxes.size(); ++i) {
             double expected = std::nan("");
             if (answered(host, boxes[i]))
-                box_variances(host.entries, host_squares.entries, {&boxes[i], 1}, {&expected, 1}, host.form.layout,
-                              channel, plane);
+                box_variances({host, host_squares}, {&boxes[i], 1}, {&expected, 1}, channel, plane);
             ASSERT_TRUE(same_bits(found[i], static_cast<T>(expected)))
                 << "box " << i << ": " << found[i] << ", expected " << expected;
         }

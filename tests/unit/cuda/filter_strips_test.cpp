@@ -6,7 +6,9 @@
 #include "support/gpu.hpp"
 
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/sat.hpp>
 
 namespace boxsum {
 namespace {
@@ -75,7 +77,7 @@ TEST_F(filter_strips, take_their_part_of_a_radius_map) {
             const cuda::window_filter variable{
                 .windows = filters::variable_job({image.shape}, radii.shape, got.shape, c.window.above, options),
                 .consume = [](const cuda::filter_step& at) {
-                    cuda::enqueue_variable_means(at.task, at.radius, at.results[0], at.stream);
+                    cuda::enqueue_variable_means(at.task, at.radius, 1000, at.results[0], at.stream);
                 }};
             cuda::execute(variable, {image.view(), {got.view()}, radii.view()}, stream(), 5 * image.shape.row_stride);
             expect_same(expected, got, c.type, text_of(c));
@@ -158,6 +160,123 @@ TEST_F(filter_strips, parts_have_the_results_of_the_whole) {
         }
         if (HasFailure()) return;
     }
+}
+
+/// One workspace for plans of all filters and of tables, one after the other, and again.
+TEST_F(filter_strips, plans_share_a_workspace_with_plans_of_tables) {
+    cuda::workspace workspace(0, stream());
+    for (const filter_case& c : cases()) {
+        if (c.type != dtype::u8) continue;
+        const filter_options options = options_of(c);
+        filter_options variable_options = options;
+        variable_options.window = {};
+        const threshold_rule bradley{.method = threshold_method::bradley}, wolf{.method = threshold_method::wolf};
+        const auto shape = [&](dtype type) { return packed(type, c.rows, c.cols, c.channels, c.planes); };
+        host_image image = test::random_image(shape(dtype::u8), 16), radii(packed(dtype::u16, c.rows, c.cols, 1));
+        for (std::size_t i = 0; i < radii.bytes.size(); i += 2) {
+            radii.bytes[i] = static_cast<std::byte>(i * 7 % 9);
+            radii.bytes[i + 1] = std::byte{0};
+        }
+        host_image means(shape(dtype::u8)), rounded = means, ink = means, wolf_ink = means, variable = means;
+        host_image variances(shape(dtype::f64)), contrasts(shape(dtype::f32));
+        box_filter({image.view()}, {means.view()}, options);
+        local_statistics({image.view()}, {.mean = rounded.view(), .variance = variances.view()}, options);
+        adaptive_threshold({image.view()}, {ink.view()}, bradley, options);
+        adaptive_threshold({image.view()}, {wolf_ink.view()}, wolf, options);
+        local_contrast({image.view()}, {contrasts.view()}, {2}, options);
+        variable_box_filter({image.view(), radii.view()}, {variable.view()}, variable_options);
+
+        device_images device(stream());
+        const any_view from = device.upload(image.view()), map = device.upload(radii.view());
+        const auto result_like = [&](host_image& expected) { return device.upload(host_image(expected.shape).view()); };
+        const auto expect_fetched = [&](const host_image& expected, const any_view& result, const char* what) {
+            host_image got(expected.shape);
+            cuda::copy(result, got.view(), stream());
+            EXPECT_TRUE(expected.bytes == got.bytes) << what << ", " << text_of(c);
+        };
+        // A table larger than the filters', whose words lie where their tables are.
+        host_image large = test::random_image(packed(dtype::u8, 300, 200, 1), 17);
+        host_image sums(packed(dtype::u32, 300, 200, 1));
+        sat(large.view(), sums.view());
+        const any_view large_image = device.upload(large.view()), large_table = result_like(sums);
+
+        const cuda::box_filter_plan mean_plan({from}, {result_like(means)}, options);
+        const cuda::local_statistics_plan statistics_plan({from}, {result_like(rounded), result_like(variances)},
+                                                          options);
+        const cuda::adaptive_threshold_plan wolf_plan({from}, {result_like(wolf_ink)}, wolf, options);
+        const cuda::variable_box_filter_plan variable_plan({.image = from, .radius = map, .largest_radius = 8},
+                                                           {result_like(variable)}, variable_options);
+        const cuda::sat_plan table_plan({large_image}, {large_table});
+        for (const std::size_t bytes :
+             {mean_plan.workspace_bytes(), statistics_plan.workspace_bytes(), wolf_plan.workspace_bytes(),
+              variable_plan.workspace_bytes(), table_plan.workspace_bytes()})
+            workspace.reserve(bytes, stream());
+        for (int round = 0; round < 2; ++round) {
+            const any_view mean = result_like(means), mean_beside = result_like(rounded),
+                           variance = result_like(variances), wolfs = result_like(wolf_ink),
+                           bradleys = result_like(ink), contrast = result_like(contrasts),
+                           varied = result_like(variable), varied_again = result_like(variable),
+                           table = result_like(sums);
+            mean_plan.run_async({from}, {mean}, workspace, stream());
+            table_plan.run_async({large_image}, {table}, workspace, stream());
+            statistics_plan.run_async({from}, {mean_beside, variance}, workspace, stream());
+            wolf_plan.run_async({from}, {wolfs}, workspace, stream());
+            table_plan.run_async({large_image}, {table}, workspace, stream());
+            variable_plan.run_async({.image = from, .radius = map, .largest_radius = 8}, {varied}, workspace, stream());
+            cuda::adaptive_threshold_async({from}, {bradleys}, workspace, stream(), bradley, options);
+            cuda::local_contrast_async({from}, {contrast}, workspace, stream(), {2}, options);
+            cuda::variable_box_filter_async({from, map}, {varied_again}, workspace, stream(), variable_options);
+            stream().synchronize();
+            expect_fetched(means, mean, "means");
+            expect_fetched(sums, table, "table");
+            expect_fetched(rounded, mean_beside, "means beside variances");
+            expect_fetched(variances, variance, "variances");
+            expect_fetched(wolf_ink, wolfs, "wolf");
+            expect_fetched(ink, bradleys, "bradley");
+            expect_fetched(contrasts, contrast, "contrast");
+            expect_fetched(variable, varied, "variable means");
+            expect_fetched(variable, varied_again, "variable means of any radius");
+        }
+        if (HasFailure()) return;
+    }
+}
+
+TEST_F(filter_strips, plans_refuse_other_calls) {
+    host_image image = test::random_image(packed(dtype::u8, 20, 30, 1), 18),
+               other = test::random_image(packed(dtype::u8, 21, 30, 1), 18);
+    device_images device(stream());
+    const any_view from = device.upload(image.view()), to = device.upload(image.view()),
+                   deviation = device.upload(host_image(packed(dtype::f32, 20, 30, 1)).view());
+    const cuda::box_filter_plan plan({from}, {to}, {.window = 3});
+    cuda::workspace workspace(plan.workspace_bytes(), stream()), small(256, stream());
+    const auto message = [&](auto run) -> std::string {
+        try {
+            run();
+        } catch (const invalid_argument& e) {
+            return e.what();
+        }
+        return "";
+    };
+    EXPECT_EQ(message([&] { plan.run_async({device.upload(other.view())}, {to}, workspace, stream()); }),
+              "image: rows is 21, but the plan was made for 20");
+    EXPECT_EQ(message([&] { plan.run_async({from}, {deviation}, workspace, stream()); }),
+              "result: element type is 32f, but the plan was made for 8u");
+    EXPECT_EQ(message([&] { plan.run_async({from}, {from}, workspace, stream()); }), "result: overlaps image");
+    EXPECT_EQ(message([&] {
+                  plan.run_async({from, {4, 0}, {40, 30}}, {to}, workspace, stream());
+              }),
+              "at: row is 4 of 40, but the plan was made for 0 of 0");
+    EXPECT_EQ(message([&] {
+                  plan.run_async({from}, {any_view{nullptr, to.shape}}, workspace, stream());
+              }),
+              "result: data is null");
+    EXPECT_NE(message([&] { plan.run_async({from}, {to}, small, stream()); }).find("workspace: has 256 bytes"),
+              std::string::npos);
+    const cuda::local_statistics_plan statistics({from}, {.deviation = deviation}, {.window = 3});
+    EXPECT_EQ(message([&] { statistics.run_async({from}, {.mean = to, .deviation = deviation}, workspace, stream()); }),
+              "outputs: have a result that the plan was made without");
+    EXPECT_EQ(message([&] { cuda::box_filter_plan({from}, {to}, {.window = 0}); }),
+              "window: rows is 0, must be at least 1");
 }
 
 TEST_F(filter_strips, bad_radius_maps_are_refused) {

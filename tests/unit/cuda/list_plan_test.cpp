@@ -148,7 +148,7 @@ TEST_F(list_plan, list_entries_that_do_not_fit_are_named) {
     outputs[1] = b.outputs();
     outputs[1].sums.form = table_layout::exclusive;
     EXPECT_COMPLAINT(p.run_async(inputs, outputs, workspace, stream()),
-                     "entry 1 of the list: table: layout is exclusive");
+                     "entry 1 of the list: sums: layout is exclusive");
     outputs[1].sums.form = {};
     outputs[0].squares = outputs[1].sums;
     EXPECT_COMPLAINT(cuda::sat_list_plan(inputs, outputs), "squares");

@@ -53,7 +53,7 @@ TEST_F(tables_of_several_devices, stream_and_memory_of_another_one_are_refused) 
     EXPECT_TRUE(has(of_workspace, "workspace: is memory of cuda:1, but the plan is for cuda:0")) << of_workspace;
     const std::string of_memory =
         complaint([&] { p.run_async(memory.inputs(), elsewhere.outputs(), workspace, here); });
-    EXPECT_TRUE(has(of_memory, "table: is memory of cuda:1")) << of_memory;
+    EXPECT_TRUE(has(of_memory, "sums: is memory of cuda:1")) << of_memory;
 }
 
 TEST_F(tables_of_several_devices, compute_at_the_same_time) {

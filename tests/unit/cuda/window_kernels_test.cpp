@@ -42,14 +42,14 @@ class window_kernels : public test::gpu_stream_test {
         }
         const auto table = [&](dtype type, bool of_squares) {
             host_image sums(packed(type, c.rows + 1, c.cols + 1, c.channels)), q = sums;
-            const sat_options options{.layout = table_layout::padded};
+            const table_form form = table_layout::padded;
             if (of_squares) {
                 host_image first(
                     packed(is_floating(type) ? dtype::f64 : dtype::u64, c.rows + 1, c.cols + 1, c.channels));
-                sat(pixels.view(), first.view(), q.view(), options);
+                sat({pixels.view()}, {{first.view(), form}, {q.view(), form}});
                 return aligned ? device.upload(q.view()) : device.upload_packed(q.view());
             }
-            sat(pixels.view(), sums.view(), options);
+            sat({pixels.view()}, {{sums.view(), form}});
             return aligned ? device.upload(sums.view()) : device.upload_packed(sums.view());
         };
         task.rows = p.job.rows;
@@ -202,7 +202,7 @@ TEST_F(window_kernels, variable_means_are_those_of_the_cpu) {
                 variable_box_filter({p.image.view(), radii.view()}, {expected.view()}, options);
                 expect_equal(expected, device, c.type, out == dtype::f32 ? 1e-6 : 1e-9, text_of(c) + " variable",
                              [&](const any_view& result) {
-                                 cuda::enqueue_variable_means(p.task, device_radii, result, stream());
+                                 cuda::enqueue_variable_means(p.task, device_radii, radius_of(c), result, stream());
                              });
             }
             if (HasFailure()) return;
