@@ -9,8 +9,8 @@
 #include <boxsum/filters.hpp>
 #include <boxsum/histogram_pipeline.hpp>
 #include <boxsum/histogram_search.hpp>
-#include <boxsum/histogram_tasks.hpp>
 #include <boxsum/histogram_table.hpp>
+#include <boxsum/histogram_tasks.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/memory.hpp>
 #include <boxsum/sat.hpp>

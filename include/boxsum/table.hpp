@@ -40,8 +40,9 @@ owned_table allocate_table(const host_allocator& from, dtype type, std::int64_t 
 
 }  // namespace detail
 
-/// A table that owns its memory: 64-byte-aligned rows, from the shared pool or an allocator of the caller's. Contents are
-/// undefined until sat() fills it. Everything that takes a view of a table takes an owning one. Movable, not copyable.
+/// A table that owns its memory: 64-byte-aligned rows, from the shared pool or an allocator of the caller's. Contents
+/// are undefined until sat() fills it. Everything that takes a view of a table takes an owning one. Movable, not
+/// copyable.
 template <typename T>
 class table {
   public:

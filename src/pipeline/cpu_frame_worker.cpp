@@ -26,12 +26,10 @@ class cpu_frame_worker final : public frame_worker {
 
     void prepare(frame_slot& slot) override {
         auto memory = std::make_unique<cpu_memory>();
-        memory->image =
-            allocate_table({}, job_.format.type, job_.format.rows, job_.format.cols, 1, 1);
+        memory->image = allocate_table({}, job_.format.type, job_.format.rows, job_.format.cols, 1, 1);
         slot.memory.image = {memory->image.memory.data(), memory->image.shape};
         if (job_.weighted()) {
-            memory->weights =
-                allocate_table({}, dtype::f32, job_.format.rows, job_.format.cols, 1, 1);
+            memory->weights = allocate_table({}, dtype::f32, job_.format.rows, job_.format.cols, 1, 1);
             slot.memory.weights = {memory->weights.memory.data(), memory->weights.shape};
         }
         slot.own = std::move(memory);

@@ -255,8 +255,7 @@ class aligned_kernel_test : public gpu_kernel_test {
     }
 
     /// Whether there is such a launch; enqueues it.
-    bool enqueue(const cuda::tile_launch& launch, const cuda::sat_geometry& sums, void* squares,
-                 const execution& how) {
+    bool enqueue(const cuda::tile_launch& launch, const cuda::sat_geometry& sums, void* squares, const execution& how) {
         if (!launch) return false;
         cuda::map_cache maps;
         launch.start(launch, {sums.image, sums.table, squares, carries_, squares_carries_}, how, maps);
@@ -290,10 +289,9 @@ class aligned_kernel_test : public gpu_kernel_test {
         const host_planes<Table> expected = table_of<Squares, Table>(s, image, around);
         const cuda::device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes);
         const problem p = problem_of(s, image.view, expected.view);
-        enqueue(
-            cuda::sat_geometry(p, as<std::byte>(pixels) + image.first, p.table, as<std::byte>(table) + expected.first,
-                               around.shapes()),
-            in_workspace());
+        enqueue(cuda::sat_geometry(p, as<std::byte>(pixels) + image.first, p.table,
+                                   as<std::byte>(table) + expected.first, around.shapes()),
+                in_workspace());
         if (const auto wrong = what_differs(s, expected, table)) return wrong;
         return what_is_left_in_the_header();
     }

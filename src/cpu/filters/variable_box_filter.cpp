@@ -229,7 +229,8 @@ void floating_plane(const plane_job& job) {
         if (constant && w.count > w.inside) sum += job.windows.border_value * static_cast<f64>(w.count - w.inside);
         if (wrong) {
             const auto holds = [&](const std::optional<table<u64>>& counts) {
-                return counts && window_sum<u64>(part_table<u64>{counts->view().entries(), part_row}, w.box, job.windows, k) != 0;
+                return counts &&
+                       window_sum<u64>(part_table<u64>{counts->view().entries(), part_row}, w.box, job.windows, k) != 0;
             };
             constexpr f64 infinity = std::numeric_limits<f64>::infinity();
             if (holds(wrong->nan)) sum = std::numeric_limits<f64>::quiet_NaN();

@@ -466,8 +466,8 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
 #pragma unroll
         for (int c = 0; c < Channels; ++c)
             if (lane < tile::warp_rows && row < at.valid_rows)
-                store_streaming(to + c, carry_left<entry>(around, at.plane, std::int64_t{at.row} * tile::rows + row, c,
-                                                          Channels));
+                store_streaming(
+                    to + c, carry_left<entry>(around, at.plane, std::int64_t{at.row} * tile::rows + row, c, Channels));
         // The corner, where the first row of tiles meets the first column.
         if (at.row == 0 && warp == 0 && lane < Channels)
             store_streaming(reinterpret_cast<entry*>(first - Table::stride(p)) - Channels + lane,

@@ -367,8 +367,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             this->arrive(shared.finished[slot]);
             sync_warps(1, 32 * tile::finish_warps);
             if (warp == 0) this->count_as_read(at);
-            if constexpr (roles::takes_left)
-                carries = this->carries_and_left(carries, shared.corner[turn], at, warp);
+            if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[turn], at, warp);
             Sum top[lane_cols];
             load_neighbours(top, shared.top[turn][0], lane);
 #pragma unroll

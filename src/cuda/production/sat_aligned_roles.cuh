@@ -155,7 +155,9 @@ struct aligned_roles {
     }
 
     /// Whether a tile's group of rows starts at the part's first row, above which there are carries.
-    __device__ bool is_below_carries(const aligned_position& at) const { return p.has_above && !at.has_above; }
+    __device__ bool is_below_carries(const aligned_position& at) const {
+        return p.has_above && !at.has_above;
+    }
 
     /// The element of the part's rows that is the first of a panel.
     __device__ static std::int64_t first_element(const aligned_position& at, int panel) {
@@ -164,7 +166,9 @@ struct aligned_roles {
 
     /// By all lanes: an arrival releases what its own thread did. One lane's, behind a __syncwarp(), says the same and
     /// is no faster, but racecheck does not take it for that.
-    __device__ static void arrive(phase_barrier& barrier) { barrier.arrive(); }
+    __device__ static void arrive(phase_barrier& barrier) {
+        barrier.arrive();
+    }
 
     // Role `sum`
 
@@ -213,7 +217,9 @@ struct aligned_roles {
         return at;
     }
 
-    __device__ static int at_most_int(std::int64_t x) { return static_cast<int>(x < 1 << 30 ? x : 1 << 30); }
+    __device__ static int at_most_int(std::int64_t x) {
+        return static_cast<int>(x < 1 << 30 ? x : 1 << 30);
+    }
 
     /// Words are replaced when all tiles that look at them have finished: one counter of them a lane, those of the row
     /// of tiles a lap before and of the group below it. count_as_read() is the other side.

@@ -160,7 +160,8 @@ class prepared_fast final : public prepared_problem {
     std::size_t workspace_bytes() const noexcept override { return bytes_; }
 
     void run(const buffers& memory, const execution& how) const override {
-        if (both_ && both_->run({memory.image, memory.table, memory.squares, memory.carries, memory.squares_carries}, how))
+        if (both_ &&
+            both_->run({memory.image, memory.table, memory.squares, memory.carries, memory.squares_carries}, how))
             return;
         if (sums_) (void)sums_->run({memory.image, memory.table, nullptr, memory.carries}, how);
         if (squares_) (void)squares_->run({memory.image, memory.squares, nullptr, memory.squares_carries}, how);

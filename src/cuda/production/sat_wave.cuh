@@ -339,9 +339,9 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
 #pragma unroll
         for (int i = 0; i < lane_cols; ++i) {
             const int col = lane * lane_cols + i;
-            top[i] += left_above + (col < valid_cols ? carry_above<Sum>(around, plane,
-                                                                       first_element + std::int64_t{i} * p.channels)
-                                                     : Sum{});
+            top[i] += left_above + (col < valid_cols
+                                        ? carry_above<Sum>(around, plane, first_element + std::int64_t{i} * p.channels)
+                                        : Sum{});
         }
         carry += step_of(left_at(first_row + lane % rows), left_at(first_row + lane % rows - 1));
     }
@@ -420,7 +420,8 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
 template <typename Pixel, typename Sum, int WarpRows>
 __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
     sat_wave_kernel(const __grid_constant__ wave_plan p, const __grid_constant__ sat_carries around,
-                    const __grid_constant__ wave_words words, workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+                    const __grid_constant__ wave_words words, workspace_header* header, std::byte* workspace,
+                    std::size_t workspace_bytes) {
     const wave_start start = start_wave_block(header);
     bool last = false;
     compute_wave_tile<Pixel, Sum, WarpRows>(p, around, start.ticket, 0, start.tag, words,

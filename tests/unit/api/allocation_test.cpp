@@ -52,7 +52,7 @@ void expect_none(std::int64_t rows, std::int64_t cols) {
     const image_view<const T> image(pixels.data(), rows, cols);
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
         table<Entry> sums(rows, cols, layout);
-        EXPECT_EQ(blocks_of([&] { sat(image, sums.view(), {.layout = layout}); }), 0) << rows << " " << name_of(layout);
+        EXPECT_EQ(blocks_of([&] { sat({image}, {sums}); }), 0) << rows << " " << name_of(layout);
         EXPECT_EQ(blocks_of([&] { box_sum(sums, {.rows = 3, .cols = 5}); }), 0);
         EXPECT_EQ(blocks_of([&] { box_mean(sums, {.row = 1, .rows = 3, .cols = 5}); }), 0);
     }
@@ -70,14 +70,13 @@ TEST(allocation, many_boxes_take_nothing) {
     const std::vector<std::uint8_t> pixels(64 * 64, 1);
     const image_view<const std::uint8_t> image(pixels.data(), 64, 64);
     table<std::uint32_t> sums(64, 64), squares(64, 64);
-    EXPECT_EQ(blocks_of([&] { sat(image, sums.view(), squares.view(), {}); }), 0);
+    EXPECT_EQ(blocks_of([&] { sat({image}, {sums, squares}); }), 0);
     const std::vector<box> boxes(100, {.row = 2, .col = 3, .rows = 7, .cols = 9});
     std::vector<scalar> as_scalars(100);
     std::vector<double> as_doubles(100);
-    EXPECT_EQ(blocks_of([&] { box_sums(sums.view(), boxes, as_scalars, table_layout::inclusive); }), 0);
-    EXPECT_EQ(blocks_of([&] { box_means(sums.view(), boxes, as_doubles, table_layout::inclusive); }), 0);
-    EXPECT_EQ(
-        blocks_of([&] { box_variances(sums.view(), squares.view(), boxes, as_doubles, table_layout::inclusive); }), 0);
+    EXPECT_EQ(blocks_of([&] { box_sums(sums, boxes, as_scalars); }), 0);
+    EXPECT_EQ(blocks_of([&] { box_means(sums, boxes, as_doubles); }), 0);
+    EXPECT_EQ(blocks_of([&] { box_variances({sums, squares}, boxes, as_doubles); }), 0);
     EXPECT_EQ(as_scalars[99].u, 63u);
 }
 

@@ -246,9 +246,8 @@ TEST(memory_pool, growing_tables_stay_within_a_control_groups_limit) {
         const host_buffer pixels = pool.acquire(static_cast<std::size_t>(n * n));
         std::memset(pixels.data(), 1, pixels.size());
         table<std::uint32_t> sums(n, n, table_layout::inclusive, 1, 1, pool.allocator());
-        sat(image_view<const std::uint8_t>(static_cast<const std::uint8_t*>(pixels.data()), n, n),
-            any_view(sums.view()));
-        ASSERT_EQ(sums.view()(n - 1, n - 1), static_cast<std::uint32_t>(n * n));
+        sat({image_view<const std::uint8_t>(static_cast<const std::uint8_t*>(pixels.data()), n, n)}, {sums});
+        ASSERT_EQ(sums(n - 1, n - 1), static_cast<std::uint32_t>(n * n));
     }
     const std::size_t peak_mib = (kib_of("VmHWM") - before) / 1024;
     EXPECT_LE(peak_mib, 4600u * 4600 * 5 / mib + 25 + 24);  // the largest pair, the cache, and what threads bring along
@@ -321,8 +320,8 @@ TEST(host_allocator, gives_tables_their_memory) {
     {
         table<std::uint32_t> t(5, 7, table_layout::padded, 1, 2, mine.functions());
         ASSERT_EQ(mine.out.size(), 1u);
-        EXPECT_EQ(mine.out.begin()->first, t.view().data());
-        EXPECT_EQ(mine.out.begin()->second, static_cast<std::size_t>(t.view().plane_stride() + 5 * 64 + 32));
+        EXPECT_EQ(mine.out.begin()->first, t.view().entries().data());
+        EXPECT_EQ(mine.out.begin()->second, static_cast<std::size_t>(t.view().entries().plane_stride() + 5 * 64 + 32));
         table<std::uint32_t> moved = std::move(t);
         EXPECT_EQ(mine.out.size(), 1u);
         moved = table<std::uint32_t>(2, 2, table_layout::inclusive, 1, 1, mine.functions());
@@ -355,7 +354,7 @@ TEST(host_allocator, is_checked) {
 
 TEST(table, has_aligned_rows_and_knows_its_layout) {
     const table<std::uint32_t> t(7, 13, table_layout::padded, 3, 2);
-    const auto view = t.view();
+    const image_view<const std::uint32_t> view = t.view().entries();
     EXPECT_EQ(view.rows(), 8);
     EXPECT_EQ(view.cols(), 14);
     EXPECT_EQ(view.row_stride(), 192);  // 14 * 3 * 4 = 168 bytes, rounded up
