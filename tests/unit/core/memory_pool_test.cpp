@@ -247,7 +247,7 @@ TEST(memory_pool, growing_tables_stay_within_a_control_groups_limit) {
         std::memset(pixels.data(), 1, pixels.size());
         table<std::uint32_t> sums(n, n, table_layout::inclusive, 1, 1, pool.allocator());
         sat({image_view<const std::uint8_t>(static_cast<const std::uint8_t*>(pixels.data()), n, n)}, {sums});
-        ASSERT_EQ(sums(n - 1, n - 1), static_cast<std::uint32_t>(n * n));
+        ASSERT_EQ(sums.view()(n - 1, n - 1), static_cast<std::uint32_t>(n * n));
     }
     const std::size_t peak_mib = (kib_of("VmHWM") - before) / 1024;
     EXPECT_LE(peak_mib, 4600u * 4600 * 5 / mib + 25 + 24);  // the largest pair, the cache, and what threads bring along
@@ -354,7 +354,7 @@ TEST(host_allocator, is_checked) {
 
 TEST(table, has_aligned_rows_and_knows_its_layout) {
     const table<std::uint32_t> t(7, 13, table_layout::padded, 3, 2);
-    const image_view<const std::uint32_t> view = t.view().entries();
+    const auto view = t.view().entries();
     EXPECT_EQ(view.rows(), 8);
     EXPECT_EQ(view.cols(), 14);
     EXPECT_EQ(view.row_stride(), 192);  // 14 * 3 * 4 = 168 bytes, rounded up

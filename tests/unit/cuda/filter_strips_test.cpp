@@ -197,7 +197,7 @@ TEST_F(filter_strips, plans_share_a_workspace_with_plans_of_tables) {
         // A table larger than the filters', whose words lie where their tables are.
         host_image large = test::random_image(packed(dtype::u8, 300, 200, 1), 17);
         host_image sums(packed(dtype::u32, 300, 200, 1));
-        sat(large.view(), sums.view());
+        sat({large.view()}, {sums.view()});
         const any_view large_image = device.upload(large.view()), large_table = result_like(sums);
 
         const cuda::box_filter_plan mean_plan({from}, {result_like(means)}, options);

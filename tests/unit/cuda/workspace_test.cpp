@@ -51,7 +51,7 @@ class workspace : public test::gpu_stream_test {
 
     void expect_right(cuda::stream_ref stream) const {
         std::vector<std::uint32_t> found(rows * cols), expected(rows * cols);
-        sat(host(), image_view<std::uint32_t>(expected.data(), rows, cols), {.algorithm = "reference"});
+        sat({host()}, {any_view(image_view<std::uint32_t>(expected.data(), rows, cols))}, {.algorithm = "reference"});
         cuda::copy(const_any_table_view(table_).entries, any_view(image_view<std::uint32_t>(found.data(), rows, cols)),
                    stream);
         EXPECT_EQ(found, expected);
