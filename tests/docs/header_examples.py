@@ -39,7 +39,10 @@ EXAMPLES = {
         "boxsum::image_view<const std::uint8_t> page, boxsum::image_view<std::uint8_t> ink",
     ("filters.hpp", "boxsum::box_filter({.image = rows_90_to_209"):
         "boxsum::const_any_view rows_90_to_209, boxsum::any_view rows_100_to_199",
-    ("window.hpp", "{.window = 31}"): None,  # what a window may be made from: braces of a call
+    ("window.hpp", "boxsum::box_filter({image}"):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> result",
+    ("cuda/filters.hpp", "boxsum::cuda::box_filter_plan plan"):
+        DEVICE.format("boxsum::image_view<std::uint8_t> d_blurred"),
     ("histogram_pipeline.hpp", "histogram_pipeline pipeline("):
         "const boxsum::frame_request& request, boxsum::frame_source read, void (&use)(const boxsum::frame_result&)",
     ("histogram_tasks.hpp", "histogram_tasks tasks;"):
@@ -60,6 +63,7 @@ EXAMPLES = {
     ("cuda/workspace.hpp", "boxsum::cuda::workspace workspace("):
         "const boxsum::cuda::sat_plan& plan, boxsum::sat_inputs inputs, boxsum::sat_outputs outputs, "
         "boxsum::cuda::stream_ref stream",
+    ("memory.hpp", "boxsum::host_allocator from_pmr"): "void* resource",
     ("cuda/box.hpp", "boxsum::cuda::box_sums_async("):
         "boxsum::const_any_table_view d_table, const boxsum::box* d_boxes, std::uint32_t* d_sums, std::int64_t count, "
         "boxsum::cuda::stream_ref stream",
@@ -103,7 +107,7 @@ def main():
         sys.exit(1 if problems else 0)
     headers = sorted({header for header, _, _, entry in found if entry and EXAMPLES[entry] is not None})
     text = "// Written by tests/docs/header_examples.py.\n" + "".join(f"#include <boxsum/{header}>\n" for header in headers)
-    text += "#include <cstddef>\n#include <cstdint>\n" + PRELUDE
+    text += "#include <cstddef>\n#include <cstdint>\n#include <memory_resource>\n" + PRELUDE
     for number, (header, line, code, entry) in enumerate(found):
         if entry and EXAMPLES[entry] is not None:
             text += f"\nvoid example_{number}({EXAMPLES[entry]});\nvoid example_{number}({EXAMPLES[entry]}) {{\n"
