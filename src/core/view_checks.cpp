@@ -114,8 +114,9 @@ bool overlap(const const_any_view& a, const const_any_view& b) {
     const auto first_bytes = static_cast<std::uintptr_t>(checked_span_bytes("view", a.shape));
     const auto second_bytes = static_cast<std::uintptr_t>(checked_span_bytes("view", b.shape));
     if (first + first_bytes <= second || second + second_bytes <= first) return false;
-    if (a.shape.planes != 1 || b.shape.planes != 1) return true;
     if (a.shape.row_stride != b.shape.row_stride || a.shape.row_stride == 0) return true;
+    for (const view_shape* s : {&a.shape, &b.shape})
+        if (s->planes != 1 && s->plane_stride % s->row_stride != 0) return true;
     // Two column ranges of one buffer: compare where their rows lie within the common stride, on a circle.
     const auto stride = static_cast<std::uintptr_t>(a.shape.row_stride);
     const std::uintptr_t gap =
