@@ -113,6 +113,10 @@ TEST(validate, overlap_is_told_from_sharing_a_buffer) {
     EXPECT_FALSE(overlap(batch(0, 5, 200), batch(5, 5, 200)));
     EXPECT_TRUE(overlap(batch(0, 6, 200), batch(5, 5, 200)));
     EXPECT_TRUE(overlap(batch(0, 5, 196), batch(5, 5, 196)));
+    const_any_view last_row = batch(40, 10, 200);  // behind the four rows of each plane
+    last_row.shape.rows = 1;
+    EXPECT_FALSE(overlap(batch(0, 10, 200), last_row));
+    EXPECT_TRUE(overlap(batch(0, 10, 204), last_row));
 }
 
 TEST(validate, in_place_is_the_same_memory_inclusive) {
