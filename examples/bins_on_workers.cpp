@@ -19,17 +19,17 @@ int main() {
     boxsum::histogram_tasks tasks;  // all GPUs, else the CPU's threads
 
     // Into host memory:
-    boxsum::histogram_tensor<std::uint32_t> tensor(bin_count, rows, cols);
-    const boxsum::histogram_tasks_report report = tasks.run(image, bins, tensor.view());
+    boxsum::histogram_table<std::uint32_t> histograms(bin_count, rows, cols);
+    const boxsum::histogram_tasks_report report = tasks.run({image}, bins, {histograms});
 
     // Or kept where it was computed, and asked there:
-    const boxsum::kept_histogram kept = tasks.keep(image, bins);
+    const boxsum::kept_histogram kept = tasks.keep({image}, bins);
     const std::vector<boxsum::box> boxes{{.row = 10, .col = 20, .rows = 40, .cols = 30}};
-    const std::vector<std::uint32_t> counts = kept.box_histograms(boxes);
+    const std::vector<std::uint32_t> counts = kept.box_histograms(boxes).counts;
     // [tasks]
 
     for (const boxsum::task_worker_report& worker : report.workers)
         std::printf("%s did %lld of %lld tasks\n", worker.name.c_str(), static_cast<long long>(worker.tasks),
                     static_cast<long long>(report.tasks));
-    std::printf("kept and copied agree: %s\n", boxsum::box_histogram(tensor, boxes[0]) == counts ? "yes" : "no");
+    std::printf("kept and copied agree: %s\n", boxsum::box_histogram(histograms, boxes[0]) == counts ? "yes" : "no");
 }

@@ -32,7 +32,7 @@ int main() {
 
     // [pipeline]
     std::int64_t next_frame = 0;
-    const auto source = [&](const boxsum::any_view& frame) { return draw(next_frame++, frame); };
+    const auto source = [&](const boxsum::frame_memory& frame) { return draw(next_frame++, frame.image); };
 
     std::vector<double> target;
     const auto plan = [&](std::int64_t, const boxsum::frame_answer* previous) {
@@ -41,14 +41,14 @@ int main() {
             request.boxes = {start};
             return request;
         }
-        if (target.empty()) target.assign(previous->histograms.begin(), previous->histograms.end());
+        if (target.empty()) target.assign(previous->histograms.counts.begin(), previous->histograms.counts.end());
         request.grids = {{.rows = start.rows, .cols = start.cols}};
         request.target = target;
         return request;
     };
 
-    boxsum::histogram_pipeline pipeline({boxsum::dtype::u8, rows, cols}, boxsum::binning::uniform(32, 0, 256), plan,
-                                        source, {.buffers = 3});
+    boxsum::histogram_pipeline pipeline({boxsum::dtype::u8, rows, cols}, boxsum::binning::uniform(32, 0, 256),
+                                        {.planner = plan}, source, {.buffers = 3});
     boxsum::box at = start;
     while (const boxsum::frame_result* result = pipeline.next())
         if (!result->matches.empty()) at = result->matches.front().where;

@@ -30,8 +30,8 @@ int main() {
     // [search]
     const std::vector<double> target(counts.begin(), counts.end());
     const boxsum::window_grid lower_half{.rows = 40, .cols = 30, .region = boxsum::box{100, 0, 100, 300}};
-    const auto matches = boxsum::best_windows(h.view(), std::vector{lower_half}, target,
-                                              boxsum::histogram_distance::bhattacharyya, 1, h.layout());
+    const auto matches =
+        boxsum::best_windows(h, std::vector{lower_half}, target, boxsum::histogram_distance::bhattacharyya, 1);
     // [search]
     const boxsum::histogram_match& best = matches.front();
     std::printf("nearest window: row %lld, column %lld, distance %.3f\n", static_cast<long long>(best.where.row),

@@ -316,7 +316,7 @@ def part_devices():
         fail("this part needs two GPUs, nvidia-smi lists one")
     topology = subprocess.run(["nvidia-smi", "topo", "-m"], capture_output=True, text=True, check=False)
     print(topology.stdout, flush=True)
-    programs = ("gpu_histogram_plan_test", "gpu_histogram_search_test", "gpu_pipeline_test")
+    programs = ("gpu_histogram_plan_test", "gpu_histogram_queries_test", "gpu_pipeline_test")
     where, seconds = build("gpu", os.environ.get("BOXSUM_TYPES", "all"), "gpu_devices_test", *programs, "bin/boxsum-bench")
     groups = [alone(where, "gpu_devices_test", 60, {"BOXSUM_REQUIRE_GPU": "2"}),
               # What they do on the first device, on the second one.

@@ -5,6 +5,8 @@
 
 #include <nppi_statistics_functions.h>
 
+#include <stdexcept>
+
 namespace boxsum::bench {
 
 bool npp_available() {
@@ -30,7 +32,7 @@ void npp_integral(const void* image, void* table, std::int64_t n, cuda::stream_r
     const int side = static_cast<int>(n);
     const NppStatus status = nppiIntegral_8u32s_C1R_Ctx(
         static_cast<const Npp8u*>(image), side, static_cast<Npp32s*>(table), (side + 1) * 4, {side, side}, 0, context);
-    if (status != NPP_SUCCESS) throw error("nppiIntegral_8u32s_C1R_Ctx: status " + std::to_string(status));
+    if (status != NPP_SUCCESS) throw std::runtime_error("nppiIntegral_8u32s_C1R_Ctx: status " + std::to_string(status));
 }
 
 }  // namespace boxsum::bench

@@ -6,6 +6,8 @@
 #include <opencv2/core/cuda.hpp>
 #include <opencv2/core/cuda_stream_accessor.hpp>
 #include <opencv2/cudaarithm.hpp>
+
+#include <stdexcept>
 #endif
 
 namespace boxsum::bench {
@@ -22,7 +24,7 @@ void opencv_cuda_integral(const void* image, void* table, std::int64_t n, cuda::
     cv::cuda::GpuMat out(side + 1, side + 1, CV_32SC1, table, static_cast<std::size_t>(side + 1) * 4);
     cv::cuda::Stream queue = cv::cuda::StreamAccessor::wrapStream(stream.get());
     cv::cuda::integral(in, out, queue);
-    if (out.data != table) throw error("cv::cuda::integral wrote to memory of its own");
+    if (out.data != table) throw std::runtime_error("cv::cuda::integral wrote to memory of its own");
 }
 
 #else

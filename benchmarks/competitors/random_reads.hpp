@@ -2,7 +2,7 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/stream.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/histogram_table.hpp>
 
 #include <cstdint>
 

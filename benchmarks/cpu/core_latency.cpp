@@ -1,5 +1,9 @@
 #include "cpu/core_latency.hpp"
 
+#include "cpu/team.hpp"
+
+#include <boxsum/cpu.hpp>
+
 #include <omp.h>
 #include <sched.h>
 
@@ -11,6 +15,22 @@
 
 namespace boxsum::bench {
 
+namespace {
+
+struct pinning {
+    const std::vector<int>& processors;
+    std::atomic<int> pinned{0};
+
+    void pin(int thread) {
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET(processors[static_cast<std::size_t>(thread)], &one);
+        if (::sched_setaffinity(0, sizeof one, &one) == 0) ++pinned;
+    }
+};
+
+}  // namespace
+
 int pin_threads() {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
@@ -18,16 +38,15 @@ int pin_threads() {
     std::vector<int> processors;
     for (int i = 0; i < CPU_SETSIZE; ++i)
         if (CPU_ISSET(i, &allowed)) processors.push_back(i);
-    const int threads = std::min(omp_get_max_threads(), static_cast<int>(processors.size()));
-    std::atomic<int> pinned{0};
+    pinning all{processors};
+    const int threads = std::min(describe_cpu().threads, static_cast<int>(processors.size()));
+    // The limits are measured by OpenMP's threads, the tables are made by the library's.
 #pragma omp parallel num_threads(threads)
-    {
-        cpu_set_t one;
-        CPU_ZERO(&one);
-        CPU_SET(processors[static_cast<std::size_t>(omp_get_thread_num())], &one);
-        if (::sched_setaffinity(0, sizeof one, &one) == 0) ++pinned;
-    }
-    return pinned;
+    all.pin(omp_get_thread_num());
+    const int of_openmp = all.pinned.exchange(0);
+    cpu::run_team(
+        threads, [](void* context, int thread, int) { static_cast<pinning*>(context)->pin(thread); }, &all);
+    return std::min(of_openmp, all.pinned.load());
 }
 
 double round_trip_ns() {

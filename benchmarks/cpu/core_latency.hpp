@@ -2,8 +2,8 @@
 
 namespace boxsum::bench {
 
-/// Restricts thread i of the OpenMP pool to the i-th processor that the process may use. Returns how many threads were
-/// pinned.
+/// Restricts thread i of OpenMP and of the library to the i-th processor that the process may use. Returns how many
+/// threads were pinned.
 int pin_threads();
 
 /// Nanoseconds for a cache line to go from the core of thread 0 to that of thread 1 and back, the median of many round

@@ -5,6 +5,7 @@
 #include "cpu/core_latency.hpp"
 #include "cpu/streaming_limit.hpp"
 #include "measure/host_data.hpp"
+#include "measure/io_error.hpp"
 #include "measure/rounds.hpp"
 #if defined(BOXSUM_BENCH_OPENCV)
 #include "competitors/opencv_integral.hpp"
@@ -28,6 +29,7 @@
 #include <functional>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -286,7 +288,7 @@ json run_avx2_child(const settings& s) {
     std::string text;
     char part[4096];
     for (std::size_t n; (n = std::fread(part, 1, sizeof part, pipe)) > 0;) text.append(part, n);
-    if (::pclose(pipe) != 0) throw error("the process for the AVX2 comparison failed");
+    if (::pclose(pipe) != 0) throw std::runtime_error("the process for the AVX2 comparison failed");
     return json::parse(text);
 }
 
@@ -301,7 +303,6 @@ json describe_machine() {
     m["l3_bytes"] = cpu.l3_bytes;
     m["l3_cpus"] = cpu.l3_cpus;
     m["streaming_from_bytes"] = cpu.streaming_from_bytes;
-    m["wake_up_us"] = cpu.wake_up_us;
     std::ifstream info("/proc/cpuinfo");
     for (std::string line; std::getline(info, line);)
         if (line.rfind("model name", 0) == 0 || line.rfind("cpu family", 0) == 0 || line.rfind("model\t", 0) == 0) {

@@ -7,6 +7,7 @@
 // the clock meets both. After it was timed, every table of every frame is compared with the CPU's; a wrong one has no
 // time.
 
+#include "../../tools/boxsum/cuda_device.hpp"
 #include "competitors/random_reads.hpp"
 #include "core/algorithm_record.hpp"
 #include "cuda/histogram/records.hpp"
@@ -25,6 +26,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <random>
 #include <string>
@@ -79,13 +81,13 @@ class batch {
             if (more) more(line);
         } catch (const unsupported& e) {  // a limit of an exhibit is no failure
             line.text("note", e.what());
-        } catch (const error& e) {
+        } catch (const std::exception& e) {
             line.text("error", e.what());
         }
         line.print();
     }
 
-    any_tensor_view tensor() const { return frames_.tensor(0); }
+    any_histogram_view tensor() const { return frames_.tensor(0); }
     const std::vector<std::uint8_t>& pixels() const { return frames_.pixels(); }
 
   private:
@@ -133,8 +135,7 @@ void tuning_section(cuda::stream_ref stream) {
             const std::string text = "tile=" + std::string(info.parameters[0].values[tile]) +
                                      ",threads=" + std::string(info.parameters[1].values[threads]);
             const view_shape image{dtype::u8, 1, 512, 512, 1, 512, 0};
-            if (!supports(info, image, binning::uniform(32, 0, 256), dtype::u32, table_layout::inclusive, false, text))
-                continue;
+            if (!supports(info, image, binning::uniform(32, 0, 256), dtype::u32, {}, text)) continue;
             batch({512, 512, 32, 1}, stream).measure("tuning", "wf-tis", text, [&](json_line& line) {
                 line.number("occupancy", wf_tis_occupancy(dtype::u32, values));
             });
@@ -162,7 +163,7 @@ std::string wrong_sums(const batch& frame, const shape& s, const std::vector<ran
     for (std::size_t i = 0; i < looked_at; ++i) {
         std::uint32_t sum = 0;
         for (std::int64_t bin = 0; bin < s.bins; ++bin)
-            for (int k = 0; k < 4; ++k) sum += tensor.view()(bin, corners[i].row[k], corners[i].col[k]);
+            for (int k = 0; k < 4; ++k) sum += tensor.view().entries()(bin, corners[i].row[k], corners[i].col[k]);
         if (sum != found[i]) return "box " + std::to_string(i);
     }
     return {};
@@ -197,12 +198,12 @@ void queries_section(cuda::stream_ref stream) {
     const std::vector<contestant> both{
         {"box_histograms",
          [&] {
-             cuda::box_histograms_async(frame.tensor(), static_cast<const box*>(boxes_there.data()), count,
-                                        static_cast<std::uint32_t*>(out.data()), table_layout::inclusive, 0, stream);
+             cuda::box_histograms_async(frame.tensor(), {static_cast<const box*>(boxes_there.data()), count},
+                                        {static_cast<std::uint32_t*>(out.data()), count * s.bins}, stream);
          }},
         {"random reads", [&] {
-             read_random_entries(frame.tensor(), static_cast<const random_corners*>(corners_there.data()), count,
-                                 static_cast<std::uint32_t*>(sums.data()), stream);
+             read_random_entries(frame.tensor().entries, static_cast<const random_corners*>(corners_there.data()),
+                                 count, static_cast<std::uint32_t*>(sums.data()), stream);
          }}};
     const std::vector<spread> times = race(both, repetitions, device_stopwatch(stream));
     const std::string wrong = wrong_sums(frame, s, corners, sums, stream);
@@ -227,7 +228,7 @@ constexpr section sections[] = {{"tensor", tensor_section},
                                 {"queries", queries_section}};
 
 int run(int count, char** names) {
-    cuda::set_device(cuda::device_from_text("cuda"));
+    cuda::set_device(cli::device_from_text("cuda"));
     const cuda::stream stream;
     for (const section& s : sections)
         if (count == 0 || std::any_of(names, names + count, [&](const char* n) { return std::strcmp(n, s.name) == 0; }))

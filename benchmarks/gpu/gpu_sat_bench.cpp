@@ -1,12 +1,14 @@
 // Tables on the GPU beside a copy of the same bytes, and beside other implementations. Prints one JSON object a line;
 // scripts/bench_gpu collects them.
 //
-//     gpu_sat_bench [section...]      sections: table small layouts special algorithms boxes peers filters; none: all
+//     gpu_sat_bench [section...]      sections: table small host layouts special algorithms boxes peers filters; none:
+//     all
 //
 // Inputs are random and rotate through more memory than the second-level cache holds, so that every launch reads from
 // memory. A figure is the median of several repetitions; runners take turns within a repetition, so that a drift of
 // the clock meets all of them. What was timed is compared with the sums in double or 64-bit integers.
 
+#include "../../tools/boxsum/cuda_device.hpp"
 #include "measure/json_line.hpp"
 #include "sat_sections.hpp"
 
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 
 namespace boxsum::bench {
 namespace {
@@ -25,13 +28,13 @@ struct section {
     void (*run)(cuda::stream_ref);
 };
 
-constexpr section sections[] = {{"table", table_section},     {"small", small_section},
-                                {"layouts", layouts_section}, {"special", special_section},
-                                {"boxes", boxes_section},     {"peers", peers_section},
-                                {"filters", filters_section}, {"algorithms", algorithms_section}};
+constexpr section sections[] = {
+    {"table", table_section},     {"small", small_section},     {"host", host_section},
+    {"layouts", layouts_section}, {"special", special_section}, {"boxes", boxes_section},
+    {"peers", peers_section},     {"filters", filters_section}, {"algorithms", algorithms_section}};
 
 int run(int count, char** names) {
-    cuda::set_device(cuda::device_from_text("cuda"));
+    cuda::set_device(cli::device_from_text("cuda"));
     const cuda::stream stream;
     for (const section& s : sections) {
         const bool wanted = count == 0 || std::any_of(names, names + count,
@@ -39,7 +42,7 @@ int run(int count, char** names) {
         if (!wanted) continue;
         try {
             s.run(stream);
-        } catch (const error& e) {  // the other sections still count
+        } catch (const std::exception& e) {  // the other sections still count
             json_line().text("section", s.name).text("error", e.what()).print();
         }
     }

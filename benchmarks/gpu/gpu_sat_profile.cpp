@@ -2,6 +2,7 @@
 // cudaProfilerStart() and cudaProfilerStop(). Prints one JSON object for each of them, in the order of the launches;
 // scripts/profile_gpu runs it under ncu. Times of it mean nothing, and nothing is compared: gpu_sat_bench does that.
 
+#include "../../tools/boxsum/cuda_device.hpp"
 #include "competitors/device_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
@@ -99,7 +100,7 @@ void run(cuda::stream_ref stream) {
 
 int main() {
     try {
-        boxsum::cuda::set_device(boxsum::cuda::device_from_text("cuda"));
+        boxsum::cuda::set_device(boxsum::cli::device_from_text("cuda"));
         const boxsum::cuda::stream stream;
         boxsum::bench::run(stream);
         return 0;

@@ -12,6 +12,9 @@ void table_section(cuda::stream_ref stream);
 void small_section(cuda::stream_ref stream);
 void algorithms_section(cuda::stream_ref stream);
 
+/// What a call takes the host: of a plan beside an empty kernel, and without a plan.
+void host_section(cuda::stream_ref stream);
+
 /// Other layouts beside the inclusive one, prime extents beside the next multiple of a tile.
 void layouts_section(cuda::stream_ref stream);
 

@@ -77,8 +77,8 @@ class device_case {
                     [this, host, device, bytes, copies, up] {
                         for (int i = 0; i < copies; ++i)
                             BOXSUM_CUDA_TRY(cudaMemcpyAsync(
-                                up ? device->data() : host->data(), up ? host->data() : frames_.tensor(0).data, bytes,
-                                up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream_.get()));
+                                up ? device->data() : host->data(), up ? host->data() : frames_.tensor(0).entries.data,
+                                bytes, up ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost, stream_.get()));
                     },
                     copies};
                 copy.timed->run();  // touches the memory
@@ -159,11 +159,11 @@ class device_case {
         how.parameters = c.row.parameters;
         c.launch = frames_.launch_of(how, stream_);
         if (record.cost != nullptr)
-            c.row.launches = record
-                                 .cost(make_histogram_problem(frames_.image().shape, std::nullopt, frames_.bins(),
-                                                              frames_.tensor(0).shape, table_layout::inclusive),
-                                       values)
-                                 .launches;
+            c.row.launches =
+                record
+                    .cost(make_histogram_problem({frames_.image().shape, frames_.tensor(0).shape()}, frames_.bins()),
+                          values)
+                    .launches;
         if (c.row.algorithm == "wf-tis") c.row.occupancy = wf_tis_occupancy(dtype::u32, values);
 
         frames_.poison(0, stream_);

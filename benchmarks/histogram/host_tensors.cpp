@@ -66,8 +66,9 @@ std::vector<histogram_row> measure_on_host(const tensor_case& c, const histogram
         // The first bins of all; the other pixels are counted nowhere.
         const binning ranges =
             binning::uniform(bins, 0, 256.0 * static_cast<double>(bins) / static_cast<double>(c.bins));
-        histogram_tensor<std::uint32_t> tensor(bins, c.rows, c.cols), expected(bins, c.rows, c.cols);
-        plain_histogram<std::uint32_t>(image, c.bins, expected.view());
+        histogram_table<std::uint32_t> tensor(bins, c.rows, c.cols), expected(bins, c.rows, c.cols);
+        plain_histogram<std::uint32_t>(image, c.bins, expected.view().entries());
+        const tensor_view<std::uint32_t> entries = tensor.view().entries();
         const double scale = static_cast<double>(c.bins) / static_cast<double>(bins);
         std::vector<candidate> quick, slow;
         for (histogram_row& row : rows) {
@@ -78,14 +79,11 @@ std::vector<histogram_row> measure_on_host(const tensor_case& c, const histogram
             histogram_options how;
             how.algorithm = row.algorithm;
             how.threads = row.threads;
-            const auto run = [&image, &ranges, &tensor, how] {
-                integral_histogram(image, ranges, any_tensor_view(tensor.view()), how);
-            };
+            const auto run = [&image, &ranges, &tensor, how] { integral_histogram({image}, ranges, {tensor}, how); };
             try {
-                std::memset(tensor.view().data(), 0xa5, static_cast<std::size_t>(tensor.view().shape().plane_stride));
+                std::memset(entries.data(), 0xa5, static_cast<std::size_t>(entries.shape().plane_stride));
                 const double once_us = host_us(run);
-                const bool right =
-                    same_tensor<std::uint32_t>(std::as_const(tensor).view(), std::as_const(expected).view());
+                const bool right = same_tensor<std::uint32_t>(entries, std::as_const(expected).view().entries());
                 row.check = right ? "equal" : "wrong: differs from a plain loop's";
                 if (!right) continue;
                 if (once_us > very_slow_us)

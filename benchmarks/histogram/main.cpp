@@ -3,6 +3,7 @@
 // medians. Every output is compared with the plain loop's before it is timed.
 
 #include "histogram/write_limit.hpp"
+#include "measure/io_error.hpp"
 #include "measure/plain_histogram.hpp"
 #include "measure/rounds.hpp"
 
@@ -48,10 +49,10 @@ std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, co
     for (std::uint8_t& p : pixels) p = static_cast<std::uint8_t>(generate() >> 56);
     const image_view<const std::uint8_t> image(pixels.data(), size, size);
     const binning ranges = binning::uniform(bins, 0, 256);
-    histogram_tensor<Entry> tensor(bins, size, size);
+    histogram_table<Entry> tensor(bins, size, size);
     {
-        Entry* const first = tensor.view().data();
-        std::memset(first, 1, static_cast<std::size_t>(tensor.view().shape().plane_stride));
+        Entry* const first = tensor.view().entries().data();
+        std::memset(first, 1, static_cast<std::size_t>(tensor.view().entries().shape().plane_stride));
     }
 
     histogram_options options;
@@ -69,28 +70,29 @@ std::vector<json> run_case(std::int64_t size, std::int64_t bins, int threads, co
                                 histogram_options o = options;
                                 o.algorithm = algorithm;
                                 o.parameters = parameters;
-                                integral_histogram(image, ranges, any_tensor_view(tensor.view()), o);
+                                integral_histogram({image}, ranges, {tensor}, o);
                             }});
     };
     for (const std::string& isa : s.isa) add("cpu, isa " + isa, "cpu", "isa=" + isa);
     if (s.sequential) add("sequential", "sequential", "");
     bool correct = true;
     {
-        histogram_tensor<Entry> expected(bins, size, size);
-        plain_histogram<Entry>(image, bins, expected.view());
+        histogram_table<Entry> expected(bins, size, size);
+        plain_histogram<Entry>(image, bins, expected.view().entries());
         for (const subject& c : subjects) {
             c.run();
-            correct = correct && same_tensor<Entry>(std::as_const(tensor).view(), std::as_const(expected).view());
+            correct = correct && same_tensor<Entry>(std::as_const(tensor).view().entries(),
+                                                    std::as_const(expected).view().entries());
         }
     }
     memory_pool::shared().trim();
-    const auto bytes = static_cast<std::size_t>(tensor.view().shape().plane_stride);
-    void* const out = tensor.view().data();
+    const auto bytes = static_cast<std::size_t>(tensor.view().entries().shape().plane_stride);
+    void* const out = tensor.view().entries().data();
     std::vector<contestant> contestants;
     for (const subject& c : subjects) contestants.push_back(host_contestant(c.name, c.run, s.round_ms));
     const std::size_t behind = contestants.size();
     contestants.push_back(host_contestant(
-        "naive", [&] { plain_histogram<Entry>(image, bins, tensor.view()); }, s.round_ms));
+        "naive", [&] { plain_histogram<Entry>(image, bins, tensor.view().entries()); }, s.round_ms));
     for (const fill_kind kind : {fill_kind::cached, fill_kind::streaming, fill_kind::memset})
         contestants.push_back(host_contestant(
             "fill", [=] { run_write_limit(out, bytes, kind, threads); }, s.round_ms));

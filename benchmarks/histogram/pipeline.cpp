@@ -1,6 +1,7 @@
 // Frames through histogram_pipeline with different numbers of buffers (figures 13 to 15 of Poostchi et al.), and one
 // large image through histogram_tasks with different numbers of workers (figures 16 and 17).
 
+#include "cuda_device.hpp"
 #include "measure/frame_answers.hpp"
 #include "measure/pipeline_runs.hpp"
 
@@ -13,6 +14,7 @@
 #include <cstdio>
 #include <functional>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,7 @@ struct settings {
 
 std::optional<int> device_of(const settings& s) {
     if (s.device == "cpu") return {};
-    return cuda::device_from_text(s.device);
+    return cli::device_from_text(s.device);
 }
 
 frame_request request_for(const std::string& product, const settings& s, std::int64_t bins) {
@@ -63,7 +65,7 @@ void print_frames(const settings& s) {
                 if (product != "tensor")
                     run.look = [&](const frame_result& result) {
                         if (const std::string found = check_answers(run.request, bins, result); found != "equal")
-                            throw error(product + ": " + found);
+                            throw std::runtime_error(product + ": " + found);
                     };
                 const pipeline_report all = run_frames(run);
                 const auto busy = [&](pipeline_stage stage) { return all.busy[static_cast<std::size_t>(stage)]; };
@@ -120,10 +122,10 @@ void print_tasks(const settings& s) {
             const auto wanted = [&](const char* result) {
                 return std::find(s.results.begin(), s.results.end(), result) != s.results.end();
             };
-            if (wanted("kept")) row("kept", bins, best_of([&] { return tasks.keep(image, ranges).report(); }));
+            if (wanted("kept")) row("kept", bins, best_of([&] { return tasks.keep({image}, ranges).report(); }));
             if (!wanted("host")) continue;
-            histogram_tensor<std::uint32_t> tensor(bins, s.rows, s.cols);
-            row("host", bins, best_of([&] { return tasks.run(image, ranges, any_tensor_view(tensor.view())); }));
+            histogram_table<std::uint32_t> tensor(bins, s.rows, s.cols);
+            row("host", bins, best_of([&] { return tasks.run({image}, ranges, {tensor}); }));
         }
 }
 

@@ -14,9 +14,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fstream>
 #include <limits>
 #include <random>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -34,15 +36,16 @@ std::string gigabytes(std::int64_t bytes) {
 }
 
 std::string wrong_tensor(const frame_result& result) {
-    const tensor_shape& s = result.tensor.shape;
-    const tensor_view<const std::uint32_t> found(static_cast<const std::uint32_t*>(result.tensor.data), s.bins, s.rows,
-                                                 s.cols, s.row_stride, s.bin_stride);
-    histogram_tensor<std::uint32_t> expected(s.bins, s.rows, s.cols);
+    const tensor_shape& s = result.tensor.entries.shape;
+    const tensor_view<const std::uint32_t> found(static_cast<const std::uint32_t*>(result.tensor.entries.data), s.bins,
+                                                 s.rows, s.cols, s.row_stride, s.bin_stride);
+    histogram_table<std::uint32_t> expected(s.bins, s.rows, s.cols);
     const image_view<const std::uint8_t> image(static_cast<const std::uint8_t*>(result.image.data), s.rows, s.cols,
                                                result.image.shape.row_stride);
-    plain_histogram<std::uint32_t>(image, s.bins, expected.view());
-    return same_tensor<std::uint32_t>(found, std::as_const(expected).view()) ? "equal"
-                                                                             : "wrong: differs from a plain loop's";
+    plain_histogram<std::uint32_t>(image, s.bins, expected.view().entries());
+    return same_tensor<std::uint32_t>(found, std::as_const(expected).view().entries())
+               ? "equal"
+               : "wrong: differs from a plain loop's";
 }
 
 /// A few boxes of a large image with their histograms, counted pixel by pixel.
@@ -82,7 +85,7 @@ void fill_times(histogram_row& row, const std::vector<histogram_tasks_report>& r
         upload.push_back(0);
         row.tasks = r.tasks;
         for (const task_worker_report& w : r.workers) {
-            if (!w.failure.empty()) throw error(w.name + " failed: " + w.failure);
+            if (!w.failure.empty()) throw std::runtime_error(w.name + " failed: " + w.failure);
             upload.back() = std::max(upload.back(), w.upload_seconds * 1e6);
         }
     }
@@ -168,7 +171,7 @@ void result_memory::allocate(std::int64_t bytes) {
     bytes_ = bytes;
 }
 
-tensor_view<std::uint32_t> result_memory::view(const large_case& c) {
+histogram_view<std::uint32_t> result_memory::view(const large_case& c) {
     const std::int64_t needed = bytes_of(c);
     if (bytes_ < needed) {
         locked_ = nullptr;
@@ -177,11 +180,11 @@ tensor_view<std::uint32_t> result_memory::view(const large_case& c) {
         bytes_ = 0;
         try {
             allocate(std::max(needed, pinned_ ? largest_ : 0));
-        } catch (const error&) {
+        } catch (const std::exception&) {
             allocate(needed);
         }
     }
-    return {static_cast<std::uint32_t*>(memory_.data()), c.bins, c.rows, c.cols};
+    return {{static_cast<std::uint32_t*>(memory_.data()), c.bins, c.rows, c.cols}};
 }
 
 std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_bench_options& options,
@@ -191,7 +194,7 @@ std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_
     std::optional<double> link_us;
     if (where.where == backend::cuda) try {
             link_us = link_seconds(where.device, bytes) * 1e6;
-        } catch (const error&) {  // the streams say what is wrong
+        } catch (const std::exception&) {  // the streams say what is wrong
         }
     for (const std::string& algorithm : c.algorithms)
         for (const int buffers : c.buffers) {
@@ -274,18 +277,18 @@ std::vector<histogram_row> measure_large(const large_case& c, const histogram_be
                 if (row.what == "tasks-kept") {
                     if (!on_device && 2 * bytes > available_host_bytes())
                         throw out_of_memory("a result of " + gigabytes(bytes) + " does not fit the host memory");
-                    row.check = expected.check(tasks.keep(image, ranges).box_histograms(expected.boxes));
+                    row.check = expected.check(tasks.keep({image}, ranges).box_histograms(expected.boxes).counts);
                     if (!row.wrong())
-                        fill_times(row, repeat_tasks(task_runs, [&] { return tasks.keep(image, ranges).report(); }));
+                        fill_times(row, repeat_tasks(task_runs, [&] { return tasks.keep({image}, ranges).report(); }));
                 } else {
-                    const any_tensor_view tensor(memory.view(c));
-                    (void)tasks.run(image, ranges, tensor);
+                    const any_histogram_view tensor = memory.view(c);
+                    (void)tasks.run({image}, ranges, {tensor});
                     std::vector<std::uint32_t> found(expected.counts.size());
-                    box_histograms(tensor, expected.boxes, std::span<std::uint32_t>(found), table_layout::inclusive);
+                    box_histograms(tensor, expected.boxes, std::span<std::uint32_t>(found));
                     row.check = expected.check(found);
                     if (row.wrong()) continue;
-                    fill_times(row, repeat_tasks(task_runs, [&] { return tasks.run(image, ranges, tensor); }));
-                    if (on_device) measure_links(row, tensor.data, bytes);
+                    fill_times(row, repeat_tasks(task_runs, [&] { return tasks.run({image}, ranges, {tensor}); }));
+                    if (on_device) measure_links(row, tensor.entries.data, bytes);
                 }
             } catch (...) {
                 failed(row);

@@ -5,7 +5,7 @@
 #include "program/target.hpp"
 
 #include <boxsum/cuda/memory.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/table.hpp>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class result_memory {
     result_memory(const std::vector<large_case>& cases, bool pinned);
 
     /// Throws out_of_memory, before the system would end the process.
-    tensor_view<std::uint32_t> view(const large_case& c);
+    histogram_view<std::uint32_t> view(const large_case& c);
 
     /// What page-locking all of it took so far.
     double pinning_seconds() const { return pinning_seconds_; }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <stdexcept>
 #include <utility>
 
 namespace boxsum::bench {
@@ -66,9 +67,9 @@ std::string short_name(const char* mangled) {
 template <typename Function, typename... Arguments>
 void call_driver(const char* name, unsigned version, Arguments... arguments) {
     Function* const function = cuda::driver_function<Function>(name, version);
-    if (function == nullptr) throw error(std::string("the driver has no ") + name);
+    if (function == nullptr) throw std::runtime_error(std::string("the driver has no ") + name);
     const CUresult result = function(arguments...);
-    if (result != CUDA_SUCCESS) throw error(std::string(name) + ": CUresult " + std::to_string(result));
+    if (result != CUDA_SUCCESS) throw std::runtime_error(std::string(name) + ": CUresult " + std::to_string(result));
 }
 
 /// DRIVER_TRY(name, version, arguments...): version as for driver_function().

@@ -5,7 +5,7 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/integral_histogram.hpp>
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class device_tensors {
     int count() const { return static_cast<int>(tensors_.size()); }
     std::size_t tensor_bytes() const { return tensors_.front().size(); }
     /// That of launch number i, which may exceed the count.
-    any_tensor_view tensor(int i) const {
-        return {tensors_[static_cast<std::size_t>(i) % tensors_.size()].data(), shape_};
+    any_histogram_view tensor(int i) const {
+        return {{tensors_[static_cast<std::size_t>(i) % tensors_.size()].data(), shape_.entries}, shape_.form};
     }
 
     /// Enqueues bytes that are no histogram.
@@ -53,16 +53,16 @@ class device_tensors {
 
   private:
     const_any_view host_image(std::int64_t plane) const;
-    const histogram_tensor<std::uint32_t>& expected(std::int64_t plane) const;
+    const histogram_table<std::uint32_t>& expected(std::int64_t plane) const;
 
     histogram_extents extents_;
     binning bins_;
     std::vector<std::uint8_t> pixels_;
     view_shape image_shape_;
-    tensor_shape shape_;
+    histogram_shape shape_;
     cuda::device_buffer image_;
     std::vector<cuda::device_buffer> tensors_;
-    mutable histogram_tensor<std::uint32_t> expected_;
+    mutable histogram_table<std::uint32_t> expected_;
     mutable std::optional<std::int64_t> expected_plane_;
 };
 

@@ -36,9 +36,9 @@ std::string check_answers(const frame_request& request, std::int64_t bins, const
     const view_shape& s = result.image.shape;
     const image_view<const std::uint8_t> image(static_cast<const std::uint8_t*>(result.image.data), s.rows, s.cols,
                                                s.row_stride);
-    histogram_tensor<std::uint32_t> tensor(bins, s.rows, s.cols);
-    plain_histogram<std::uint32_t>(image, bins, tensor.view());
-    const auto expected = std::as_const(tensor).view();
+    histogram_table<std::uint32_t> tensor(bins, s.rows, s.cols);
+    plain_histogram<std::uint32_t>(image, bins, tensor.view().entries());
+    const auto expected = std::as_const(tensor).view().entries();
 
     // Four entries a bin, of which those above and to the left of the image are 0
     const auto entry = [&](std::int64_t bin, std::int64_t row, std::int64_t col) {
@@ -50,12 +50,11 @@ std::string check_answers(const frame_request& request, std::int64_t bins, const
             const std::int64_t top = at.row - 1, left = at.col - 1, bottom = top + at.rows, right = left + at.cols;
             const std::uint32_t count =
                 entry(b, bottom, right) - entry(b, top, right) - entry(b, bottom, left) + entry(b, top, left);
-            if (result.histograms.at(i * static_cast<std::size_t>(bins) + static_cast<std::size_t>(b)) != count)
+            if (result.histograms.counts.at(i * static_cast<std::size_t>(bins) + static_cast<std::size_t>(b)) != count)
                 return "wrong: bin " + std::to_string(b) + " of box " + std::to_string(i);
         }
     if (!request.grids.empty() &&
-        result.matches != best_windows(any_tensor_view(tensor.view()), request.grids, request.target, request.distance,
-                                       request.count, table_layout::inclusive))
+        result.matches != best_windows(tensor, request.grids, request.target, request.distance, request.count))
         return "wrong: the best window is another one";
     return "equal";
 }

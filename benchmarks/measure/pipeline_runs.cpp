@@ -25,7 +25,8 @@ pipeline_report run_frames(const frame_run& run) {
     const int warm_up = 2 * run.options.buffers;
     int given = 0;
     std::set<const void*> filled;
-    const auto source = [&](const any_view& frame) {
+    const auto source = [&](const frame_memory& memory) {
+        const any_view& frame = memory.image;
         if (given == warm_up + run.frames) return false;
         const std::uint8_t* const from = pixels.data() + given++ % different * size;
         if (!filled.insert(frame.data).second && !run.copies) return true;
@@ -34,7 +35,7 @@ pipeline_report run_frames(const frame_run& run) {
                         static_cast<std::size_t>(run.cols));
         return true;
     };
-    histogram_pipeline pipeline({dtype::u8, run.rows, run.cols}, binning::uniform(run.bins, 0, 256), run.request,
+    histogram_pipeline pipeline({dtype::u8, run.rows, run.cols}, binning::uniform(run.bins, 0, 256), {run.request},
                                 source, run.options);
     pipeline_report before;
     int n = 0;

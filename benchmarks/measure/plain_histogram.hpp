@@ -1,6 +1,6 @@
 #pragma once
 
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>

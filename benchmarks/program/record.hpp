@@ -1,5 +1,7 @@
 #pragma once
 
+#include "measure/io_error.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>

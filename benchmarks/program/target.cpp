@@ -1,5 +1,6 @@
 #include "program/target.hpp"
 
+#include "cuda_device.hpp"
 #include "errors.hpp"
 
 #include <boxsum/cuda/device.hpp>
@@ -16,7 +17,7 @@ target target_of(const std::string& text) {
     if (text == "auto") return cuda::built() && cuda::device_count() > 0 ? target{backend::cuda, 0} : target{};
     int device = 0;
     try {
-        device = cuda::device_from_text(text);
+        device = cli::device_from_text(text);
     } catch (const invalid_argument&) {
         throw usage_error("--device: is '" + text + "', must be auto, cpu, cuda or cuda:N");
     }

@@ -16,6 +16,7 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 
 namespace boxsum::bench {
@@ -265,7 +266,7 @@ void check_and_race(std::vector<device_candidate>& candidates, const sat_case& c
             if (candidate.row.wrong()) continue;
             contestants.push_back(std::move(timed));
             right.push_back(&candidate);
-        } catch (const error& e) {
+        } catch (const std::exception& e) {
             candidate.row.check = "wrong: it failed: " + std::string(e.what());
         }
     }
@@ -311,7 +312,7 @@ void measure_tables(const sat_case& c, const sat_bench_options& options, cuda::s
         if (!candidate.row.us) continue;
         try {
             look_inside(candidate, has(c.broken_down, candidate.row.algorithm), options.rounds, stream, record);
-        } catch (const error& e) {
+        } catch (const std::exception& e) {
             candidate.row.note +=
                 (candidate.row.note.empty() ? "" : "; ") + std::string("its kernels were not looked at: ") + e.what();
         }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
@@ -10,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What an algorithm computes.
 enum class operation : std::uint8_t { sat, histogram };

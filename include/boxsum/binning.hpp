@@ -1,12 +1,13 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What happens to a pixel whose value no bin covers. NaN is counted nowhere, whatever this says.
 enum class out_of_range : std::uint8_t {

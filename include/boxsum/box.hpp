@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
@@ -10,7 +11,7 @@
 #include <string>
 #include <type_traits>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// A rectangle of pixels of the image (not of the table): rows row .. row + rows - 1, columns col .. col + cols - 1.
 struct box {

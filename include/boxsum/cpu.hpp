@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/sat.hpp>
 
 #include <cstddef>
@@ -7,24 +8,24 @@
 #include <span>
 #include <string_view>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What the CPU backend found on this machine and derives its choices from.
 struct cpu_info {
     std::string_view instruction_set;                    ///< of the kernels used by default: "avx512-vnni"
     std::span<const std::string_view> instruction_sets;  ///< those that can be forced here, best first
-    int threads = 1;                                     ///< at most used by default (OpenMP's, OMP_NUM_THREADS)
-    std::size_t l1_bytes = 0;                            ///< data cache of a core; 0 where unknown
+    /// At most used by default: the processors that the process may run on, bounded by its control group's quota and by
+    /// OMP_NUM_THREADS. A call uses those that have time at once, and never waits long for one.
+    int threads = 1;
+    std::size_t l1_bytes = 0;  ///< data cache of a core; 0 where unknown
     std::size_t l2_bytes = 0;
     std::size_t l3_bytes = 0;                  ///< last-level cache as the system reports it
     int l3_cpus = 1;                           ///< CPUs of this system that share it
-    double wake_up_us = 0;                     ///< measured: the fastest empty region of all threads; 50 at most
     std::size_t streaming_from_bytes = 0;      ///< image plus tables: above this, written past the caches
-    std::size_t second_thread_from_bytes = 0;  ///< image plus tables from which two threads are used
+    std::size_t second_thread_from_bytes = 0;  ///< image plus tables from which two threads may be used
 };
 
-/// Measures the wake-up cost on the first call (a millisecond; 5 at most on a busy machine), then costs nothing.
-/// Thread-safe.
+/// Reads what the system says on the first call, then costs nothing. Thread-safe.
 const cpu_info& describe_cpu();
 
 /// How one table is computed.
@@ -35,15 +36,14 @@ struct cpu_decision {
     std::string_view scheme = "wavefront";      ///< or "bands": how threads share the table
 };
 
-/// What sat() does with the default algorithm: the number of threads grows with the bytes to move over the cost of
-/// waking them; stores are streaming where image and tables exceed three quarters of the last-level cache (of which a
-/// system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows start on multiples of 64 bytes;
-/// integer tables of at most 8 MiB with their image are made in bands. `threads` and `store` of the options override
-/// the former (as far as there are rows for the threads; streaming needs the alignment all the same), the parameter
-/// "scheme" the latter.
-/// The decision is always that of the algorithm "simd", and `options.parameters` are read as its parameters, whatever
-/// `options.algorithm` says. (sat() itself takes parameters only beside a named algorithm.)
-/// Throws invalid_argument and unsupported as sat() does otherwise.
+/// What sat() does with the default algorithm: the number of threads grows with the bytes to move, and is smaller in
+/// a call where others do not have time at once; stores are streaming where image and tables exceed three quarters of
+/// the last-level cache (of which a system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows
+/// start on multiples of 64 bytes; integer tables of at most 8 MiB with their image are made in bands. `threads` and
+/// `store` of the options override the former (as far as there are rows for the threads; streaming needs the alignment
+/// all the same), the parameter "scheme" the latter. The decision is always that of the algorithm "simd", and
+/// `options.parameters` are read as its parameters, whatever `options.algorithm` says. (sat() itself takes parameters
+/// only beside a named algorithm.) Throws invalid_argument and unsupported as sat() does otherwise.
 cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
 
 }  // namespace boxsum

@@ -3,8 +3,9 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/histogram_search.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
@@ -15,11 +16,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 namespace detail {
 class frame_pipeline;
@@ -50,21 +52,17 @@ struct frame_request {
 
 /// The small part of what was made of a frame.
 struct frame_answer {
-    std::int64_t frame = 0;                       ///< its number, from 0
-    std::vector<std::uint32_t> histograms;        ///< boxes x bins
-    std::vector<histogram_match> matches;         ///< best first
-    std::vector<std::uint32_t> match_histograms;  ///< matches x bins
-
-    /// Instead of the counts where pixels have weights: boxes x bins, matches x bins.
-    std::vector<float> sums, match_sums;
+    std::int64_t frame = 0;                ///< its number, from 0
+    histogram_list histograms;             ///< boxes x bins
+    std::vector<histogram_match> matches;  ///< best first
+    histogram_list match_histograms;       ///< matches x bins
 };
 
 struct frame_result : frame_answer {
-    box region;                    ///< what the tensor is of
-    const_any_view image;          ///< the frame as the source gave it, in host memory
-    const_any_view weights;        ///< of its pixels, 32f; data is null in a pipeline without them
-    const_any_tensor_view tensor;  ///< data is null unless asked for
-    table_layout layout = table_layout::inclusive;
+    box region;                       ///< what the tensor is of
+    const_any_view image;             ///< the frame as the source gave it, in host memory
+    const_any_view weights;           ///< of its pixels, 32f; data is null in a pipeline without them
+    const_any_histogram_view tensor;  ///< data is null unless asked for
 };
 
 /// What a frame goes through. `upload` and `download` exist on CUDA devices only.
@@ -75,13 +73,14 @@ std::string_view name_of(pipeline_stage stage) noexcept;
 
 /// A stage failed at a frame; all frames before it were delivered. what() is "frame 7: read: " and the text of the
 /// cause.
-class pipeline_error : public error {
+class pipeline_error : public std::runtime_error, public error {
   public:
     pipeline_error(std::int64_t frame, pipeline_stage stage, const std::string& text, std::exception_ptr cause)
-        : error("frame " + std::to_string(frame) + ": " + std::string(name_of(stage)) + ": " + text),
+        : std::runtime_error("frame " + std::to_string(frame) + ": " + std::string(name_of(stage)) + ": " + text),
           frame_(frame),
           stage_(stage),
           cause_(std::move(cause)) {}
+    const char* what() const noexcept override;
 
     std::int64_t frame() const noexcept { return frame_; }
     pipeline_stage stage() const noexcept { return stage_; }
@@ -120,35 +119,47 @@ struct pipeline_options {
     /// A CUDA device; nothing: this machine's CPU.
     std::optional<int> device = {};
 
-    /// Of the tensor: 32u, or 16u where a region has at most 65535 pixels. With weights it is 32f whatever is said
-    /// here.
+    /// Of the tensor: 32u, or 16u where a region has at most 65535 pixels. 32f: pixels have weights, which the source
+    /// writes beside each frame; tensors, and histograms of boxes and matches, are sums of these, and searches compare
+    /// sums.
     dtype entries = dtype::u32;
+
+    /// Of the tensor: `inclusive` or `padded`.
+    table_form form = {};
 
     /// `threads` and `store` matter on the CPU only.
     histogram_options histogram = {};
 };
 
-/// Writes the next frame to the given memory, or returns false at the end.
-using frame_source = std::function<bool(const any_view& frame)>;
+/// Memory that a source writes a frame to.
+struct frame_memory {
+    any_view image;
+    any_view weights;  ///< of its pixels, 32f; data is null in a pipeline without them
+};
 
-/// Writes the next frame, and the weight of each of its pixels (32f, the same extents), or returns false at the end.
-using weighted_frame_source = std::function<bool(const any_view& frame, const any_view& weights)>;
+/// Writes the next frame to the given memory, or returns false at the end.
+using frame_source = std::function<bool(const frame_memory& frame)>;
 
 /// Says what is made of a frame; `previous` is the answer for the frame before, null for frame 0.
 using frame_planner = std::function<frame_request(std::int64_t frame, const frame_answer* previous)>;
 
-/// A source that hands out the planes of a batch, which must outlive it.
-frame_source frames_of(const const_any_view& batch);
+/// What is made of the frames: the same of all, or of each what the planner says. Then the computation of a frame waits
+/// for the answer before, as in tracking; reading and copying do not.
+struct frame_work {
+    frame_request request = {};  ///< not read where there is a planner
+    frame_planner planner = {};
+};
 
-/// The same with the planes of a batch of weights, as many of the same extents.
-weighted_frame_source frames_of(const const_any_view& batch, const const_any_view& weights);
+/// A source that hands out the planes of a batch and of their weights, which must outlive it: weights where the
+/// pipeline has them, and only there.
+frame_source frames_of(const histogram_inputs& batch);
 
 /// Takes frames from a source and hands out their tensors, box histograms or best matches, in order (Poostchi et al.,
 /// sections 4.3 to 4.5). While the caller looks at one frame, the pipeline's threads read, copy, compute and search
 /// others: on the CPU the source, the tensor and the queries each have a thread; on a CUDA device copies in both
 /// directions and kernels have streams, and frames lie in page-locked memory.
 ///
-///     histogram_pipeline pipeline({dtype::u8, 720, 1280}, binning::uniform(32, 0, 256), request, read);
+///     histogram_pipeline pipeline({dtype::u8, 720, 1280}, binning::uniform(32, 0, 256), {request}, read);
 ///     while (const frame_result* result = pipeline.next()) use(*result);
 ///
 /// One thread at a time may call next(); report() any thread at any time. The source and the planner are called on
@@ -157,22 +168,10 @@ weighted_frame_source frames_of(const const_any_view& batch, const const_any_vie
 /// that are running, not for the rest of the stream.
 class histogram_pipeline {
   public:
-    /// The same request for every frame. Throws invalid_argument, naming the argument and its value: extents, a request
-    /// that does not fit the format, buffers outside 1 to 8; unsupported for element types, an algorithm, a device.
-    histogram_pipeline(const frame_format& format, const binning& bins, const frame_request& request,
-                       frame_source source, const pipeline_options& options = {});
-
-    /// A request for each frame, which may depend on the answer for the one before, as in tracking. Then the
-    /// computation of a frame waits for that answer; reading and copying do not.
-    histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner, frame_source source,
+    /// Throws invalid_argument, naming the argument and its value: extents, a request that does not fit the format,
+    /// buffers outside 1 to 8; unsupported for element types, an algorithm, a device.
+    histogram_pipeline(const frame_format& format, const binning& bins, frame_work work, frame_source source,
                        const pipeline_options& options = {});
-
-    /// The same with a weight per pixel: tensors are the sums of the weights of the pixels of a bin (32f), histograms
-    /// of boxes and matches become sums, and searches compare sums. Weights travel beside their frame.
-    histogram_pipeline(const frame_format& format, const binning& bins, const frame_request& request,
-                       weighted_frame_source source, const pipeline_options& options = {});
-    histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner,
-                       weighted_frame_source source, const pipeline_options& options = {});
 
     histogram_pipeline(histogram_pipeline&&) noexcept;
     histogram_pipeline& operator=(histogram_pipeline&&) noexcept;

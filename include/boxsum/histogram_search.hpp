@@ -1,7 +1,8 @@
 #pragma once
 
 #include <boxsum/box.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/export.hpp>
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/types.hpp>
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// How far apart two histograms are. Both are divided by their totals first, so that windows of different sizes can be
 /// compared; p and q are the results (all zero for an empty histogram). Every distance is 0 for equal p and q,
@@ -51,17 +52,18 @@ std::int64_t window_count(const window_grid& grid, std::int64_t image_rows, std:
 /// The i-th window of a grid in an image with that many columns, unchecked.
 box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i);
 
-/// Histograms of all windows: `out` is window_count() x bins. T is the tensor's element type.
-/// Throws invalid_argument as window_count, and for a wrong size of `out`, a plane that the tensor lacks, another type.
+/// Histograms of all windows: `out` is window_count() x bins. T is the element type of the histograms.
+/// Throws invalid_argument as window_count, and for a wrong size of `out`, a plane that the histograms lack, another
+/// type.
 template <typename T>
-void window_histograms(const const_any_tensor_view& tensor, const window_grid& grid, std::span<T> out,
-                       table_layout layout, std::int64_t plane = 0);
+void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, std::span<T> out,
+                       std::int64_t plane = 0);
 
-extern template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint16_t>,
-                                       table_layout, std::int64_t);
-extern template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint32_t>,
-                                       table_layout, std::int64_t);
-extern template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<float>, table_layout,
+extern template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<std::uint16_t>,
+                                       std::int64_t);
+extern template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<std::uint32_t>,
+                                       std::int64_t);
+extern template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<float>,
                                        std::int64_t);
 
 struct histogram_match {
@@ -76,8 +78,8 @@ struct histogram_match {
 /// the upper, then to the left window; a distance that is not a number comes last.
 /// Throws invalid_argument as window_histograms, for a count below 1, no grid, a target of another number of bins or
 /// with a value that is negative or not finite, or with a total that distance_between() refuses.
-std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
-                                          std::span<const double> target, histogram_distance distance,
-                                          std::int64_t count, table_layout layout, std::int64_t plane = 0);
+std::vector<histogram_match> best_windows(const const_any_histogram_view& histograms,
+                                          std::span<const window_grid> grids, std::span<const double> target,
+                                          histogram_distance distance, std::int64_t count, std::int64_t plane = 0);
 
 }  // namespace boxsum

@@ -3,7 +3,8 @@
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/export.hpp>
+#include <boxsum/histogram_table.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
@@ -13,10 +14,11 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 namespace detail {
 class bin_worker;
@@ -57,9 +59,10 @@ struct histogram_tasks_options {
 };
 
 /// Every worker of a run failed; what() names each and why.
-class workers_failed : public error {
+class workers_failed : public std::runtime_error, public error {
   public:
-    using error::error;
+    using std::runtime_error::runtime_error;
+    const char* what() const noexcept override;
 };
 
 /// An integral histogram that stayed where it was computed, bins in groups: device memory of several devices, or host
@@ -68,8 +71,8 @@ class kept_histogram {
   public:
     struct group {
         std::int64_t first_bin = 0;
-        std::optional<int> device;     ///< nothing: host memory
-        const_any_tensor_view tensor;  ///< planes x bins of the group x rows x cols, on that device
+        std::optional<int> device;        ///< nothing: host memory
+        const_any_histogram_view tensor;  ///< planes x bins of the group x rows x cols, on that device
     };
 
     kept_histogram(kept_histogram&&) noexcept;
@@ -77,25 +80,20 @@ class kept_histogram {
     ~kept_histogram();
 
     std::int64_t bins() const noexcept { return bins_; }
-    table_layout layout() const noexcept { return layout_; }
+    const table_form& form() const noexcept { return form_; }
     std::span<const group> groups() const noexcept { return groups_; }  ///< in the order of bins, without gaps
     const histogram_tasks_report& report() const noexcept { return report_; }
 
-    /// boxes x bins counts, from all groups. Throws invalid_argument as boxsum::box_histograms(), and where the result
-    /// is of weights.
-    std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, std::int64_t plane = 0) const;
-
-    /// The same where pixels had weights: boxes x bins sums.
-    std::vector<float> box_sums(std::span<const box> boxes, std::int64_t plane = 0) const;
+    /// boxes x bins, from all groups; sums where pixels had weights. Throws invalid_argument as
+    /// boxsum::box_histograms().
+    histogram_list box_histograms(std::span<const box> boxes, std::int64_t plane = 0) const;
 
   private:
     friend class histogram_tasks;
     kept_histogram() = default;
-    template <typename T>
-    std::vector<T> boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const;
 
     std::int64_t bins_ = 0;
-    table_layout layout_ = table_layout::inclusive;
+    table_form form_;
     std::vector<group> groups_;
     std::vector<std::unique_ptr<detail::kept_bins>> memory_;
     histogram_tasks_report report_;
@@ -109,8 +107,8 @@ class kept_histogram {
 /// are kept in its memory too, and is left out for the rest of the run.
 ///
 ///     histogram_tasks tasks;                                       // all GPUs, else the CPU's threads
-///     const auto report = tasks.run(image, bins, tensor.view());   // into host memory
-///     const kept_histogram h = tasks.keep(image, bins);            // stays on the devices
+///     const auto report = tasks.run({image}, bins, {histograms});   // into host memory
+///     const kept_histogram h = tasks.keep({image}, bins);           // stays on the devices
 ///
 /// An object runs one call at a time, from any thread; different objects are independent.
 class histogram_tasks {
@@ -124,30 +122,17 @@ class histogram_tasks {
 
     std::vector<std::string> workers() const;
 
-    /// Image and tensor in host memory, as of integral_histogram(), whose result this is, bit for bit. Memory that
+    /// Inputs and outputs in host memory, as of integral_histogram(), whose result this is, bit for bit. Memory that
     /// is not page-locked is locked for the time of the call when devices work on it.
     /// Throws invalid_argument and unsupported as integral_histogram() does, before any task; workers_failed, also when
     /// no device can use the algorithm or its parameters.
-    histogram_tasks_report run(const const_any_view& image, const binning& bins, const any_tensor_view& tensor);
+    histogram_tasks_report run(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs);
 
-    /// The same with a weight per pixel, as integral_histogram() takes them: `weights` is 32f with the image's extents,
-    /// `tensor` is 32f.
-    histogram_tasks_report run(const const_any_view& image, const const_any_view& weights, const binning& bins,
-                               const any_tensor_view& tensor);
-
-    /// The same, but results stay with the workers. `entries` is 32u or 16u. Throws as run().
-    kept_histogram keep(const const_any_view& image, const binning& bins, dtype entries = dtype::u32);
-
-    /// The same with a weight per pixel; entries are 32f.
-    kept_histogram keep(const const_any_view& image, const const_any_view& weights, const binning& bins);
+    /// The same, but results stay with the workers. `entries` is 32u or 16u, or 32f with weights. Throws as run().
+    kept_histogram keep(const histogram_inputs& inputs, const binning& bins, dtype entries = dtype::u32,
+                        table_form form = {});
 
   private:
-    using optional_view = std::optional<const_any_view>;
-    histogram_tasks_report run_into(const const_any_view& image, const optional_view& weights, const binning& bins,
-                                    const any_tensor_view& tensor);
-    kept_histogram keep_entries(const const_any_view& image, const optional_view& weights, const binning& bins,
-                                dtype entries);
-
     histogram_tasks_options options_;
     std::vector<std::unique_ptr<detail::bin_worker>> workers_;
 };

@@ -1,13 +1,14 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/sat_options.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What a table is made of. Members that are not set are not read.
 struct sat_inputs {

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstdint>
 #include <string>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// How a CPU algorithm writes its table.
 enum class store_policy : std::uint8_t {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+#include <boxsum/memory.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
@@ -8,68 +10,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace boxsum {
-
-/// A block of host memory from a pool; returns there when destroyed. Aligned to 64 bytes (2 MiB for large blocks,
-/// advised to huge pages). Contents are undefined.
-class host_buffer {
-  public:
-    host_buffer() = default;
-    host_buffer(host_buffer&& other) noexcept { swap(other); }
-    host_buffer& operator=(host_buffer&& other) noexcept {
-        host_buffer(std::move(other)).swap(*this);
-        return *this;
-    }
-    host_buffer(const host_buffer&) = delete;  // copying gigabytes should be visible in the caller's code
-    host_buffer& operator=(const host_buffer&) = delete;
-    ~host_buffer();
-
-    void* data() const noexcept { return data_; }
-    std::size_t size() const noexcept { return size_; }
-
-  private:
-    friend class memory_pool;
-    void swap(host_buffer& other) noexcept {
-        std::swap(data_, other.data_);
-        std::swap(size_, other.size_);
-        std::swap(capacity_, other.capacity_);
-        std::swap(pool_, other.pool_);
-    }
-
-    void* data_ = nullptr;
-    std::size_t size_ = 0;
-    std::size_t capacity_ = 0;
-    class memory_pool* pool_ = nullptr;
-};
-
-/// Keeps freed blocks for reuse: fresh 4 KiB pages cost 5 to 13 times the computation of a table. Thread-safe.
-/// A pool must outlive its buffers; the shared one lives as long as the process.
-class memory_pool {
-  public:
-    /// Keeps at most `cache_limit` bytes of freed blocks.
-    explicit memory_pool(std::size_t cache_limit);
-    memory_pool(const memory_pool&) = delete;
-    memory_pool& operator=(const memory_pool&) = delete;
-    ~memory_pool();
-
-    /// The process-wide pool; keeps at most 1/4 of the machine's memory.
-    static memory_pool& shared();
-
-    /// At least `bytes` bytes. Throws out_of_memory, naming the size, after giving cached blocks back first.
-    host_buffer acquire(std::size_t bytes);
-
-    /// Gives all cached blocks back to the operating system.
-    void trim() noexcept;
-
-    std::size_t cached_bytes() const noexcept;
-
-  private:
-    friend class host_buffer;
-    void release(void* data, std::size_t capacity) noexcept;
-
-    struct state;
-    state* state_;
-};
+namespace boxsum BOXSUM_EXPORT {
 
 /// Extents of the table of a rows x cols image. Of an image whose padded table has one more than 64 bits count, the
 /// image's own: the checks of sizes refuse either.
@@ -94,13 +35,14 @@ struct owned_table {
 };
 
 /// Rows start on 64-byte boundaries. Throws invalid_argument or out_of_memory.
-owned_table allocate_table(memory_pool& pool, dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels,
-                           std::int64_t planes);
+owned_table allocate_table(const host_allocator& from, dtype type, std::int64_t rows, std::int64_t cols,
+                           std::int64_t channels, std::int64_t planes);
 
 }  // namespace detail
 
-/// A table that owns its memory: 64-byte-aligned rows, huge pages, reused through a pool. Contents are undefined until
-/// sat() fills it. Everything that takes a view of a table takes an owning one. Movable, not copyable.
+/// A table that owns its memory: 64-byte-aligned rows, from the shared pool or an allocator of the caller's. Contents
+/// are undefined until sat() fills it. Everything that takes a view of a table takes an owning one. Movable, not
+/// copyable.
 template <typename T>
 class table {
   public:
@@ -109,8 +51,8 @@ class table {
     /// A table for images of rows x cols pixels. Throws invalid_argument for extents below 1 or beyond 64 bits,
     /// out_of_memory.
     table(std::int64_t image_rows, std::int64_t image_cols, table_form form = {}, std::int64_t channels = 1,
-          std::int64_t planes = 1, memory_pool& pool = memory_pool::shared())
-        : owned_(detail::allocate_table(pool, dtype_of<T>, detail::checked_table_extent("image_rows", image_rows, form),
+          std::int64_t planes = 1, const host_allocator& from = {})
+        : owned_(detail::allocate_table(from, dtype_of<T>, detail::checked_table_extent("image_rows", image_rows, form),
                                         detail::checked_table_extent("image_cols", image_cols, form), channels,
                                         planes)),
           form_(form) {}

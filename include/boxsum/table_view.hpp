@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -7,7 +8,7 @@
 #include <optional>
 #include <type_traits>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// How the entries of a table are to be read: all that a query must know beside their memory. What later kinds of
 /// tables need (a tile grid, an offset, a centred origin) becomes a member here and an argument nowhere.

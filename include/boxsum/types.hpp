@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -8,7 +10,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// Element types. The short names ("8u", "32f", "16f") are the literature's.
 enum class dtype : std::uint8_t { u8, u16, s16, u32, s32, u64, s64, f16, f32, f64 };
@@ -61,9 +63,14 @@ std::string_view name_of(dtype type) noexcept;
 /// The inverse of `name_of`; nothing for an unknown name.
 std::optional<dtype> dtype_from_name(std::string_view name) noexcept;
 
+namespace detail {
+template <typename T>
+consteval dtype dtype_without_const();
+}
+
 /// C++ type <-> dtype. `dtype_of<T>` is only defined for the ten element types (const-qualified or not).
 template <typename T>
-inline constexpr dtype dtype_of = dtype_of<std::remove_const_t<T>>;
+inline constexpr dtype dtype_of = detail::dtype_without_const<T>();
 template <>
 inline constexpr dtype dtype_of<std::uint8_t> = dtype::u8;
 template <>
@@ -84,6 +91,18 @@ template <>
 inline constexpr dtype dtype_of<float> = dtype::f32;
 template <>
 inline constexpr dtype dtype_of<double> = dtype::f64;
+
+template <typename T>
+consteval dtype detail::dtype_without_const() {
+    static_assert(std::is_const_v<T>,
+                  "boxsum: this is no element type; elements of images and tables are std::uint8_t, std::uint16_t, "
+                  "std::int16_t, std::uint32_t, std::int32_t, std::uint64_t, std::int64_t, boxsum::float16, float and "
+                  "double (of long and long long only the one that is std::int64_t)");
+    if constexpr (std::is_const_v<T>)
+        return dtype_of<std::remove_const_t<T>>;
+    else
+        return dtype::u8;
+}
 
 /// Input type -> table type, written as in the literature: 8u32u, 32f64f (Chen et al. 2018, section VI).
 struct type_pair {

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <boxsum/algorithms.hpp>
+#include <boxsum/export.hpp>
 
 #include <cstdint>
 #include <functional>
 #include <string>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// What running one case of an algorithm against the definition gave.
 struct verification {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 /// The version of the headers that a program was compiled with. `boxsum::version()` is the version of the library that
 /// it runs with.
 #define BOXSUM_VERSION_MAJOR 0
@@ -7,7 +9,7 @@
 #define BOXSUM_VERSION_PATCH 0
 #define BOXSUM_VERSION_STRING "0.1.0"
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// The version of the linked library, "major.minor.patch".
 const char* version() noexcept;

@@ -1,12 +1,13 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/types.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// Extents and strides of a batch of row-major images. Pixel (p, r, c, k) lies at byte offset
 /// `p * plane_stride + r * row_stride + (c * channels + k) * size_of(type)`.

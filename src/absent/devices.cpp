@@ -133,7 +133,7 @@ void sat(const sat_inputs&, const sat_outputs&, stream_ref, const sat_options&) 
 struct histogram_plan::state {
     algorithm_info info;
 };
-histogram_plan::histogram_plan(const histogram_description&, const binning&, const histogram_options&) {
+histogram_plan::histogram_plan(const histogram_shapes&, const binning&, const histogram_options&) {
     refuse();
 }
 std::size_t histogram_plan::workspace_bytes() const noexcept {
@@ -145,37 +145,92 @@ const algorithm_info& histogram_plan::algorithm() const noexcept {
 int histogram_plan::device() const noexcept {
     return 0;
 }
-void histogram_plan::run_async(const const_any_view&, const any_tensor_view&, workspace&, stream_ref) const {
+void histogram_plan::run_async(const histogram_inputs&, const histogram_outputs&, workspace&, stream_ref) const {
     refuse();
 }
-void histogram_plan::run_async(const const_any_view&, const const_any_view&, const any_tensor_view&, workspace&,
-                               stream_ref) const {
-    refuse();
-}
-void integral_histogram(const const_any_view&, const binning&, const any_tensor_view&, const histogram_options&,
-                        stream_ref) {
-    refuse();
-}
-void integral_histogram(const const_any_view&, const const_any_view&, const binning&, const any_tensor_view&,
-                        const histogram_options&, stream_ref) {
+void integral_histogram(const histogram_inputs&, const binning&, const histogram_outputs&, stream_ref,
+                        const histogram_options&) {
     refuse();
 }
 
-void box_filter(const const_any_view&, const any_view&, const box_filter_options&, stream_ref) {
+struct filter_plan::state {};
+std::size_t filter_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+int filter_plan::device() const noexcept {
+    return -1;
+}
+box_filter_plan::box_filter_plan(const filter_inputs&, const filter_outputs&, const filter_options&)
+    : filter_plan(nullptr) {
     refuse();
 }
-void local_statistics(const const_any_view&, const local_statistics_results&, const local_statistics_options&,
-                      stream_ref) {
+void box_filter_plan::run_async(const filter_inputs&, const filter_outputs&, workspace&, stream_ref) const {
     refuse();
 }
-void adaptive_threshold(const const_any_view&, const any_view&, const threshold_options&, stream_ref) {
+void box_filter_async(const filter_inputs&, const filter_outputs&, workspace&, stream_ref, const filter_options&) {
     refuse();
 }
-void local_contrast(const const_any_view&, const any_view&, const local_contrast_options&, stream_ref) {
+local_statistics_plan::local_statistics_plan(const filter_inputs&, const window_outputs&, const filter_options&)
+    : filter_plan(nullptr) {
     refuse();
 }
-void variable_box_filter(const const_any_view&, const const_any_view&, const any_view&,
-                         const variable_box_filter_options&, stream_ref) {
+void local_statistics_plan::run_async(const filter_inputs&, const window_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void local_statistics_async(const filter_inputs&, const window_outputs&, workspace&, stream_ref,
+                            const filter_options&) {
+    refuse();
+}
+adaptive_threshold_plan::adaptive_threshold_plan(const filter_inputs&, const filter_outputs&, const threshold_rule&,
+                                                 const filter_options&)
+    : filter_plan(nullptr) {
+    refuse();
+}
+void adaptive_threshold_plan::run_async(const filter_inputs&, const filter_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void adaptive_threshold_async(const filter_inputs&, const filter_outputs&, workspace&, stream_ref,
+                              const threshold_rule&, const filter_options&) {
+    refuse();
+}
+local_contrast_plan::local_contrast_plan(const filter_inputs&, const filter_outputs&, const contrast_rule&,
+                                         const filter_options&)
+    : filter_plan(nullptr) {
+    refuse();
+}
+void local_contrast_plan::run_async(const filter_inputs&, const filter_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void local_contrast_async(const filter_inputs&, const filter_outputs&, workspace&, stream_ref, const contrast_rule&,
+                          const filter_options&) {
+    refuse();
+}
+variable_box_filter_plan::variable_box_filter_plan(const variable_inputs&, const filter_outputs&, const filter_options&)
+    : filter_plan(nullptr) {
+    refuse();
+}
+void variable_box_filter_plan::run_async(const variable_inputs&, const filter_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void variable_box_filter_async(const variable_inputs&, const filter_outputs&, workspace&, stream_ref,
+                               const filter_options&) {
+    refuse();
+}
+void box_filter(const filter_inputs&, const filter_outputs&, stream_ref, const filter_options&) {
+    refuse();
+}
+void local_statistics(const filter_inputs&, const window_outputs&, stream_ref, const filter_options&) {
+    refuse();
+}
+void adaptive_threshold(const filter_inputs&, const filter_outputs&, stream_ref, const threshold_rule&,
+                        const filter_options&) {
+    refuse();
+}
+void local_contrast(const filter_inputs&, const filter_outputs&, stream_ref, const contrast_rule&,
+                    const filter_options&) {
+    refuse();
+}
+void variable_box_filter(const variable_inputs&, const filter_outputs&, stream_ref, const filter_options&) {
     refuse();
 }
 

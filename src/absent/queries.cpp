@@ -2,7 +2,6 @@
 
 #include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
-#include <boxsum/cuda/histogram_search.hpp>
 
 namespace boxsum::cuda {
 
@@ -31,34 +30,52 @@ void box_variances(const const_any_table_view&, const const_any_table_view&, con
     refuse();
 }
 
-void box_histograms_async(const const_any_tensor_view&, const box*, std::int64_t, std::uint32_t*, table_layout,
-                          std::int64_t, stream_ref) {
+void box_histograms_async(const const_any_histogram_view&, const device_boxes&, const any_device_span&, stream_ref,
+                          std::int64_t) {
     refuse();
 }
-std::vector<std::uint32_t> box_histograms(const const_any_tensor_view&, std::span<const box>, table_layout,
-                                          std::int64_t, stream_ref) {
+void box_histograms(const const_any_histogram_view&, const device_boxes&, const any_device_span&, stream_ref,
+                    std::int64_t) {
     refuse();
 }
-std::vector<float> box_sums(const const_any_tensor_view&, std::span<const box>, table_layout, std::int64_t,
-                            stream_ref) {
+void window_histograms_async(const const_any_histogram_view&, const window_grid&, const any_device_span&, stream_ref,
+                             std::int64_t) {
     refuse();
 }
-std::vector<histogram_match> best_windows(const const_any_tensor_view&, std::span<const window_grid>,
-                                          std::span<const double>, histogram_distance, std::int64_t, table_layout,
-                                          std::int64_t, stream_ref) {
+void window_histograms(const const_any_histogram_view&, const window_grid&, const any_device_span&, stream_ref,
+                       std::int64_t) {
     refuse();
 }
 
-void box_histograms_async(const const_any_tensor_view&, const box*, std::int64_t, float*, table_layout, std::int64_t,
-                          stream_ref) {
+template <typename T>
+void box_histograms(const const_any_histogram_view&, std::span<const box>, std::span<T>, stream_ref, std::int64_t) {
     refuse();
 }
-void window_histograms_async(const const_any_tensor_view&, const window_grid&, void*, table_layout, std::int64_t,
-                             stream_ref) {
+template <typename T>
+void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<T>, stream_ref, std::int64_t) {
     refuse();
 }
+template void box_histograms(const const_any_histogram_view&, std::span<const box>, std::span<std::uint16_t>,
+                             stream_ref, std::int64_t);
+template void box_histograms(const const_any_histogram_view&, std::span<const box>, std::span<std::uint32_t>,
+                             stream_ref, std::int64_t);
+template void box_histograms(const const_any_histogram_view&, std::span<const box>, std::span<float>, stream_ref,
+                             std::int64_t);
+template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<std::uint16_t>,
+                                stream_ref, std::int64_t);
+template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<std::uint32_t>,
+                                stream_ref, std::int64_t);
+template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<float>, stream_ref,
+                                std::int64_t);
+
+std::vector<histogram_match> best_windows(const const_any_histogram_view&, std::span<const window_grid>,
+                                          std::span<const double>, histogram_distance, std::int64_t, stream_ref,
+                                          std::int64_t) {
+    refuse();
+}
+
 struct histogram_search::state {};
-histogram_search::histogram_search(const tensor_shape&, table_layout, std::span<const window_grid>, histogram_distance,
+histogram_search::histogram_search(const histogram_shape&, std::span<const window_grid>, histogram_distance,
                                    std::int64_t) {
     refuse();
 }
@@ -68,8 +85,8 @@ std::int64_t histogram_search::matches() const noexcept {
 std::size_t histogram_search::workspace_bytes() const noexcept {
     return 0;
 }
-void histogram_search::run_async(const const_any_tensor_view&, std::int64_t, const double*, histogram_match*,
-                                 workspace&, stream_ref) const {
+void histogram_search::run_async(const const_any_histogram_view&, const double*, histogram_match*, workspace&,
+                                 stream_ref, std::int64_t) const {
     refuse();
 }
 

@@ -1,5 +1,5 @@
+#include "core/checked_histograms.hpp"
 #include "core/checked_size.hpp"
-#include "core/checked_tensor.hpp"
 #include "core/distance_terms.hpp"
 #include "core/exhausted_memory.hpp"
 #include "core/visit_histogram.hpp"
@@ -75,22 +75,29 @@ void detail::check_total(std::string_view argument, std::span<const double> valu
     throw invalid_argument(text.str());
 }
 
-namespace {
-
-std::int64_t image_extent(std::int64_t table_extent, table_layout layout) {
-    return table_extent - (layout == table_layout::padded ? 1 : 0);
+void detail::check_target(std::span<const double> target, std::int64_t bins) {
+    if (static_cast<std::int64_t>(target.size()) != bins)
+        throw invalid_argument("target: has " + std::to_string(target.size()) + " bins, but the histograms have " +
+                               std::to_string(bins));
+    for (std::size_t i = 0; i < target.size(); ++i)
+        if (!(target[i] >= 0) || std::isinf(target[i]))
+            throw invalid_argument("target: bin " + std::to_string(i) + " is " + std::to_string(target[i]) +
+                                   ", must be finite and not negative");
+    check_total("target", target);
 }
+
+namespace {
 
 /// Entries of one bin for the `n` windows of one row of the grid (Poostchi et al., eq. 2), in the order of subtraction
 /// of box_histogram.
 template <typename T>
-void sums_of_windows(const image_view<const T>& table, table_layout layout, const window_grid& g,
-                     const grid_extents& extents, std::int64_t grid_row, T* out) {
-    const std::int64_t shift = layout == table_layout::inclusive ? 1 : 0;
-    const std::int64_t top = extents.region.row + grid_row * g.row_step - shift;
-    const std::int64_t left = extents.region.col - shift;
-    const T* const lower = table.row(top + g.rows);
-    const T* const upper = top < 0 ? nullptr : table.row(top);
+void sums_of_windows(const table_view<const T>& table, const window_grid& g, const grid_extents& extents,
+                     std::int64_t grid_row, T* out) {
+    const std::int64_t before = table.form().border() - 1;  // from a pixel to the entry before it
+    const std::int64_t top = extents.region.row + grid_row * g.row_step + before;
+    const std::int64_t left = extents.region.col + before;
+    const T* const lower = table.entries().row(top + g.rows);
+    const T* const upper = top < 0 ? nullptr : table.entries().row(top);
     const auto column = [&](std::int64_t c) {  // of the window's rows, up to column c
         if constexpr (std::is_integral_v<T>)
             return static_cast<T>(upper == nullptr ? lower[c] : lower[c] - upper[c]);
@@ -145,8 +152,7 @@ class nearest {
 /// One grid searched by a team: thread t takes grid rows t, t + threads, ...
 template <typename T>
 struct search {
-    tensor_view<const T> tensor;
-    table_layout layout;
+    histogram_view<const T> histograms;
     std::int64_t plane;
     histogram_distance distance;
     std::span<const double> shares;  ///< of the target
@@ -168,13 +174,13 @@ struct search {
         const auto n = static_cast<std::size_t>(extents.cols);
         std::fill_n(s.totals.begin(), n, 0.0);
         std::fill_n(s.terms.begin(), n, 0.0);
-        for (std::int64_t b = 0; b < tensor.bins(); ++b) {
+        for (std::int64_t b = 0; b < histograms.bins(); ++b) {
             T* const sums = s.sums.data() + static_cast<std::size_t>(b) * n;
-            sums_of_windows<T>(tensor.bin(b, plane), layout, grid, extents, grid_row, sums);
+            sums_of_windows<T>(histograms.bin(b, plane), grid, extents, grid_row, sums);
             for (std::size_t j = 0; j < n; ++j) s.totals[j] += static_cast<double>(sums[j]);
         }
         visit_distance(distance, [&]<histogram_distance d>() {
-            for (std::int64_t b = 0; b < tensor.bins(); ++b) {
+            for (std::int64_t b = 0; b < histograms.bins(); ++b) {
                 const T* const sums = s.sums.data() + static_cast<std::size_t>(b) * n;
                 const double q = shares[static_cast<std::size_t>(b)];
                 for (std::size_t j = 0; j < n; ++j)
@@ -193,24 +199,12 @@ struct search {
     }
 };
 
-void check_target(std::span<const double> target, std::int64_t bins) {
-    if (static_cast<std::int64_t>(target.size()) != bins)
-        throw invalid_argument("target: has " + std::to_string(target.size()) + " bins, but the tensor has " +
-                               std::to_string(bins));
-    for (std::size_t i = 0; i < target.size(); ++i)
-        if (!(target[i] >= 0) || std::isinf(target[i]))
-            throw invalid_argument("target: bin " + std::to_string(i) + " is " + std::to_string(target[i]) +
-                                   ", must be finite and not negative");
-    detail::check_total("target", target);
-}
-
 template <typename T>
-std::vector<histogram_match> search_all(const tensor_view<const T>& tensor, std::span<const window_grid> grids,
+std::vector<histogram_match> search_all(const histogram_view<const T>& histograms, std::span<const window_grid> grids,
                                         std::span<const double> target, histogram_distance distance, std::int64_t count,
-                                        table_layout layout, std::int64_t plane) {
-    const std::int64_t image_rows = image_extent(tensor.rows(), layout);
-    const std::int64_t image_cols = image_extent(tensor.cols(), layout);
-    check_target(target, tensor.bins());
+                                        std::int64_t plane) {
+    const std::int64_t image_rows = histograms.image_rows(), image_cols = histograms.image_cols();
+    detail::check_target(target, histograms.bins());
     std::vector<grid_extents> extents;
     std::int64_t windows = 0, widest = 0;
     for (const window_grid& g : grids) {
@@ -222,12 +216,12 @@ std::vector<histogram_match> search_all(const tensor_view<const T>& tensor, std:
     std::vector<double> shares(target.begin(), target.end());
     for (double& share : shares) share *= share_factor(total);
 
-    const auto work = checked_multiply(windows, tensor.bins() * 4 * static_cast<std::int64_t>(sizeof(T)));
+    const auto work = checked_multiply(windows, histograms.bins() * 4 * static_cast<std::int64_t>(sizeof(T)));
     const int threads = cpu::choose_threads(work.value_or(std::numeric_limits<std::int64_t>::max()), 0);
     const auto limit = static_cast<std::size_t>(std::min(count, windows));
-    search<T> s{tensor, layout, plane, distance, shares, total == 0, 0, {}, {}, {}};
+    search<T> s{histograms, plane, distance, shares, total == 0, 0, {}, {}, {}};
     for (int t = 0; t < threads; ++t)
-        s.threads.push_back({nearest(limit), std::vector<T>(static_cast<std::size_t>(widest * tensor.bins())),
+        s.threads.push_back({nearest(limit), std::vector<T>(static_cast<std::size_t>(widest * histograms.bins())),
                              std::vector<double>(static_cast<std::size_t>(widest)),
                              std::vector<double>(static_cast<std::size_t>(widest))});
     if (limit == 0) return {};
@@ -291,11 +285,10 @@ box window_at(const window_grid& grid, std::int64_t image_cols, std::int64_t i) 
 }
 
 template <typename T>
-void window_histograms(const const_any_tensor_view& tensor, const window_grid& grid, std::span<T> out,
-                       table_layout layout, std::int64_t plane) try {
-    const tensor_view<const T> view = checked_tensor<T>(tensor, layout, plane);
-    const grid_extents extents =
-        checked_extents(grid, image_extent(view.rows(), layout), image_extent(view.cols(), layout));
+void window_histograms(const const_any_histogram_view& histograms, const window_grid& grid, std::span<T> out,
+                       std::int64_t plane) try {
+    const histogram_view<const T> view = checked_histograms<T>(histograms, plane);
+    const grid_extents extents = checked_extents(grid, view.image_rows(), view.image_cols());
     const auto bins = static_cast<std::size_t>(view.bins());
     const auto across = static_cast<std::size_t>(extents.cols);
     const std::size_t wanted = static_cast<std::size_t>(extents.rows) * across * bins;
@@ -305,7 +298,7 @@ void window_histograms(const const_any_tensor_view& tensor, const window_grid& g
     std::vector<T> sums(across);
     for (std::int64_t i = 0; i < extents.rows; ++i)
         for (std::size_t b = 0; b < bins; ++b) {
-            sums_of_windows<T>(view.bin(static_cast<std::int64_t>(b), plane), layout, grid, extents, i, sums.data());
+            sums_of_windows<T>(view.bin(static_cast<std::int64_t>(b), plane), grid, extents, i, sums.data());
             for (std::size_t j = 0; j < across; ++j)
                 out[(static_cast<std::size_t>(i) * across + j) * bins + b] = sums[j];
         }
@@ -313,25 +306,22 @@ void window_histograms(const const_any_tensor_view& tensor, const window_grid& g
     rethrow_as_ours();
 }
 
-template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint16_t>,
-                                table_layout, std::int64_t);
-template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<std::uint32_t>,
-                                table_layout, std::int64_t);
-template void window_histograms(const const_any_tensor_view&, const window_grid&, std::span<float>, table_layout,
+template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<std::uint16_t>,
                                 std::int64_t);
+template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<std::uint32_t>,
+                                std::int64_t);
+template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<float>, std::int64_t);
 
-std::vector<histogram_match> best_windows(const const_any_tensor_view& tensor, std::span<const window_grid> grids,
-                                          std::span<const double> target, histogram_distance distance,
-                                          std::int64_t count, table_layout layout, std::int64_t plane) try {
+std::vector<histogram_match> best_windows(const const_any_histogram_view& histograms,
+                                          std::span<const window_grid> grids, std::span<const double> target,
+                                          histogram_distance distance, std::int64_t count, std::int64_t plane) try {
     if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
     if (grids.empty()) throw invalid_argument("grids: there is none");
+    check_histograms(histograms, plane);
     std::vector<histogram_match> matches;
-    if (!visit_one_of(histogram_entries{}, tensor.shape.type, [&]<typename T>() {
-            matches =
-                search_all<T>(checked_tensor<T>(tensor, layout, plane), grids, target, distance, count, layout, plane);
-        }))
-        throw invalid_argument("tensor: type is " + std::string(name_of(tensor.shape.type)) +
-                               ", integral histograms are 32u, 16u or 32f");
+    visit_one_of(histogram_entries{}, histograms.entries.shape.type, [&]<typename T>() {
+        matches = search_all<T>(checked_histograms<T>(histograms, plane), grids, target, distance, count, plane);
+    });
     return matches;
 } catch (...) {
     rethrow_as_ours();

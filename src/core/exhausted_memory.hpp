@@ -14,6 +14,8 @@ namespace boxsum {
     constexpr auto text = "cannot allocate working memory";
     try {
         throw;
+    } catch (const error&) {  // ours already, with a better text
+        throw;
     } catch (const std::bad_alloc&) {
         throw out_of_memory(text);
     } catch (const std::length_error&) {  // of a vector

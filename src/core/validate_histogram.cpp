@@ -9,7 +9,9 @@
 #include <boxsum/table.hpp>
 
 #include <limits>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace boxsum {
 namespace {
@@ -19,7 +21,7 @@ std::string extents(std::int64_t planes, std::int64_t rows, std::int64_t cols) {
 }
 
 void check_types(const view_shape& image, const std::optional<view_shape>& weights, const tensor_shape& tensor) {
-    if (!contains(histogram_inputs{}, image.type))
+    if (!contains(histogram_pixels{}, image.type))
         throw unsupported("image: type is " + std::string(name_of(image.type)) +
                           ", integral histograms take 8u, 16u, 32s and 32f");
     if (image.channels != 1)
@@ -27,18 +29,18 @@ void check_types(const view_shape& image, const std::optional<view_shape>& weigh
                                ", integral histograms take 1; give each channel its own view or tensor");
     if (!weights) {
         if (!contains(histogram_counts{}, tensor.type))
-            throw unsupported("tensor: type is " + std::string(name_of(tensor.type)) + ", counts are 32u or 16u");
+            throw unsupported("histograms: type is " + std::string(name_of(tensor.type)) + ", counts are 32u or 16u");
         constexpr std::int64_t most = std::numeric_limits<std::uint16_t>::max();
         const auto pixels = checked_multiply(image.rows, image.cols);
         if (tensor.type == dtype::u16 && (!pixels || *pixels > most))
-            throw invalid_argument("tensor: type is 16u, but an image of " + std::to_string(image.rows) + " x " +
+            throw invalid_argument("histograms: type is 16u, but an image of " + std::to_string(image.rows) + " x " +
                                    std::to_string(image.cols) + " has more than 65535 pixels");
         return;
     }
     if (weights->type != dtype::f32)
         throw unsupported("weights: type is " + std::string(name_of(weights->type)) + ", must be 32f");
     if (tensor.type != dtype::f32)
-        throw unsupported("tensor: type is " + std::string(name_of(tensor.type)) + ", sums of weights are 32f");
+        throw unsupported("histograms: type is " + std::string(name_of(tensor.type)) + ", sums of weights are 32f");
     if (weights->channels != 1)
         throw invalid_argument("weights: channels is " + std::to_string(weights->channels) + ", must be 1");
     if (weights->planes != image.planes || weights->rows != image.rows || weights->cols != image.cols)
@@ -58,21 +60,23 @@ void check_binning(const view_shape& image, const binning& bins) {
                                " entries, but the image is " + type + " (256 entries serve 8u, 65536 serve 16u)");
 }
 
-void check_extents(const view_shape& image, const binning& bins, const tensor_shape& tensor, table_layout layout) {
-    if (layout == table_layout::exclusive)
-        throw invalid_argument("layout: is exclusive, integral histograms are inclusive or padded");
+void check_extents(const view_shape& image, const binning& bins, const histogram_shape& histograms) {
+    check_form(histograms.form);
+    const tensor_shape& tensor = histograms.entries;
+    const auto [rows, cols] =
+        std::pair(histograms.form.table_extent(image.rows), histograms.form.table_extent(image.cols));
     if (tensor.planes != image.planes)
-        throw invalid_argument("tensor: planes is " + std::to_string(tensor.planes) + ", but that of image is " +
+        throw invalid_argument("histograms: planes is " + std::to_string(tensor.planes) + ", but that of image is " +
                                std::to_string(image.planes));
     if (tensor.bins != bins.bins())
-        throw invalid_argument("tensor: bins is " + std::to_string(tensor.bins) + ", but the binning has " +
+        throw invalid_argument("histograms: bins is " + std::to_string(tensor.bins) + ", but the binning has " +
                                std::to_string(bins.bins()));
-    if (tensor.rows != table_rows(image.rows, layout) || tensor.cols != table_cols(image.cols, layout))
-        throw invalid_argument("tensor: extents are " + std::to_string(tensor.rows) + " x " +
-                               std::to_string(tensor.cols) + ", but the " + std::string(name_of(layout)) +
-                               " tables of an image of " + std::to_string(image.rows) + " x " +
-                               std::to_string(image.cols) + " have " + std::to_string(table_rows(image.rows, layout)) +
-                               " x " + std::to_string(table_cols(image.cols, layout)));
+    if (tensor.rows != rows || tensor.cols != cols)
+        throw invalid_argument("histograms: extents are " + std::to_string(tensor.rows) + " x " +
+                               std::to_string(tensor.cols) + ", but the " +
+                               std::string(name_of(histograms.form.layout)) + " tables of an image of " +
+                               std::to_string(image.rows) + " x " + std::to_string(image.cols) + " have " +
+                               std::to_string(rows) + " x " + std::to_string(cols));
 }
 
 bool ranges_meet(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes) {
@@ -83,38 +87,65 @@ bool ranges_meet(const void* a, std::int64_t a_bytes, const void* b, std::int64_
 
 }  // namespace
 
-problem make_histogram_problem(const view_shape& image, const std::optional<view_shape>& weights, const binning& bins,
-                               const tensor_shape& tensor, table_layout layout) {
-    check_layout(layout);
-    checked_span_bytes("image", image);
-    if (weights) checked_span_bytes("weights", *weights);
-    checked_tensor_bytes("tensor", tensor);
-    check_types(image, weights, tensor);
-    check_binning(image, bins);
-    check_extents(image, bins, tensor, layout);
+problem make_histogram_problem(const histogram_shapes& shapes, const binning& bins) {
+    const tensor_shape& entries = shapes.histograms.entries;
+    checked_span_bytes("image", shapes.image);
+    if (shapes.weights) checked_span_bytes("weights", *shapes.weights);
+    checked_tensor_bytes("histograms", entries);
+    check_types(shapes.image, shapes.weights, entries);
+    check_binning(shapes.image, bins);
+    check_extents(shapes.image, bins, shapes.histograms);
 
     problem p;
     p.what = operation::histogram;
-    p.image = image;
-    p.table = tables_of_first_bin(tensor);
-    p.layout = layout;
-    p.histogram =
-        histogram_problem{bins.bins(), tensor.bin_stride, bins.rule(), bins.lo(), bins.hi(), bins.outside(), weights};
+    p.image = shapes.image;
+    p.table = tables_of_first_bin(entries);
+    p.layout = shapes.histograms.form.layout;
+    p.histogram = histogram_problem{bins.bins(), entries.bin_stride, bins.rule(),   bins.lo(),
+                                    bins.hi(),   bins.outside(),     shapes.weights};
     return p;
 }
 
-problem make_histogram_problem(const const_any_view& image, const std::optional<const_any_view>& weights,
-                               const binning& bins, const any_tensor_view& tensor, table_layout layout) {
-    const std::int64_t image_bytes = check_view("image", image);
-    const std::int64_t weight_bytes = weights ? check_view("weights", *weights) : 0;
-    const std::int64_t tensor_bytes = check_tensor("tensor", tensor);
-    const problem p = make_histogram_problem(
-        image.shape, weights ? std::optional<view_shape>(weights->shape) : std::nullopt, bins, tensor.shape, layout);
-    if (ranges_meet(tensor.data, tensor_bytes, image.data, image_bytes))
-        throw invalid_argument("tensor: overlaps image");
-    if (weights && ranges_meet(tensor.data, tensor_bytes, weights->data, weight_bytes))
-        throw invalid_argument("tensor: overlaps weights");
+problem make_histogram_problem(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs) {
+    const any_tensor_view& entries = outputs.histograms.entries;
+    const bool weighted = is_set(inputs.weights);
+    const std::int64_t image_bytes = check_view("image", inputs.image);
+    const std::int64_t weight_bytes = weighted ? check_view("weights", inputs.weights) : 0;
+    const std::int64_t bytes = check_tensor("histograms", entries);
+    const problem p = make_histogram_problem(shapes_of(inputs, outputs), bins);
+    if (ranges_meet(entries.data, bytes, inputs.image.data, image_bytes))
+        throw invalid_argument("histograms: overlap image");
+    if (weighted && ranges_meet(entries.data, bytes, inputs.weights.data, weight_bytes))
+        throw invalid_argument("histograms: overlap weights");
     return p;
+}
+
+histogram_shapes shapes_of(const histogram_inputs& inputs, const histogram_outputs& outputs) {
+    return {inputs.image.shape, outputs.histograms.shape(),
+            is_set(inputs.weights) ? std::optional(inputs.weights.shape) : std::nullopt};
+}
+
+void check_form(const table_form& form) {
+    check_layout(form.layout);
+    if (form.layout == table_layout::exclusive)
+        throw invalid_argument("layout: is exclusive, integral histograms are inclusive or padded");
+}
+
+void check_histograms(const histogram_shape& histograms, std::int64_t plane) {
+    const tensor_shape& s = histograms.entries;
+    checked_tensor_bytes("histograms", s);
+    if (!contains(histogram_entries{}, s.type))
+        throw invalid_argument("histograms: type is " + std::string(name_of(s.type)) +
+                               ", integral histograms are 32u, 16u or 32f");
+    check_form(histograms.form);
+    if (plane < 0 || plane >= s.planes)
+        throw invalid_argument("plane: is " + std::to_string(plane) + ", but the histograms have " +
+                               std::to_string(s.planes));
+}
+
+void check_histograms(const const_any_histogram_view& histograms, std::int64_t plane) {
+    check_histograms(histograms.shape(), plane);
+    check_tensor("histograms", histograms.entries);
 }
 
 }  // namespace boxsum

@@ -2,21 +2,20 @@
 
 #include "core/problem.hpp"
 
-#include <boxsum/binning.hpp>
-#include <boxsum/histogram_tensor.hpp>
-#include <boxsum/view.hpp>
-
-#include <optional>
+#include <boxsum/integral_histogram.hpp>
 
 namespace boxsum {
 
+/// Whether a member of the inputs or outputs is set: a view without memory but with a shape is, and checks name it.
+inline bool is_set(const const_any_view& view) {
+    return view.data != nullptr || view.shape != view_shape{};
+}
+
 /// Checks shapes, types, binning and layout against each other, without memory. Throws invalid_argument, or unsupported
 /// for element types that integral histograms do not have.
-problem make_histogram_problem(const view_shape& image, const std::optional<view_shape>& weights, const binning& bins,
-                               const tensor_shape& tensor, table_layout layout);
+problem make_histogram_problem(const histogram_shapes& shapes, const binning& bins);
 
 /// The whole check of a call: views, shapes, overlap.
-problem make_histogram_problem(const const_any_view& image, const std::optional<const_any_view>& weights,
-                               const binning& bins, const any_tensor_view& tensor, table_layout layout);
+problem make_histogram_problem(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs);
 
 }  // namespace boxsum

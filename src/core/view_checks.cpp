@@ -11,18 +11,17 @@
 namespace boxsum {
 namespace {
 
-std::string text(std::string_view argument, std::string_view what, std::int64_t value, std::string_view rule) {
-    return std::string(argument)
-        .append(": ")
-        .append(what)
-        .append(" is ")
-        .append(std::to_string(value))
-        .append(", ")
-        .append(rule);
-}
-
-void require(bool ok, std::string_view argument, std::string_view what, std::int64_t value, std::string_view rule) {
-    if (!ok) throw invalid_argument(text(argument, what, value, rule));
+/// Texts are made where a check has failed and nowhere else: a call that is right allocates nothing for them.
+[[noreturn]] void refuse(std::string_view argument, std::string_view what, std::int64_t value, std::string_view rule,
+                         std::string_view unit_of_rule = {}) {
+    throw invalid_argument(std::string(argument)
+                               .append(": ")
+                               .append(what)
+                               .append(" is ")
+                               .append(std::to_string(value))
+                               .append(", ")
+                               .append(rule)
+                               .append(unit_of_rule));
 }
 
 [[noreturn]] void too_large(std::string_view argument, const view_shape& s) {
@@ -35,37 +34,39 @@ std::int64_t row_bytes(const view_shape& s) {
     return s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
 }
 
+/// checked_span_bytes() of a shape that has passed it.
+std::int64_t span_of_checked(const view_shape& s) {
+    return (s.planes - 1) * (s.planes > 1 ? s.plane_stride : 0) + (s.rows - 1) * s.row_stride + row_bytes(s);
+}
+
 }  // namespace
 
 std::int64_t checked_span_bytes(std::string_view argument, const view_shape& s) {
-    const auto element = static_cast<std::int64_t>(size_of(s.type));
-    require(s.rows >= 1, argument, "rows", s.rows, "must be at least 1");
-    require(s.cols >= 1, argument, "cols", s.cols, "must be at least 1");
-    require(s.planes >= 1, argument, "planes", s.planes, "must be at least 1");
-    require(s.channels >= 1 && s.channels <= 4, argument, "channels", s.channels, "must be 1 to 4");
+    const auto element = static_cast<std::int64_t>(size_of(s.type));  // a power of two; 0 for what is no dtype
+    if (element == 0) refuse(argument, "type", static_cast<std::int64_t>(s.type), "not a dtype");
+    if (s.rows < 1) refuse(argument, "rows", s.rows, "must be at least 1");
+    if (s.cols < 1) refuse(argument, "cols", s.cols, "must be at least 1");
+    if (s.planes < 1) refuse(argument, "planes", s.planes, "must be at least 1");
+    if (s.channels < 1 || s.channels > 4) refuse(argument, "channels", s.channels, "must be 1 to 4");
+    const auto check_stride = [&](std::string_view what, std::int64_t stride, std::int64_t least,
+                                  std::string_view stepped_over) {
+        if ((stride & (element - 1)) != 0)
+            refuse(argument, what, stride, "must be a multiple of the element size, ", std::to_string(element));
+        if (stride < least) refuse(argument, what, stride, stepped_over, std::to_string(least).append(" bytes"));
+    };
 
-    const auto row_elements = checked_multiply(s.cols, s.channels);
-    const auto row = row_elements ? checked_multiply(*row_elements, element) : row_elements;
-    if (!row) too_large(argument, s);
-    require(s.row_stride % element == 0, argument, "row_stride", s.row_stride,
-            "must be a multiple of the element size, " + std::to_string(element));
+    std::int64_t row = 0, plane = 0, all = 0;
+    if (__builtin_mul_overflow(s.cols, s.channels * element, &row)) too_large(argument, s);
     // One row steps over nothing, but a negative stride is a mistake everywhere.
-    require(s.row_stride >= (s.rows > 1 ? *row : 0), argument, "row_stride", s.row_stride,
-            "smaller than a row of " + std::to_string(*row) + " bytes");
+    check_stride("row_stride", s.row_stride, s.rows > 1 ? row : 0, "smaller than a row of ");
+    if (__builtin_mul_overflow(s.rows - 1, s.row_stride, &plane) || __builtin_add_overflow(plane, row, &plane))
+        too_large(argument, s);
+    if (s.planes == 1) return plane;
 
-    const auto above = checked_multiply(s.rows - 1, s.row_stride);
-    const auto plane = above ? checked_add(*above, *row) : above;
-    if (!plane) too_large(argument, s);
-    if (s.planes == 1) return *plane;
-
-    require(s.plane_stride % element == 0, argument, "plane_stride", s.plane_stride,
-            "must be a multiple of the element size, " + std::to_string(element));
-    require(s.plane_stride >= *plane, argument, "plane_stride", s.plane_stride,
-            "smaller than a plane of " + std::to_string(*plane) + " bytes");
-    const auto before = checked_multiply(s.planes - 1, s.plane_stride);
-    const auto all = before ? checked_add(*before, *plane) : before;
-    if (!all) too_large(argument, s);
-    return *all;
+    check_stride("plane_stride", s.plane_stride, plane, "smaller than a plane of ");
+    if (__builtin_mul_overflow(s.planes - 1, s.plane_stride, &all) || __builtin_add_overflow(all, plane, &all))
+        too_large(argument, s);
+    return all;
 }
 
 view_shape packed_shape(dtype type, std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t channels) {
@@ -81,7 +82,7 @@ std::int64_t check_view(std::string_view argument, const const_any_view& view) {
     const std::int64_t bytes = checked_span_bytes(argument, view.shape);
     if (view.data == nullptr) throw invalid_argument(std::string(argument) + ": data is null");
     const auto address = reinterpret_cast<std::uintptr_t>(view.data);
-    if (address % size_of(view.shape.type) != 0)
+    if ((address & (size_of(view.shape.type) - 1)) != 0)
         throw invalid_argument(std::string(argument) + ": data is not aligned to its element size of " +
                                std::to_string(size_of(view.shape.type)) + " bytes");
     if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(bytes))
@@ -128,8 +129,8 @@ std::int64_t plane_bytes(const view_shape& s) {
 
 bool overlap(const const_any_view& a, const const_any_view& b) {
     const auto first = reinterpret_cast<std::uintptr_t>(a.data), second = reinterpret_cast<std::uintptr_t>(b.data);
-    const auto first_bytes = static_cast<std::uintptr_t>(checked_span_bytes("view", a.shape));
-    const auto second_bytes = static_cast<std::uintptr_t>(checked_span_bytes("view", b.shape));
+    const auto first_bytes = static_cast<std::uintptr_t>(span_of_checked(a.shape));
+    const auto second_bytes = static_cast<std::uintptr_t>(span_of_checked(b.shape));
     if (first + first_bytes <= second || second + second_bytes <= first) return false;
     const view_shape &s = a.shape, &t = b.shape;
     // Two row ranges of one batch: compare where their planes lie within the common stride.

@@ -9,7 +9,7 @@ namespace boxsum {
 template <typename... Types>
 struct dtype_list {};
 
-using histogram_inputs = dtype_list<u8, u16, s32, f32>;
+using histogram_pixels = dtype_list<u8, u16, s32, f32>;
 using histogram_counts = dtype_list<u32, u16>;
 using histogram_entries = dtype_list<u32, u16, f32>;
 

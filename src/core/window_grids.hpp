@@ -21,4 +21,8 @@ grid_extents checked_extents(const window_grid& g, std::int64_t image_rows, std:
 /// dividing by it does.
 void check_total(std::string_view argument, std::span<const double> values);
 
+/// Throws invalid_argument for a target of another number of bins, a value that is negative or not finite, and what
+/// check_total() refuses.
+void check_target(std::span<const double> target, std::int64_t bins);
+
 }  // namespace boxsum::detail

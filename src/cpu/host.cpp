@@ -6,12 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
+#include <atomic>
 #include <fstream>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <thread>
 
 namespace boxsum {
 namespace cpu {
@@ -21,9 +19,9 @@ namespace {
 /// docs/decisions/cpu-tables.md. Only the order of magnitude matters.
 constexpr double bytes_per_us = 50e3;
 
-/// A second thread must have this many times its wake-up to do. Threads that sleep instead of spinning need some 50 us.
-constexpr double work_per_wake_up = 4;
+/// What a thread must have to do, so that it is worth a question to it and the lines of the table that two cores share.
 constexpr double least_work_us = 16;
+constexpr double least_bytes = least_work_us * bytes_per_us;
 
 /// A cache that the first core sees, and how many CPUs of this system share it.
 struct cache {
@@ -62,29 +60,14 @@ cpu_info describe() {
     cpu_info info;
     info.instruction_set = runnable_names().front();
     info.instruction_sets = runnable_names();
-    info.threads = available_threads();
+    info.threads = threads_of_process();
     info.l1_bytes = find_cache(_SC_LEVEL1_DCACHE_SIZE, 1).bytes;
     info.l2_bytes = find_cache(_SC_LEVEL2_CACHE_SIZE, 2).bytes;
     const cache last = find_cache(_SC_LEVEL3_CACHE_SIZE, 3);
     info.l3_bytes = last.bytes;
     info.l3_cpus = last.cpus;
-    info.wake_up_us = measure_wake_up_us(info.threads);
     info.streaming_from_bytes = usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3;
-    info.second_thread_from_bytes =
-        static_cast<std::size_t>(2 * std::max(least_work_us, work_per_wake_up * info.wake_up_us) * bytes_per_us);
-    return info;
-}
-
-/// For the whole process: what is found within a parallel region of the first caller, one thread that never sleeps,
-/// does not hold outside. A thread of its own is outside.
-cpu_info describe_outside_regions() {
-    if (!in_parallel_region()) return describe();
-    cpu_info info;
-    try {
-        std::thread([&info] { info = describe(); }).join();
-    } catch (const std::system_error&) {  // no thread to be had: then there is one in any case
-        info = describe();
-    }
+    info.second_thread_from_bytes = static_cast<std::size_t>(2 * least_bytes);
     return info;
 }
 
@@ -122,28 +105,15 @@ std::size_t usable_cache(std::size_t l2_bytes, std::size_t l3_bytes, int cpus) {
     return std::max(l2_bytes, std::min(l3_bytes != 0 ? l3_bytes : usual, most));
 }
 
-double measure_wake_up_us(int threads) {
-    if (threads <= 1) return 0;
-    using clock = std::chrono::steady_clock;
-    const auto begin = clock::now();
-    double least = most_wake_up_us;
-    for (int i = 0; i < 40; ++i) {
-        const auto start = clock::now();
-        run_team(
-            threads, [](void*, int, int) {}, nullptr);
-        const auto end = clock::now();
-        least = std::min(least, std::chrono::duration<double, std::micro>(end - start).count());
-        if (i > 0 && end - begin > std::chrono::milliseconds(5)) break;  // the first region makes the threads
-    }
-    return least;
+int most_threads(std::int64_t bytes, int requested) {
+    if (requested > 0) return requested;
+    const double worthwhile = std::min(static_cast<double>(bytes) / least_bytes, 1e6);
+    return worthwhile < 2 ? 1 : std::min(static_cast<int>(worthwhile), available_threads());
 }
 
 int choose_threads(std::int64_t bytes, int requested) {
-    if (requested > 0) return requested;
-    const int available = available_threads();
-    if (available <= 1) return 1;
-    const double per_thread = static_cast<double>(describe_cpu().second_thread_from_bytes) / 2;
-    return std::clamp(static_cast<int>(std::min(static_cast<double>(bytes) / per_thread, 1e6)), 1, available);
+    const int most = most_threads(bytes, requested);
+    return requested > 0 ? most : ready_threads(most, static_cast<double>(bytes) / bytes_per_us);
 }
 
 store_policy choose_store(std::int64_t bytes, bool aligned, store_policy requested) {
@@ -155,11 +125,8 @@ store_policy choose_store(std::int64_t bytes, bool aligned, store_policy request
 
 bool stores_wait_for_lines() {
 #if defined(__x86_64__)
-    static const bool intel = [] {
-        __builtin_cpu_init();
-        return __builtin_cpu_is("intel") != 0;
-    }();
-    return intel;
+    __builtin_cpu_init();  // asks the processor once
+    return __builtin_cpu_is("intel") != 0;
 #else
     return false;
 #endif
@@ -168,8 +135,15 @@ bool stores_wait_for_lines() {
 }  // namespace cpu
 
 const cpu_info& describe_cpu() {
-    static const cpu_info info = cpu::describe_outside_regions();
-    return info;
+    // Whoever comes first at the same time finds the same. No guarded static, which a fork may leave taken.
+    static constinit std::atomic<const cpu_info*> known{nullptr};
+    const cpu_info* info = known.load(std::memory_order_acquire);
+    if (info == nullptr) {
+        const cpu_info* const found = new cpu_info(cpu::describe());
+        if (known.compare_exchange_strong(info, found, std::memory_order_acq_rel)) return *found;
+        delete found;
+    }
+    return *info;
 }
 
 }  // namespace boxsum

@@ -8,7 +8,11 @@
 
 namespace boxsum::cpu {
 
-/// Threads for work that moves `bytes` bytes: `requested`, or for 0 as many as pay for their wake-up.
+/// The most threads for work that moves `bytes` bytes: `requested`, or for 0 one for each 16 us of it, as far as there
+/// are processors.
+int most_threads(std::int64_t bytes, int requested);
+
+/// The same, but for 0 only those that are there at this moment (ready_threads() in team.hpp).
 int choose_threads(std::int64_t bytes, int requested);
 
 /// Streaming or cached, for image and tables of `bytes` altogether; rows of the tables are aligned for streaming stores
@@ -27,13 +31,6 @@ inline constexpr std::size_t most_cache_per_cpu = std::size_t{16} << 20;
 /// it is unknown (0), and no less than the second level. A guest of two cores that was told 480 MiB had 24 to 32
 /// (docs/decisions/cpu-tables.md).
 std::size_t usable_cache(std::size_t l2_bytes, std::size_t l3_bytes, int cpus);
-
-/// Waking threads that sleep takes 40 to 55 us (measured); what takes longer is that others have the processor.
-inline constexpr double most_wake_up_us = 50;
-
-/// The least cost of an empty region of all threads among up to 40, or as many as 5 ms hold: how fast they can answer,
-/// not how busy the machine is. At most `most_wake_up_us`; 0 for one thread.
-double measure_wake_up_us(int threads);
 
 /// Whether kernels ask for lines of the table before they write them: on Intel's processors (tile::fetch_table).
 bool stores_wait_for_lines();

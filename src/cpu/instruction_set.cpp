@@ -1,6 +1,7 @@
 #include "cpu/instruction_set.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 
 #if defined(__x86_64__)
@@ -18,53 +19,71 @@ bool has_f16c() {
 }
 #endif
 
-struct runnable {
-    std::array<const kernel_set*, 4> sets{};
-    std::array<std::string_view, 4> names{};
-    std::size_t count = 0;
+constexpr unsigned detected = 1u << 31;
 
-    runnable() {
+unsigned detect() {
+    unsigned found = detected;
 #if defined(__x86_64__)
-        // These builtins ask CPUID, and the operating system whether it saves the registers.
-        __builtin_cpu_init();
-        const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
-        const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-        if (avx512 && __builtin_cpu_supports("avx512vnni")) add(avx512_vnni_kernels);
-        if (avx512) add(avx512_kernels);
-        if (avx2) add(avx2_kernels);
-#elif defined(__aarch64__)
-        add(neon_kernels);  // part of the base architecture
+    // These builtins ask CPUID, and the operating system whether it saves the registers.
+    __builtin_cpu_init();
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c()) return found;
+    found |= has_avx2;
+    if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
+        !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
+        return found;
+    found |= has_avx512;
+    if (__builtin_cpu_supports("avx512vnni")) found |= has_avx512_vnni;
+    if (__builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bitalg") &&
+        __builtin_cpu_supports("avx512vpopcntdq"))
+        found |= has_avx512_bits;
 #endif
-        add(scalar_kernels);
-    }
-
-    void add(const kernel_set& set) {
-        sets[count] = &set;
-        names[count] = set.name;
-        ++count;
-    }
-};
-
-const runnable& detected() noexcept {
-    static const runnable result;
-    return result;
+    return found;
 }
+
+/// Best first. Each needs what the next one needs, so those that can run are the last ones of the list.
+#if defined(__x86_64__)
+constexpr std::array<const kernel_set*, 4> sets{&avx512_vnni_kernels, &avx512_kernels, &avx2_kernels, &scalar_kernels};
+constexpr std::array<std::string_view, 4> names{"avx512-vnni", "avx512", "avx2", "scalar"};
+std::size_t first_runnable() noexcept {
+    const unsigned has = machine_features();
+    return (has & has_avx512_vnni) != 0 ? 0 : (has & has_avx512) != 0 ? 1 : (has & has_avx2) != 0 ? 2 : 3;
+}
+#elif defined(__aarch64__)  // where it is part of the base architecture
+constexpr std::array<const kernel_set*, 2> sets{&neon_kernels, &scalar_kernels};
+constexpr std::array<std::string_view, 2> names{"neon", "scalar"};
+std::size_t first_runnable() noexcept {
+    return 0;
+}
+#else
+constexpr std::array<const kernel_set*, 1> sets{&scalar_kernels};
+constexpr std::array<std::string_view, 1> names{"scalar"};
+std::size_t first_runnable() noexcept {
+    return 0;
+}
+#endif
 
 }  // namespace
 
+unsigned machine_features() noexcept {
+    // Whoever comes first at the same time finds the same. No guarded static, which a fork may leave taken.
+    static constinit std::atomic<unsigned> known{0};
+    unsigned found = known.load(std::memory_order_relaxed);
+    if (found == 0) known.store(found = detect(), std::memory_order_relaxed);
+    return found & ~detected;
+}
+
 std::span<const kernel_set* const> runnable_kernels() noexcept {
-    return {detected().sets.data(), detected().count};
+    return std::span(sets).subspan(first_runnable());
 }
 
 std::span<const std::string_view> runnable_names() noexcept {
-    return {detected().names.data(), detected().count};
+    return std::span(names).subspan(first_runnable());
 }
 
 const kernel_set* find_kernels(std::string_view name) noexcept {
-    if (name == "auto") return runnable_kernels().front();
-    for (const kernel_set* set : runnable_kernels())
-        if (name == set->name) return set;
+    if (name == "auto") return sets[first_runnable()];
+    for (std::size_t i = first_runnable(); i < sets.size(); ++i)
+        if (name == names[i]) return sets[i];
     return nullptr;
 }
 

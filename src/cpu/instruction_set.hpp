@@ -7,6 +7,16 @@
 
 namespace boxsum::cpu {
 
+/// What this machine can run and its operating system saves the registers of, as bits of a mask. The only place that
+/// asks the processor: kernels of tables, histograms and filters are chosen by it.
+enum machine_feature : unsigned {
+    has_avx2 = 1,         ///< AVX2, FMA, F16C
+    has_avx512 = 2,       ///< these, and F, BW, VL, DQ
+    has_avx512_vnni = 4,  ///< these, and VNNI
+    has_avx512_bits = 8,  ///< has_avx512, and VBMI, BITALG, VPOPCNTDQ
+};
+unsigned machine_features() noexcept;
+
 /// The kernel sets that were compiled and that this machine can run, best first; the scalar set is always the last.
 std::span<const kernel_set* const> runnable_kernels() noexcept;
 

@@ -97,7 +97,8 @@ const kernel_set::entry& entry_of(const kernel_set& set, const kernel_choice& c,
 /// What is decided before any thread starts.
 struct plan {
     const kernel_set* set = nullptr;
-    int threads = 1;
+    int threads = 1;         ///< at most
+    std::int64_t bytes = 0;  ///< of image and tables
     store_policy store = store_policy::cached;
     bool bands = false;  ///< share the work in bands, where they fit
     bool fetch_table = false;
@@ -130,7 +131,8 @@ plan decide(const problem& p, const kernel_set& set, const void* table, const vo
     const bool aligned = rows_aligned(table, p.table, set.vector_bytes) &&
                          (!p.squares || rows_aligned(squares, *p.squares, set.vector_bytes)) && set.vector_bytes > 1;
     decided.store = cpu::choose_store(bytes, aligned, how.store);
-    decided.threads = static_cast<int>(std::min<std::int64_t>(cpu::choose_threads(bytes, how.threads), most_threads));
+    decided.threads = static_cast<int>(std::min<std::int64_t>(cpu::most_threads(bytes, how.threads), most_threads));
+    decided.bytes = bytes;
     const int scheme = how.parameters.choice[scheme_position], fetch = how.parameters.choice[fetch_position];
     decided.bands = scheme == scheme_bands || (scheme == scheme_auto && bytes <= cpu::most_bytes_in_bands);
     // In small wavefronts the lines that are asked for are often the other core's: 32f32f at 512^2 took 43 us with two
@@ -268,7 +270,10 @@ std::size_t workspace_bytes(const problem&, const parameter_values&) {
 }
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
-    fill_tables(p, memory, decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how));
+    plan decided = decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how);
+    if (decided.threads > 1)
+        decided.threads = std::min(decided.threads, cpu::choose_threads(decided.bytes, how.threads));
+    fill_tables(p, memory, decided);
 }
 
 /// A row sum is a chain over vectors, each of which adds at most 3 times within a block, 2 across blocks and 2 to join
@@ -285,7 +290,7 @@ std::int64_t addition_depth(const problem& p, const parameter_values& values) {
 }
 
 algorithm_cost cost(const problem& p, const parameter_values&) {
-    return {1, p.squares ? 2.0 : 1.0, 0, cpu::choose_threads(view_bytes(p.image) + view_bytes(p.table), 0)};
+    return {1, p.squares ? 2.0 : 1.0, 0, cpu::most_threads(view_bytes(p.image) + view_bytes(p.table), 0)};
 }
 
 }  // namespace

@@ -35,8 +35,8 @@ struct wavefront {
     std::int64_t tiles = 0;   ///< of a panel
 
     std::byte* scratch = nullptr;
-    std::size_t scratch_bytes = 0;  ///< of a thread: row buffers, then carries, of both passes
-    progress_counters progress = {};
+    std::size_t scratch_bytes = 0;         ///< of a thread: row buffers, then carries, of both passes
+    progress_counter* progress = nullptr;  ///< of each thread
 
     int busy_threads(int most_threads) const {
         return static_cast<int>(std::clamp<std::int64_t>(job.image_shape.planes * panels, 1, most_threads));
@@ -70,15 +70,14 @@ void run_tile(const wavefront& w, std::byte* scratch, std::int64_t plane, std::i
 void run_panels(void* context, int thread, int threads) {
     wavefront& w = *static_cast<wavefront*>(context);
     std::byte* const scratch = w.scratch + static_cast<std::size_t>(thread) * w.scratch_bytes;
-    progress_counter& own = w.progress[static_cast<std::size_t>(thread)];
+    progress_counter& own = w.progress[thread];
     const std::int64_t all = w.job.image_shape.planes * w.panels;
     for (std::int64_t unit = thread; unit < all; unit += threads) {
         const std::int64_t panel = unit % w.panels;
         for (std::int64_t column = 0; column < w.tiles; ++column) {
             // The panel above is the previous unit, and its thread counts tiles through all units.
             if (panel > 0 && threads > 1)
-                wait_until(w.progress[static_cast<std::size_t>((unit - 1) % threads)],
-                           (unit - 1) * w.tiles + column + 1);
+                wait_until(w.progress[(unit - 1) % threads], (unit - 1) * w.tiles + column + 1);
             run_tile(w, scratch, unit / w.panels, panel, column);
             // Pairs with the acquire in wait_until: the tile's entries before its count.
             own.done.store(unit * w.tiles + column + 1, std::memory_order_release);
@@ -108,7 +107,7 @@ void cut(wavefront& w, int threads) {
 
 void wait_until(const progress_counter& counter, std::int64_t least) {
     for (int i = 0; counter.done.load(std::memory_order_acquire) < least; ++i) {
-        if (i > 2000)
+        if (i > 200)
             std::this_thread::yield();
         else
 #if defined(__x86_64__)
@@ -137,7 +136,10 @@ void compute_in_wavefront(const table_job& job, int most_threads) {
         scratch = memory_pool::shared().acquire(w.scratch_bytes * static_cast<std::size_t>(threads));
         w.scratch = static_cast<std::byte*>(scratch.data());
     }
-    w.progress = std::make_unique<progress_counter[]>(static_cast<std::size_t>(threads));
+    progress_counter own;
+    progress_counters several;
+    if (threads > 1) several = std::make_unique<progress_counter[]>(static_cast<std::size_t>(threads));
+    w.progress = threads > 1 ? several.get() : &own;
     run_team(threads, run_panels, &w);
 }
 

@@ -33,39 +33,37 @@ struct upload_sharing {
 
 /// What all tasks of a run have in common. Checked.
 struct bin_job {
-    const_any_view image;           ///< 8u or 16u, host
-    const binning* bins = nullptr;  ///< of the pixels of `image`
-    dtype entries = dtype::u32;
+    histogram_inputs inputs;        ///< host; the image is 8u or 16u
+    const binning* bins = nullptr;  ///< of the pixels of the image
     histogram_options histogram;
-    any_tensor_view tensor;                      ///< of all bins, host; data is null where results are kept
-    std::optional<const_any_view> weights = {};  ///< of the pixels, 32f, host; then entries are 32f
+    any_histogram_view tensor;                   ///< of all bins, host; data is null where results are kept
     std::shared_ptr<shared_upload> upload = {};  ///< null: every worker has all of the image from the host
     upload_sharing sharing = {};
 
     std::int64_t input_bytes() const {
-        const view_shape& s = image.shape;
-        return s.planes * s.rows * s.cols * static_cast<std::int64_t>(size_of(s.type) + (weights ? sizeof(float) : 0));
+        const view_shape& s = inputs.image.shape;
+        return s.planes * s.rows * s.cols *
+               static_cast<std::int64_t>(size_of(s.type) + (weighted() ? sizeof(float) : 0));
     }
-    bool keeps() const { return tensor.data == nullptr; }
+    dtype entries() const { return tensor.entries.shape.type; }
+    bool weighted() const { return inputs.weights.data != nullptr; }
+    bool keeps() const { return tensor.entries.data == nullptr; }
 };
 
 /// The bins of a task, numbered from 0: a look-up table for every value of the image.
 binning bins_of(const bin_job& job, const bin_task& task);
 
 /// The bins of a task in the tensor of the job.
-any_tensor_view part_of(const bin_job& job, const bin_task& task);
+any_histogram_view part_of(const bin_job& job, const bin_task& task);
 
 /// The result of a task that stays with its worker.
 class kept_bins {
   public:
     virtual ~kept_bins() = default;
     virtual std::optional<int> device() const = 0;
-    virtual const_any_tensor_view tensor() const = 0;
-    /// boxes x bins counts of the group.
-    virtual std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, table_layout layout,
-                                                      std::int64_t plane) const = 0;
-    /// The same of a group of sums of weights.
-    virtual std::vector<float> box_sums(std::span<const box> boxes, table_layout layout, std::int64_t plane) const = 0;
+    virtual const_any_histogram_view tensor() const = 0;
+    /// boxes x bins of the group.
+    virtual histogram_list box_histograms(std::span<const box> boxes, std::int64_t plane) const = 0;
 };
 
 /// Every function but name() and device() is called by one thread at a time: that of the worker in a run.

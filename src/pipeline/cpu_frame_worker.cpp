@@ -1,20 +1,19 @@
 // Frames on this machine's CPU: nothing is copied. The tensor is computed from the memory that the source wrote to, in
 // one thread (and its team), while another thread queries the tensor of the frame before.
 
-#include "core/visit_histogram.hpp"
 #include "pipeline/frame_request.hpp"
 #include "pipeline/frame_worker.hpp"
+#include "pipeline/histogram_lists.hpp"
 
 #include <boxsum/table.hpp>
 
-#include <algorithm>
-#include <span>
-#include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace boxsum::detail {
 namespace {
 
-struct cpu_memory final : frame_slot::memory {
+struct cpu_memory final : frame_slot::worker_memory {
     owned_table image, weights;
     owned_tensor tensor;
 };
@@ -27,13 +26,11 @@ class cpu_frame_worker final : public frame_worker {
 
     void prepare(frame_slot& slot) override {
         auto memory = std::make_unique<cpu_memory>();
-        memory->image =
-            allocate_table(memory_pool::shared(), job_.format.type, job_.format.rows, job_.format.cols, 1, 1);
-        slot.image = {memory->image.memory.data(), memory->image.shape};
-        if (job_.weighted) {
-            memory->weights =
-                allocate_table(memory_pool::shared(), dtype::f32, job_.format.rows, job_.format.cols, 1, 1);
-            slot.weights = {memory->weights.memory.data(), memory->weights.shape};
+        memory->image = allocate_table({}, job_.format.type, job_.format.rows, job_.format.cols, 1, 1);
+        slot.memory.image = {memory->image.memory.data(), memory->image.shape};
+        if (job_.weighted()) {
+            memory->weights = allocate_table({}, dtype::f32, job_.format.rows, job_.format.cols, 1, 1);
+            slot.memory.weights = {memory->weights.memory.data(), memory->weights.shape};
         }
         slot.own = std::move(memory);
     }
@@ -47,8 +44,7 @@ class cpu_frame_worker final : public frame_worker {
 
     void run(int step, frame_slot& slot) override {
         if (step == compute_step) return compute(slot);
-        if (slot.request->boxes.empty() && slot.request->grids.empty()) return;
-        visit_one_of(histogram_entries{}, job_.entries, [&]<typename Entry>() { query<Entry>(slot); });
+        query(slot);
     }
 
   private:
@@ -56,62 +52,37 @@ class cpu_frame_worker final : public frame_worker {
         const stage_timer timer(slot, pipeline_stage::compute);
         const box region = region_of(*slot.request, job_.format);
         owned_tensor& tensor = static_cast<cpu_memory&>(*slot.own).tensor;
-        const std::int64_t rows = table_rows(region.rows, job_.histogram.layout);
-        const std::int64_t cols = table_cols(region.cols, job_.histogram.layout);
+        const std::int64_t rows = job_.form.table_extent(region.rows);
+        const std::int64_t cols = job_.form.table_extent(region.cols);
         if (tensor.shape.rows != rows || tensor.shape.cols != cols) {
             tensor = {};  // back to the pool before another is taken
             tensor = allocate_tensor(memory_pool::shared(), job_.entries, 1, job_.bins.bins(), rows, cols);
         }
-        const any_tensor_view result{tensor.memory.data(), tensor.shape};
-        if (job_.weighted)
-            integral_histogram(part_of_frame(slot.image, region), part_of_frame(slot.weights, region), job_.bins,
-                               result, job_.histogram);
-        else
-            integral_histogram(part_of_frame(slot.image, region), job_.bins, result, job_.histogram);
+        const any_histogram_view result{{tensor.memory.data(), tensor.shape}, job_.form};
+        integral_histogram(part_of_frame({slot.memory.image, slot.memory.weights}, region), job_.bins, {result},
+                           job_.histogram);
         slot.result.region = region;
-        slot.result.tensor = {tensor.memory.data(), tensor.shape};
-        slot.result.layout = job_.histogram.layout;
+        slot.result.tensor = result;
     }
 
-    template <typename Entry>
     void query(frame_slot& slot) {
-        const stage_timer timer(slot, pipeline_stage::query);
         const frame_request& request = *slot.request;
+        if (request.boxes.empty() && request.grids.empty()) return;
+        const stage_timer timer(slot, pipeline_stage::query);
         frame_result& result = slot.result;
-        if (!request.boxes.empty())
-            count(result, boxes_in_region(request, result.region), answers<Entry>(result.histograms, result.sums));
+        result.histograms = histograms_of(result.tensor, boxes_in_region(request, result.region));
         if (request.grids.empty()) return;
         result.matches = best_windows(result.tensor, grids_in_region(request, result.region), request.target,
-                                      request.distance, request.count, result.layout);
-        if (request.match_histograms && !result.matches.empty()) {
+                                      request.distance, request.count);
+        if (request.match_histograms) {
             std::vector<box> places;
             for (const histogram_match& m : result.matches) places.push_back(m.where);
-            count(result, places, answers<Entry>(result.match_histograms, result.match_sums));
+            result.match_histograms = histograms_of(result.tensor, places);
         }
         for (histogram_match& m : result.matches) {
             m.where.row += result.region.row;
             m.where.col += result.region.col;
         }
-    }
-
-    /// Where entries go: counts, or sums of weights.
-    template <typename Entry>
-    struct answers {
-        std::vector<std::uint32_t>& counts;
-        std::vector<float>& sums;
-
-        answers(std::vector<std::uint32_t>& to_counts, std::vector<float>& to_sums)
-            : counts(to_counts), sums(to_sums) {}
-    };
-
-    template <typename Entry>
-    void count(const frame_result& result, const std::vector<box>& boxes, const answers<Entry>& to) const {
-        std::vector<Entry> found(boxes.size() * static_cast<std::size_t>(job_.bins.bins()));
-        box_histograms<Entry>(result.tensor, boxes, std::span<Entry>(found), result.layout);
-        if constexpr (std::is_floating_point_v<Entry>)
-            to.sums = std::move(found);
-        else
-            to.counts.assign(found.begin(), found.end());
     }
 
     frame_job job_;

@@ -19,15 +19,7 @@ std::string text_of(const std::exception_ptr& failure) {
 
 }  // namespace
 
-slot_source slots_from(frame_source source) {
-    return [source = std::move(source)](const frame_slot& slot) { return source(slot.image); };
-}
-
-slot_source slots_from(weighted_frame_source source) {
-    return [source = std::move(source)](const frame_slot& slot) { return source(slot.image, slot.weights); };
-}
-
-frame_pipeline::frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, slot_source source,
+frame_pipeline::frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, frame_source source,
                                int buffers, std::unique_ptr<frame_worker> worker)
     : format_(format),
       bins_(bins),
@@ -90,7 +82,7 @@ void frame_pipeline::read_frames() {
         bool read = false;
         try {
             const stage_timer timer(s, pipeline_stage::read);
-            read = source_(s);
+            read = source_(s.memory);
         } catch (...) {
             s.failure = std::current_exception();
             s.failed_at = pipeline_stage::read;
@@ -160,8 +152,8 @@ const frame_result* frame_pipeline::next() {
         throw pipeline_error(*failure_);
     }
     if (!held_->request->tensor) held_->result.tensor = {};
-    held_->result.image = held_->image;
-    held_->result.weights = held_->weights;
+    held_->result.image = held_->memory.image;
+    held_->result.weights = held_->memory.weights;
     const std::lock_guard lock(mutex_);
     ++report_.frames;
     report_.seconds = std::chrono::duration<double>(clock::now() - *start_).count();

@@ -15,18 +15,11 @@
 
 namespace boxsum::detail {
 
-/// What is made of the frames: the same of all, or what a planner says. The request was checked by the caller, what the
-/// planner says is checked frame by frame.
+/// The checked work of a pipeline: a request, or a planner, what that says being checked frame by frame.
 struct frame_plan {
     std::shared_ptr<const frame_request> request;
     frame_planner planner;
 };
-
-/// Fills the memory of a slot for the next frame, or returns false at the end.
-using slot_source = std::function<bool(const frame_slot& slot)>;
-
-slot_source slots_from(frame_source source);
-slot_source slots_from(weighted_frame_source source);
 
 /// Moves frames through the source and the steps of a worker, and hands them out in order.
 ///
@@ -39,7 +32,7 @@ slot_source slots_from(weighted_frame_source source);
 /// before itself: the threads there end at their next push.
 class frame_pipeline {
   public:
-    frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, slot_source source, int buffers,
+    frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, frame_source source, int buffers,
                    std::unique_ptr<frame_worker> worker);
     frame_pipeline(const frame_pipeline&) = delete;
     frame_pipeline& operator=(const frame_pipeline&) = delete;
@@ -63,7 +56,7 @@ class frame_pipeline {
     frame_format format_;
     binning bins_;
     frame_plan plan_;
-    slot_source source_;
+    frame_source source_;
     std::unique_ptr<frame_worker> worker_;
 
     std::vector<std::unique_ptr<frame_slot>> slots_;

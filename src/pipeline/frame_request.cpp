@@ -30,13 +30,16 @@ box region_of(const frame_request& request, const frame_format& format) {
     return request.region.value_or(box{0, 0, format.rows, format.cols});
 }
 
-const_any_view part_of_frame(const const_any_view& frame, const box& region) {
-    const_any_view part = frame;
-    part.shape.rows = region.rows;
-    part.shape.cols = region.cols;
-    part.data = static_cast<const std::byte*>(frame.data) + region.row * frame.shape.row_stride +
-                region.col * static_cast<std::int64_t>(size_of(frame.shape.type));
-    return part;
+histogram_inputs part_of_frame(const histogram_inputs& frame, const box& region) {
+    const auto part_of = [&](const const_any_view& whole) {
+        const_any_view part = whole;
+        part.shape.rows = region.rows;
+        part.shape.cols = region.cols;
+        part.data = static_cast<const std::byte*>(whole.data) + region.row * whole.shape.row_stride +
+                    region.col * static_cast<std::int64_t>(size_of(whole.shape.type));
+        return part;
+    };
+    return {part_of(frame.image), frame.weights.data != nullptr ? part_of(frame.weights) : const_any_view{}};
 }
 
 std::vector<box> boxes_in_region(const frame_request& request, const box& region) {

@@ -9,8 +9,8 @@ namespace boxsum::detail {
 /// The region of a request.
 box region_of(const frame_request& request, const frame_format& format);
 
-/// The region of a frame, or of the weights of its pixels.
-const_any_view part_of_frame(const const_any_view& frame, const box& region);
+/// The region of a frame and of the weights of its pixels, where there are any.
+histogram_inputs part_of_frame(const histogram_inputs& frame, const box& region);
 
 /// Throws invalid_argument, naming what does not fit the frame, the region or the bins.
 void check_request(const frame_request& request, const frame_format& format, const binning& bins);

@@ -18,13 +18,12 @@ namespace boxsum::detail {
 /// thread.
 struct frame_slot {
     /// A worker's memory for the slot, host and device.
-    struct memory {
-        virtual ~memory() = default;
+    struct worker_memory {
+        virtual ~worker_memory() = default;
     };
 
-    std::unique_ptr<memory> own;  ///< made by the worker
-    any_view image;               ///< host memory for the frame, set by the worker once
-    any_view weights;             ///< and for the weights of its pixels, where the job has them
+    std::unique_ptr<worker_memory> own;  ///< made by the worker
+    frame_memory memory;                 ///< of the host, set by the worker once; weights where the job has them
 
     std::int64_t frame = 0;
     std::shared_ptr<const frame_request> request;  ///< checked; set before the worker's planned step
@@ -63,9 +62,11 @@ struct frame_job {
     frame_format format;
     binning bins;
     dtype entries = dtype::u32;
+    table_form form;
     histogram_options histogram;
     std::optional<box> region = {};  ///< of every frame; nothing: planned frame by frame
-    bool weighted = false;           ///< then entries are 32f
+
+    bool weighted() const { return entries == dtype::f32; }
 };
 
 std::unique_ptr<frame_worker> make_cpu_frame_worker(const frame_job& job);

@@ -10,8 +10,9 @@
 #include <boxsum/table.hpp>
 
 #include <cstring>
+#include <optional>
 #include <string>
-#include <type_traits>
+#include <utility>
 
 namespace boxsum {
 namespace {
@@ -21,23 +22,19 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(pipeline_stage::
 
 constexpr int most_buffers = 8;
 
-/// Whether some algorithm computes tensors of a region of this many pixels: types, binning, layout, algorithm.
+/// Whether some algorithm computes tensors of a region of this many pixels: types, binning, form, algorithm.
 void check_computable(const frame_format& format, const binning& bins, std::int64_t rows, std::int64_t cols,
-                      const pipeline_options& options, bool weighted) {
-    const table_layout layout = options.histogram.layout;
+                      const pipeline_options& options) {
     const view_shape image = packed_shape(format.type, 1, rows, cols, 1);
-    std::optional<view_shape> weights;
-    if (weighted) weights = packed_shape(dtype::f32, 1, rows, cols, 1);
-    const tensor_shape tensor = packed_tensor(image, bins.bins(), options.entries, layout);
-    const problem p = make_histogram_problem(image, weights, bins, tensor, layout);
+    histogram_shapes shapes{image, packed_histograms(image, bins.bins(), options.entries, options.form)};
+    if (options.entries == dtype::f32) shapes.weights = packed_shape(dtype::f32, 1, rows, cols, 1);
+    const problem p = make_histogram_problem(shapes, bins);
     if (!options.device)  // a device's worker asks on its device
         (void)choose(p, backend::cpu, options.histogram.algorithm, options.histogram.parameters);
 }
 
-template <typename Source>
-std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const binning& bins, detail::frame_plan plan,
-                                             Source source, pipeline_options options) {
-    constexpr bool weighted = std::is_same_v<Source, weighted_frame_source>;
+std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const binning& bins, frame_work work,
+                                             frame_source source, const pipeline_options& options) {
     if (options.buffers < 1 || options.buffers > most_buffers)
         throw invalid_argument("buffers: is " + std::to_string(options.buffers) + ", must be 1 to " +
                                std::to_string(most_buffers));
@@ -45,29 +42,30 @@ std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const b
         throw invalid_argument("threads: is " + std::to_string(options.histogram.threads) +
                                ", must be 0 (automatic) or more");
     check_store(options.histogram.store);
-    if (weighted)
-        options.entries = dtype::f32;
-    else if (!contains(histogram_counts{}, options.entries))
-        throw unsupported("entries: type is " + std::string(name_of(options.entries)) + ", must be 32u or 16u");
+    if (!contains(histogram_entries{}, options.entries))
+        throw unsupported("entries: type is " + std::string(name_of(options.entries)) + ", must be 32u, 16u or 32f");
     if (!source) throw invalid_argument("source: is empty");
     if (format.rows < 1 || format.cols < 1)
         throw invalid_argument("format: extents are " + std::to_string(format.rows) + " x " +
                                std::to_string(format.cols) + ", must be at least 1 x 1");
-    checked_span_bytes("format", packed_shape(weighted ? dtype::f32 : format.type, 1, format.rows, format.cols, 1));
+    checked_span_bytes("format", packed_shape(options.entries == dtype::f32 ? dtype::f32 : format.type, 1, format.rows,
+                                              format.cols, 1));
+    detail::frame_plan plan;
     std::optional<box> region;
-    if (plan.request) {
-        detail::check_request(*plan.request, format, bins);
-        region = detail::region_of(*plan.request, format);
-        check_computable(format, bins, region->rows, region->cols, options, weighted);
+    if (work.planner) {
+        plan.planner = std::move(work.planner);
+        check_computable(format, bins, 1, 1, options);
     } else {
-        if (!plan.planner) throw invalid_argument("planner: is empty");
-        check_computable(format, bins, 1, 1, options, weighted);
+        detail::check_request(work.request, format, bins);
+        region = detail::region_of(work.request, format);
+        check_computable(format, bins, region->rows, region->cols, options);
+        plan.request = std::make_shared<const frame_request>(std::move(work.request));
     }
-    const detail::frame_job job{format, bins, options.entries, options.histogram, region, weighted};
+    const detail::frame_job job{format, bins, options.entries, options.form, options.histogram, region};
     auto worker =
         options.device ? detail::make_cuda_frame_worker(job, *options.device) : detail::make_cpu_frame_worker(job);
-    return std::make_unique<detail::frame_pipeline>(
-        format, bins, std::move(plan), detail::slots_from(std::move(source)), options.buffers, std::move(worker));
+    return std::make_unique<detail::frame_pipeline>(format, bins, std::move(plan), std::move(source), options.buffers,
+                                                    std::move(worker));
 }
 
 /// Copies one plane of a batch to the memory of a pipeline's frame or its weights.
@@ -96,44 +94,30 @@ std::string_view name_of(pipeline_stage stage) noexcept {
     return stage_names[static_cast<std::size_t>(stage)];
 }
 
-frame_source frames_of(const const_any_view& batch) {
-    check_view("batch", batch);
-    return [batch, plane = std::int64_t{0}](const any_view& frame) mutable {
-        if (plane == batch.shape.planes) return false;
-        copy_plane("batch", batch, plane++, frame);
+frame_source frames_of(const histogram_inputs& batch) {
+    check_view("batch", batch.image);
+    const bool weighted = is_set(batch.weights);
+    if (weighted) {
+        check_view("weights", batch.weights);
+        if (batch.weights.shape.planes != batch.image.shape.planes)
+            throw invalid_argument("weights: planes is " + std::to_string(batch.weights.shape.planes) +
+                                   ", but that of batch is " + std::to_string(batch.image.shape.planes));
+    }
+    return [batch, weighted, plane = std::int64_t{0}](const frame_memory& frame) mutable {
+        if (weighted != (frame.weights.data != nullptr))
+            throw invalid_argument(weighted ? "weights: the batch has them, but the pipeline's entries are counts"
+                                            : "weights: the pipeline adds them up, but the batch has none");
+        if (plane == batch.image.shape.planes) return false;
+        copy_plane("batch", batch.image, plane, frame.image);
+        if (weighted) copy_plane("weights", batch.weights, plane, frame.weights);
+        ++plane;
         return true;
     };
 }
 
-weighted_frame_source frames_of(const const_any_view& batch, const const_any_view& weights) {
-    check_view("batch", batch);
-    check_view("weights", weights);
-    if (weights.shape.planes != batch.shape.planes)
-        throw invalid_argument("weights: planes is " + std::to_string(weights.shape.planes) +
-                               ", but that of batch is " + std::to_string(batch.shape.planes));
-    return [batch, weights, plane = std::int64_t{0}](const any_view& frame, const any_view& of_pixels) mutable {
-        if (plane == batch.shape.planes) return false;
-        copy_plane("batch", batch, plane, frame);
-        copy_plane("weights", weights, plane++, of_pixels);
-        return true;
-    };
-}
-
-histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, const frame_request& request,
+histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, frame_work work,
                                        frame_source source, const pipeline_options& options)
-    : impl_(make(format, bins, {std::make_shared<const frame_request>(request), {}}, std::move(source), options)) {}
-
-histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner,
-                                       frame_source source, const pipeline_options& options)
-    : impl_(make(format, bins, {nullptr, std::move(planner)}, std::move(source), options)) {}
-
-histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, const frame_request& request,
-                                       weighted_frame_source source, const pipeline_options& options)
-    : impl_(make(format, bins, {std::make_shared<const frame_request>(request), {}}, std::move(source), options)) {}
-
-histogram_pipeline::histogram_pipeline(const frame_format& format, const binning& bins, frame_planner planner,
-                                       weighted_frame_source source, const pipeline_options& options)
-    : impl_(make(format, bins, {nullptr, std::move(planner)}, std::move(source), options)) {}
+    : impl_(make(format, bins, std::move(work), std::move(source), options)) {}
 
 histogram_pipeline::histogram_pipeline(histogram_pipeline&&) noexcept = default;
 histogram_pipeline& histogram_pipeline::operator=(histogram_pipeline&&) noexcept = default;
@@ -147,6 +131,10 @@ const frame_result* histogram_pipeline::next() {
 pipeline_report histogram_pipeline::report() const {
     if (impl_ == nullptr) throw invalid_argument("histogram_pipeline: was moved from");
     return impl_->report();
+}
+
+const char* pipeline_error::what() const noexcept {
+    return std::runtime_error::what();
 }
 
 }  // namespace boxsum

@@ -16,7 +16,6 @@
 #include <chrono>
 #include <numeric>
 #include <optional>
-#include <type_traits>
 
 namespace boxsum {
 namespace {
@@ -59,12 +58,11 @@ class bin_image {
         if (image.shape.type == dtype::u8 || image.shape.type == dtype::u16) return;
         const bool wide = bins.bins() > 255;
         const view_shape& s = image.shape;
-        owned_ =
-            detail::allocate_table(memory_pool::shared(), wide ? dtype::u16 : dtype::u8, s.rows, s.cols, 1, s.planes);
+        owned_ = detail::allocate_table({}, wide ? dtype::u16 : dtype::u8, s.rows, s.cols, 1, s.planes);
         // A number that is no bin is out of range, hence counted nowhere.
         bins_ = binning::indices(bins.bins());
         view_ = {owned_.memory.data(), owned_.shape};
-        visit_one_of(histogram_inputs{}, s.type, [&]<typename Pixel>() {
+        visit_one_of(histogram_pixels{}, s.type, [&]<typename Pixel>() {
             wide ? fill<Pixel, std::uint16_t>(image, bins) : fill<Pixel, std::uint8_t>(image, bins);
         });
     }
@@ -123,8 +121,8 @@ class pinned_memory {
     }
 
     void add_input(const detail::bin_job& job) {
-        add(job.image.data, checked_span_bytes("image", job.image.shape));
-        if (job.weights) add(job.weights->data, checked_span_bytes("weights", job.weights->shape));
+        add(job.inputs.image.data, checked_span_bytes("image", job.inputs.image.shape));
+        if (job.weighted()) add(job.inputs.weights.data, checked_span_bytes("weights", job.inputs.weights.shape));
     }
 
     void report_to(histogram_tasks_report& report) const {
@@ -149,14 +147,14 @@ void check_computable(const problem& p, const histogram_options& how,
 }
 
 /// What a run on host memory and one that keeps its result share.
-detail::bin_job make_job(const bin_image& image, const std::optional<const_any_view>& weights, dtype entries,
-                         const any_tensor_view& tensor, const histogram_tasks_options& options, std::size_t workers,
-                         std::int64_t tensor_bytes) {
-    detail::bin_job job{image.view(), &image.bins(), entries, options.histogram, tensor, weights};
+detail::bin_job make_job(const bin_image& image, const const_any_view& weights, const any_histogram_view& tensor,
+                         const histogram_options& how, std::size_t workers) {
+    detail::bin_job job{{image.view(), weights}, &image.bins(), how, tensor};
     if (job.histogram.threads == 0 && workers > 1) job.histogram.threads = 1;
     // By the size of the whole: the parts alone might all fit the cache.
     if (job.histogram.store == store_policy::automatic)
-        job.histogram.store = cpu::choose_store(tensor_bytes, true, store_policy::automatic);
+        job.histogram.store =
+            cpu::choose_store(checked_tensor_bytes("histograms", tensor.entries.shape), true, store_policy::automatic);
     return job;
 }
 
@@ -174,27 +172,16 @@ std::vector<std::string> histogram_tasks::workers() const {
     return names;
 }
 
-histogram_tasks_report histogram_tasks::run(const const_any_view& image, const binning& bins,
-                                            const any_tensor_view& tensor) {
-    return run_into(image, std::nullopt, bins, tensor);
-}
-
-histogram_tasks_report histogram_tasks::run(const const_any_view& image, const const_any_view& weights,
-                                            const binning& bins, const any_tensor_view& tensor) {
-    return run_into(image, weights, bins, tensor);
-}
-
-histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, const optional_view& weights,
-                                                 const binning& bins, const any_tensor_view& tensor) try {
-    check_computable(make_histogram_problem(image, weights, bins, tensor, options_.histogram.layout),
-                     options_.histogram, workers_);
-    const std::int64_t bytes = checked_tensor_bytes("tensor", tensor.shape);
-    const bin_image numbers(image, bins);
-    const detail::bin_job job = make_job(numbers, weights, tensor.shape.type, tensor, options_, workers_.size(), bytes);
+histogram_tasks_report histogram_tasks::run(const histogram_inputs& inputs, const binning& bins,
+                                            const histogram_outputs& outputs) try {
+    check_computable(make_histogram_problem(inputs, bins, outputs), options_.histogram, workers_);
+    const any_histogram_view& tensor = outputs.histograms;
+    const bin_image numbers(inputs.image, bins);
+    const detail::bin_job job = make_job(numbers, inputs.weights, tensor, options_.histogram, workers_.size());
 
     pinned_memory pinned(workers_);
     pinned.add_input(job);
-    pinned.add(tensor.data, bytes);
+    pinned.add(tensor.entries.data, checked_tensor_bytes("histograms", tensor.entries.shape));
     auto done = detail::run_bins(job, choose_bins_per_task(job, options_.bins_per_task, workers_), workers_);
     pinned.report_to(done.report);
     return std::move(done.report);
@@ -202,29 +189,15 @@ histogram_tasks_report histogram_tasks::run_into(const const_any_view& image, co
     rethrow_as_ours();
 }
 
-kept_histogram histogram_tasks::keep(const const_any_view& image, const binning& bins, dtype entries) {
-    return keep_entries(image, std::nullopt, bins, entries);
-}
-
-kept_histogram histogram_tasks::keep(const const_any_view& image, const const_any_view& weights, const binning& bins) {
-    return keep_entries(image, weights, bins, dtype::f32);
-}
-
-kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const optional_view& weights,
-                                             const binning& bins, dtype entries) try {
-    (void)check_view("image", image);
-    std::optional<view_shape> weights_shape;
-    if (weights) {
-        (void)check_view("weights", *weights);
-        weights_shape = weights->shape;
-    }
-    const table_layout layout = options_.histogram.layout;
-    const tensor_shape whole = packed_tensor(image.shape, bins.bins(), entries, layout);
-    check_computable(make_histogram_problem(image.shape, weights_shape, bins, whole, layout), options_.histogram,
-                     workers_);
-    const bin_image numbers(image, bins);
-    const detail::bin_job job = make_job(numbers, weights, entries, {nullptr, whole}, options_, workers_.size(),
-                                         checked_tensor_bytes("tensor", whole));
+kept_histogram histogram_tasks::keep(const histogram_inputs& inputs, const binning& bins, dtype entries,
+                                     table_form form) try {
+    (void)check_view("image", inputs.image);
+    if (is_set(inputs.weights)) (void)check_view("weights", inputs.weights);
+    const histogram_shape whole = packed_histograms(inputs.image.shape, bins.bins(), entries, form);
+    const any_histogram_view tensor{{nullptr, whole.entries}, form};  // the whole is nowhere in one piece
+    check_computable(make_histogram_problem(shapes_of(inputs, {tensor}), bins), options_.histogram, workers_);
+    const bin_image numbers(inputs.image, bins);
+    const detail::bin_job job = make_job(numbers, inputs.weights, tensor, options_.histogram, workers_.size());
 
     pinned_memory pinned(workers_);
     pinned.add_input(job);
@@ -232,14 +205,14 @@ kept_histogram histogram_tasks::keep_entries(const const_any_view& image, const 
     pinned.report_to(done.report);
     kept_histogram result;
     result.bins_ = bins.bins();
-    result.layout_ = layout;
+    result.form_ = form;
     result.report_ = std::move(done.report);
     for (auto& part : done.kept)
         if (part != nullptr) result.memory_.push_back(std::move(part));
     std::int64_t first = 0;
     for (const auto& part : result.memory_) {
         result.groups_.push_back({first, part->device(), part->tensor()});
-        first += part->tensor().shape.bins;
+        first += part->tensor().entries.shape.bins;
     }
     return result;
 } catch (...) {
@@ -250,38 +223,32 @@ kept_histogram::kept_histogram(kept_histogram&&) noexcept = default;
 kept_histogram& kept_histogram::operator=(kept_histogram&&) noexcept = default;
 kept_histogram::~kept_histogram() = default;
 
-template <typename T>
-std::vector<T> kept_histogram::boxes_of_groups(std::span<const box> boxes, std::int64_t plane) const try {
-    constexpr bool sums = std::is_same_v<T, float>;
+histogram_list kept_histogram::box_histograms(std::span<const box> boxes, std::int64_t plane) const try {
     if (groups_.empty()) throw invalid_argument("histogram: was moved from");
-    if ((groups_.front().tensor.shape.type == dtype::f32) != sums)
-        throw invalid_argument(sums ? "histogram: has counts, not sums of weights: box_histograms() is for them"
-                                    : "histogram: has sums of weights, not counts: box_sums() is for them");
     const auto bins = static_cast<std::size_t>(bins_);
-    std::vector<T> all(boxes.size() * bins);
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-        std::vector<T> part;
-        if constexpr (sums)
-            part = memory_[g]->box_sums(boxes, layout_, plane);
-        else
-            part = memory_[g]->box_histograms(boxes, layout_, plane);
-        const auto first = static_cast<std::size_t>(groups_[g].first_bin);
-        const auto width = static_cast<std::size_t>(groups_[g].tensor.shape.bins);
+    histogram_list all;
+    const auto add = [&](const group& g, auto& to, const auto& part) {
+        to.resize(boxes.size() * bins);
+        const auto first = static_cast<std::size_t>(g.first_bin);
+        const auto width = static_cast<std::size_t>(g.tensor.entries.shape.bins);
         for (std::size_t i = 0; i < boxes.size(); ++i)
             std::copy_n(part.begin() + static_cast<std::ptrdiff_t>(i * width), width,
-                        all.begin() + static_cast<std::ptrdiff_t>(i * bins + first));
+                        to.begin() + static_cast<std::ptrdiff_t>(i * bins + first));
+    };
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const histogram_list part = memory_[g]->box_histograms(boxes, plane);
+        if (groups_[g].tensor.entries.shape.type == dtype::f32)
+            add(groups_[g], all.sums, part.sums);
+        else
+            add(groups_[g], all.counts, part.counts);
     }
     return all;
 } catch (...) {
     rethrow_as_ours();
 }
 
-std::vector<std::uint32_t> kept_histogram::box_histograms(std::span<const box> boxes, std::int64_t plane) const {
-    return boxes_of_groups<std::uint32_t>(boxes, plane);
-}
-
-std::vector<float> kept_histogram::box_sums(std::span<const box> boxes, std::int64_t plane) const {
-    return boxes_of_groups<float>(boxes, plane);
+const char* workers_failed::what() const noexcept {
+    return std::runtime_error::what();
 }
 
 }  // namespace boxsum

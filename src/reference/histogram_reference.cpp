@@ -40,7 +40,7 @@ void fill_bin(const problem& p, const buffers& memory, std::int64_t bin, std::in
 }
 
 void enqueue(const problem& p, const buffers& memory, const execution&) {
-    visit_one_of(histogram_inputs{}, p.image.type, [&]<typename Pixel>() {
+    visit_one_of(histogram_pixels{}, p.image.type, [&]<typename Pixel>() {
         visit_one_of(histogram_entries{}, p.table.type, [&]<typename Entry>() {
             for (std::int64_t plane = 0; plane < p.image.planes; ++plane)
                 for (std::int64_t bin = 0; bin < p.histogram->bins; ++bin)

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -41,10 +42,10 @@ class guarded_block {
         const std::size_t first = shift_ + guard_;
         for (std::size_t i = 0; i < all.size(); ++i)
             if ((i < first || i >= first + bytes_) && all[i] != std::byte{poison})
-                throw error("algorithm '" + std::string(record.info.name) + "' wrote outside the " + std::string(what) +
-                            " of " + std::to_string(bytes_) + " bytes, " +
-                            (i < first ? std::to_string(first - i) + " bytes before its start"
-                                       : std::to_string(i - first - bytes_) + " bytes behind its end"));
+                throw std::runtime_error("algorithm '" + std::string(record.info.name) + "' wrote outside the " +
+                                         std::string(what) + " of " + std::to_string(bytes_) + " bytes, " +
+                                         (i < first ? std::to_string(first - i) + " bytes before its start"
+                                                    : std::to_string(i - first - bytes_) + " bytes behind its end"));
     }
 
   private:
@@ -108,7 +109,8 @@ class runner {
         block.download(after.data(), stream_);
         stream_.synchronize();
         if (!std::equal(after.begin(), after.end(), static_cast<const std::byte*>(host)))
-            throw error("algorithm '" + std::string(record.info.name) + "' changed the " + std::string(what));
+            throw std::runtime_error("algorithm '" + std::string(record.info.name) + "' changed the " +
+                                     std::string(what));
     }
 
     std::size_t guard_;

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -152,10 +153,10 @@ class runner {
         stream_.synchronize();
         for (std::size_t i = 0; i < guards_.size(); ++i)
             if (guards_[i] != std::byte{poison})
-                throw error("algorithm '" + std::string(record.info.name) + "' wrote outside its workspace of " +
-                            std::to_string(bytes) + " bytes, " +
-                            (i < guard ? std::to_string(guard - i) + " bytes before its start"
-                                       : std::to_string(i - guard) + " bytes behind its end"));
+                throw std::runtime_error("algorithm '" + std::string(record.info.name) +
+                                         "' wrote outside its workspace of " + std::to_string(bytes) + " bytes, " +
+                                         (i < guard ? std::to_string(guard - i) + " bytes before its start"
+                                                    : std::to_string(i - guard) + " bytes behind its end"));
     }
 
     workspace_reuse reuse_;

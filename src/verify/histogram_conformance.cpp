@@ -163,7 +163,7 @@ Pixel pixel_value(const histogram_case& c, std::uint64_t index, std::uint64_t bi
 }
 
 void fill_image(const histogram_case& c, void* data, const view_shape& s) {
-    visit_one_of(histogram_inputs{}, s.type, [&]<typename Pixel>() {
+    visit_one_of(histogram_pixels{}, s.type, [&]<typename Pixel>() {
         const image_view<Pixel> view(static_cast<Pixel*>(data), s.rows, s.cols, s.row_stride, 1, s.planes,
                                      s.plane_stride);
         std::uint64_t index = 0;
@@ -284,7 +284,7 @@ std::optional<std::string> check_tensor_contents(const problem& p, const binning
                                                  std::int64_t depth) {
     bin_check check(p, depth);
     std::optional<std::string> wrong;
-    visit_one_of(histogram_inputs{}, p.image.type,
+    visit_one_of(histogram_pixels{}, p.image.type,
                  [&]<typename Pixel>() { check.read_image<Pixel>(bins, memory.image); });
     visit_one_of(histogram_entries{}, p.table.type, [&]<typename Entry>() {
         for (std::int64_t plane = 0; plane < p.image.planes && !wrong; ++plane)
@@ -324,8 +324,8 @@ std::string describe(const histogram_case& c) {
 }
 
 problem problem_of(const histogram_case& c) {
-    return make_histogram_problem(image_shape(c, c.input), weights_shape(c), binning_of(c), shape_of_tensor(c),
-                                  c.layout);
+    return make_histogram_problem({image_shape(c, c.input), {shape_of_tensor(c), c.layout}, weights_shape(c)},
+                                  binning_of(c));
 }
 
 void run_histogram_on_host(const algorithm_record& record, const problem& p, const buffers& memory,

@@ -29,22 +29,24 @@ histogram_bench_options short_run() {
 
 TEST(plain_histogram, counts_pixels_above_and_to_the_left) {
     const std::vector<std::uint8_t> pixels{0, 64, 255, 128, 0, 63};
-    histogram_tensor<std::uint32_t> tensor(4, 2, 3);
+    histogram_table<std::uint32_t> tensor(4, 2, 3);
     const image_view<const std::uint8_t> image(pixels.data(), 2, 3);
-    plain_histogram<std::uint32_t>(image, 4, tensor.view());
+    plain_histogram<std::uint32_t>(image, 4, tensor.view().entries());
     for (std::int64_t b = 0; b < 4; ++b)
         for (std::int64_t r = 0; r < 2; ++r)
             for (std::int64_t c = 0; c < 3; ++c) {
                 std::uint32_t count = 0;
                 for (std::int64_t y = 0; y <= r; ++y)
                     for (std::int64_t x = 0; x <= c; ++x) count += image(y, x) / 64 == b ? 1 : 0;
-                EXPECT_EQ(tensor.view()(b, r, c), count) << b << " " << r << " " << c;
+                EXPECT_EQ(tensor.view().entries()(b, r, c), count) << b << " " << r << " " << c;
             }
-    histogram_tensor<std::uint32_t> other(4, 2, 3);
-    plain_histogram<std::uint32_t>(image, 4, other.view());
-    EXPECT_TRUE(same_tensor<std::uint32_t>(std::as_const(tensor).view(), std::as_const(other).view()));
-    ++other.view()(3, 1, 2);
-    EXPECT_FALSE(same_tensor<std::uint32_t>(std::as_const(tensor).view(), std::as_const(other).view()));
+    histogram_table<std::uint32_t> other(4, 2, 3);
+    plain_histogram<std::uint32_t>(image, 4, other.view().entries());
+    EXPECT_TRUE(
+        same_tensor<std::uint32_t>(std::as_const(tensor).view().entries(), std::as_const(other).view().entries()));
+    ++other.view().entries()(3, 1, 2);
+    EXPECT_FALSE(
+        same_tensor<std::uint32_t>(std::as_const(tensor).view().entries(), std::as_const(other).view().entries()));
 }
 
 TEST(measure_on_host, every_algorithm_is_right_and_timed) {
@@ -100,7 +102,7 @@ TEST(measure_answers, wrong_ones_are_found) {
             found.push_back(check_answers(run.request, bins, result));
             frame_result wrong = result;
             if (name == "boxes")
-                ++wrong.histograms[777 * bins + 3];
+                ++wrong.histograms.counts[777 * bins + 3];
             else
                 wrong.matches[0].where.col += 4;
             found.push_back(check_answers(run.request, bins, wrong));
@@ -138,12 +140,12 @@ TEST(measure_large, what_is_too_large_for_a_cpu_is_not_tried) {
 TEST(result_memory, grows_to_what_is_needed_and_refuses_what_there_is_not) {
     const large_case small{"small", 10, 20, 3}, larger{"larger", 20, 20, 3}, absurd{"absurd", 1 << 20, 1 << 20, 8};
     result_memory memory({small, larger, absurd}, false);
-    memory.view(small)(2, 9, 19) = 7;
-    EXPECT_EQ(memory.view(small)(2, 9, 19), 7u) << "the same memory again";
-    memory.view(larger)(2, 19, 19) = 8;
+    memory.view(small).entries()(2, 9, 19) = 7;
+    EXPECT_EQ(memory.view(small).entries()(2, 9, 19), 7u) << "the same memory again";
+    memory.view(larger).entries()(2, 19, 19) = 8;
     EXPECT_THROW((void)memory.view(absurd), out_of_memory);
-    memory.view(small)(2, 9, 19) = 9;
-    EXPECT_EQ(memory.view(small)(2, 9, 19), 9u);
+    memory.view(small).entries()(2, 9, 19) = 9;
+    EXPECT_EQ(memory.view(small).entries()(2, 9, 19), 9u);
 }
 
 TEST(available_host_bytes, is_that_of_a_machine) {

@@ -9,6 +9,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 namespace boxsum::bench {
 namespace {
@@ -115,7 +116,7 @@ TEST(check_and_race, wrong_results_get_no_time) {
                       memory = {1, 2, 3, 5};
                   }),
         candidate("does nothing", memory, right, [] {}),
-        candidate("throws", memory, right, [] { throw error("no"); }),
+        candidate("throws", memory, right, [] { throw std::runtime_error("no"); }),
     };
     sat_bench_options options;
     options.rounds = 3;

@@ -1,6 +1,10 @@
 #include "command_line.hpp"
 
+#include "cuda_device.hpp"
+
 #include <gtest/gtest.h>
+
+#include <cstdlib>
 
 namespace boxsum::cli {
 namespace {
@@ -32,6 +36,24 @@ TEST(command_line, wrong_usage_names_the_argument) {
     EXPECT_NE(message({"table", "x.png"}).find("boxsum table --help"), std::string::npos);
     EXPECT_NE(message({"blur", "x.png", "y.png", "z.png"}).find("z.png"), std::string::npos);
     EXPECT_NE(message({}).find("subcommand"), std::string::npos);
+}
+
+TEST(device_text, names_a_cuda_device) {
+    ASSERT_EQ(unsetenv("BOXSUM_DEVICE"), 0);
+    EXPECT_EQ(device_from_text("cuda"), 0);
+    EXPECT_EQ(device_from_text("cuda:0"), 0);
+    EXPECT_EQ(device_from_text("cuda:12"), 12);
+    for (const char* text : {"cpu", "", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "Cuda:0", "cuda 0"})
+        EXPECT_THROW(device_from_text(text), invalid_argument) << text;
+}
+
+TEST(device_text, cuda_alone_follows_the_environment) {
+    ASSERT_EQ(setenv("BOXSUM_DEVICE", "cuda:3", 1), 0);
+    EXPECT_EQ(device_from_text("cuda"), 3);
+    EXPECT_EQ(device_from_text("cuda:1"), 1);
+    ASSERT_EQ(setenv("BOXSUM_DEVICE", "cpu", 1), 0);
+    EXPECT_EQ(device_from_text("cuda"), 0);
+    ASSERT_EQ(unsetenv("BOXSUM_DEVICE"), 0);
 }
 
 }  // namespace

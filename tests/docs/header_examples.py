@@ -26,18 +26,40 @@ EXAMPLES = {
     ("sat.hpp", "boxsum::sat({image}"):
         "boxsum::const_any_view image, boxsum::any_view entries, boxsum::any_table_view table, "
         "boxsum::any_table_view squares",
+    ("histogram_table.hpp", "boxsum::histogram_view<const std::uint32_t> h"):
+        "const std::uint32_t* entries, std::int64_t bins, std::int64_t rows, std::int64_t cols",
+    ("integral_histogram.hpp", "integral_histogram({image}, bins"):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<const float> weights, "
+        "const boxsum::binning& bins, boxsum::histogram_view<std::uint32_t> histograms, boxsum::histogram_view<float> sums",
+    ("integral_histogram.hpp", "auto sums ="):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<const float> weights",
     ("integral_histogram.hpp", "auto h ="): "boxsum::image_view<const std::uint8_t> image",
+    ("filters.hpp", "boxsum::box_filter({image}, {blurred}"):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> blurred, "
+        "boxsum::image_view<const std::uint8_t> page, boxsum::image_view<std::uint8_t> ink",
+    ("filters.hpp", "boxsum::box_filter({.image = rows_90_to_209"):
+        "boxsum::const_any_view rows_90_to_209, boxsum::any_view rows_100_to_199",
+    ("window.hpp", "{.window = 31}"): None,  # what a window may be made from: braces of a call
     ("histogram_pipeline.hpp", "histogram_pipeline pipeline("):
         "const boxsum::frame_request& request, boxsum::frame_source read, void (&use)(const boxsum::frame_result&)",
     ("histogram_tasks.hpp", "histogram_tasks tasks;"):
-        "boxsum::const_any_view image, const boxsum::binning& bins, boxsum::histogram_tensor<std::uint32_t>& tensor",
+        "boxsum::const_any_view image, const boxsum::binning& bins, boxsum::histogram_table<std::uint32_t>& histograms",
     ("cuda/sat.hpp", "boxsum::cuda::sat_plan plan"): DEVICE.format("boxsum::image_view<std::uint32_t> d_table"),
-    ("cuda/histogram.hpp", "boxsum::cuda::device_tensor<std::uint32_t> tensor("):
+    ("cuda/histogram.hpp", "boxsum::cuda::histogram_table<std::uint32_t> histograms("):
         "std::int64_t frame_rows, std::int64_t frame_cols, boxsum::cuda::stream_ref stream",
-    ("cuda/histogram.hpp", "boxsum::cuda::histogram_plan plan"): DEVICE.format("boxsum::any_tensor_view d_tensor"),
+    ("cuda/histogram.hpp", "boxsum::cuda::histogram_plan plan"):
+        DEVICE.format("const boxsum::binning& bins, boxsum::histogram_view<std::uint32_t> d_histograms"),
+    ("cuda/histogram_queries.hpp", "boxsum::cuda::box_histograms_async("):
+        "boxsum::const_any_histogram_view d_histograms, const boxsum::box* d_boxes, std::uint32_t* d_counts, "
+        "std::int64_t count, std::int64_t bins, boxsum::cuda::stream_ref stream",
     ("cuda/memory.hpp", "boxsum::cuda::allocator from_rmm"): "void* resource",
-    ("cuda/memory.hpp", "boxsum::cuda::device_image<std::uint32_t> table("):
-        "std::int64_t rows, std::int64_t cols, boxsum::cuda::stream_ref stream",
+    ("cuda/table.hpp", "boxsum::cuda::image<std::uint8_t> d_image("):
+        "boxsum::image_view<const std::uint8_t> image, std::int64_t rows, std::int64_t cols, boxsum::cuda::stream_ref stream",
+    ("cuda/table.hpp", "boxsum::cuda::table<std::uint32_t> d_table("):
+        "std::int64_t image_rows, std::int64_t image_cols, boxsum::cuda::stream_ref stream",
+    ("cuda/workspace.hpp", "boxsum::cuda::workspace workspace("):
+        "const boxsum::cuda::sat_plan& plan, boxsum::sat_inputs inputs, boxsum::sat_outputs outputs, "
+        "boxsum::cuda::stream_ref stream",
     ("cuda/box.hpp", "boxsum::cuda::box_sums_async("):
         "boxsum::const_any_table_view d_table, const boxsum::box* d_boxes, std::uint32_t* d_sums, std::int64_t count, "
         "boxsum::cuda::stream_ref stream",

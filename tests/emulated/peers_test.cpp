@@ -33,7 +33,7 @@ TEST(peers, that_do_not_reach_each_other_share_no_upload) {
         const auto one = test::counted(v.frame(0), bins, b);
         expected.insert(expected.end(), one.begin(), one.end());
     }
-    EXPECT_EQ(both.keep(v.frame(0), bins).box_histograms(boxes), expected);
+    EXPECT_EQ(both.keep({v.frame(0)}, bins).box_histograms(boxes).counts, expected);
 }
 
 TEST(peers, are_tried_not_believed) {

@@ -41,10 +41,10 @@ std::uint64_t bytes_of_run(
     const test::weighted_video& v, bool weighted, std::span<const int> devices,
     const std::function<void()>& begun = [] {}) {
     const binning bins = binning::uniform(16, 0, 256);
-    histogram_tensor<float> sums(16, v.rows, v.cols);
-    histogram_tensor<std::uint32_t> counts(16, v.rows, v.cols);
-    detail::bin_job job{v.frame(0), &bins, dtype::u32, {}, counts.view()};
-    if (weighted) job = {v.frame(0), &bins, dtype::f32, {}, sums.view(), v.weights_of(0)};
+    histogram_table<float> sums(16, v.rows, v.cols);
+    histogram_table<std::uint32_t> counts(16, v.rows, v.cols);
+    detail::bin_job job{{v.frame(0)}, &bins, {}, counts};
+    if (weighted) job = {v.inputs(0), &bins, {}, sums};
     job.sharing.least_bytes = 0;
     all_begun all(static_cast<std::ptrdiff_t>(devices.size()), when_begun{begun});
     std::vector<std::unique_ptr<detail::bin_worker>> team;
@@ -54,7 +54,7 @@ std::uint64_t bytes_of_run(
     for (const task_worker_report& w : done.report.workers) EXPECT_EQ(w.failure, "") << w.name;
     const box whole{0, 0, v.rows, v.cols};
     if (weighted) {
-        const auto wrong = test::wrong_sum(sums.view(), v, 0, bins, whole, table_layout::inclusive);
+        const auto wrong = test::wrong_sum(sums, v, 0, bins, whole, table_layout::inclusive);
         EXPECT_FALSE(wrong) << *wrong;
     } else {
         EXPECT_EQ(box_histogram(counts, whole), test::counted(v.frame(0), bins, whole));
@@ -80,8 +80,8 @@ TEST(upload_bytes, of_small_images_are_those_of_each_device) {
     for (const int devices : {1, 2}) {
         std::vector<std::unique_ptr<detail::bin_worker>> team;
         for (int device = 0; device < devices; ++device) team.push_back(detail::make_cuda_bin_worker(device));
-        histogram_tensor<std::uint32_t> counts(16, v.rows, v.cols);
-        detail::bin_job job{v.frame(0), &bins, dtype::u32, {}, counts.view()};
+        histogram_table<std::uint32_t> counts(16, v.rows, v.cols);
+        detail::bin_job job{{v.frame(0)}, &bins, {}, counts};
         job.sharing.least_bytes = v.rows * v.cols + 1;
         const std::uint64_t before = emulation::bytes_from_host();
         (void)detail::run_bins(job, 2, team);

@@ -73,6 +73,36 @@ struct host_planes {
     }
 };
 
+/// What a whole table has around the part that a test computes; zeros where there are no carries.
+template <typename Table>
+struct part_carries {
+    bool has_above = false, has_corner = false, has_left = false;
+    host_planes<Table> above, left;
+
+    explicit part_carries(const shape& s, bool above_given = false, bool corner_given = false, bool left_given = false)
+        : has_above(above_given),
+          has_corner(corner_given),
+          has_left(left_given),
+          above(s.planes, 1, s.cols + (corner_given ? 1 : 0), s.channels, 1, 3),
+          left(s.planes, s.rows, 1, s.channels, 2, 1) {}
+
+    /// `element`: from the part's first column on, the corner before it.
+    Table above_at(std::int64_t plane, std::int64_t element) {
+        const std::int64_t corner = has_corner ? above.view.channels : 0;
+        return has_above && element + corner >= 0 ? above.row(plane, 0)[element + corner] : Table{};
+    }
+    Table left_at(std::int64_t plane, std::int64_t row, std::int64_t channel) {
+        if (row < 0) return above_at(plane, channel - left.view.channels);
+        return has_left ? left.row(plane, row)[channel] : Table{};
+    }
+    carry_shapes shapes() const {
+        carry_shapes all;
+        if (has_above) all.above = above.view;
+        if (has_left) all.left = left.view;
+        return all;
+    }
+};
+
 /// One workspace, which calls of any shape use one after another.
 class aligned_kernel_test : public gpu_kernel_test {
   protected:
@@ -140,23 +170,56 @@ class aligned_kernel_test : public gpu_kernel_test {
         return {s.planes, s.rows + padding, s.cols + padding, s.channels, s.table_gap, s.table_offset};
     }
 
+    /// Every other turn a part of a larger table, with any values around it.
+    template <typename Table, bool Modular>
+    part_carries<Table> carries_of(const shape& s) {
+        if (turn_ % 2 == 0) return part_carries<Table>(s);
+        const int kind = turn_ / 2 % 5;
+        part_carries<Table> carries(s, kind != 1, kind == 0 || kind > 2, kind < 4);
+        for (std::int64_t plane = 0; plane < s.planes; ++plane) {
+            for (std::int64_t c = 0; c < carries.above.view.cols * s.channels; ++c)
+                carries.above.row(plane, 0)[c] = carry<Table, Modular>();
+            for (std::int64_t r = 0; r < s.rows; ++r)
+                for (std::int64_t c = 0; c < s.channels; ++c) carries.left.row(plane, r)[c] = carry<Table, Modular>();
+        }
+        return carries;
+    }
+    template <typename Table, bool Modular>
+    Table carry() {
+        if constexpr (Modular && std::is_integral_v<Table>)
+            return static_cast<Table>(std::uint64_t{random_()} << 32 | random_());
+        else
+            return static_cast<Table>(random_() % 512);
+    }
+
     /// The image's table, or that of its squares.
     template <bool Squares, typename Table, typename Pixel>
-    static host_planes<Table> table_of(const shape& s, host_planes<Pixel>& image) {
+    static host_planes<Table> table_of(const shape& s, host_planes<Pixel>& image, part_carries<Table> around) {
         using sum = cuda::sum_type<Table>;
         const std::int64_t border = s.layout == table_layout::inclusive ? 0 : 1;
         host_planes<Table> expected = poisoned_table<Table>(s);
         for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t r = 0; r < expected.view.rows; ++r) {
                 sum row[4]{};
+                const std::int64_t image_row = r - border;
+                for (std::int64_t c = 0; c < s.channels; ++c)
+                    row[c] = static_cast<sum>(around.left_at(plane, image_row, c)) -
+                             static_cast<sum>(around.left_at(plane, image_row - 1, c));
                 for (std::int64_t c = 0; c < expected.view.cols * s.channels; ++c) {
                     sum& of_channel = row[c % s.channels];
                     if (r >= border && c >= border * s.channels) {
                         const auto x = static_cast<sum>(image.row(plane, r - border)[c - border * s.channels]);
                         of_channel += Squares ? x * x : x;
                     }
-                    const sum above = r > 0 ? static_cast<sum>(expected.row(plane, r - 1)[c]) : sum{};
-                    expected.row(plane, r)[c] = static_cast<Table>(of_channel + above);
+                    const std::int64_t element = c - border * s.channels;
+                    if (image_row < 0) {
+                        expected.row(plane, r)[c] = around.above_at(plane, element);
+                    } else if (element < 0) {
+                        expected.row(plane, r)[c] = around.left_at(plane, image_row, c);
+                    } else {
+                        const Table above = r > 0 ? expected.row(plane, r - 1)[c] : around.above_at(plane, element);
+                        expected.row(plane, r)[c] = static_cast<Table>(of_channel + static_cast<sum>(above));
+                    }
                 }
             }
         return expected;
@@ -192,11 +255,10 @@ class aligned_kernel_test : public gpu_kernel_test {
     }
 
     /// Whether there is such a launch; enqueues it.
-    static bool enqueue(const cuda::tile_launch& launch, const cuda::sat_geometry& sums, void* squares,
-                        const execution& how) {
+    bool enqueue(const cuda::tile_launch& launch, const cuda::sat_geometry& sums, void* squares, const execution& how) {
         if (!launch) return false;
         cuda::map_cache maps;
-        launch.start(launch, {sums.image, sums.table, squares}, how, maps);
+        launch.start(launch, {sums.image, sums.table, squares, carries_, squares_carries_}, how, maps);
         return true;
     }
 
@@ -222,12 +284,14 @@ class aligned_kernel_test : public gpu_kernel_test {
     template <typename Pixel, typename Table, bool Squares = false, typename Enqueue>
     std::optional<std::string> wrong_table(const shape& s, Enqueue enqueue) {
         host_planes<Pixel> image = image_of<Pixel, std::is_integral_v<Table>>(s);
-        const host_planes<Table> expected = table_of<Squares, Table>(s, image);
+        const auto around = carries_of<Table, std::is_integral_v<Table>>(s);
+        const uploaded_carries on_device(*this, around, carries_);
+        const host_planes<Table> expected = table_of<Squares, Table>(s, image, around);
         const cuda::device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes);
         const problem p = problem_of(s, image.view, expected.view);
-        enqueue(
-            cuda::sat_geometry(p, as<std::byte>(pixels) + image.first, p.table, as<std::byte>(table) + expected.first),
-            in_workspace());
+        enqueue(cuda::sat_geometry(p, as<std::byte>(pixels) + image.first, p.table,
+                                   as<std::byte>(table) + expected.first, around.shapes()),
+                in_workspace());
         if (const auto wrong = what_differs(s, expected, table)) return wrong;
         return what_is_left_in_the_header();
     }
@@ -237,14 +301,19 @@ class aligned_kernel_test : public gpu_kernel_test {
     std::optional<std::string> wrong_tables(const shape& s, Enqueue enqueue) {
         constexpr bool modular = std::is_integral_v<Table> && std::is_integral_v<Squares>;
         host_planes<Pixel> image = image_of<Pixel, modular>(s);
-        const host_planes<Table> expected = table_of<false, Table>(s, image);
-        const host_planes<Squares> expected_squares = table_of<true, Squares>(s, image);
+        const auto around = carries_of<Table, modular>(s);
+        const auto squares_around = carries_of<Squares, modular>(s);
+        const uploaded_carries on_device(*this, around, carries_);
+        const uploaded_carries squares_on_device(*this, squares_around, squares_carries_);
+        const host_planes<Table> expected = table_of<false, Table>(s, image, around);
+        const host_planes<Squares> expected_squares = table_of<true, Squares>(s, image, squares_around);
         const cuda::device_buffer pixels = upload(image.bytes), table = upload(poisoned_table<Table>(s).bytes),
                                   squares = upload(poisoned_table<Squares>(s).bytes);
         const problem p = problem_of(s, image.view, expected.view);
         const std::byte* const first = as<std::byte>(pixels) + image.first;
-        enqueue(cuda::sat_geometry(p, first, p.table, as<std::byte>(table) + expected.first),
-                cuda::sat_geometry(p, first, expected_squares.view, as<std::byte>(squares) + expected_squares.first),
+        enqueue(cuda::sat_geometry(p, first, p.table, as<std::byte>(table) + expected.first, around.shapes()),
+                cuda::sat_geometry(p, first, expected_squares.view, as<std::byte>(squares) + expected_squares.first,
+                                   squares_around.shapes()),
                 in_workspace());
         if (const auto wrong = what_differs(s, expected, table)) return "sums " + *wrong;
         if (const auto wrong = what_differs(s, expected_squares, squares)) return "squares " + *wrong;
@@ -266,6 +335,30 @@ class aligned_kernel_test : public gpu_kernel_test {
                             << turn_;
     }
 
+    /// Carries on the device, for as long as this lives; `to` names them for enqueue().
+    class uploaded_carries {
+      public:
+        template <typename Table>
+        uploaded_carries(aligned_kernel_test& test, const part_carries<Table>& carries, carry_data& to) : to_(to) {
+            if (carries.has_above) {
+                above_ = test.upload(carries.above.bytes);
+                to_.above = as<std::byte>(above_) + carries.above.first;
+            }
+            if (carries.has_left) {
+                left_ = test.upload(carries.left.bytes);
+                to_.left = as<std::byte>(left_) + carries.left.first;
+            }
+        }
+        uploaded_carries(const uploaded_carries&) = delete;
+        uploaded_carries& operator=(const uploaded_carries&) = delete;
+        ~uploaded_carries() { to_ = {}; }
+
+      private:
+        carry_data& to_;
+        cuda::device_buffer above_, left_;
+    };
+
+    carry_data carries_, squares_carries_;
     std::mt19937 random_{1};
     int turn_ = 0;
     cuda::device_buffer workspace_;

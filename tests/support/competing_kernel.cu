@@ -6,6 +6,7 @@
 #include <boxsum/error.hpp>
 
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 namespace boxsum::test {
@@ -51,7 +52,7 @@ competing_kernel::competing_kernel(int free_multiprocessors, double seconds) : s
     while (state_->words().started < static_cast<unsigned>(held)) {
         if (std::chrono::steady_clock::now() > give_up) {
             release();
-            throw error("the competing kernel did not get its multiprocessors");
+            throw std::runtime_error("the competing kernel did not get its multiprocessors");
         }
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     }

@@ -34,20 +34,21 @@ class on_device {
     cuda::image<T> image_;
 };
 
-/// All tables of a tensor in device memory, on the host.
+/// Histograms in device memory, on the host.
 template <typename T>
-histogram_tensor<T> fetch(const tensor_view<T>& from, table_layout layout, cuda::stream_ref stream) {
-    const std::int64_t border = layout == table_layout::padded ? 1 : 0;
-    histogram_tensor<T> to(from.bins(), from.rows() - border, from.cols() - border, layout, from.planes());
+histogram_table<T> fetch(const cuda::histogram_table<T>& table, cuda::stream_ref stream) {
+    const histogram_view<T> from = table.view();
+    histogram_table<T> to(from.bins(), from.image_rows(), from.image_cols(), from.form(), from.planes());
     for (std::int64_t plane = 0; plane < from.planes(); ++plane)
         for (std::int64_t bin = 0; bin < from.bins(); ++bin)
-            cuda::copy(from.bin(bin, plane), to.view().bin(bin, plane), stream);
+            cuda::copy(from.bin(bin, plane).entries(), to.view().bin(bin, plane).entries(), stream);
     return to;
 }
 
 /// Whether two tensors hold the same bits.
 template <typename T>
-bool same_entries(const tensor_view<const T>& a, const tensor_view<const T>& b) {
+bool same_entries(const histogram_view<const T>& first, const histogram_view<const T>& second) {
+    const tensor_view<const T>&a = first.entries(), &b = second.entries();
     for (std::int64_t plane = 0; plane < a.planes(); ++plane)
         for (std::int64_t bin = 0; bin < a.bins(); ++bin)
             for (std::int64_t r = 0; r < a.rows(); ++r)

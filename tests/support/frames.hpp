@@ -72,10 +72,11 @@ std::optional<std::string> first_difference(const frame_result& result, const vi
 
     const box region = request.region.value_or(box{0, 0, v.rows, v.cols});
     if (result.region != region) return wrong("region");
-    if ((result.tensor.data != nullptr) != request.tensor) return wrong("tensor: there, or not there");
+    if ((result.tensor.entries.data != nullptr) != request.tensor) return wrong("tensor: there, or not there");
     if (request.tensor) {
         const std::int64_t shift = layout == table_layout::padded ? 1 : 0;
-        const tensor_shape& s = result.tensor.shape;
+        const tensor_shape& s = result.tensor.entries.shape;
+        if (result.tensor.form != table_form(layout)) return wrong("tensor: form");
         if (s.type != dtype_of<T> || s.bins != bins.bins() || s.rows != region.rows + shift ||
             s.cols != region.cols + shift)
             return wrong("tensor: shape");
@@ -83,8 +84,8 @@ std::optional<std::string> first_difference(const frame_result& result, const vi
             std::vector<std::uint32_t> column(static_cast<std::size_t>(s.cols));  // counts of the rows so far
             for (std::int64_t r = 0; r < s.rows; ++r) {
                 std::uint32_t count = 0;
-                const auto* const row = reinterpret_cast<const T*>(static_cast<const std::byte*>(result.tensor.data) +
-                                                                   b * s.bin_stride + r * s.row_stride);
+                const auto* const row = reinterpret_cast<const T*>(
+                    static_cast<const std::byte*>(result.tensor.entries.data) + b * s.bin_stride + r * s.row_stride);
                 for (std::int64_t c = 0; c < s.cols; ++c) {
                     if (r >= shift && c >= shift)
                         count += bins.bin_of(
@@ -103,7 +104,7 @@ std::optional<std::string> first_difference(const frame_result& result, const vi
         const auto one = counted(frame, bins, b);
         histograms.insert(histograms.end(), one.begin(), one.end());
     }
-    if (result.histograms != histograms) return wrong("histograms");
+    if (result.histograms != histogram_list{histograms, {}}) return wrong("histograms");
 
     // The search itself has its own tests; here it is held to a search over the tensor of the whole frame.
     std::vector<window_grid> grids = request.grids;
@@ -111,8 +112,8 @@ std::optional<std::string> first_difference(const frame_result& result, const vi
         if (!g.region) g.region = region;
     std::vector<histogram_match> matches;
     if (!grids.empty())
-        matches = best_windows(integral_histogram<std::uint32_t>(frame, bins).view(), grids, request.target,
-                               request.distance, request.count, table_layout::inclusive);
+        matches = best_windows(integral_histogram<std::uint32_t>(frame, bins), grids, request.target, request.distance,
+                               request.count);
     if (result.matches != matches) return wrong("matches");
     histograms.clear();
     if (request.match_histograms)
@@ -120,7 +121,7 @@ std::optional<std::string> first_difference(const frame_result& result, const vi
             const auto one = counted(frame, bins, m.where);
             histograms.insert(histograms.end(), one.begin(), one.end());
         }
-    return result.match_histograms == histograms ? std::nullopt : wrong("match_histograms");
+    return result.match_histograms == histogram_list{histograms, {}} ? std::nullopt : wrong("match_histograms");
 }
 
 }  // namespace boxsum::test

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "../../tools/boxsum/cuda_device.hpp"
+
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/stream.hpp>
 
@@ -34,7 +36,7 @@ class gpu_test : public testing::Test {
             if (gpu_required()) FAIL() << reason << ", but BOXSUM_REQUIRE_GPU=1";
             GTEST_SKIP() << reason;
         }
-        cuda::set_device(cuda::device_from_text("cuda"));
+        cuda::set_device(cli::device_from_text("cuda"));
     }
 };
 

@@ -2,6 +2,7 @@
 
 #include "box_list.hpp"
 #include "compute.hpp"
+#include "cuda_device.hpp"
 #include "device.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
@@ -119,11 +120,11 @@ histogram_options options_of(const hist_options& options) {
 
 counter counter_on_cpu(const histogram_options& how, const view_shape& s, const binning& bins,
                        const std::vector<box>& boxes) {
-    const auto tensor = std::make_shared<histogram_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols);
+    const auto tensor = std::make_shared<histogram_table<std::uint32_t>>(bins.bins(), s.rows, s.cols);
     return [=, &bins, &boxes](const const_any_view& pixels) {
-        integral_histogram(pixels, bins, any_tensor_view(tensor->view()), how);
+        integral_histogram({pixels}, bins, {*tensor}, how);
         std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins.bins()));
-        box_histograms<std::uint32_t>(tensor->view(), boxes, counts, tensor->layout());
+        box_histograms<std::uint32_t>(*tensor, boxes, counts);
         return counts;
     };
 }
@@ -132,12 +133,14 @@ counter counter_on_cpu(const histogram_options& how, const view_shape& s, const 
 counter counter_on_gpu(const std::string& device, const histogram_options& how, const view_shape& s,
                        const binning& bins, const std::vector<box>& boxes) {
     if (device == "cuda") device_of_environment();  // which must make sense
-    cuda::set_device(cuda::device_from_text(device));
+    cuda::set_device(device_from_text(device));
     const auto stream = std::make_shared<cuda::stream>();
-    const auto tensor = std::make_shared<cuda::device_tensor<std::uint32_t>>(bins.bins(), s.rows, s.cols, *stream);
+    const auto tensor = std::make_shared<cuda::histogram_table<std::uint32_t>>(bins.bins(), s.rows, s.cols, *stream);
     return [=, &bins, &boxes](const const_any_view& pixels) {
-        cuda::integral_histogram(pixels, bins, any_tensor_view(tensor->view()), how, *stream);
-        return cuda::box_histograms(tensor->view(), boxes, tensor->layout(), 0, *stream);
+        cuda::integral_histogram({pixels}, bins, {*tensor}, *stream, how);
+        std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins.bins()));
+        cuda::box_histograms<std::uint32_t>(*tensor, boxes, counts, *stream);
+        return counts;
     };
 }
 

@@ -7,13 +7,12 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/cpu.hpp>
 #include <boxsum/cuda/device.hpp>
+#include <boxsum/memory.hpp>
 #include <boxsum/version.hpp>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <array>
-#include <cstdio>
 #include <memory>
 #include <string_view>
 
@@ -58,9 +57,19 @@ nlohmann::ordered_json report_of_cpu() {
             {"l3_bytes", cpu.l3_bytes},
             {"l3_cpus", cpu.l3_cpus},
             {"memory_bytes", memory_bytes()},
-            {"wake_up_us", cpu.wake_up_us},
             {"streaming_from_bytes", cpu.streaming_from_bytes},
             {"second_thread_from_bytes", cpu.second_thread_from_bytes}};
+}
+
+nlohmann::ordered_json report_of_pool() {
+    const pool_usage pool = memory_pool::shared().usage();
+    return {{"limit_bytes", pool.limit_bytes},
+            {"cached_bytes", pool.cached_bytes},
+            {"cached_blocks", pool.cached_blocks},
+            {"used_bytes", pool.used_bytes},
+            {"reused", pool.reused},
+            {"fresh", pool.fresh},
+            {"evicted", pool.evicted}};
 }
 
 nlohmann::ordered_json report_of_devices() {
@@ -80,11 +89,9 @@ nlohmann::ordered_json report_of_devices() {
 }
 
 nlohmann::ordered_json full_report() {
-    nlohmann::ordered_json report{{"version", version()},
-                                  {"headers", BOXSUM_VERSION_STRING},
-                                  {"build", build_description()},
-                                  {"cpu", report_of_cpu()},
-                                  {"devices", report_of_devices()}};
+    nlohmann::ordered_json report{
+        {"version", version()},   {"headers", BOXSUM_VERSION_STRING}, {"build", build_description()},
+        {"cpu", report_of_cpu()}, {"memory_pool", report_of_pool()},  {"devices", report_of_devices()}};
     report["algorithms"] = nlohmann::ordered_json::array();
     for (const operation what : {operation::sat, operation::histogram})
         for (const backend where : {backend::cpu, backend::cuda}) {
@@ -97,24 +104,19 @@ nlohmann::ordered_json full_report() {
     return report;
 }
 
-std::string microseconds(double value) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.1f us", value);
-    return text.data();
-}
-
 std::string text_report() {
     const cpu_info& cpu = describe_cpu();
     std::string text =
         std::string("boxsum        ") + version() + "\nbuild         " + build_description() + "\nprocessor     " +
         processor_name() + "\ninstructions  " + std::string(cpu.instruction_set) +
         " (can be forced: " + joined(cpu.instruction_sets, " ") + ")\nthreads       " + std::to_string(cpu.threads) +
-        ", waking them takes " + microseconds(cpu.wake_up_us) + " at best, two from " +
-        binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " + binary_size(cpu.l1_bytes) + ", L2 " +
-        binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) + " (of " + std::to_string(cpu.l3_cpus) +
-        (cpu.l3_cpus == 1 ? " CPU" : " CPUs") + "); tables that make more than " +
-        binary_size(cpu.streaming_from_bytes) + " with their image are written past them\nmemory        " +
-        binary_size(static_cast<std::size_t>(memory_bytes())) + "\n";
+        ", two from " + binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " +
+        binary_size(cpu.l1_bytes) + ", L2 " + binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) +
+        " (of " + std::to_string(cpu.l3_cpus) + (cpu.l3_cpus == 1 ? " CPU" : " CPUs") +
+        "); tables that make more than " + binary_size(cpu.streaming_from_bytes) +
+        " with their image are written past them\nmemory        " +
+        binary_size(static_cast<std::size_t>(memory_bytes())) + "; freed blocks of up to " +
+        binary_size(memory_pool::shared().usage().limit_bytes) + " are kept for reuse (BOXSUM_POOL_LIMIT)\n";
     if (cuda::device_count() == 0) text.append("devices       no CUDA device\n");
     for (int i = 0; i < cuda::device_count(); ++i) {
         const cuda::device_info d = cuda::describe_device(i);

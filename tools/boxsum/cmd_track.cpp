@@ -1,5 +1,6 @@
 #include "cmd_track.hpp"
 
+#include "cuda_device.hpp"
 #include "device.hpp"
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
@@ -75,12 +76,12 @@ class tracker {
   private:
     void learn(const frame_answer& previous) {
         if (target_.empty()) {
-            target_ = shares(previous.histograms);
+            target_ = shares(previous.histograms.counts);
             return;
         }
         at_ = previous.matches.front().where;
         if (update_ == 0) return;
-        const std::vector<double> newest = shares(previous.match_histograms);
+        const std::vector<double> newest = shares(previous.match_histograms.counts);
         for (std::size_t i = 0; i < target_.size(); ++i) target_[i] = (1 - update_) * target_[i] + update_ * newest[i];
     }
 
@@ -127,7 +128,7 @@ std::string report_line(const pipeline_report& report, double write_seconds, con
 std::optional<int> device_of(const std::string& text) {
     if (text == "cpu") return {};
     if (text == "cuda") device_of_environment();  // which must make sense
-    return cuda::device_from_text(text);
+    return device_from_text(text);
 }
 
 }  // namespace
@@ -169,12 +170,12 @@ exit_code run_track(const track_options& options) {
     how.device = device_of(options.device);
     how.histogram.threads = options.threads;
     const auto plan = [&](std::int64_t, const frame_answer* previous) { return follower.plan(previous); };
-    const auto read = [&](const any_view& frame) {
-        return frames->next(
-            {static_cast<std::uint8_t*>(frame.data), frame.shape.rows, frame.shape.cols, frame.shape.row_stride});
+    const auto read = [&](const frame_memory& frame) {
+        const view_shape& s = frame.image.shape;
+        return frames->next({static_cast<std::uint8_t*>(frame.image.data), s.rows, s.cols, s.row_stride});
     };
     histogram_pipeline pipeline({dtype::u8, frames->rows(), frames->cols()}, binning::uniform(options.bins, 0, 256),
-                                plan, read, how);
+                                {.planner = plan}, read, how);
     double write_seconds = 0;
     try {
         while (const frame_result* const result = pipeline.next()) {

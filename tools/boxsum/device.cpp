@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include "cuda_device.hpp"
 #include "errors.hpp"
 
 #include <boxsum/algorithms.hpp>
@@ -75,7 +76,7 @@ bool prefers_gpu(const table_job& job) {
 bool names_device(const std::string& text) {
     if (text == "cpu") return true;
     try {
-        cuda::device_from_text(text);
+        device_from_text(text);
         return true;
     } catch (const error&) {
         return false;
@@ -103,10 +104,10 @@ std::string device_of_environment() {
 std::string compute_on(const std::string& text, const table_job& job) {
     if (text == "auto" || text == "cuda") device_of_environment();  // which must make sense
     if (text == "cpu") return run_on_cpu(job);
-    if (text != "auto") return run_on_gpu(cuda::device_from_text(text), job);
+    if (text != "auto") return run_on_gpu(device_from_text(text), job);
     if (!prefers_gpu(job)) return run_on_cpu(job);
     try {
-        return run_on_gpu(cuda::device_from_text("cuda"), job);
+        return run_on_gpu(device_from_text("cuda"), job);
     } catch (const out_of_memory&) {
         if (job.options.algorithm != "auto") throw;
         return run_on_cpu(job);

@@ -3,6 +3,7 @@
 #include <boxsum/error.hpp>
 
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -19,9 +20,15 @@ enum class exit_code : int {
 };
 
 /// The command line is wrong, whatever the files contain.
-class usage_error : public error {
+class usage_error : public std::runtime_error {
   public:
-    using error::error;
+    using std::runtime_error::runtime_error;
+};
+
+/// A file or stream cannot be written: a missing folder, a full disk, a closed pipe.
+class io_error : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
 };
 
 /// An input file or stream is missing, truncated, corrupt or of an unknown format. A plain io_error is about outputs.

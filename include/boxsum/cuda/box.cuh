@@ -1,6 +1,7 @@
 #pragma once
 
 #include <boxsum/box.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/table_view.hpp>
 
 #include <cstddef>
@@ -26,7 +27,8 @@
 #define BOXSUM_HOST_DEVICE
 #endif
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// The tables of a batch of images as a kernel reads them: plain data, made on the host from a view of device memory
 /// and passed to kernels by value. Does not own.
@@ -179,6 +181,7 @@ BOXSUM_HOST_DEVICE inline double box_variance(const device_table<Sum>& sums, con
                                 box_detail::to_any(box_sum(squares, b, channel, plane)), b);
 }
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum
 
 #undef BOXSUM_HOST_DEVICE

@@ -2,6 +2,7 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 
@@ -21,7 +22,8 @@
 /// All throw invalid_argument, naming the argument and its value, for a table that is wrong in itself, for host,
 /// foreign or misaligned memory, counts that differ, a channel or a plane that the table lacks, and results of another
 /// type; unsupported for other tables, and without a device.
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Boxes in device memory, aligned as such. They are read fastest where they start on 16 bytes.
 struct device_boxes {
@@ -72,4 +74,5 @@ void box_variances(const const_any_table_view& table, const const_any_table_view
                    const any_device_span& variances, stream_ref stream, std::int64_t channel = 0,
                    std::int64_t plane = 0);
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <string>
-#include <string_view>
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Whether this library was built with CUDA. Without it `device_count()` is 0, and every function of this namespace
 /// that needs a device throws unsupported ("built without CUDA").
@@ -35,9 +37,5 @@ struct device_info {
 /// Throws unsupported for a device that does not exist.
 device_info describe_device(int device);
 
-/// "cuda" or "cuda:0" -> 0, "cuda:3" -> 3; the form of `--device` and of BOXSUM_DEVICE. "cuda" is the environment
-/// variable BOXSUM_DEVICE where that names a CUDA device, else 0. Throws invalid_argument for any other text; whether
-/// the device exists is found out when it is used.
-int device_from_text(std::string_view text);
-
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

@@ -1,45 +1,133 @@
 #pragma once
 
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/workspace.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/filters.hpp>
 
-#include <cstdint>
+#include <cstddef>
+#include <memory>
+#include <utility>
 
 /// The filters of filters.hpp on a GPU: four reads of a summed area table per window (Crow 1984), so the cost per pixel
 /// does not depend on the window's size. The table never leaves the device.
 ///
+/// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
+/// and can be captured into a CUDA graph; `f_async`, which makes such a plan and grows the workspace; and `f`, which
+/// waits. Only the last one takes host memory.
+///
 /// - Image and results lie all in device memory (of the current device) or all in host memory; the pointers say which.
 ///   Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
-///   overlaps only for page-locked memory (pinned_buffer), and only for windows up to a strip's height; larger ones,
-///   windows that repeat the image, and Wolf's threshold take each plane as one strip.
-/// - Integer images: the same results, bit for bit, as on the CPU.
+///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
+///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
+/// - Integer images: the same results, bit for bit, as on the CPU, of parts of images too.
 /// - Floating images go through a 64f table: every mean carries an absolute error of up to
 ///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; and a pixel
-///   that is not finite spoils every window that reaches below or to the right of it. Where that matters, filter on the
-///   CPU.
-/// - Device memory, allocated in the stream's order: the table(s) of 4 or 8 bytes per pixel and channel each (of a
-///   strip, for host images); for host images also image, radii and results; for 16s images a copy.
-/// - `threads` is not read. Every function waits for its results.
+///   that is not finite spoils every window that reaches below or to the right of it. The bits for a part of an image
+///   are those of the part's table. Where that matters, filter on the CPU.
+/// - Device memory (a plan's: its workspace; else allocated in the stream's order): the table(s) of 4 or 8 bytes per
+///   pixel and channel each (of a strip, for host images), of squares too but for means and Bradley's threshold; for
+///   host images also image, radii and results; for 16s images a copy. Planes follow each other in the same memory.
+/// - `threads` is not read.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
-void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options,
-                stream_ref stream);
+/// What plans of filters share. A plan is made for the device that is current and for the shapes and the place of the
+/// views that it is given, whose memory is not touched (their data may be null; of window_outputs those with rows are
+/// wanted). Immutable: any number of threads and streams may run one, each with its own workspace.
+///
+///     boxsum::cuda::box_filter_plan plan({d_image}, {d_blurred}, {.window = 31});
+///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
+///     plan.run_async({d_image}, {d_blurred}, workspace, stream);   // as often as wanted
+///
+/// run_async() throws invalid_argument, naming argument and values: a shape or place of another plan, a host pointer,
+/// overlapping memory, a workspace as sat_plan::run_async() refuses it. It leaves the workspace fit for plans of every
+/// operation, for which it zeroes what lies behind the words of the table's algorithm: a larger workspace than needed
+/// costs time. Errors of the kernels surface at the next checked call.
+class filter_plan {
+  public:
+    std::size_t workspace_bytes() const noexcept;
+    int device() const noexcept;
 
-void local_statistics(const const_any_view& image, const local_statistics_results& results,
-                      const local_statistics_options& options, stream_ref stream);
+  protected:
+    struct state;
+    explicit filter_plan(std::shared_ptr<const state> made) noexcept : state_(std::move(made)) {}
+    std::shared_ptr<const state> state_;
+};
 
-void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options,
-                        stream_ref stream);
+class box_filter_plan : public filter_plan {
+  public:
+    box_filter_plan(const filter_inputs& inputs, const filter_outputs& outputs, const filter_options& options = {});
+    void run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                   stream_ref stream) const;
+};
+
+class local_statistics_plan : public filter_plan {
+  public:
+    local_statistics_plan(const filter_inputs& inputs, const window_outputs& outputs,
+                          const filter_options& options = {});
+    void run_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
+                   stream_ref stream) const;
+};
+
+/// Wolf's extremes are found on the device.
+class adaptive_threshold_plan : public filter_plan {
+  public:
+    adaptive_threshold_plan(const filter_inputs& inputs, const filter_outputs& outputs, const threshold_rule& rule = {},
+                            const filter_options& options = {});
+    void run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                   stream_ref stream) const;
+};
+
+class local_contrast_plan : public filter_plan {
+  public:
+    local_contrast_plan(const filter_inputs& inputs, const filter_outputs& outputs, const contrast_rule& rule = {},
+                        const filter_options& options = {});
+    void run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                   stream_ref stream) const;
+};
+
+/// The map is not looked at before the kernel reads it: a negative radius counts as 0, one above `largest_radius` as
+/// that. Without largest_radius the plan is for what the map's type holds, up to 4194303 (with `shrink` up to the
+/// image's size), which makes tables of 64 bits for maps of 16u, 32u and 32s.
+class variable_box_filter_plan : public filter_plan {
+  public:
+    variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
+                             const filter_options& options = {});
+    void run_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                   stream_ref stream) const;
+};
+
+void box_filter_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                      stream_ref stream, const filter_options& options = {});
+void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                const filter_options& options = {});
+
+void local_statistics_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
+                            stream_ref stream, const filter_options& options = {});
+void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, stream_ref stream,
+                      const filter_options& options = {});
+
+void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                              stream_ref stream, const threshold_rule& rule = {}, const filter_options& options = {});
+void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                        const threshold_rule& rule = {}, const filter_options& options = {});
 
 /// Floating images: the error of mean and deviation is divided by the deviation, or by epsilon where that is larger, so
 /// nearly constant windows want an epsilon above the noise.
-void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options,
-                    stream_ref stream);
+void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                          stream_ref stream, const contrast_rule& rule = {}, const filter_options& options = {});
+void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                    const contrast_rule& rule = {}, const filter_options& options = {});
 
-/// `radius` lies where the image does. Reading a map's largest radius makes the call wait once more.
-void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
-                         const variable_box_filter_options& options, stream_ref stream);
+/// `radius` lies where the image does. The form that waits reads the map's largest radius, checks it, and waits once
+/// more for that; the other does as its plan does.
+void variable_box_filter_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                               stream_ref stream, const filter_options& options = {});
+void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                         const filter_options& options = {});
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Where device memory comes from: two functions and what they work on, so that it can come from a framework's pool.
 /// Without functions it is the library's own pool (`cudaMallocFromPoolAsync`). Plain data, copied into whatever keeps
@@ -123,4 +125,5 @@ void copy_async(const const_any_view& from, const any_view& to, stream_ref strea
 /// The same, and waits.
 void copy(const const_any_view& from, const any_view& to, stream_ref stream);
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

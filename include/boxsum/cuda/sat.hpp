@@ -4,6 +4,7 @@
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/cuda/table.hpp>
 #include <boxsum/cuda/workspace.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/sat_options.hpp>
 #include <boxsum/table_view.hpp>
@@ -16,7 +17,8 @@
 
 /// Summed area tables on a GPU: what sat() computes, of images in device memory. Tables have the form of
 /// `sat_outputs`; of the options, threads and store do not matter here.
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// What a plan is made for: everything of a call but its memory.
 struct sat_shapes {
@@ -111,4 +113,5 @@ void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& 
 /// The same in a workspace of the library's, and waits.
 void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options = {});
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <boxsum/export.hpp>
+
 #include <cstddef>
 #include <utility>
 
 struct CUstream_st;
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Non-owning name of a CUDA stream: converts from `cudaStream_t` without needing the toolkit's headers. Cannot be made
 /// from 0 or nullptr by accident: the legacy default stream is `stream_ref::legacy_default()`.
@@ -52,4 +55,5 @@ class stream {
     CUstream_st* handle_ = nullptr;
 };
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

@@ -2,13 +2,15 @@
 
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Owns a batch of images in device memory, rows on 256-byte boundaries. Contents are undefined. A constant one still
 /// gives views for writing: what is constant is which memory it owns.
@@ -81,4 +83,5 @@ class table {
     table_form form_;
 };
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

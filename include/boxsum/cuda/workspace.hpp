@@ -2,11 +2,13 @@
 
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
 
 #include <cstddef>
 #include <memory>
 
-namespace boxsum::cuda {
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
 
 /// Device memory that plans work in. It allocates, prepares and grows itself, and one serves plans of all operations,
 /// shapes, types and algorithms, one call after the other, without being cleared in between.
@@ -63,4 +65,5 @@ class workspace {
     std::unique_ptr<state> state_;
 };
 
-}  // namespace boxsum::cuda
+}  // namespace cuda
+}  // namespace boxsum

@@ -12,6 +12,7 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 namespace boxsum::cuda {
@@ -28,19 +29,13 @@ problem group_of(const problem& all, std::int64_t first_bin, const tensor_shape&
 
 namespace {
 
-bool on_host(const void* data) {
-    cudaPointerAttributes attributes{};
-    BOXSUM_CUDA_TRY(cudaPointerGetAttributes(&attributes, data));
-    return attributes.type == cudaMemoryTypeHost || attributes.type == cudaMemoryTypeUnregistered;
-}
-
 /// A view in device memory: itself, or a copy.
 struct device_copy {
     device_buffer memory;
     const_any_view view;
 
     device_copy(std::string_view argument, const const_any_view& from, int device, stream_ref stream) : view(from) {
-        if (!on_host(from.data)) {
+        if (!is_host_memory(from.data)) {
             check_device_pointer(argument, from.data, device);
             return;
         }
@@ -55,16 +50,15 @@ struct device_copy {
 struct one_call {
     const problem& p;  ///< as the caller's views are
     const choice& chosen;
-    const const_any_view& image;
-    const std::optional<const_any_view>& weights;
+    histogram_inputs inputs;  ///< on the device
     const void* lookup;
     stream_ref stream;
 
     /// Enqueues bins first_bin .. of a tensor in device memory, behind a workspace of the stream's order.
     void run(std::int64_t first_bin, const any_tensor_view& tensor) const {
         problem part = group_of(p, first_bin, tensor.shape);
-        part.image = image.shape;
-        if (weights) part.histogram->weights = weights->shape;
+        part.image = inputs.image.shape;
+        if (part.histogram->weights) part.histogram->weights = inputs.weights.shape;
         if (const support s = check_support(*chosen.record, part, chosen.parameters); !s)
             throw unsupported("algorithm '" + std::string(chosen.record->info.name) + "' cannot compute bins " +
                               std::to_string(first_bin) + " to " + std::to_string(first_bin + tensor.shape.bins - 1) +
@@ -76,9 +70,9 @@ struct one_call {
         how.workspace = workspace.data();
         how.workspace_bytes = workspace.size();
         buffers memory;
-        memory.image = image.data;
+        memory.image = inputs.image.data;
         memory.table = tensor.data;
-        memory.weights = weights ? weights->data : nullptr;
+        memory.weights = inputs.weights.data;
         memory.lookup = static_cast<const std::uint16_t*>(lookup);
         chosen.record->enqueue(part, memory, how);
     }
@@ -110,7 +104,9 @@ void copy_tables(const any_tensor_view& from, const any_tensor_view& to, stream_
 /// nothing is gained by doing both at once.
 void run_in_groups(const one_call& call, const any_tensor_view& tensor, std::int64_t most_bins, int device) {
     const tensor_shape& s = tensor.shape;
-    const auto group = [&](std::int64_t bins) { return device_tensor_shape(s.type, bins, s.rows, s.cols, s.planes); };
+    const auto group = [&](std::int64_t bins) {
+        return device_histogram_shape(s.type, bins, s.rows, s.cols, {}, s.planes).entries;
+    };
     const auto bytes_of = [](const tensor_shape& g) { return static_cast<std::size_t>(g.planes * g.plane_stride); };
     const std::size_t room = describe_device(device).free_bytes / 4 * 3;  // a workspace is some per cent of a tensor
     const auto fitting = static_cast<std::int64_t>(room / bytes_of(group(1)));
@@ -131,37 +127,30 @@ void run_in_groups(const one_call& call, const any_tensor_view& tensor, std::int
 
 }  // namespace
 
-void integral_histogram_in_groups(const const_any_view& image, const std::optional<const_any_view>& weights,
-                                  const binning& bins, const any_tensor_view& tensor, const histogram_options& options,
-                                  stream_ref stream, std::int64_t most_bins) {
-    const problem p = make_histogram_problem(image, weights, bins, tensor, options.layout);
+void integral_histogram_in_groups(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
+                                  stream_ref stream, const histogram_options& options, std::int64_t most_bins) {
+    const problem p = make_histogram_problem(inputs, bins, outputs);
     const int device = device_of(stream);
     const device_scope scope(device);
     const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
-    const device_copy pixels("image", image, device, stream);
-    std::optional<device_copy> weights_there;
-    if (weights) weights_there.emplace("weights", *weights, device, stream);
+    const device_copy image("image", inputs.image, device, stream);
+    std::optional<device_copy> weights;
+    if (is_set(inputs.weights)) weights.emplace("weights", inputs.weights, device, stream);
     const device_buffer lookup = upload_lookup(bins);
-    const std::optional<const_any_view> w =
-        weights_there ? std::optional<const_any_view>(weights_there->view) : std::nullopt;
-    const one_call call{p, chosen, pixels.view, w, lookup.data(), stream};
-    if (on_host(tensor.data)) {
+    const one_call call{p, chosen, {image.view, weights ? weights->view : const_any_view{}}, lookup.data(), stream};
+    const any_tensor_view& tensor = outputs.histograms.entries;
+    if (is_host_memory(tensor.data)) {
         run_in_groups(call, tensor, most_bins, device);
     } else {
-        check_device_pointer("tensor", tensor.data, device);
+        check_device_pointer("histograms", tensor.data, device);
         call.run(0, tensor);
     }
     stream.synchronize();
 }
 
-void integral_histogram(const const_any_view& image, const binning& bins, const any_tensor_view& tensor,
-                        const histogram_options& options, stream_ref stream) {
-    integral_histogram_in_groups(image, std::nullopt, bins, tensor, options, stream, binning::max_bins);
-}
-
-void integral_histogram(const const_any_view& image, const const_any_view& weights, const binning& bins,
-                        const any_tensor_view& tensor, const histogram_options& options, stream_ref stream) {
-    integral_histogram_in_groups(image, weights, bins, tensor, options, stream, binning::max_bins);
+void integral_histogram(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
+                        stream_ref stream, const histogram_options& options) {
+    integral_histogram_in_groups(inputs, bins, outputs, stream, options, binning::max_bins);
 }
 
 }  // namespace boxsum::cuda

@@ -4,15 +4,12 @@
 
 #include <boxsum/cuda/histogram.hpp>
 
-#include <optional>
-
 namespace boxsum::cuda {
 
-/// What cuda::integral_histogram does, with at most `most_bins` bins at a time for a tensor in host memory, so that
+/// What cuda::integral_histogram does, with at most `most_bins` bins at a time for histograms in host memory, so that
 /// tests get groups without filling a device.
-void integral_histogram_in_groups(const const_any_view& image, const std::optional<const_any_view>& weights,
-                                  const binning& bins, const any_tensor_view& tensor, const histogram_options& options,
-                                  stream_ref stream, std::int64_t most_bins);
+void integral_histogram_in_groups(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
+                                  stream_ref stream, const histogram_options& options, std::int64_t most_bins);
 
 /// The part of a problem that a tensor of bins first_bin .. first_bin + tensor.bins - 1 holds.
 problem group_of(const problem& all, std::int64_t first_bin, const tensor_shape& tensor);

@@ -10,6 +10,8 @@
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/error.hpp>
 
+#include <string>
+
 namespace boxsum::cuda {
 
 device_buffer upload_lookup(const binning& bins) {
@@ -24,54 +26,36 @@ device_buffer upload_lookup(const binning& bins) {
 
 namespace {
 
-void require_tensor(const tensor_shape& got, const tensor_shape& planned) {
-    require_type("tensor", got.type, planned.type);
-    require_planned("tensor", "planes", got.planes, planned.planes);
-    require_planned("tensor", "bins", got.bins, planned.bins);
-    require_planned("tensor", "rows", got.rows, planned.rows);
-    require_planned("tensor", "cols", got.cols, planned.cols);
-    require_planned("tensor", "row_stride", got.row_stride, planned.row_stride);
-    if (planned.bins > 1) require_planned("tensor", "bin_stride", got.bin_stride, planned.bin_stride);
-    if (planned.planes > 1) require_planned("tensor", "plane_stride", got.plane_stride, planned.plane_stride);
+void require_histograms(const histogram_shape& histograms, const histogram_shape& plan) {
+    const tensor_shape &got = histograms.entries, &planned = plan.entries;
+    if (histograms.form.layout != plan.form.layout)
+        throw invalid_argument("histograms: layout is " + std::string(name_of(histograms.form.layout)) +
+                               ", but the plan was made for " + std::string(name_of(plan.form.layout)));
+    require_type("histograms", got.type, planned.type);
+    require_planned("histograms", "planes", got.planes, planned.planes);
+    require_planned("histograms", "bins", got.bins, planned.bins);
+    require_planned("histograms", "rows", got.rows, planned.rows);
+    require_planned("histograms", "cols", got.cols, planned.cols);
+    require_planned("histograms", "row_stride", got.row_stride, planned.row_stride);
+    if (planned.bins > 1) require_planned("histograms", "bin_stride", got.bin_stride, planned.bin_stride);
+    if (planned.planes > 1) require_planned("histograms", "plane_stride", got.plane_stride, planned.plane_stride);
 }
 
 }  // namespace
 
 struct histogram_plan::state {
-    histogram_description what;
+    histogram_shapes shapes;
     binning bins;
     planned_problem planned;
     device_buffer lookup;
-
-    void run(const const_any_view& image, const std::optional<const_any_view>& weights, const any_tensor_view& tensor,
-             workspace& memory, stream_ref stream) const {
-        const int device = planned.device();
-        if (weights.has_value() != what.weights.has_value())
-            throw invalid_argument(weights ? "weights: given, but the plan was made without"
-                                           : "weights: not given, but the plan was made with them");
-        require_shape("image", image.shape, what.image);
-        if (weights) require_shape("weights", weights->shape, *what.weights);
-        require_tensor(tensor.shape, what.tensor);
-        (void)make_histogram_problem(image, weights, bins, tensor, planned.what().layout);  // pointers and overlap
-        check_device_pointer("image", image.data, device);
-        if (weights) check_device_pointer("weights", weights->data, device);
-        check_device_pointer("tensor", tensor.data, device);
-        buffers pointers;
-        pointers.image = image.data;
-        pointers.table = tensor.data;
-        pointers.weights = weights ? weights->data : nullptr;
-        pointers.lookup = static_cast<const std::uint16_t*>(lookup.data());
-        planned.enqueue(pointers, memory, stream);
-    }
 };
 
-histogram_plan::histogram_plan(const histogram_description& what, const binning& bins,
-                               const histogram_options& options) {
-    problem p = make_histogram_problem(what.image, what.weights, bins, what.tensor, options.layout);
+histogram_plan::histogram_plan(const histogram_shapes& shapes, const binning& bins, const histogram_options& options) {
+    const problem p = make_histogram_problem(shapes, bins);
     (void)current_device();  // says that there is none
     const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
     state_ = std::make_shared<const state>(
-        state{what, bins, planned_problem(p, *chosen.record, chosen.parameters), upload_lookup(bins)});
+        state{shapes, bins, planned_problem(p, *chosen.record, chosen.parameters), upload_lookup(bins)});
 }
 
 std::size_t histogram_plan::workspace_bytes() const noexcept {
@@ -86,14 +70,27 @@ int histogram_plan::device() const noexcept {
     return state_->planned.device();
 }
 
-void histogram_plan::run_async(const const_any_view& image, const any_tensor_view& tensor, workspace& workspace,
+void histogram_plan::run_async(const histogram_inputs& inputs, const histogram_outputs& outputs, workspace& workspace,
                                stream_ref stream) const {
-    state_->run(image, std::nullopt, tensor, workspace, stream);
-}
-
-void histogram_plan::run_async(const const_any_view& image, const const_any_view& weights,
-                               const any_tensor_view& tensor, workspace& workspace, stream_ref stream) const {
-    state_->run(image, weights, tensor, workspace, stream);
+    const state& s = *state_;
+    const bool weighted = is_set(inputs.weights);
+    if (weighted != s.shapes.weights.has_value())
+        throw invalid_argument(weighted ? "weights: given, but the plan was made without"
+                                        : "weights: not given, but the plan was made with them");
+    require_shape("image", inputs.image.shape, s.shapes.image);
+    if (weighted) require_shape("weights", inputs.weights.shape, *s.shapes.weights);
+    require_histograms(outputs.histograms.shape(), s.shapes.histograms);
+    (void)make_histogram_problem(inputs, s.bins, outputs);  // pointers and overlap
+    const int device = s.planned.device();
+    check_device_pointer("image", inputs.image.data, device);
+    if (weighted) check_device_pointer("weights", inputs.weights.data, device);
+    check_device_pointer("histograms", outputs.histograms.entries.data, device);
+    buffers pointers;
+    pointers.image = inputs.image.data;
+    pointers.table = outputs.histograms.entries.data;
+    pointers.weights = inputs.weights.data;
+    pointers.lookup = static_cast<const std::uint16_t*>(s.lookup.data());
+    s.planned.enqueue(pointers, workspace, stream);
 }
 
 }  // namespace boxsum::cuda

@@ -1,6 +1,5 @@
 #include "core/validate.hpp"
 
-#include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
 
@@ -25,14 +24,4 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
 }
 
 }  // namespace cuda
-
-histogram_description describe(const const_any_view& image, const any_tensor_view& tensor) {
-    return {image.shape, tensor.shape, std::nullopt};
-}
-
-histogram_description describe(const const_any_view& image, const const_any_view& weights,
-                               const any_tensor_view& tensor) {
-    return {image.shape, tensor.shape, weights.shape};
-}
-
 }  // namespace boxsum

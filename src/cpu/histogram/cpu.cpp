@@ -14,6 +14,7 @@
 #include "cpu/histogram/bin_kernels.hpp"
 #include "cpu/histogram/records.hpp"
 #include "cpu/host.hpp"
+#include "cpu/instruction_set.hpp"
 #include "cpu/team.hpp"
 
 #include <boxsum/table.hpp>
@@ -45,14 +46,10 @@ constexpr std::int64_t most_threads = 256;
 /// Null where the machine lacks the instruction set or the build has no kernels for it.
 const histogram_kernels* find_kernels(std::string_view name) {
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    static const bool avx2 = __builtin_cpu_supports("avx2");
-    static const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-                               __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vpopcntdq") &&
-                               __builtin_cpu_supports("avx512bitalg");
-    if (avx512 && (name == "auto" || name == "avx512")) return &cpu::avx512_histogram_kernels;
-    if (avx2 && (name == "auto" || name == "avx2")) return &cpu::avx2_histogram_kernels;
+    const unsigned has = cpu::machine_features();
+    if ((has & cpu::has_avx512_bits) != 0 && (name == "auto" || name == "avx512"))
+        return &cpu::avx512_histogram_kernels;
+    if ((has & cpu::has_avx2) != 0 && (name == "auto" || name == "avx2")) return &cpu::avx2_histogram_kernels;
 #endif
     return name == "auto" || name == "scalar" ? &cpu::scalar_histogram_kernels : nullptr;
 }
@@ -267,7 +264,7 @@ std::size_t workspace_bytes(const problem&, const parameter_values&) {
 }
 
 algorithm_cost cost(const problem& p, const parameter_values&) {
-    return {1, static_cast<double>(p.histogram->bins), 0, cpu::choose_threads(tensor_bytes(p), 0)};
+    return {1, static_cast<double>(p.histogram->bins), 0, cpu::most_threads(tensor_bytes(p), 0)};
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void fill_bin(const problem& p, const buffers& memory, std::int64_t k, std::int6
 }
 
 void enqueue(const problem& p, const buffers& memory, const execution&) {
-    visit_one_of(histogram_inputs{}, p.image.type, [&]<typename Pixel>() {
+    visit_one_of(histogram_pixels{}, p.image.type, [&]<typename Pixel>() {
         visit_one_of(histogram_counts{}, p.table.type, [&]<typename Entry>() {
             for (std::int64_t plane = 0; plane < p.image.planes; ++plane)
                 for (std::int64_t k = 0; k < p.histogram->bins; ++k)  // line 2

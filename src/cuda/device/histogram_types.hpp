@@ -10,7 +10,7 @@ using cuda_histogram_inputs = dtype_list<u8, f32>;
 using cuda_histogram_counts = dtype_list<u32>;
 using cuda_histogram_entries = dtype_list<u32, f32>;
 #else
-using cuda_histogram_inputs = histogram_inputs;
+using cuda_histogram_inputs = histogram_pixels;
 using cuda_histogram_counts = histogram_counts;
 using cuda_histogram_entries = histogram_entries;
 #endif

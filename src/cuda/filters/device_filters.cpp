@@ -1,123 +1,330 @@
+#include "core/view_checks.hpp"
 #include "cuda/filters/device_strips.hpp"
-#include "filters/filter_checks.hpp"
-#include "filters/radius_map.hpp"
+#include "cuda/filters/planned_filter.hpp"
+#include "cuda/runtime/plan_checks.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
+#include "filters/filter_jobs.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/filters.hpp>
-#include <boxsum/cuda/memory.hpp>
+#include <boxsum/error.hpp>
 
-#include <vector>
+#include <algorithm>
+#include <string>
 
 namespace boxsum::cuda {
 namespace {
 
-using filters::window_job;
+// ---- what filters make of windows -----------------------------------------------------------------------------------
 
-window_job checked_job(const const_any_view& image, window_radius radius, border_mode border, double border_value) {
-    (void)current_device();  // without a device that is the first thing to say
-    return filters::make_window_job(image, radius, border, border_value, 1);
+window_filter means_of(const filters::window_job& windows) {
+    return {.windows = windows,
+            .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
 }
 
-void execute_means(const window_job& job, const any_view& result, stream_ref stream) {
-    execute({.job = job,
-             .results = {result},
-             .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }},
-            stream);
+/// Results are mean, variance and deviation. As on the CPU: a mean alone needs no squares, and a rounded one needs the
+/// sum itself.
+window_filter statistics_of(const filters::window_job& windows, const filters::statistics_shapes& results) {
+    if (!results.variance && !results.deviation) return means_of(windows);
+    return {.windows = windows, .squares = true, .consume = [](const filter_step& at) {
+                window_results to{at.results[0], at.results[1], at.results[2]};
+                if (to.mean.data != nullptr && !is_floating(to.mean.shape.type)) {
+                    enqueue_means(at.task, to.mean, at.stream);
+                    to.mean = {};
+                }
+                enqueue_statistics(at.task, to, at.stream);
+            }};
+}
+
+window_filter threshold_of(const filters::threshold_job& job) {
+    return {.windows = job.windows,
+            .squares = job.method != threshold_method::bradley,
+            .extremes = job.method == threshold_method::wolf,
+            .consume = [method = job.method, k = job.k, range = job.range](const filter_step& at) {
+                enqueue_threshold(at.task, at.results[0], method, k, range, at.extremes, at.stream);
+            }};
+}
+
+window_filter contrast_of(const filters::contrast_job& job) {
+    return {.windows = job.windows, .squares = true, .consume = [epsilon = job.epsilon](const filter_step& at) {
+                enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
+            }};
+}
+
+/// Windows of up to the job's.
+window_filter variable_of(const filters::window_job& windows, std::int64_t largest) {
+    return {.windows = windows, .consume = [largest](const filter_step& at) {
+                enqueue_variable_means(at.task, at.radius, largest, at.results[0], at.stream);
+            }};
+}
+
+/// What a map may hold that has not been read: 2r + 1 squared is at most 2^46.
+std::int64_t largest_of(const variable_inputs& inputs, border_mode border) {
+    if (inputs.largest_radius) return *inputs.largest_radius;
+    const view_shape& image = inputs.image.shape;
+    std::int64_t most = inputs.radius.shape.type == dtype::u8    ? 255
+                        : inputs.radius.shape.type == dtype::u16 ? 65535
+                                                                 : 4194303;
+    if (border == border_mode::shrink) most = std::min(most, std::max(image.rows, image.cols));
+    return most;
+}
+
+// ---- arguments ------------------------------------------------------------------------------------------------------
+
+filters::part part_of(const filter_inputs& inputs) {
+    return {inputs.image.shape, inputs.at, inputs.whole};
+}
+
+filters::part part_of(const variable_inputs& inputs) {
+    return {inputs.image.shape, inputs.at, inputs.whole};
+}
+
+filters::statistics_shapes shapes_of(const window_outputs& outputs, bool (*wanted)(const any_view&)) {
+    const auto shape = [&](const any_view& v) { return wanted(v) ? std::optional(v.shape) : std::nullopt; };
+    return {shape(outputs.mean), shape(outputs.variance), shape(outputs.deviation)};
+}
+
+bool has_data(const any_view& v) {
+    return v.data != nullptr;
+}
+bool has_rows(const any_view& v) {
+    return v.shape.rows != 0;
+}
+
+void check_image(const const_any_view& image) {
+    (void)current_device();  // without a device that is the first thing to say
+    check_view("image", image);
 }
 
 }  // namespace
 
-void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options,
-                stream_ref stream) {
-    const window_job job = checked_job(image, options.radius, options.border, options.border_value);
-    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
-    execute_means(job, result, stream);
-}
+// ---- plans ----------------------------------------------------------------------------------------------------------
 
-void local_statistics(const const_any_view& image, const local_statistics_results& results,
-                      const local_statistics_options& options, stream_ref stream) {
-    const window_radius radius = filters::check_window(options.window);
-    const window_job job = checked_job(image, radius, options.border, options.border_value);
-    filters::check_statistics_results(image, results);
-    if (results.variance || results.deviation) filters::check_variance_window(radius, options.border, image.shape);
+/// A view as it was planned; `name` is null for none.
+struct planned_view {
+    const char* name = nullptr;
+    view_shape shape = {};
+    std::size_t bytes = 0;
 
-    // As on the CPU: a rounded mean needs the sum itself, and a mean alone needs no squares.
-    local_statistics_results rest = results;
-    if (rest.mean && (!is_floating(rest.mean->shape.type) || (!rest.variance && !rest.deviation))) {
-        execute_means(job, *rest.mean, stream);
-        rest.mean.reset();
-    }
-    std::vector<any_view> wanted;
-    for (const auto& r : {rest.mean, rest.variance, rest.deviation})
-        if (r) wanted.push_back(*r);
-    if (wanted.empty()) return;
-    execute({.job = job,
-             .results = wanted,
-             .squares = true,
-             .consume =
-                 [&](const filter_step& at) {
-                     window_results to;
-                     std::size_t next = 0;
-                     if (rest.mean) to.mean = at.results[next++];
-                     if (rest.variance) to.variance = at.results[next++];
-                     if (rest.deviation) to.deviation = at.results[next++];
-                     enqueue_statistics(at.task, to, at.stream);
-                 }},
-            stream);
-}
+    planned_view() = default;
+    planned_view(const char* argument, const view_shape& s)
+        : name(argument), shape(s), bytes(static_cast<std::size_t>(checked_span_bytes(argument, s))) {}
+};
 
-void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options,
-                        stream_ref stream) {
-    const filters::threshold_values values = filters::check_threshold(image, result, options);
-    const window_job job = checked_job(image, values.radius, options.border, options.border_value);
-    const bool wolf = options.method == threshold_method::wolf;
-    device_buffer extremes;
-    if (wolf) extremes = device_buffer(sizeof(window_extremes), stream);
-    auto* const of_plane = static_cast<window_extremes*>(extremes.data());
-    if (wolf) stream.synchronize();  // host images use other streams
-    filter_run run{.job = job, .results = {result}, .squares = true, .consume = {}};
-    if (wolf)
-        run.before = [&](const filter_step& at) {
-            enqueue_clear_extremes(of_plane, at.stream);
-            enqueue_extremes(at.task, of_plane, at.stream);
+struct filter_plan::state {
+    planned_filter filter;
+    filters::part given;
+    planned_view image, radius;
+    std::array<planned_view, 3> results;
+
+    state(const window_filter& f, const filters::part& part, const std::array<planned_view, 3>& to,
+          const planned_view& radii = {})
+        : filter(f, part.image.row_stride), given(part), image("image", part.image), radius(radii), results(to) {}
+
+    void run(const filter_memory& memory, origin at, extent whole, workspace& workspace, stream_ref stream) const {
+        if (at != given.at || whole != given.whole)
+            throw invalid_argument("at: row is " + std::to_string(at.row) + " of " + std::to_string(whole.rows) +
+                                   ", but the plan was made for " + std::to_string(given.at.row) + " of " +
+                                   std::to_string(given.whole.rows));
+        std::array<memory_range, 5> ranges;
+        std::size_t count = 0;
+        const auto check = [&](const planned_view& planned, const const_any_view& view, bool written) {
+            require_shape(planned.name, view.shape, planned.shape);
+            ranges[count] = {planned.name, view.data, planned.bytes, written};
+            check_range(ranges[count++], size_of(planned.shape.type), filter.device());
         };
-    run.consume = [&](const filter_step& at) {
-        enqueue_threshold(at.task, at.results[0], options.method, values.k, values.range, of_plane, at.stream);
-    };
-    execute(run, stream);
+        check(image, memory.image, false);
+        if (radius.name != nullptr) check(radius, memory.radius, false);
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            const any_view& result = memory.results[i];
+            if (results[i].name != nullptr)
+                check(results[i], result, true);
+            else if (result.data != nullptr)
+                throw invalid_argument("outputs: have a result that the plan was made without");
+        }
+        if (any_meet(std::span(ranges).first(count))) check_apart(memory);
+        filter.enqueue(memory, workspace, stream);
+    }
+
+    /// Ranges meet: views may still lie between each other's rows.
+    void check_apart(const filter_memory& memory) const {
+        const auto apart = [](const planned_view& a, const const_any_view& x, const planned_view& b,
+                              const const_any_view& y) {
+            if (a.name != nullptr && b.name != nullptr && overlap(x, y))
+                throw invalid_argument(std::string(a.name) + ": overlaps " + b.name);
+        };
+        for (std::size_t i = 0; i < results.size(); ++i) {
+            apart(results[i], memory.results[i], image, memory.image);
+            apart(results[i], memory.results[i], radius, memory.radius);
+            for (std::size_t j = 0; j < i; ++j) apart(results[i], memory.results[i], results[j], memory.results[j]);
+        }
+    }
+};
+
+std::size_t filter_plan::workspace_bytes() const noexcept {
+    return state_->filter.workspace_bytes();
 }
 
-void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options,
-                    stream_ref stream) {
-    const window_radius radius = filters::check_window(options.window);
-    filters::check_positive("epsilon", options.epsilon);
-    const window_job job = checked_job(image, radius, options.border, options.border_value);
-    filters::check_variance_window(radius, options.border, image.shape);
-    filters::check_result("result", result, image, {dtype::f32});
-    execute({.job = job,
-             .results = {result},
-             .squares = true,
-             .consume =
-                 [&](const filter_step& at) { enqueue_contrast(at.task, at.results[0], options.epsilon, at.stream); }},
-            stream);
+int filter_plan::device() const noexcept {
+    return state_->filter.device();
 }
 
-void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
-                         const variable_box_filter_options& options, stream_ref stream) {
-    (void)current_device();  // without a device that is the first thing to say
-    filters::check_image(image);
-    filters::check_border(options.border, options.border_value, image.shape.type);
-    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
-    filters::check_radius_map(radius, image.shape);
-    filters::check_disjoint("result", result, "radius", radius);
-    const std::int64_t largest = check_radii(radius, stream);
-    const window_job job = checked_job(image, {largest, largest}, options.border, options.border_value);
-    execute(
-        {.job = job,
-         .results = {result},
-         .consume = [](const filter_step& at) { enqueue_variable_means(at.task, at.radius, at.results[0], at.stream); },
-         .radius = radius},
-        stream);
+box_filter_plan::box_filter_plan(const filter_inputs& inputs, const filter_outputs& outputs,
+                                 const filter_options& options)
+    : filter_plan(std::make_shared<state>(
+          means_of(filters::box_filter_job(part_of(inputs), outputs.result.shape, options)), part_of(inputs),
+          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+
+void box_filter_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                                stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+}
+
+local_statistics_plan::local_statistics_plan(const filter_inputs& inputs, const window_outputs& outputs,
+                                             const filter_options& options)
+    : filter_plan([&] {
+          const filters::statistics_shapes shapes = shapes_of(outputs, has_rows);
+          const auto view = [](const char* name, const std::optional<view_shape>& shape) {
+              return shape ? planned_view(name, *shape) : planned_view();
+          };
+          return std::make_shared<state>(
+              statistics_of(filters::statistics_job(part_of(inputs), shapes, options), shapes), part_of(inputs),
+              std::array{view("mean", shapes.mean), view("variance", shapes.variance),
+                         view("deviation", shapes.deviation)});
+      }()) {}
+
+void local_statistics_plan::run_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
+                                      stream_ref stream) const {
+    state_->run({inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, inputs.at, inputs.whole, workspace,
+                stream);
+}
+
+adaptive_threshold_plan::adaptive_threshold_plan(const filter_inputs& inputs, const filter_outputs& outputs,
+                                                 const threshold_rule& rule, const filter_options& options)
+    : filter_plan(std::make_shared<state>(
+          threshold_of(filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options)),
+          part_of(inputs), std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+
+void adaptive_threshold_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs,
+                                        workspace& workspace, stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+}
+
+local_contrast_plan::local_contrast_plan(const filter_inputs& inputs, const filter_outputs& outputs,
+                                         const contrast_rule& rule, const filter_options& options)
+    : filter_plan(std::make_shared<state>(
+          contrast_of(filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options)),
+          part_of(inputs), std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+
+void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                                    stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+}
+
+variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
+                                                   const filter_options& options)
+    : filter_plan([&] {
+          const filters::part given = part_of(inputs);
+          filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
+          const std::int64_t largest = largest_of(inputs, options.border);
+          return std::make_shared<state>(
+              variable_of(filters::variable_job(given, inputs.radius.shape, outputs.result.shape, largest, options),
+                          largest),
+              given, std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()},
+              planned_view("radius", inputs.radius.shape));
+      }()) {}
+
+void variable_box_filter_plan::run_async(const variable_inputs& inputs, const filter_outputs& outputs,
+                                         workspace& workspace, stream_ref stream) const {
+    state_->run({inputs.image, {outputs.result}, inputs.radius}, inputs.at, inputs.whole, workspace, stream);
+}
+
+// ---- calls that enqueue ---------------------------------------------------------------------------------------------
+
+namespace {
+
+template <typename Plan, typename Inputs, typename Outputs>
+void enqueue(const Plan& plan, const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream) {
+    workspace.reserve(plan.workspace_bytes(), stream);
+    plan.run_async(inputs, outputs, workspace, stream);
+}
+
+}  // namespace
+
+void box_filter_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                      stream_ref stream, const filter_options& options) {
+    enqueue(box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+}
+
+void local_statistics_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
+                            stream_ref stream, const filter_options& options) {
+    enqueue(local_statistics_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+}
+
+void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                              stream_ref stream, const threshold_rule& rule, const filter_options& options) {
+    enqueue(adaptive_threshold_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+}
+
+void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                          stream_ref stream, const contrast_rule& rule, const filter_options& options) {
+    enqueue(local_contrast_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+}
+
+void variable_box_filter_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                               stream_ref stream, const filter_options& options) {
+    enqueue(variable_box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+}
+
+// ---- calls that wait, on host memory too ----------------------------------------------------------------------------
+
+void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                const filter_options& options) {
+    check_image(inputs.image);
+    const filters::window_job job = filters::box_filter_job(part_of(inputs), outputs.result.shape, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    execute(means_of(job), {inputs.image, {outputs.result}}, stream);
+}
+
+void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, stream_ref stream,
+                      const filter_options& options) {
+    check_image(inputs.image);
+    const filters::statistics_shapes shapes = shapes_of(outputs, has_data);
+    const filters::window_job job = filters::statistics_job(part_of(inputs), shapes, options);
+    filters::check_results({{"image", inputs.image}},
+                           {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
+    execute(statistics_of(job, shapes), {inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, stream);
+}
+
+void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                        const threshold_rule& rule, const filter_options& options) {
+    check_image(inputs.image);
+    const filters::threshold_job job =
+        filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    execute(threshold_of(job), {inputs.image, {outputs.result}}, stream);
+}
+
+void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                    const contrast_rule& rule, const filter_options& options) {
+    check_image(inputs.image);
+    const filters::contrast_job job = filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    execute(contrast_of(job), {inputs.image, {outputs.result}}, stream);
+}
+
+void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                         const filter_options& options) {
+    check_image(inputs.image);
+    check_view("radius", inputs.radius);
+    const filters::part given = part_of(inputs);
+    filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
+    const std::int64_t found = check_radii(inputs.radius, inputs.largest_radius, stream);
+    const std::int64_t largest = inputs.largest_radius.value_or(found);
+    const filters::window_job job =
+        filters::variable_job(given, inputs.radius.shape, outputs.result.shape, largest, options);
+    filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
+    execute(variable_of(job, largest), {inputs.image, {outputs.result}, inputs.radius}, stream);
 }
 
 }  // namespace boxsum::cuda

@@ -8,11 +8,13 @@
 
 #include "pipeline/bin_worker.hpp"
 
+#include "core/visit_histogram.hpp"
 #include "cuda/pipeline/device_input.hpp"
 #include "cuda/pipeline/event.hpp"
 #include "cuda/pipeline/shared_upload.hpp"
 #include "cuda/pipeline/tensor_copy.hpp"
 #include "cuda/runtime/device.hpp"
+#include "pipeline/histogram_lists.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/histogram.hpp>
@@ -43,25 +45,23 @@ struct started_task {
     bin_task task;
     cuda::histogram_plan plan;
     cuda::device_buffer tensor;
-    tensor_shape shape;
+    histogram_shape shape;
     event done;
 };
 
-tensor_shape shape_of(const bin_job& job, std::int64_t bins) {
-    const view_shape& image = job.image.shape;
-    const table_layout layout = job.histogram.layout;
-    return cuda::device_tensor_shape(job.entries, bins, table_rows(image.rows, layout), table_cols(image.cols, layout),
-                                     image.planes);
+histogram_shape shape_of(const bin_job& job, std::int64_t bins) {
+    const view_shape& image = job.inputs.image.shape;
+    return cuda::device_histogram_shape(job.entries(), bins, image.rows, image.cols, job.tensor.form, image.planes);
 }
 
-std::size_t bytes_of(const tensor_shape& s) {
-    return static_cast<std::size_t>(s.planes * s.plane_stride);
+std::size_t bytes_of(const histogram_shape& s) {
+    return static_cast<std::size_t>(s.entries.planes * s.entries.plane_stride);
 }
 
 class kept_on_device final : public kept_bins {
   public:
     kept_on_device(int device, std::shared_ptr<cuda::stream> stream, cuda::device_buffer memory,
-                   const tensor_shape& shape)
+                   const histogram_shape& shape)
         : device_(device), stream_(std::move(stream)), memory_(std::move(memory)), shape_(shape) {}
     kept_on_device(const kept_on_device&) = delete;
     kept_on_device& operator=(const kept_on_device&) = delete;
@@ -74,26 +74,25 @@ class kept_on_device final : public kept_bins {
     }
 
     std::optional<int> device() const override { return device_; }
-    const_any_tensor_view tensor() const override { return {memory_.data(), shape_}; }
+    const_any_histogram_view tensor() const override { return {{memory_.data(), shape_.entries}, shape_.form}; }
 
-    std::vector<std::uint32_t> box_histograms(std::span<const box> boxes, table_layout layout,
-                                              std::int64_t plane) const override {
+    histogram_list box_histograms(std::span<const box> boxes, std::int64_t plane) const override {
         const device_scope scope(device_);
         const cuda::stream stream;  // of this call: others may ask at the same time
-        return cuda::box_histograms(tensor(), boxes, layout, plane, stream);
-    }
-
-    std::vector<float> box_sums(std::span<const box> boxes, table_layout layout, std::int64_t plane) const override {
-        const device_scope scope(device_);
-        const cuda::stream stream;
-        return cuda::box_sums(tensor(), boxes, layout, plane, stream);
+        histogram_list list;
+        visit_one_of(histogram_entries{}, shape_.entries.type, [&]<typename Entry>() {
+            std::vector<Entry> found(boxes.size() * static_cast<std::size_t>(shape_.entries.bins));
+            cuda::box_histograms<Entry>(tensor(), boxes, std::span<Entry>(found), stream, plane);
+            list = as_list<Entry>(found);
+        });
+        return list;
     }
 
   private:
     int device_;
     std::shared_ptr<cuda::stream> stream_;  ///< that the memory is freed on
     cuda::device_buffer memory_;
-    tensor_shape shape_;
+    histogram_shape shape_;
 };
 
 class cuda_bin_worker final : public bin_worker {
@@ -135,11 +134,11 @@ class cuda_bin_worker final : public bin_worker {
 
     void start(const bin_task& task) override {
         const device_scope scope(device_);
-        const tensor_shape shape = shape_of(*job_, task.bins);
-        const std::optional<const_any_view> weights = input_->weights();
-        histogram_description what{input_->image().shape, shape, std::nullopt};
-        if (weights) what.weights = weights->shape;
-        started_.push_back({task, cuda::histogram_plan(what, bins_of(*job_, task), job_->histogram),
+        const histogram_shape shape = shape_of(*job_, task.bins);
+        const histogram_inputs inputs = input_->inputs();
+        histogram_shapes shapes{inputs.image.shape, shape};
+        if (job_->weighted()) shapes.weights = inputs.weights.shape;
+        started_.push_back({task, cuda::histogram_plan(shapes, bins_of(*job_, task), job_->histogram),
                             free_buffer(bytes_of(shape)), shape, event()});
         started_task& s = started_.back();
         workspace_.reserve(s.plan.workspace_bytes(), *compute_);
@@ -148,15 +147,12 @@ class cuda_bin_worker final : public bin_worker {
             sources_ = job_->upload->complete(*job_, *input_);
             upload_->end.record(*compute_);
         }
-        const any_tensor_view tensor{s.tensor.data(), shape};
-        if (weights)
-            s.plan.run_async(input_->image(), *weights, tensor, workspace_, *compute_);
-        else
-            s.plan.run_async(input_->image(), tensor, workspace_, *compute_);
+        const any_histogram_view tensor{{s.tensor.data(), shape.entries}, shape.form};
+        s.plan.run_async(inputs, {tensor}, workspace_, *compute_);
         s.done.record(*compute_);
         if (job_->keeps()) return;
         s.done.precede(*copy_);
-        cuda::copy_tensor_async(tensor, part_of(*job_, task), *copy_);
+        cuda::copy_tensor_async(tensor.entries, part_of(*job_, task).entries, *copy_);
         s.done.record(*copy_);
     }
 

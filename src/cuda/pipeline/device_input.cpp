@@ -57,10 +57,10 @@ device_input::device_input(const bin_job& job, int device, std::shared_ptr<cuda:
         const std::size_t bytes = cuda::span_bytes(shape);
         return job.upload == nullptr ? cuda::device_buffer(bytes, *stream_) : cuda::buffer_for_peers(bytes, *stream_);
     };
-    const view_shape& s = job.image.shape;
+    const view_shape& s = job.inputs.image.shape;
     image_shape_ = cuda::device_shape(s.type, s.rows, s.cols, 1, s.planes);
     image_ = allocate(image_shape_);
-    if (job.weights) {
+    if (job.weighted()) {
         weights_shape_ = cuda::device_shape(dtype::f32, s.rows, s.cols, 1, s.planes);
         weights_ = allocate(weights_shape_);
     }
@@ -76,14 +76,15 @@ device_input::~device_input() {
     stream_ = nullptr;
 }
 
-std::optional<const_any_view> device_input::weights() const {
-    if (weights_.data() == nullptr) return {};
-    return const_any_view{weights_.data(), weights_shape_};
+histogram_inputs device_input::inputs() const {
+    histogram_inputs all{any_view{image_.data(), image_shape_}};
+    if (weights_.data() != nullptr) all.weights = any_view{weights_.data(), weights_shape_};
+    return all;
 }
 
 void device_input::upload(const bin_job& job, row_range rows) {
-    upload_rows(job.image, {image_.data(), image_shape_}, rows, *stream_);
-    if (job.weights) upload_rows(*job.weights, {weights_.data(), weights_shape_}, rows, *stream_);
+    upload_rows(job.inputs.image, {image_.data(), image_shape_}, rows, *stream_);
+    if (job.weighted()) upload_rows(job.inputs.weights, {weights_.data(), weights_shape_}, rows, *stream_);
 }
 
 void device_input::publish(row_range rows) {

@@ -33,8 +33,9 @@ class device_input {
     int device() const { return device_; }
     std::size_t bytes() const { return image_.size() + weights_.size(); }
     std::int64_t rows() const { return image_shape_.planes * image_shape_.rows; }
-    const_any_view image() const { return {image_.data(), image_shape_}; }
-    std::optional<const_any_view> weights() const;
+
+    /// Weights are set where the job has them.
+    histogram_inputs inputs() const;
 
     /// Enqueues the way of some rows from the host.
     void upload(const bin_job& job, row_range rows);

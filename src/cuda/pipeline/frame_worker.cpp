@@ -10,8 +10,8 @@
 #include "pipeline/frame_worker.hpp"
 
 #include "cuda/pipeline/event.hpp"
+#include "cuda/pipeline/frame_queries.hpp"
 #include "cuda/pipeline/tensor_copy.hpp"
-#include "cuda/queries/frame_queries.hpp"
 #include "cuda/runtime/device.hpp"
 #include "pipeline/frame_request.hpp"
 
@@ -36,12 +36,12 @@ struct timed_stage {
     event begin, end;
 };
 
-struct cuda_memory final : frame_slot::memory {
+struct cuda_memory final : frame_slot::worker_memory {
     cuda::pinned_buffer host_frame, host_weights;
     cuda::device_buffer frame, weights;
     cuda::device_buffer tensor;
     cuda::pinned_buffer host_tensor;
-    tensor_shape shape;
+    histogram_shape shape;
     cuda::frame_queries queries;
     timed_stage upload, compute, download;
     event queried;  ///< the queries begin where `compute` ends
@@ -58,7 +58,7 @@ class cuda_frame_worker final : public frame_worker {
           weights_shape_(cuda::device_shape(dtype::f32, job.format.rows, job.format.cols)) {
         (void)cuda::describe_device(device);  // says that there is none
         const device_scope scope(device);
-        for (auto* stream : {&upload_, &compute_, &download_, &match_}) stream->emplace();
+        for (auto* stream : {&upload_, &compute_, &download_}) stream->emplace();
         if (job.region) (void)plan_for(job.region->rows, job.region->cols);  // says what cannot be computed
     }
 
@@ -67,11 +67,11 @@ class cuda_frame_worker final : public frame_worker {
         auto memory = std::make_unique<cuda_memory>();
         memory->host_frame = cuda::pinned_buffer(cuda::span_bytes(frame_shape_));
         memory->frame = cuda::device_buffer(cuda::span_bytes(frame_shape_), *upload_);
-        slot.image = {memory->host_frame.data(), frame_shape_};
-        if (job_.weighted) {
+        slot.memory.image = {memory->host_frame.data(), frame_shape_};
+        if (job_.weighted()) {
             memory->host_weights = cuda::pinned_buffer(cuda::span_bytes(weights_shape_));
             memory->weights = cuda::device_buffer(cuda::span_bytes(weights_shape_), *upload_);
-            slot.weights = {memory->host_weights.data(), weights_shape_};
+            slot.memory.weights = {memory->host_weights.data(), weights_shape_};
         }
         slot.own = std::move(memory);
     }
@@ -93,15 +93,15 @@ class cuda_frame_worker final : public frame_worker {
     }
 
     void stop() noexcept override {
-        for (const auto* stream : {&upload_, &compute_, &download_, &match_})
-            (void)cudaStreamSynchronize((*stream)->get());
+        for (const auto* stream : {&upload_, &compute_, &download_}) (void)cudaStreamSynchronize((*stream)->get());
     }
 
   private:
     void upload(frame_slot& slot, cuda_memory& m) {
         m.upload.begin.record(*upload_);
-        cuda::copy_async(slot.image, any_view{m.frame.data(), frame_shape_}, *upload_);
-        if (job_.weighted) cuda::copy_async(slot.weights, any_view{m.weights.data(), weights_shape_}, *upload_);
+        cuda::copy_async(slot.memory.image, any_view{m.frame.data(), frame_shape_}, *upload_);
+        if (job_.weighted())
+            cuda::copy_async(slot.memory.weights, any_view{m.weights.data(), weights_shape_}, *upload_);
         m.upload.end.record(*upload_);
     }
 
@@ -109,8 +109,8 @@ class cuda_frame_worker final : public frame_worker {
         const frame_request& request = *slot.request;
         const box region = region_of(request, job_.format);
         const cuda::histogram_plan& plan = plan_for(region.rows, region.cols);
-        m.shape = tensor_shape_of(region.rows, region.cols);
-        const auto bytes = static_cast<std::size_t>(m.shape.plane_stride);
+        m.shape = shape_of(region.rows, region.cols);
+        const auto bytes = static_cast<std::size_t>(m.shape.entries.plane_stride);
         if (m.tensor.size() < bytes) {
             m.tensor = {};
             m.tensor = cuda::device_buffer(bytes, *compute_);
@@ -120,21 +120,18 @@ class cuda_frame_worker final : public frame_worker {
             m.host_tensor = cuda::pinned_buffer(bytes);
         }
         workspace_.reserve(plan.workspace_bytes(), *compute_);
-        m.queries.prepare(slot.request, region, job_.bins.bins(), *compute_);
+        m.queries.prepare(slot.request, region, m.shape, *compute_);
 
         m.upload.end.precede(*compute_);
         m.compute.begin.record(*compute_);
-        const const_any_view part = part_of_frame({m.frame.data(), frame_shape_}, region);
-        const any_tensor_view tensor{m.tensor.data(), m.shape};
-        if (job_.weighted)
-            plan.run_async(part, part_of_frame({m.weights.data(), weights_shape_}, region), tensor, workspace_,
-                           *compute_);
-        else
-            plan.run_async(part, tensor, workspace_, *compute_);
+        histogram_inputs frame{any_view{m.frame.data(), frame_shape_}};
+        if (job_.weighted()) frame.weights = any_view{m.weights.data(), weights_shape_};
+        const any_histogram_view tensor{{m.tensor.data(), m.shape.entries}, m.shape.form};
+        plan.run_async(part_of_frame(frame, region), {tensor}, workspace_, *compute_);
         m.compute.end.record(*compute_);
 
         if (m.queries.any()) {
-            m.queries.enqueue_kernels(tensor, job_.histogram.layout, *compute_);
+            m.queries.enqueue_kernels(tensor, *compute_);
             m.queried.record(*compute_);
         }
         // The tensor need not wait for the queries; answers that come back alone do not hold up the next frame's
@@ -148,30 +145,26 @@ class cuda_frame_worker final : public frame_worker {
         }
         m.download.end.record(*download_);
         slot.result.region = region;
-        slot.result.layout = job_.histogram.layout;
     }
 
     /// Both sides are laid out alike and are ours. One run of bytes travels faster than rows unless gaps are a good
     /// part of them.
     void download(cuda_memory& m, std::size_t bytes) {
-        const std::int64_t used = m.shape.cols * static_cast<std::int64_t>(size_of(m.shape.type));
-        if ((m.shape.row_stride - used) * 16 <= used)
+        const tensor_shape& s = m.shape.entries;
+        const std::int64_t used = s.cols * static_cast<std::int64_t>(size_of(s.type));
+        if ((s.row_stride - used) * 16 <= used)
             BOXSUM_CUDA_TRY(cudaMemcpyAsync(m.host_tensor.data(), m.tensor.data(), bytes, cudaMemcpyDeviceToHost,
                                             download_->get()));
         else
-            cuda::copy_tensor_async(const_any_tensor_view{m.tensor.data(), m.shape}, {m.host_tensor.data(), m.shape},
-                                    *download_);
+            cuda::copy_tensor_async(const_any_tensor_view{m.tensor.data(), s}, {m.host_tensor.data(), s}, *download_);
     }
 
     void finish(frame_slot& slot, cuda_memory& m) {
         const frame_request& request = *slot.request;
         m.download.end.synchronize();
         const bool queried = m.queries.any();
-        m.queries.collect(request, slot.result.region, slot.result);
-        if (request.match_histograms)
-            m.queries.count_matches({m.tensor.data(), m.shape}, job_.histogram.layout, slot.result.region, slot.result,
-                                    *match_);
-        if (request.tensor) slot.result.tensor = {m.host_tensor.data(), m.shape};
+        m.queries.collect(slot.result.region, slot.result);
+        if (request.tensor) slot.result.tensor = {{m.host_tensor.data(), m.shape.entries}, m.shape.form};
         add(slot, pipeline_stage::download, m.download.begin, m.download.end);
         add(slot, pipeline_stage::upload, m.upload.begin, m.upload.end);
         add(slot, pipeline_stage::compute, m.compute.begin, m.compute.end);
@@ -182,10 +175,8 @@ class cuda_frame_worker final : public frame_worker {
         slot.busy[static_cast<std::size_t>(stage)] += end.seconds_since(begin);
     }
 
-    tensor_shape tensor_shape_of(std::int64_t rows, std::int64_t cols) const {
-        const table_layout layout = job_.histogram.layout;
-        return cuda::device_tensor_shape(job_.entries, job_.bins.bins(), table_rows(rows, layout),
-                                         table_cols(cols, layout));
+    histogram_shape shape_of(std::int64_t rows, std::int64_t cols) const {
+        return cuda::device_histogram_shape(job_.entries, job_.bins.bins(), rows, cols, job_.form);
     }
 
     /// Plans are kept: regions of a tracker have few shapes, those in the middle of the frame a single one.
@@ -196,13 +187,14 @@ class cuda_frame_worker final : public frame_worker {
             compute_->synchronize();  // their kernels may still read look-up tables
             plans_.clear();
         }
-        histogram_description what{frame_shape_, tensor_shape_of(rows, cols), std::nullopt};
-        if (job_.weighted) what.weights = weights_shape_;
-        for (view_shape* const part : {&what.image, what.weights ? &*what.weights : &what.image}) {
-            part->rows = rows;
-            part->cols = cols;
-        }
-        return plans_.try_emplace({rows, cols}, what, job_.bins, job_.histogram).first->second;
+        const auto part_of = [&](view_shape shape) {
+            shape.rows = rows;
+            shape.cols = cols;
+            return shape;
+        };
+        histogram_shapes shapes{part_of(frame_shape_), shape_of(rows, cols)};
+        if (job_.weighted()) shapes.weights = part_of(weights_shape_);
+        return plans_.try_emplace({rows, cols}, shapes, job_.bins, job_.histogram).first->second;
     }
 
     static constexpr std::size_t most_plans = 64;
@@ -210,7 +202,7 @@ class cuda_frame_worker final : public frame_worker {
     frame_job job_;
     int device_;
     view_shape frame_shape_, weights_shape_;
-    std::optional<cuda::stream> upload_, compute_, download_, match_;  ///< outlive what is allocated on them
+    std::optional<cuda::stream> upload_, compute_, download_;  ///< outlive what is allocated on them
     cuda::workspace workspace_;  ///< used by one frame after the other on the compute stream
     std::map<std::pair<std::int64_t, std::int64_t>, cuda::histogram_plan> plans_;
 };

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <boxsum/cuda/stream.hpp>
-#include <boxsum/histogram_tensor.hpp>
+#include <boxsum/histogram_table.hpp>
 
 namespace boxsum::cuda {
 

@@ -223,8 +223,13 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
     }
 
     /// What lane l has for store(): the carry of row l, and lane l + 16 the sum left of the tile in that row, which is
-    /// the one above the tile (`corner`) and all that lies left of the tile down to the row, its carry.
-    __device__ Sum carries_and_left(Sum carry, Sum corner) const {
+    /// the one above the tile (`corner`) and all that lies left of the tile down to the row, its carry. In the first
+    /// column of tiles it is the border's, which has what lies left of the part.
+    __device__ Sum carries_and_left(Sum carry, Sum corner, const aligned_position& at, int warp) const {
+        if (p.has_left && at.col == 0 && lane >= tile::warp_rows) {
+            const std::int64_t row = std::int64_t{at.row} * tile::rows + (warp - 1) * tile::warp_rows + lane;
+            return this->part_carries().left(at.plane, min(row, p.rows - 1), 0);
+        }
         return lane < tile::warp_rows ? carry : corner + carry;
     }
 
@@ -250,6 +255,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         using entry = typename roles::table_sum;
         __device__ static std::byte* first(const aligned_plan&, const aligned_position& at) { return at.to; }
         __device__ static std::int64_t stride(const aligned_plan& p) { return p.row_stride; }
+        __device__ static const sat_carries& carries(const aligned_plan& p) { return p.carries; }
         template <typename T>
         __device__ static auto of(const T& value) {
             if constexpr (is_sum_and_squares<T>)
@@ -267,6 +273,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                    std::int64_t{at.col} * (roles::cols_of_tile * static_cast<int>(sizeof(entry)));
         }
         __device__ static std::int64_t stride(const aligned_plan& p) { return p.squares_row_stride; }
+        __device__ static const sat_carries& carries(const aligned_plan& p) { return p.squares_carries; }
         template <typename T>
         __device__ static auto of(const T& value) {
             return value.squares;
@@ -436,24 +443,35 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         return at.valid_cols - panel * tile::cols;
     }
 
-    /// The zeros beside a panel of the first row or column of tiles.
+    /// What is beside a panel of the first row or column of tiles: carries of the part, or zeros.
     template <typename Table>
     __device__ void store_border(const aligned_position& at, int panel, int warp) const {
         using entry = typename Table::entry;
         constexpr int panel_bytes = tile::cols * static_cast<int>(sizeof(entry));
+        const sat_carries& around = Table::carries(p);
         std::byte* const first = Table::first(p, at);
-        if (at.row == 0 && warp == 0)
-            store_zeros<lane_cols>(reinterpret_cast<entry*>(first + panel * panel_bytes - Table::stride(p)),
-                                   valid_cols_of(at, panel), lane);
+        if (at.row == 0 && warp == 0) {
+            entry* const above = reinterpret_cast<entry*>(first + panel * panel_bytes - Table::stride(p));
+            const int cols = valid_cols_of(at, panel);
+            if (around.above == nullptr)
+                store_zeros<lane_cols>(above, cols, lane);
+            else
+                for (int i = lane; i < min(cols, tile::cols); i += 32)
+                    store_streaming(above + i,
+                                    carry_above<entry>(around, at.plane, roles::first_element(at, panel) + i));
+        }
         if (at.col > 0 || panel > 0) return;
         const int row = warp * tile::warp_rows + lane;
         entry* const to = reinterpret_cast<entry*>(first + row * Table::stride(p)) - Channels;
 #pragma unroll
         for (int c = 0; c < Channels; ++c)
-            if (lane < tile::warp_rows && row < at.valid_rows) store_streaming(to + c, entry{});
+            if (lane < tile::warp_rows && row < at.valid_rows)
+                store_streaming(
+                    to + c, carry_left<entry>(around, at.plane, std::int64_t{at.row} * tile::rows + row, c, Channels));
         // The corner, where the first row of tiles meets the first column.
         if (at.row == 0 && warp == 0 && lane < Channels)
-            store_streaming(reinterpret_cast<entry*>(first - Table::stride(p)) - Channels + lane, entry{});
+            store_streaming(reinterpret_cast<entry*>(first - Table::stride(p)) - Channels + lane,
+                            carry_above<entry>(around, at.plane, lane - Channels));
     }
 };
 

@@ -38,6 +38,9 @@
 /// Sums and squares are computed at once where a value is a sum_and_squares: every role adds up and hands on both, and
 /// `finish` stores to two tables.
 ///
+/// A part of a larger table is seeded where tiles learn of others: `carry` adds what is left of the part, `above` takes
+/// what is above it for the table row above the first group.
+///
 /// No block needs another to be resident: every wait is for lower tickets, which are drawn in the order in which blocks
 /// run, or for an earlier role on the same tile.
 namespace boxsum::cuda {
@@ -131,8 +134,14 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             Sum corner[Channels], own_carry[Channels];
             [[maybe_unused]] Sum by_lane;
             // The same to the left of the table row above: its last sum.
-            const bool has_corner = roles::takes_left && at.has_above && at.col > 0;
+            const bool below_carries = this->is_below_carries(at);
+            const bool has_corner = roles::takes_left && (at.has_above || below_carries) && at.col > 0;
             words_of_lane<Sum, 1> left_of_top{};
+            if (roles::takes_left && below_carries && at.col > 0) {
+                Sum last[1];
+                this->above_part(last, at, roles::first_element(at, 0) - 1);
+                left_of_top = words_of_lane<Sum, 1>::of(last, at.tag_above);
+            }
             const auto look_at_corner = [&] {
                 return look_at_missing(
                     has_corner, left_of_top,
@@ -162,6 +171,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 }
                 // Published below, in the last row of tiles of the group above, perhaps a lap before.
                 table_row_words top{};
+                if (below_carries) top = above_part_from(at, roles::first_element(at, panel) + lane * lane_cols);
                 const auto look_at_top = [&] {
                     return look_at_missing(at.has_above, top,
                                            words.table_rows + std::size_t{at.rows_place_above} * col_words +
@@ -170,6 +180,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 };
                 look_at_top();
                 [[maybe_unused]] table_row_words top_beside{};
+                if (roles::whole_sectors && below_carries)
+                    top_beside = above_part_from(at, roles::first_element(at, panels) + lane % 2 * lane_cols);
                 [[maybe_unused]] const auto look_at_top_beside = [&] {
                     return look_at_missing(
                         at.has_above, top_beside,
@@ -203,10 +215,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 }
                 channels::add(cols, corner, first);
                 if (panel < panels - 1) go_on_across(corner, cols_in_group, next_first);
-                if (at.has_above) {
-                    look_until_found(look_at_top);
-                    top.add_to(cols);
-                }
+                if (at.has_above) look_until_found(look_at_top);
+                if (at.has_above || below_carries) top.add_to(cols);
                 if (panel == 0) look_until_found(look_at_corner);
                 if (at.ends_rows) {
                     Sum below[lane_cols];
@@ -239,6 +249,13 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 shared.corner[slot] = corner[0] + (has_corner ? left_of_top.value() : Sum{});
             if constexpr (!roles::whole_sectors) this->arrive(shared.topped[slot]);
         }
+    }
+
+    /// What carries have above a lane's elements, as if a tile above had published it.
+    __device__ table_row_words above_part_from(const aligned_position& at, std::int64_t first) const {
+        Sum x[lane_cols];
+        this->above_part(x, at, first);
+        return table_row_words::of(x, at.tag_above);
     }
 
     // Of the columns beside a tile lanes with even numbers have the first four, the others the next four. Their words
@@ -315,7 +332,8 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                     this->add_carries(x, at, slot, panel, warp);
                 shared.topped[slot].wait(now.parity());
                 add_neighbours(top, shared.top[slot][panel], lane);
-                if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[slot]);
+                if constexpr (roles::takes_left)
+                    carries = this->carries_and_left(carries, shared.corner[slot], at, warp);
                 if (panel == panels - 1) {
                     if constexpr (!roles::carries_stay) this->arrive(shared.finished[slot]);
                     if constexpr (roles::whole_sectors) shared.beside.there[slot].wait(now.parity());
@@ -349,7 +367,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
             this->arrive(shared.finished[slot]);
             sync_warps(1, 32 * tile::finish_warps);
             if (warp == 0) this->count_as_read(at);
-            if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[turn]);
+            if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[turn], at, warp);
             Sum top[lane_cols];
             load_neighbours(top, shared.top[turn][0], lane);
 #pragma unroll
@@ -363,7 +381,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
     /// below the tile.
     __device__ void pass_column_on(const aligned_position& at, int col, unsigned turn, Sum carry) const {
         const std::uint64_t keep = keep_in_l2();  // again, for registers are short here
-        const bool has_above = at.has_above;
+        const bool below_carries = this->is_below_carries(at), has_above = at.has_above || below_carries;
         const auto look_above = [&](value_words& found) {
             // Published below, in the tile above, perhaps a lap before.
             return look_at_missing(
@@ -371,7 +389,13 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 words.table_rows + std::size_t{at.rows_place_above} * tile::col_words + col * words_of<Sum>,
                 at.tag_above, keep);
         };
+        const auto from_carries = [&](std::int64_t element) {
+            Sum x[1];
+            this->above_part(x, at, element);
+            return value_words::of(x[0], at.tag_above);
+        };
         value_words above{};
+        if (below_carries) above = from_carries(roles::first_element(at, 0) + col);
         look_above(above);
         // One thread: the last sum of that row to the left of the tile.
         const bool has_corner = roles::takes_left && has_above && at.col > 0 && col == 0;
@@ -382,6 +406,7 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 keep);
         };
         value_words corner{};
+        if (has_corner && below_carries) corner = from_carries(roles::first_element(at, 0) - 1);
         look_at_corner(corner);
         scanned in_tile = shared.bottom[turn][0][col];
 #pragma unroll

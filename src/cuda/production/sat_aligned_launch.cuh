@@ -112,6 +112,10 @@ inline aligned_plan plan_at(const tile_launch& launch, const table_memory& memor
     };
     p.sums = first_sum(memory.table, p.row_stride, sum_bytes);
     if (memory.squares != nullptr) p.squares = first_sum(memory.squares, p.squares_row_stride, squares_bytes);
+    p.carries.place_at(memory.carries, std::int64_t{p.channels} * sum_bytes);
+    p.squares_carries.place_at(memory.squares_carries, std::int64_t{p.channels} * squares_bytes);
+    p.has_above = p.carries.above != nullptr || p.squares_carries.above != nullptr;
+    p.has_left = p.carries.adds_to_rows() || p.squares_carries.adds_to_rows();
     return p;
 }
 

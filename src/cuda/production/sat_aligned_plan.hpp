@@ -293,6 +293,8 @@ struct aligned_plan {
     unsigned counter_shift;         ///< 2^this rows of tiles share a counter of finished readers
     bool ring_reused;               ///< whether there are more rows of tiles than the ring has
     divider by_tile_cols, by_tile_rows, by_ring_rows, by_group_cols, by_group_rows;
+    sat_carries carries, squares_carries;
+    bool has_above, has_left;  ///< whether carries add to the first row of tiles, or to rows of all tiles
 };
 
 /// Words of the header that count, for the rows of tiles that share one, tiles whose words nobody needs any more. They
@@ -417,6 +419,8 @@ inline aligned_plan make_aligned_plan(const sat_geometry& g, int pixel_bytes, in
         p.counter_shift = 0;
     }
     p.ring_groups = p.ring_rows / group_rows;
+    p.carries = g.carries;
+    if (squares.table != nullptr) p.squares_carries = squares.table->carries;
     p.by_tile_cols = divider(p.tile_cols);
     p.by_tile_rows = divider(p.tile_rows);
     p.by_ring_rows = divider(p.ring_rows);

@@ -6,6 +6,7 @@
 #include "cuda/device/word_gather.cuh"
 #include "cuda/production/sat_aligned_pixels.cuh"
 #include "cuda/production/sat_aligned_tile.cuh"
+#include "cuda/production/sat_carries.cuh"
 
 #include <cuda/atomic>
 
@@ -134,9 +135,40 @@ struct aligned_roles {
                 static_cast<std::uint32_t>(p.image_row_stride)};
     }
 
+    // What the whole table holds around the part that this launch computes. It enters where tiles learn of others: what
+    // is left of the part with the row carries of `carry`, which go to the tiles below with its totals, and what is
+    // above it in place of the table row above the first group of tiles.
+
+    __device__ carry_reader<Sum> part_carries() const { return {p.carries, p.squares_carries, Channels}; }
+
+    /// In a row of the tile, less in the row above the tile. Rows below the last one count for nothing.
+    __device__ Sum left_of_part(const aligned_position& at, int row, int channel) const {
+        const std::int64_t first = std::int64_t{at.row} * tile::rows;
+        return part_carries().step(at.plane, min(first + row, p.rows - 1), min(first, p.rows) - 1, channel);
+    }
+
+    /// Above neighbours of the part's row of elements, as far as it goes.
+    template <int N>
+    __device__ void above_part(Sum (&x)[N], const aligned_position& at, std::int64_t first) const {
+#pragma unroll
+        for (int i = 0; i < N; ++i) x[i] = first + i < p.cols ? part_carries().above(at.plane, first + i) : Sum{};
+    }
+
+    /// Whether a tile's group of rows starts at the part's first row, above which there are carries.
+    __device__ bool is_below_carries(const aligned_position& at) const {
+        return p.has_above && !at.has_above;
+    }
+
+    /// The element of the part's rows that is the first of a panel.
+    __device__ static std::int64_t first_element(const aligned_position& at, int panel) {
+        return std::int64_t{at.col} * cols_of_tile + panel * tile::cols;
+    }
+
     /// By all lanes: an arrival releases what its own thread did. One lane's, behind a __syncwarp(), says the same and
     /// is no faster, but racecheck does not take it for that.
-    __device__ static void arrive(phase_barrier& barrier) { barrier.arrive(); }
+    __device__ static void arrive(phase_barrier& barrier) {
+        barrier.arrive();
+    }
 
     // Role `sum`
 
@@ -185,7 +217,9 @@ struct aligned_roles {
         return at;
     }
 
-    __device__ static int at_most_int(std::int64_t x) { return static_cast<int>(x < 1 << 30 ? x : 1 << 30); }
+    __device__ static int at_most_int(std::int64_t x) {
+        return static_cast<int>(x < 1 << 30 ? x : 1 << 30);
+    }
 
     /// Words are replaced when all tiles that look at them have finished: one counter of them a lane, those of the row
     /// of tiles a lap before and of the group below it. count_as_read() is the other side.
@@ -567,6 +601,11 @@ struct aligned_roles {
             for (int i = 0; i < 2 * Channels; ++i)
                 carry[i] = static_cast<Sum>(shared.own_rows[slot][i / 2 * tile::rows + 2 * lane + i % 2]);
             arrive(shared.read[slot]);
+            // One channel's before the wait for others; several have no registers for theirs.
+            [[maybe_unused]] Sum left_of_rows[2]{};
+            if constexpr (Channels == 1)
+                if (p.has_left)
+                    for (int i = 0; i < 2; ++i) left_of_rows[i] = left_of_part(at, 2 * lane + i, 0);
             // Published by run_left() in the last tiles of the groups to the left.
             gather_by_warp<batch_of<group_sum_words>, group_sum_words>(
                 words.group_sums + std::size_t{at.group_place} * row_words + group_sum_words::first(lane), row_words,
@@ -582,14 +621,22 @@ struct aligned_roles {
                             carry[2 * c + i] += static_cast<Sum>(
                                 shared.panel_rows[place_of(now)][panel - 1][c * tile::rows + 2 * lane + i]);
                     downwards[c] = warp_scan(carry[2 * c] + carry[2 * c + 1]);
+                    Sum left[2] = {left_of_rows[0], left_of_rows[1]};
+                    if constexpr (Channels > 1)
+                        if (p.has_left)
+                            for (int i = 0; i < 2; ++i) left[i] = left_of_part(at, 2 * lane + i, c);
                     if constexpr (!chain) {
                         // For run_above() of the tiles below in this group of rows.
                         if (panel == 0 && lane == 31)
-                            value_words::of(downwards[c], at.tag)
+                            value_words::of(p.has_left ? downwards[c] + left[1] : downwards[c], at.tag)
                                 .publish_at(words.total_of(at.rows_place, Channels, at.in_group, c, words_of<Sum>),
                                             keep);
                     }
                     upper[c] = carry[2 * c] + exclusive_of(downwards[c]);
+                    if (p.has_left) {
+                        upper[c] += left[0];
+                        downwards[c] += left[1];
+                    }
                 }
                 if (panel == 0) shared.finished[slot].wait(now.parity() ^ 1);
 #pragma unroll

@@ -35,11 +35,11 @@ namespace {
 using namespace cuda;
 
 sat_geometry sums_of(const problem& p, const buffers& memory) {
-    return {p, memory.image, p.table, memory.table};
+    return {p, memory.image, p.table, memory.table, p.carries};
 }
 
 sat_geometry squares_of(const problem& p, const buffers& memory) {
-    return {p, memory.image, *p.squares, memory.squares};
+    return {p, memory.image, *p.squares, memory.squares, p.squares_carries};
 }
 
 int bytes_of(dtype type) {
@@ -160,9 +160,11 @@ class prepared_fast final : public prepared_problem {
     std::size_t workspace_bytes() const noexcept override { return bytes_; }
 
     void run(const buffers& memory, const execution& how) const override {
-        if (both_ && both_->run({memory.image, memory.table, memory.squares}, how)) return;
-        if (sums_) (void)sums_->run({memory.image, memory.table}, how);
-        if (squares_) (void)squares_->run({memory.image, memory.squares}, how);
+        if (both_ &&
+            both_->run({memory.image, memory.table, memory.squares, memory.carries, memory.squares_carries}, how))
+            return;
+        if (sums_) (void)sums_->run({memory.image, memory.table, nullptr, memory.carries}, how);
+        if (squares_) (void)squares_->run({memory.image, memory.squares, nullptr, memory.squares_carries}, how);
     }
 
   private:
@@ -184,16 +186,21 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
 struct list_parts {
     std::vector<sat_geometry> together, alone;
 
-    /// Of those images whose tables do not come from one launch anyway.
+    /// Of those images that have no launches of their own anyway.
     list_parts(std::span<const problem> problems, std::span<const buffers> memory, bool square,
                const device_limits& limits, path forced) {
         for (std::size_t i = 0; i < problems.size(); ++i) {
-            if (takes_both(problems[i], limits, forced)) continue;
+            if (is_alone(problems[i], limits, forced)) continue;
             const buffers at = memory.empty() ? buffers{} : memory[i];
             const sat_geometry g = square ? squares_of(problems[i], at) : sums_of(problems[i], at);
             if (g.empty()) continue;
             (wave_rows_of(g, sum_type(problems[i], square), limits, forced) > 0 ? together : alone).push_back(g);
         }
+    }
+
+    /// Whether both tables come from one launch, or are parts of larger ones, which launches of many do not make.
+    static bool is_alone(const problem& p, const device_limits& limits, path forced) {
+        return p.has_carries() || takes_both(p, limits, forced);
     }
 
     static dtype sum_type(const problem& p, bool square) { return square ? p.squares->type : p.table.type; }
@@ -204,7 +211,7 @@ std::size_t list_workspace_bytes(std::span<const problem> problems, const parame
     const path forced = path_of(values);
     std::size_t bytes = 0;
     for (const problem& p : problems)
-        if (takes_both(p, limits, forced)) bytes = std::max(bytes, workspace_bytes(p, values));
+        if (list_parts::is_alone(p, limits, forced)) bytes = std::max(bytes, workspace_bytes(p, values));
     for (const bool square : {false, true}) {
         if (square && !problems[0].squares) continue;
         const dtype sum = list_parts::sum_type(problems[0], square);
@@ -221,7 +228,7 @@ void enqueue_list(std::span<const problem> problems, std::span<const buffers> me
     const path forced = path_of(how.parameters);
     const dtype pixel = problems[0].image.type;
     for (std::size_t i = 0; i < problems.size(); ++i)
-        if (takes_both(problems[i], limits, forced)) enqueue(problems[i], memory[i], how);
+        if (list_parts::is_alone(problems[i], limits, forced)) enqueue(problems[i], memory[i], how);
     for (const bool square : {false, true}) {
         if (square && !problems[0].squares) continue;
         const dtype sum = list_parts::sum_type(problems[0], square);
@@ -269,6 +276,7 @@ constinit const algorithm_record sat_fast_record{
              .where = backend::cuda,
              .built = cuda_built,
              .in_place = true,
+             .carries = true,
              .parameters = parameters},
     .supports = BOXSUM_DEVICE_FUNCTION(supported),
     .workspace_bytes = BOXSUM_DEVICE_FUNCTION(workspace_bytes),

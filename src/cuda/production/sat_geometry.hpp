@@ -8,6 +8,33 @@
 
 namespace boxsum::cuda {
 
+/// What the whole table holds around the part that is computed (boxsum::table_carries). Null stands for zeros.
+struct sat_carries {
+    const std::byte* above = nullptr;     ///< the entry above the part's first column
+    const std::byte* left = nullptr;      ///< beside its first row
+    std::int64_t above_plane_stride = 0;  ///< bytes, as the others
+    std::int64_t left_row_stride = 0, left_plane_stride = 0;
+    bool has_corner = false;  ///< `above` has the corner, in front of that entry
+
+    sat_carries() = default;
+    /// Without pointers.
+    sat_carries(const carry_shapes& shapes, const view_shape& image) {
+        if (shapes.above && image.planes > 1) above_plane_stride = shapes.above->plane_stride;
+        if (shapes.left) left_row_stride = shapes.left->row_stride;
+        if (shapes.left && image.planes > 1) left_plane_stride = shapes.left->plane_stride;
+        has_corner = shapes.corners(image.cols) > 0;
+    }
+
+    /// `pixel_sum_bytes`: of the entries of all channels of a pixel.
+    void place_at(const carry_data& memory, std::int64_t pixel_sum_bytes) {
+        above = static_cast<const std::byte*>(memory.above);
+        if (above != nullptr && has_corner) above += pixel_sum_bytes;
+        left = static_cast<const std::byte*>(memory.left);
+    }
+
+    bool adds_to_rows() const { return left != nullptr || (above != nullptr && has_corner); }
+};
+
 /// A problem as the production kernels see it: every layout is the inclusive table of an image that is shifted down and
 /// right by `origin` and has zeros there. All layers (planes x channels) are independent tables.
 struct sat_geometry {
@@ -19,11 +46,13 @@ struct sat_geometry {
     std::int64_t planes = 1;
     int channels = 1;
     int origin = 0;  ///< 0: inclusive; 1: exclusive and padded
+    sat_carries carries;
 
     sat_geometry() = default;
 
     /// `sums` and `shape` are the table of sums, or that of squares.
-    sat_geometry(const problem& p, const void* pixels, const view_shape& shape, void* sums)
+    sat_geometry(const problem& p, const void* pixels, const view_shape& shape, void* sums,
+                 const carry_shapes& around = {})
         : image(pixels),
           table(sums),
           image_row_stride(p.image.row_stride),
@@ -34,7 +63,8 @@ struct sat_geometry {
           cols(shape.cols),
           planes(shape.planes),
           channels(static_cast<int>(shape.channels)),
-          origin(p.layout == table_layout::inclusive ? 0 : 1) {}
+          origin(p.layout == table_layout::inclusive ? 0 : 1),
+          carries(around, p.image) {}
 
     /// The first entry that is not of the border; `sum_bytes`: of an entry. Null for an unknown table.
     void* first_sum(int sum_bytes) const {

@@ -28,6 +28,8 @@ struct table_memory {
     const void* image = nullptr;
     void* table = nullptr;    ///< of sums, or of squares where there are no others
     void* squares = nullptr;  ///< where one launch computes both
+    carry_data carries = {};  ///< of `table`
+    carry_data squares_carries = {};
 };
 
 /// A launch that computes a table, or two, ready but for its memory: run() does what depends on pointers, and launches.

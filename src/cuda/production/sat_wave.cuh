@@ -8,7 +8,7 @@
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/device/word_gather.cuh"
 #include "cuda/device/workspace_slots.hpp"
-#include "cuda/production/sat_geometry.hpp"
+#include "cuda/production/sat_carries.cuh"
 #include "cuda/production/sat_workspace.cuh"
 
 #include <cstdint>
@@ -150,8 +150,9 @@ __device__ inline wave_start start_wave_block(workspace_header* header) {
 /// The tile of a block that drew `ticket`; that of the image's first tile is `first_ticket`. Thread 0 calls
 /// all_words_seen() when no thread of the block looks at words any more.
 template <typename Pixel, typename Sum, int WarpRows, typename Seen>
-__device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned ticket, unsigned first_ticket,
-                                                  std::uint32_t tag, const wave_words& words, Seen all_words_seen) {
+__device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_carries& around, unsigned ticket,
+                                                  unsigned first_ticket, std::uint32_t tag, const wave_words& words,
+                                                  Seen all_words_seen) {
     using tile = wave_tile<Sum, WarpRows>;
     using value_words = words_of_value<Sum>;
     constexpr int rows = tile::warp_rows, lane_cols = tile::lane_cols;
@@ -327,17 +328,40 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
 #pragma unroll
     for (int i = 0; i < lane_cols; ++i) top[i] += corners;
 
-    const Sum carry = carry_of(warp * rows + lane % rows);
+    Sum carry = carry_of(warp * rows + lane % rows);
+    // A part of a larger table: what the whole one has above, and what each row adds left of the part.
+    const int last_row = p.rows - 1;
+    if (around.above != nullptr || around.left != nullptr) {
+        const auto left_at = [&](int row) {
+            return carry_left<Sum>(around, plane, min(row, last_row), channel, p.channels);
+        };
+        const Sum left_above = step_of(left_at(first_row - 1), left_at(-1));
+#pragma unroll
+        for (int i = 0; i < lane_cols; ++i) {
+            const int col = lane * lane_cols + i;
+            top[i] += left_above + (col < valid_cols
+                                        ? carry_above<Sum>(around, plane, first_element + std::int64_t{i} * p.channels)
+                                        : Sum{});
+        }
+        carry += step_of(left_at(first_row + lane % rows), left_at(first_row + lane % rows - 1));
+    }
     std::byte* to = p.sums + plane * p.table_plane_stride + first_row * p.table_row_stride +
                     (std::int64_t{tile_col} * tile::cols * p.channels + channel) * std::int64_t{sizeof(Sum)};
     if (p.border) {
         if (first_row == 0) {
             Sum* const above_tile = reinterpret_cast<Sum*>(to - p.table_row_stride);
-            store_zeros<lane_cols>(above_tile, valid_cols, lane, p.channels);
-            if (tile_col == 0 && lane == 0) store_streaming(above_tile - p.channels, Sum{});
+            if (around.above == nullptr)
+                store_zeros<lane_cols>(above_tile, valid_cols, lane, p.channels);
+            else
+                for (int i = 0; i < lane_cols && lane * lane_cols + i < valid_cols; ++i)
+                    store_streaming(above_tile + std::int64_t{lane * lane_cols + i} * p.channels,
+                                    carry_above<Sum>(around, plane, first_element + std::int64_t{i} * p.channels));
+            if (tile_col == 0 && lane == 0)
+                store_streaming(above_tile - p.channels, carry_above<Sum>(around, plane, channel - p.channels));
         }
         if (tile_col == 0 && lane < rows && lane < valid_rows)
-            store_streaming(reinterpret_cast<Sum*>(to + lane * p.table_row_stride) - p.channels, Sum{});
+            store_streaming(reinterpret_cast<Sum*>(to + lane * p.table_row_stride) - p.channels,
+                            carry_left<Sum>(around, plane, first_row + lane, channel, p.channels));
     }
     const auto next_sums = [&](int k) {
         const Sum row_carry = __shfl_sync(whole_warp, carry, k);
@@ -395,11 +419,12 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, unsigned t
 /// nowhere in the workspace.
 template <typename Pixel, typename Sum, int WarpRows>
 __global__ void __launch_bounds__(wave_tile<Sum, WarpRows>::threads, 2)
-    sat_wave_kernel(const __grid_constant__ wave_plan p, const __grid_constant__ wave_words words,
-                    workspace_header* header, std::byte* workspace, std::size_t workspace_bytes) {
+    sat_wave_kernel(const __grid_constant__ wave_plan p, const __grid_constant__ sat_carries around,
+                    const __grid_constant__ wave_words words, workspace_header* header, std::byte* workspace,
+                    std::size_t workspace_bytes) {
     const wave_start start = start_wave_block(header);
     bool last = false;
-    compute_wave_tile<Pixel, Sum, WarpRows>(p, start.ticket, 0, start.tag, words,
+    compute_wave_tile<Pixel, Sum, WarpRows>(p, around, start.ticket, 0, start.tag, words,
                                             [&] { last = is_last_block(header, ::cuda::memory_order_relaxed); });
     leave_workspace_as(last, header, workspace, workspace_bytes);
 }
@@ -436,7 +461,7 @@ __global__ void __launch_bounds__(wave_tile<Sum, wave_list::warp_rows>::threads,
     const int image = list.image_of(start.ticket);
     bool last = false;
     compute_wave_tile<Pixel, Sum, wave_list::warp_rows>(
-        list.plans[image], start.ticket, list.first_ticket[image], start.tag, words,
+        list.plans[image], sat_carries{}, start.ticket, list.first_ticket[image], start.tag, words,
         [&] { last = is_last_block(header, ::cuda::memory_order_relaxed); });
     leave_workspace_as(last, header, workspace, workspace_bytes);
 }

@@ -74,11 +74,13 @@ class prepared_wave final : public prepared_table {
         g.table = memory.table;
         wave_plan plan = plan_;
         place_at<Pixel, Sum>(plan, g);
+        sat_carries around = g_.carries;
+        around.place_at(memory.carries, std::int64_t{g_.channels} * int{sizeof(Sum)});
         workspace_slots slots(how.workspace);
         const wave_words words(slots, tiles_, tile::row_words, tile::col_words, words_of<Sum>);
         launch(sat_wave_kernel<Pixel, Sum, WarpRows>,
                {.grid = tiles_, .block = tile::threads, .overlaps_predecessor = limits_.copy_engine}, how.stream, plan,
-               words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
+               around, words, how.header, static_cast<std::byte*>(how.workspace), how.workspace_bytes);
         return true;
     }
 

@@ -19,13 +19,6 @@ namespace {
 /// Of one launch, more than memory holds.
 constexpr std::int64_t most_boxes = std::int64_t{std::numeric_limits<std::int32_t>::max()} * 512;
 
-/// A stream that is being captured does not tell its device; it is the current one then.
-int device_of(stream_ref stream) {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    if (stream.get() != nullptr) BOXSUM_CUDA_TRY(cudaStreamIsCapturing(stream.get(), &status));
-    return stream.get() == nullptr || status != cudaStreamCaptureStatusNone ? current_device() : stream_device(stream);
-}
-
 void check_table(std::string_view argument, const queried_table& t, int device) {
     const const_any_view& entries = t.table.entries;
     check_view(argument, entries);

@@ -2,6 +2,7 @@
 #include "core/visit_histogram.hpp"
 #include "cuda/device/bin_tables.cuh"
 #include "cuda/device/inclusive_core.hpp"
+#include "cuda/queries/candidate_sort.cuh"
 #include "cuda/queries/histogram_kernels.hpp"
 #include "cuda/runtime/launch.cuh"
 
@@ -18,8 +19,9 @@ template <typename T>
 struct box_reader {
     std::int64_t top, bottom, left, right;  ///< of the table; the upper and left ones may be -1, which reads as 0
 
-    __device__ box_reader(const box& b, std::int64_t shift)
-        : top(b.row - shift), bottom(b.row + b.rows - shift), left(b.col - shift), right(b.col + b.cols - shift) {}
+    /// `border`: rows and columns of zeros before the first sums (table_form::border).
+    __device__ box_reader(const box& b, std::int64_t border)
+        : top(b.row - 1 + border), bottom(top + b.rows), left(b.col - 1 + border), right(left + b.cols) {}
 
     __device__ T sum(const layer<const T>& table) const {
         const T below = table.at(bottom, right);
@@ -44,18 +46,17 @@ constexpr int query_threads = 256;
 /// width-th bin of it, so that the histogram is written in one piece.
 template <typename T>
 __global__ void __launch_bounds__(query_threads)
-    box_histograms_kernel(bin_tables<const T> tensor, std::int64_t plane, std::int64_t shift, const box* boxes,
+    box_histograms_kernel(bin_tables<const T> tables, std::int64_t plane, std::int64_t border, box_array boxes,
                           placed_grid grid, std::int64_t count, int width, T* out) {
     const std::int64_t thread = std::int64_t{blockIdx.x} * query_threads + threadIdx.x;
     const std::int64_t i = thread / width;
     if (i >= count) return;
-    const box b = boxes != nullptr ? boxes[i] : window_of(grid, i);
-    const std::int64_t rows = tensor.rows - 1 + shift, cols = tensor.cols - 1 + shift;  // of the image
+    const box b = boxes.first != nullptr ? line<const box>{boxes.first, boxes.stride}[i] : window_of(grid, i);
+    const std::int64_t rows = tables.rows - border, cols = tables.cols - border;  // of the image
     const bool inside = b.row >= 0 && b.col >= 0 && b.rows > 0 && b.cols > 0 && b.rows <= rows && b.cols <= cols &&
                         b.row <= rows - b.rows && b.col <= cols - b.cols;
-    const box_reader<T> reader(b, shift);
-    for (std::int64_t bin = thread % width; bin < tensor.bins; bin += width)
-        out[i * tensor.bins + bin] = inside ? reader.sum(tensor.table(plane, bin)) : T{};
+    for (std::int64_t bin = thread % width; bin < tables.bins; bin += width)
+        out[i * tables.bins + bin] = inside ? box_reader<T>(b, border).sum(tables.table(plane, bin)) : T{};
 }
 
 // ---- Distances ------------------------------------------------------------------------------------------------------
@@ -103,26 +104,26 @@ constexpr int kept_bins = 32;
 /// bins stay in registers between the sum and the terms; larger ones are read twice.
 template <typename T, bool Kept>
 __global__ void __launch_bounds__(query_threads)
-    window_distances_kernel(bin_tables<const T> tensor, std::int64_t plane, std::int64_t shift,
+    window_distances_kernel(bin_tables<const T> tables, std::int64_t plane, std::int64_t border,
                             const placed_grid* grids, int grid_count, std::int64_t windows, const double* shares,
                             histogram_distance distance, search_candidate* out) {
     const std::int64_t number = std::int64_t{blockIdx.x} * query_threads + threadIdx.x;
     if (number >= windows) return;
     const placed_grid& grid = grid_of(grids, grid_count, number);
-    const box_reader<T> reader(window_of(grid, number - grid.first), shift);
-    const int bins = static_cast<int>(tensor.bins);
+    const box_reader<T> reader(window_of(grid, number - grid.first), border);
+    const int bins = static_cast<int>(tables.bins);
 
     double total = 0, terms = 0;
     [[maybe_unused]] T kept[Kept ? kept_bins : 1];
     if constexpr (Kept) {
 #pragma unroll
         for (int b = 0; b < kept_bins; ++b) {
-            kept[b] = b < bins ? reader.sum(tensor.table(plane, b)) : T{};
+            kept[b] = b < bins ? reader.sum(tables.table(plane, b)) : T{};
             if (b < bins) total += static_cast<double>(kept[b]);
         }
     } else {
 #pragma unroll 4
-        for (int b = 0; b < bins; ++b) total += static_cast<double>(reader.sum(tensor.table(plane, b)));
+        for (int b = 0; b < bins; ++b) total += static_cast<double>(reader.sum(tables.table(plane, b)));
     }
     const double factor = share_factor(total);
     const auto add_terms = [&]<histogram_distance d>() {
@@ -133,7 +134,7 @@ __global__ void __launch_bounds__(query_threads)
         } else {
 #pragma unroll 4
             for (int b = 0; b < bins; ++b)
-                terms += distance_term<d>(static_cast<double>(reader.sum(tensor.table(plane, b))) * factor, shares[b]);
+                terms += distance_term<d>(static_cast<double>(reader.sum(tables.table(plane, b))) * factor, shares[b]);
         }
     };
     switch (distance) {
@@ -159,36 +160,24 @@ __global__ void __launch_bounds__(query_threads)
 
 // ---- The nearest windows --------------------------------------------------------------------------------------------
 
-constexpr int select_threads = 512;
-static_assert(2 * select_threads == select_block);
+constexpr int select_threads = 256, select_items = 4;
+static_assert(select_threads * select_items == select_block);
 
-__device__ inline bool comes_before(const search_candidate& a, const search_candidate& b) {
-    return a.key != b.key ? a.key < b.key : a.number < b.number;
-}
-
-/// A block owns candidates blockIdx.x * 1024 ...: sorts them in shared memory (Batcher's bitonic network) and keeps the
-/// first ones.
+/// A block owns candidates blockIdx.x * 1024 ...: sorts them and keeps the first ones.
 __global__ void __launch_bounds__(select_threads)
     select_kernel(const search_candidate* in, std::int64_t count, std::int64_t keep, search_candidate* out) {
-    __shared__ search_candidate s[select_block];
-    const std::int64_t first = std::int64_t{blockIdx.x} * select_block;
-    const int t = static_cast<int>(threadIdx.x);
+    using sorter = candidate_block_sort<select_threads, select_items>;
+    __shared__ typename sorter::storage shared[1];
     constexpr std::uint64_t none = ~std::uint64_t{0};
-    for (int i = t; i < select_block; i += select_threads)
-        s[i] = first + i < count ? in[first + i] : search_candidate{none, none};
-    for (int size = 2; size <= select_block; size *= 2)
-        for (int half = size / 2; half > 0; half /= 2) {
-            __syncthreads();
-            const int i = t / half * 2 * half + t % half, j = i + half;
-            const bool upwards = (i & size) == 0;
-            const search_candidate a = s[i], b = s[j];
-            if (comes_before(b, a) == upwards) {
-                s[i] = b;
-                s[j] = a;
-            }
-        }
-    __syncthreads();
-    for (int i = t; i < keep; i += select_threads) out[blockIdx.x * keep + i] = s[i];
+    const int place = static_cast<int>(threadIdx.x) * select_items;  // in the block, of the thread's first one
+    const std::int64_t first = std::int64_t{blockIdx.x} * select_block + place;
+    search_candidate items[select_items];
+#pragma unroll
+    for (int k = 0; k < select_items; ++k) items[k] = first + k < count ? in[first + k] : search_candidate{none, none};
+    sorter::sort(shared[0], items);
+#pragma unroll
+    for (int k = 0; k < select_items; ++k)
+        if (place + k < keep) out[blockIdx.x * keep + place + k] = items[k];
 }
 
 __global__ void __launch_bounds__(query_threads)
@@ -205,44 +194,52 @@ __global__ void __launch_bounds__(query_threads)
 // ---- Host -----------------------------------------------------------------------------------------------------------
 
 template <typename T>
-bin_tables<const T> tables_of(const queried_tensor& q) {
-    const tensor_shape& s = q.shape;
+bin_tables<const T> tables_of(const queried_histograms& q) {
+    const tensor_shape& s = q.shape.entries;
     return {
         static_cast<const T*>(q.data), s.rows, s.cols, s.row_stride, s.bin_stride, s.plane_stride, s.bins, s.planes};
-}
-
-std::int64_t shift_of(const queried_tensor& q) {
-    return q.layout == table_layout::inclusive ? 1 : 0;
 }
 
 launch_shape threads_for(std::int64_t count) {
     return {.grid = static_cast<unsigned>(ceil_div(count, query_threads)), .block = query_threads};
 }
 
+/// Of boxes, or windows where there are none.
+void enqueue_histograms(const queried_histograms& q, const box_array& boxes, const placed_grid& grid,
+                        std::int64_t count, void* out, stream_ref stream) {
+    if (count == 0) return;
+    const std::int64_t bins = q.shape.entries.bins;
+    const int width = bins <= 8 ? 8 : bins <= 16 ? 16 : 32;
+    visit_one_of(histogram_entries{}, q.shape.entries.type, [&]<typename T>() {
+        launch(box_histograms_kernel<T>, threads_for(count * width), stream, tables_of<T>(q), q.plane,
+               q.shape.form.border(), boxes, grid, count, width, static_cast<T*>(out));
+    });
+}
+
 }  // namespace
 
-void enqueue_box_histograms(const queried_tensor& tensor, const box* boxes, const placed_grid& grid, std::int64_t count,
-                            void* out, stream_ref stream) {
-    if (count == 0) return;
-    const int width = tensor.shape.bins <= 8 ? 8 : tensor.shape.bins <= 16 ? 16 : 32;
-    visit_one_of(histogram_entries{}, tensor.shape.type, [&]<typename T>() {
-        launch(box_histograms_kernel<T>, threads_for(count * width), stream, tables_of<T>(tensor), tensor.plane,
-               shift_of(tensor), boxes, grid, count, width, static_cast<T*>(out));
-    });
+void enqueue_box_histograms(const queried_histograms& histograms, const box_array& boxes, std::int64_t count, void* out,
+                            stream_ref stream) {
+    enqueue_histograms(histograms, boxes, {}, count, out, stream);
+}
+
+void enqueue_window_histograms(const queried_histograms& histograms, const placed_grid& grid, std::int64_t count,
+                               void* out, stream_ref stream) {
+    enqueue_histograms(histograms, {}, grid, count, out, stream);
 }
 
 void enqueue_shares(const double* target, double* shares, std::int64_t bins, stream_ref stream) {
     launch(shares_kernel, {.grid = 1, .block = query_threads}, stream, target, shares, bins);
 }
 
-void enqueue_window_distances(const queried_tensor& tensor, const placed_grid* grids, int grid_count,
+void enqueue_window_distances(const queried_histograms& histograms, const placed_grid* grids, int grid_count,
                               std::int64_t windows, const double* shares, histogram_distance distance,
                               search_candidate* out, stream_ref stream) {
-    visit_one_of(histogram_entries{}, tensor.shape.type, [&]<typename T>() {
-        const auto kernel =
-            tensor.shape.bins <= kept_bins ? window_distances_kernel<T, true> : window_distances_kernel<T, false>;
-        launch(kernel, threads_for(windows), stream, tables_of<T>(tensor), tensor.plane, shift_of(tensor), grids,
-               grid_count, windows, shares, distance, out);
+    visit_one_of(histogram_entries{}, histograms.shape.entries.type, [&]<typename T>() {
+        const auto kernel = histograms.shape.entries.bins <= kept_bins ? window_distances_kernel<T, true>
+                                                                       : window_distances_kernel<T, false>;
+        launch(kernel, threads_for(windows), stream, tables_of<T>(histograms), histograms.plane,
+               histograms.shape.form.border(), grids, grid_count, windows, shares, distance, out);
     });
 }
 
@@ -250,6 +247,14 @@ void enqueue_selection(const search_candidate* in, std::int64_t count, std::int6
                        stream_ref stream) {
     launch(select_kernel, {.grid = static_cast<unsigned>(ceil_div(count, select_block)), .block = select_threads},
            stream, in, count, keep, out);
+}
+
+std::size_t sort_bytes(std::int64_t count) {
+    return candidate_sort_bytes(count);
+}
+
+void enqueue_sort(search_candidate* candidates, std::int64_t count, void* scratch, stream_ref stream) {
+    sort_candidates(candidates, count, scratch, stream);
 }
 
 void enqueue_matches(const search_candidate* in, std::int64_t count, const placed_grid* grids, int grid_count,

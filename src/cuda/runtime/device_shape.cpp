@@ -20,18 +20,18 @@ view_shape device_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
     return shape;
 }
 
-tensor_shape device_tensor_shape(dtype type, std::int64_t bins, std::int64_t rows, std::int64_t cols,
-                                 std::int64_t planes) {
+histogram_shape device_histogram_shape(dtype type, std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols,
+                                       table_form form, std::int64_t planes) {
     constexpr std::int64_t unit = 256;
-    tensor_shape shape{type, planes, bins, rows, cols, 0, 0, 0};
-    const auto row = checked_multiply(cols, static_cast<std::int64_t>(size_of(type)));
+    tensor_shape shape{type, planes, bins, form.table_extent(image_rows), form.table_extent(image_cols), 0, 0, 0};
+    const auto row = checked_multiply(shape.cols, static_cast<std::int64_t>(size_of(type)));
     const auto padded = row ? checked_add(*row, unit - 1) : row;
     // Strides that do not fit stay 0, and the check refuses them by their extents.
     shape.row_stride = padded ? *padded / unit * unit : 0;
-    shape.bin_stride = checked_multiply(rows, shape.row_stride).value_or(0);
+    shape.bin_stride = checked_multiply(shape.rows, shape.row_stride).value_or(0);
     shape.plane_stride = checked_multiply(bins, shape.bin_stride).value_or(0);
-    checked_tensor_bytes("tensor", shape);
-    return shape;
+    checked_tensor_bytes("histograms", shape);
+    return {shape, form};
 }
 
 std::size_t span_bytes(const view_shape& shape) {

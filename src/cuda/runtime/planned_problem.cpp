@@ -15,8 +15,12 @@ planned_problem::planned_problem(const problem& p, const algorithm_record& recor
       workspace_bytes_(total_workspace_bytes(record, record_bytes_)) {}
 
 void planned_problem::enqueue(const buffers& memory, const workspace_use& workspace) const {
+    enqueue(memory, workspace, workspace.bytes());
+}
+
+void planned_problem::enqueue(const buffers& memory, const workspace_use& workspace, std::size_t bytes) const {
     const device_scope scope(device_);
-    const execution how = workspace.execution_of(parameters_);
+    const execution how = workspace.execution_of(parameters_, bytes);
     if (prepared_ != nullptr)
         prepared_->run(memory, how);
     else

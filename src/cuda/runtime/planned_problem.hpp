@@ -26,6 +26,9 @@ class planned_problem {
     /// Enqueues it on memory that was checked; makes the device current meanwhile.
     void enqueue(const buffers& memory, const workspace_use& workspace) const;
 
+    /// The same in the first `bytes` of the workspace, where a caller within the library has more in it.
+    void enqueue(const buffers& memory, const workspace_use& workspace, std::size_t bytes) const;
+
     /// The same, and looks at the workspace: for callers within the library, whose memory is their own.
     void enqueue(const buffers& memory, workspace& workspace, stream_ref stream) const {
         enqueue(memory, workspace_use(workspace, workspace_bytes_, device_, stream));

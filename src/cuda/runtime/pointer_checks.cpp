@@ -2,6 +2,7 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/error.hpp>
 
 #include <atomic>
@@ -65,10 +66,22 @@ void forget_pointers() noexcept {
     frees.fetch_add(1, std::memory_order_relaxed);
 }
 
+bool is_host_memory(const void* data) {
+    cudaPointerAttributes attributes{};
+    BOXSUM_CUDA_TRY(cudaPointerGetAttributes(&attributes, data));
+    return attributes.type == cudaMemoryTypeHost || attributes.type == cudaMemoryTypeUnregistered;
+}
+
 int stream_device(stream_ref stream) {
     int device = 0;
     BOXSUM_CUDA_TRY(cudaStreamGetDevice(stream.get(), &device));
     return device;
+}
+
+int device_of(stream_ref stream) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    if (stream.get() != nullptr) BOXSUM_CUDA_TRY(cudaStreamIsCapturing(stream.get(), &status));
+    return stream.get() == nullptr || status != cudaStreamCaptureStatusNone ? current_device() : stream_device(stream);
 }
 
 void check_stream(stream_ref stream, int device) {

@@ -13,8 +13,15 @@ void check_device_pointer(std::string_view argument, const void* data, int devic
 /// After device memory was freed: its addresses may become something else.
 void forget_pointers() noexcept;
 
+/// Whether memory is the host's, page-locked or not.
+bool is_host_memory(const void* data);
+
 /// The device that a stream (not the legacy default one) belongs to.
 int stream_device(stream_ref stream);
+
+/// The device that work on a stream runs on: the stream's. For the legacy default stream it is the current one, and for
+/// one that is being captured, which does not tell its own.
+int device_of(stream_ref stream);
 
 /// Throws invalid_argument unless the stream belongs to `device`; the legacy default stream belongs to every one.
 void check_stream(stream_ref stream, int device);

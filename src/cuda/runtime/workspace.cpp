@@ -103,10 +103,6 @@ void require_same_stream(stream_ref given, stream_ref own) {
 
 }  // namespace
 
-int device_of(stream_ref stream) {
-    return stream.get() == nullptr ? current_device() : stream_device(stream);
-}
-
 workspace::workspace() noexcept = default;
 workspace::workspace(workspace&&) noexcept = default;
 workspace& workspace::operator=(workspace&&) noexcept = default;
@@ -197,12 +193,12 @@ std::size_t workspace_use::bytes() const noexcept {
     return state_.memory.size();
 }
 
-execution workspace_use::execution_of(const parameter_values& parameters) const {
+execution workspace_use::execution_of(const parameter_values& parameters, std::size_t bytes) const {
     execution how;
     how.parameters = parameters;
     how.stream = state_.stream;
     how.workspace = state_.memory.data();
-    how.workspace_bytes = state_.memory.size();
+    how.workspace_bytes = bytes;
     return behind_header(how);
 }
 

@@ -8,9 +8,6 @@
 
 namespace boxsum::cuda {
 
-/// The device that a stream (for the legacy default one: the calling thread) is on.
-int device_of(stream_ref stream);
-
 /// One call's use of a workspace: looks at it, and keeps other threads out until it goes.
 class workspace_use {
   public:
@@ -24,8 +21,9 @@ class workspace_use {
     void* data() const noexcept;
     std::size_t bytes() const noexcept;
 
-    /// `how` with the stream and the memory behind the header, as records take it.
-    execution execution_of(const parameter_values& parameters) const;
+    /// The stream and the memory behind the header, up to the first `bytes` of all, as records take it.
+    execution execution_of(const parameter_values& parameters, std::size_t bytes) const;
+    execution execution_of(const parameter_values& parameters) const { return execution_of(parameters, bytes()); }
 
   private:
     workspace::state& state_;

@@ -54,8 +54,8 @@ TEST(integral_histogram, by_hand) {
     const std::vector<std::uint32_t> zeros{1, 1, 1, 1, 2, 2}, ones{0, 1, 2, 1, 2, 3};
     for (std::int64_t r = 0; r < 2; ++r)
         for (std::int64_t c = 0; c < 3; ++c) {
-            EXPECT_EQ(h.view()(0, r, c), zeros[static_cast<std::size_t>(r * 3 + c)]);
-            EXPECT_EQ(h.view()(1, r, c), ones[static_cast<std::size_t>(r * 3 + c)]);
+            EXPECT_EQ(h.view().entries()(0, r, c), zeros[static_cast<std::size_t>(r * 3 + c)]);
+            EXPECT_EQ(h.view().entries()(1, r, c), ones[static_cast<std::size_t>(r * 3 + c)]);
         }
     EXPECT_EQ(box_histogram(h, {.row = 0, .col = 1, .rows = 2, .cols = 2}), (std::vector<std::uint32_t>{1, 2}));
 }
@@ -68,7 +68,7 @@ TEST(integral_histogram, boxes_agree_with_counting) {
     std::mt19937 engine(2);
     const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(engine() % static_cast<unsigned>(n)); };
     for (const table_layout layout : {table_layout::inclusive, table_layout::padded}) {
-        const auto h = integral_histogram<std::uint16_t>(image, bins, {.layout = layout});
+        const auto h = integral_histogram<std::uint16_t>(image, bins, layout);
         std::vector<box> boxes{{0, 0, rows, cols}, {0, 0, 1, 1}, {rows - 1, cols - 1, 1, 1}};
         for (int i = 0; i < 200; ++i) {
             box b{below(rows), below(cols), 0, 0};
@@ -78,7 +78,7 @@ TEST(integral_histogram, boxes_agree_with_counting) {
         }
         for (std::int64_t plane = 0; plane < planes; ++plane) {
             std::vector<std::uint16_t> all(boxes.size() * 13);
-            box_histograms<std::uint16_t>(h.view(), boxes, all, layout, plane);
+            box_histograms<std::uint16_t>(h, boxes, all, plane);
             for (std::size_t i = 0; i < boxes.size(); ++i) {
                 const auto expected = counted(image, bins, boxes[i], plane);
                 const auto one = box_histogram(h, boxes[i], plane);
@@ -96,12 +96,13 @@ TEST(integral_histogram, weights_are_summed_per_bin_and_do_not_depend_on_threads
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = std::sin(static_cast<float>(i));
     const image_view<const float> image(pixels.data(), rows, cols), w(weights.data(), rows, cols);
     const binning bins = binning::uniform(8, 0, 256);
-    histogram_tensor<float> one(8, rows, cols), three(8, rows, cols);
-    integral_histogram(image, w, bins, any_tensor_view(one.view()), {.threads = 1});
-    integral_histogram(image, w, bins, any_tensor_view(three.view()), {.threads = 3});
+    histogram_table<float> one(8, rows, cols), three(8, rows, cols);
+    integral_histogram({image, w}, bins, {one}, {.threads = 1});
+    integral_histogram({image, w}, bins, {three}, {.threads = 3});
     for (std::int64_t b = 0; b < 8; ++b)
         for (std::int64_t r = 0; r < rows; ++r)
-            ASSERT_TRUE(std::equal(&one.view()(b, r, 0), &one.view()(b, r, 0) + cols, &three.view()(b, r, 0)));
+            ASSERT_TRUE(std::equal(one.view().bin(b).entries().row(r), one.view().bin(b).entries().row(r) + cols,
+                                   three.view().bin(b).entries().row(r)));
     double expected = 0;
     for (std::int64_t r = 10; r < 40; ++r)
         for (std::int64_t c = 20; c < 100; ++c)
@@ -115,52 +116,52 @@ TEST(integral_histogram, mistakes_are_named_and_write_nothing) {
     const binning bins = binning::uniform(4, 0, 256);
     std::vector<std::uint32_t> entries(4 * 301 * 301, 77);
     const tensor_view<std::uint32_t> tensor(entries.data(), 4, 300, 300);
-    const auto run = [&](const const_any_view& i, const binning& b, const any_tensor_view& t,
+    const auto run = [&](const const_any_view& i, const binning& b, const any_histogram_view& h,
                          const histogram_options& o = {}) {
-        return message_of([&] { integral_histogram(i, b, t, o); });
+        return message_of([&] { integral_histogram({i}, b, {h}, o); });
     };
-    EXPECT_EQ(run(image, binning::uniform(5, 0, 256), any_tensor_view(tensor)),
-              "tensor: bins is 4, but the binning has 5");
-    EXPECT_NE(run(image, bins, any_tensor_view(tensor), {.layout = table_layout::padded}).find("301 x 301"),
-              std::string::npos);
-    EXPECT_NE(
-        run(image, bins, any_tensor_view(tensor), {.layout = table_layout::exclusive}).find("layout: is exclusive"),
-        std::string::npos);
-    EXPECT_EQ(run(image, bins, any_tensor_view(tensor), {.layout = static_cast<table_layout>(7)}),
-              "layout: is 7, not a table_layout");
-    EXPECT_EQ(run(image, bins, any_tensor_view(tensor), {.store = static_cast<store_policy>(7)}),
+    const auto formed = [&](table_layout layout) { return histogram_view<std::uint32_t>(tensor, layout); };
+    EXPECT_EQ(run(image, binning::uniform(5, 0, 256), formed(table_layout::inclusive)),
+              "histograms: bins is 4, but the binning has 5");
+    EXPECT_NE(run(image, bins, formed(table_layout::padded)).find("301 x 301"), std::string::npos);
+    EXPECT_NE(run(image, bins, formed(table_layout::exclusive)).find("layout: is exclusive"), std::string::npos);
+    EXPECT_EQ(run(image, bins, formed(static_cast<table_layout>(7))), "layout: is 7, not a table_layout");
+    EXPECT_EQ(run(image, bins, formed(table_layout::inclusive), {.store = static_cast<store_policy>(7)}),
               "store: is 7, not a store_policy");
-    EXPECT_NE(run(image, bins, any_tensor_view(tensor), {.threads = -2}).find("threads: is -2"), std::string::npos);
-    EXPECT_NE(run(image, bins, any_tensor_view(tensor), {.algorithm = "no-such"}).find("no-such"), std::string::npos);
-    EXPECT_NE(run(image, binning::lookup(4, std::vector<std::uint16_t>(65536)), any_tensor_view(tensor))
+    EXPECT_NE(run(image, bins, formed(table_layout::inclusive), {.threads = -2}).find("threads: is -2"),
+              std::string::npos);
+    EXPECT_NE(run(image, bins, formed(table_layout::inclusive), {.algorithm = "no-such"}).find("no-such"),
+              std::string::npos);
+    EXPECT_NE(run(image, binning::lookup(4, std::vector<std::uint16_t>(65536)), formed(table_layout::inclusive))
                   .find("65536 entries, but the image is 8u"),
               std::string::npos);
     std::vector<std::uint16_t> narrow(4 * 300 * 300);
-    EXPECT_NE(run(image, bins, any_tensor_view(tensor_view<std::uint16_t>(narrow.data(), 4, 300, 300)))
-                  .find("more than 65535 pixels"),
-              std::string::npos);
+    EXPECT_NE(
+        run(image, bins, histogram_view<std::uint16_t>({narrow.data(), 4, 300, 300})).find("more than 65535 pixels"),
+        std::string::npos);
     const tensor_view<std::uint32_t> close(entries.data(), 4, 300, 300, 0, 300 * 300 * 4 - 4);
-    EXPECT_NE(run(image, bins, any_tensor_view(close)).find("bin_stride is 359996, smaller than a table of 360000"),
+    EXPECT_NE(run(image, bins, histogram_view<std::uint32_t>(close))
+                  .find("bin_stride is 359996, smaller than a table of 360000"),
               std::string::npos);
     const std::vector<double> doubles(4);
     EXPECT_NE(run(image_view<const double>(doubles.data(), 2, 2), bins,
-                  any_tensor_view(tensor_view<std::uint32_t>(entries.data(), 4, 2, 2)))
+                  histogram_view<std::uint32_t>({entries.data(), 4, 2, 2}))
                   .find("image: type is 64f"),
               std::string::npos);
     const std::vector<float> floats(4);
     EXPECT_NE(run(image_view<const float>(floats.data(), 2, 2), binning::indices(4),
-                  any_tensor_view(tensor_view<std::uint32_t>(entries.data(), 4, 2, 2)))
+                  histogram_view<std::uint32_t>({entries.data(), 4, 2, 2}))
                   .find("bin indices are integers"),
               std::string::npos);
     EXPECT_NE(run(image_view<const std::uint8_t>(reinterpret_cast<const std::uint8_t*>(entries.data()), 2, 2), bins,
-                  any_tensor_view(tensor_view<std::uint32_t>(entries.data(), 4, 2, 2)))
-                  .find("tensor: overlaps image"),
+                  histogram_view<std::uint32_t>({entries.data(), 4, 2, 2}))
+                  .find("histograms: overlap image"),
               std::string::npos);
     EXPECT_NE(message_of([] {
-                  histogram_tensor<std::uint32_t>(4, std::int64_t{1} << 40, std::int64_t{1} << 40);
+                  histogram_table<std::uint32_t>(4, std::int64_t{1} << 40, std::int64_t{1} << 40);
               }).find("do not fit"),
               std::string::npos);
-    EXPECT_EQ(message_of([] { histogram_tensor<std::uint32_t>(4, 0, 5, table_layout::padded); }),
+    EXPECT_EQ(message_of([] { histogram_table<std::uint32_t>(4, 0, 5, table_layout::padded); }),
               "image_rows: is 0, must be at least 1");
     // The image, not what would be allocated for it.
     const image_view<const std::uint8_t> hopeless(pixels.data(), std::int64_t{1} << 40, std::int64_t{1} << 40);
@@ -178,18 +179,17 @@ TEST(integral_histogram, queries_name_their_mistakes) {
     std::vector<std::uint32_t> out(2, 77);
     const std::vector<box> boxes{{0, 0, 1, 1}, {0, 0, 4, 6}};
     std::vector<std::uint32_t> two(4, 77);
-    EXPECT_NE(message_of([&] { box_histograms<std::uint32_t>(h.view(), boxes, two, h.layout()); }).find("boxes[1]"),
-              std::string::npos);
+    EXPECT_NE(message_of([&] { box_histograms<std::uint32_t>(h, boxes, two); }).find("boxes[1]"), std::string::npos);
     EXPECT_EQ(two, std::vector<std::uint32_t>(4, 77));
     EXPECT_NE(message_of([&] {
-                  box_histogram<std::uint32_t>(h.view(), {0, 0, 1, 1}, two, h.layout());
+                  box_histogram<std::uint32_t>(h, {0, 0, 1, 1}, two);
               }).find("has 4 elements, must have 2"),
               std::string::npos);
     EXPECT_NE(message_of([&] { box_histogram(h, {0, 0, 1, 1}, 1); }).find("plane: is 1"), std::string::npos);
     std::vector<float> floats(2);
     EXPECT_NE(message_of([&] {
-                  box_histogram<float>(h.view(), {0, 0, 1, 1}, floats, h.layout());
-              }).find("type is 32f, but the tensor's is 32u"),
+                  box_histogram<float>(h, {0, 0, 1, 1}, floats);
+              }).find("type is 32f, but the histograms' is 32u"),
               std::string::npos);
 }
 
@@ -199,9 +199,9 @@ TEST(integral_histogram, supports_answers_without_memory) {
     const algorithm_info& cpu = *find_algorithm(operation::histogram, "cpu");
     const algorithm_info& sequential = *find_algorithm(operation::histogram, "sequential");
     EXPECT_TRUE(supports(cpu, image, bins, dtype::u32, table_layout::padded));
-    EXPECT_TRUE(supports(cpu, image, bins, dtype::f32, table_layout::padded, true));
+    EXPECT_TRUE(supports(cpu, image, bins, dtype::f32, table_layout::padded));
     EXPECT_TRUE(supports(sequential, image, bins, dtype::u32, table_layout::padded));
-    EXPECT_FALSE(supports(sequential, image, bins, dtype::f32, table_layout::padded, true));
+    EXPECT_FALSE(supports(sequential, image, bins, dtype::f32, table_layout::padded));
     EXPECT_FALSE(supports(cpu, image, bins, dtype::u64, table_layout::padded));
     // The question about tables is not one about histograms, and the other way round.
     EXPECT_FALSE(supports(cpu, image, dtype::u32, table_layout::padded));
@@ -210,7 +210,7 @@ TEST(integral_histogram, supports_answers_without_memory) {
     EXPECT_FALSE(supports(of_tables, image, bins, dtype::u32, table_layout::padded));
     const view_shape wide{dtype::u8, 1, 1, INT64_MAX / 4, 1, INT64_MAX / 4, 0};
     EXPECT_THROW(supports(cpu, wide, bins, dtype::u32, table_layout::inclusive), invalid_argument);
-    EXPECT_THROW(supports(cpu, wide, bins, dtype::f32, table_layout::inclusive, true), invalid_argument);
+    EXPECT_THROW(supports(cpu, wide, bins, dtype::f32, table_layout::inclusive), invalid_argument);
 }
 
 TEST(integral_histogram, verify_runs_every_record_of_this_machine) {
@@ -293,14 +293,10 @@ void check_windows_and_search(table_layout layout) {
     const auto pixels = random_pixels<std::uint8_t>(rows * cols, 5);
     const image_view<const std::uint8_t> image(pixels.data(), rows, cols);
     const binning bins = binning::uniform(bins_count, 20, 250);
-    histogram_tensor<Entry> h(bins_count, rows, cols, layout);
-    if constexpr (std::is_same_v<Entry, float>) {
-        const std::vector<float> ones(pixels.size(), 1.0f);
-        integral_histogram(image, image_view<const float>(ones.data(), rows, cols), bins, any_tensor_view(h.view()),
-                           {.layout = layout});
-    } else {
-        integral_histogram(image, bins, any_tensor_view(h.view()), {.layout = layout});
-    }
+    const std::vector<float> ones(pixels.size(), 1.0f);
+    histogram_inputs inputs{image};
+    if (std::is_same_v<Entry, float>) inputs.weights = image_view<const float>(ones.data(), rows, cols);
+    const histogram_table<Entry> h = integral_histogram<Entry>(inputs, bins, layout);
     const std::vector<window_grid> grids{{.rows = 6, .cols = 9},
                                          {.rows = 4, .cols = 6, .row_step = 3, .col_step = 2},
                                          {.rows = 8, .cols = 5, .region = box{10, 11, 15, 20}},
@@ -311,7 +307,7 @@ void check_windows_and_search(table_layout layout) {
     for (const window_grid& g : grids) {
         const std::int64_t n = window_count(g, rows, cols);
         std::vector<Entry> all(static_cast<std::size_t>(n * bins_count));
-        window_histograms<Entry>(h.view(), g, all, layout);
+        window_histograms<Entry>(h, g, all);
         for (std::int64_t i = 0; i < n; ++i) {
             const box where = window_at(g, cols, i);
             const auto histogram = counted(image, bins, where);
@@ -324,7 +320,7 @@ void check_windows_and_search(table_layout layout) {
         auto& matches = expected[d];
         std::stable_sort(matches.begin(), matches.end(),
                          [](const auto& a, const auto& b) { return a.distance < b.distance; });
-        const auto found = best_windows(h.view(), grids, target, all_distances[d], 25, layout);
+        const auto found = best_windows(h, grids, target, all_distances[d], 25);
         ASSERT_EQ(found.size(), 25u);
         EXPECT_NEAR(found[0].distance, 0, 1e-7);
         EXPECT_TRUE((found[0].where == box{12, 17, 6, 9}));
@@ -333,7 +329,7 @@ void check_windows_and_search(table_layout layout) {
             EXPECT_NEAR(distance_between(all_distances[d], counted(image, bins, found[i].where), target),
                         found[i].distance, 1e-12);
         }
-        EXPECT_EQ(best_windows(h.view(), grids, target, all_distances[d], 1'000'000, layout).size(), matches.size());
+        EXPECT_EQ(best_windows(h, grids, target, all_distances[d], 1'000'000).size(), matches.size());
     }
 }
 
@@ -351,7 +347,7 @@ TEST(best_windows, ties_go_to_the_earlier_grid_then_up_and_left) {
         integral_histogram<std::uint32_t>(image_view<const std::uint8_t>(pixels.data(), 6, 8), binning::indices(2));
     const std::vector<window_grid> grids{{.rows = 5, .cols = 7}, {.rows = 2, .cols = 2}};
     const std::vector<double> target{0, 1};
-    const auto found = best_windows(h.view(), grids, target, histogram_distance::l1, 5, h.layout());
+    const auto found = best_windows(h, grids, target, histogram_distance::l1, 5);
     const std::vector<box> expected{{0, 0, 5, 7}, {0, 1, 5, 7}, {1, 0, 5, 7}, {1, 1, 5, 7}, {0, 0, 2, 2}};
     ASSERT_EQ(found.size(), expected.size());
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].where, expected[i]) << i;
@@ -363,16 +359,16 @@ TEST(best_windows, mistakes_are_named) {
         integral_histogram<std::uint32_t>(image_view<const std::uint8_t>(pixels.data(), 6, 8), binning::indices(2));
     const std::vector<window_grid> grids{{.rows = 2, .cols = 2}}, none, too_large{{.rows = 7, .cols = 2}};
     const auto search = [&](std::span<const window_grid> g, std::vector<double> target, std::int64_t count) {
-        return message_of([&] { best_windows(h.view(), g, target, histogram_distance::l1, count, h.layout()); });
+        return message_of([&] { best_windows(h, g, target, histogram_distance::l1, count); });
     };
     EXPECT_NE(search(grids, {1, 1}, 0).find("count: is 0"), std::string::npos);
     EXPECT_NE(search(none, {1, 1}, 1).find("grids"), std::string::npos);
-    EXPECT_NE(search(grids, {1}, 1).find("target: has 1 bins, but the tensor has 2"), std::string::npos);
+    EXPECT_NE(search(grids, {1}, 1).find("target: has 1 bins, but the histograms have 2"), std::string::npos);
     EXPECT_NE(search(grids, {1, -1}, 1).find("target: bin 1 is -1"), std::string::npos);
     EXPECT_NE(search(grids, {1e308, 1e308}, 1).find("target: its bins add up to inf"), std::string::npos);
     EXPECT_NE(search(grids, {0, 1e-310}, 1).find("target: its bins add up to 1e-310"), std::string::npos);
     const std::vector<double> target{1, 1};
-    EXPECT_TRUE(best_windows(h.view(), too_large, target, histogram_distance::l1, 3, h.layout()).empty());
+    EXPECT_TRUE(best_windows(h, too_large, target, histogram_distance::l1, 3).empty());
 }
 
 }  // namespace

@@ -46,6 +46,13 @@ TEST(validate, extents_and_strides) {
     expect_message<check>([&] { checked_span_bytes("table", s); }, "plane_stride is 60, smaller than a plane of 64");
     s.plane_stride = 64;
     EXPECT_EQ(checked_span_bytes("table", s), 128);
+    s.plane_stride = 66;
+    expect_message<check>([&] { checked_span_bytes("table", s); }, "plane_stride is 66, must be a multiple");
+    // From a deserialised shape or a binding: no such type has a size.
+    expect_message<check>([] { checked_span_bytes("image", shape(4, 4, 16, static_cast<dtype>(10))); },
+                          "image: type is 10, not a dtype");
+    expect_message<check>([] { checked_span_bytes("image", shape(4, 4, 16, static_cast<dtype>(255))); },
+                          "type is 255, not a dtype");
     EXPECT_EQ(checked_span_bytes("table", shape(3, 5, 32)), 2 * 32 + 20);
     EXPECT_EQ(checked_span_bytes("table", shape(1, 5, 0)), 20);  // one row steps over nothing
 }

@@ -45,7 +45,6 @@ TEST(host, describes_this_machine_from_within_a_region_of_the_caller) {
         workers = histogram_tasks().workers().size();
     }
     EXPECT_EQ(describe_cpu().threads, omp_get_max_threads());
-    EXPECT_GT(describe_cpu().wake_up_us, 0);
     if (cuda::device_count() == 0) {
         EXPECT_EQ(workers, 1u);  // the region's threads have the cores already
         EXPECT_EQ(histogram_tasks().workers().size(), static_cast<std::size_t>(omp_get_max_threads()));
@@ -75,33 +74,14 @@ TEST(host, counts_on_no_more_cache_than_its_cpus_can_have) {
     EXPECT_EQ(info.streaming_from_bytes, cpu::usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3);
 }
 
-/// Twice as many busy threads as processors, so that an empty region often takes milliseconds.
-TEST(host, wake_up_is_the_machines_not_its_loads) {
-    EXPECT_EQ(cpu::measure_wake_up_us(1), 0);
-    std::atomic<bool> stop{false};
-    std::vector<std::thread> others;
-    for (int i = 0; i < 2 * describe_cpu().threads; ++i)
-        others.emplace_back([&stop] {
-            while (!stop) {
-            }
-        });
-    const auto start = std::chrono::steady_clock::now();
-    const double us = cpu::measure_wake_up_us(describe_cpu().threads);
-    const auto took = std::chrono::steady_clock::now() - start;
-    stop = true;
-    for (std::thread& other : others) other.join();
-    EXPECT_LE(us, cpu::most_wake_up_us);
-    EXPECT_LT(took, std::chrono::seconds(2));  // 40 regions of some scheduler slices each at the very most
-    EXPECT_LE(describe_cpu().wake_up_us, cpu::most_wake_up_us);
-    if (describe_cpu().threads > 1) {
-        EXPECT_GT(describe_cpu().wake_up_us, 0);
-    }
-}
-
 TEST(host, threads_grow_with_the_work_and_obey_the_caller) {
-    EXPECT_EQ(cpu::choose_threads(1000, 0), 1);
+    const auto second = static_cast<std::int64_t>(describe_cpu().second_thread_from_bytes);
+    EXPECT_EQ(cpu::most_threads(second - 1, 0), 1);
+    EXPECT_EQ(cpu::most_threads(second, 0), std::min(2, describe_cpu().threads));
+    EXPECT_EQ(cpu::most_threads(std::int64_t{1} << 40, 0), describe_cpu().threads);
+    EXPECT_EQ(cpu::most_threads(1, 7), 7);
+    EXPECT_EQ(cpu::choose_threads(second - 1, 0), 1);
     EXPECT_LE(cpu::choose_threads(std::int64_t{1} << 40, 0), describe_cpu().threads);
-    EXPECT_GE(cpu::choose_threads(std::int64_t{1} << 40, 0), cpu::choose_threads(std::int64_t{1} << 20, 0));
     EXPECT_EQ(cpu::choose_threads(1, 7), 7);
 }
 

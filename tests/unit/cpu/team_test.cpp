@@ -1,13 +1,19 @@
 #include "cpu/team.hpp"
 
+#include "core/control_group.hpp"
+
+#include <boxsum/cpu.hpp>
 #include <boxsum/filters.hpp>
 #include <boxsum/sat.hpp>
 
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <thread>
@@ -64,7 +70,7 @@ bool holds_in_forked_child(F&& work) {
 bool last_mean_is_right(int threads) {
     const std::vector<float> pixels(300 * 300, 3);
     std::vector<float> means(pixels.size());
-    box_filter(image_view<const float>(pixels.data(), 300, 300), image_view<float>(means.data(), 300, 300),
+    box_filter({image_view<const float>(pixels.data(), 300, 300)}, {image_view<float>(means.data(), 300, 300)},
                {.threads = threads});
     return means.back() == 3;
 }
@@ -109,6 +115,130 @@ TEST(team, serves_many_callers_at_once) {
         });
     for (std::thread& caller : callers) caller.join();
     EXPECT_EQ(wrong, 0);
+}
+
+/// Children of a process whose other threads are in the library at that moment, at any place: in the pool, among the
+/// workers, finding out about the machine.
+TEST(team, children_forked_at_any_moment_compute) {
+    std::atomic<bool> stop{false};
+    std::atomic<int> wrong{0};
+    std::vector<std::thread> callers;
+    for (int t = 0; t < 2; ++t)
+        callers.emplace_back([&stop, &wrong, t] {
+            const std::vector<std::uint8_t> pixels(64 * 64, 1);
+            while (!stop) {
+                const auto sums = sat<std::uint32_t>(image_view<const std::uint8_t>(pixels.data(), 64, 64));
+                if (sums.view()(63, 63) != 4096) ++wrong;
+                if (t == 0 && !last_entry_is_right(2)) ++wrong;
+            }
+        });
+    int held = 0;
+    for (int i = 0; i < 300; ++i)
+        held += holds_in_forked_child(
+            [i] { return last_entry_is_right(i % 3) && last_mean_is_right(2) && describe_cpu().threads >= 1; });
+    stop = true;
+    for (std::thread& caller : callers) caller.join();
+    EXPECT_EQ(held, 300);
+    EXPECT_EQ(wrong, 0);
+}
+
+/// The same, where the threads of a fresh process are at their first calls.
+TEST(team, children_forked_during_the_first_calls_compute) {
+    int held = 0;
+    for (int i = 0; i < 40; ++i)
+        held += holds_in_forked_child([] {
+            std::vector<std::thread> callers;
+            std::atomic<bool> right{true};
+            for (int t = 0; t < 2; ++t)
+                callers.emplace_back([&right] {
+                    if (!last_entry_is_right(0) || !last_entry_is_right(2)) right = false;
+                });
+            const pid_t child = ::fork();
+            if (child == 0) {
+                ::alarm(30);
+                ::_exit(last_entry_is_right(2) && last_entry_is_right(0) ? 0 : 1);
+            }
+            int status = -1;
+            ::waitpid(child, &status, 0);
+            for (std::thread& caller : callers) caller.join();
+            return right && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+        });
+    EXPECT_EQ(held, 40);
+}
+
+TEST(team, a_small_job_asks_nobody_and_a_large_one_never_more_than_wanted) {
+    EXPECT_EQ(cpu::ready_threads(1, 1e6), 1);
+    for (int i = 0; i < 200; ++i) {
+        const int ready = cpu::ready_threads(3, 5000);
+        EXPECT_GE(ready, 1);
+        EXPECT_LE(ready, 3);
+    }
+}
+
+/// Whoever asks often is answered: threads are started and woken, though never waited for.
+TEST(team, threads_join_who_asks_often) {
+    if (cpu::available_threads() == 1) GTEST_SKIP() << "one thread in any case";
+    int most = 0;
+    for (int i = 0; i < 2000 && most < 2; ++i) {
+        most = std::max(most, cpu::ready_threads(2, 1000));
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    EXPECT_EQ(most, 2);
+}
+
+/// One that is asked about little work is not kept from it: the question takes no longer than a fraction of it.
+TEST(team, a_question_takes_no_longer_than_it_is_worth) {
+    if (cpu::available_threads() == 1) GTEST_SKIP() << "one thread in any case";
+    for (int i = 0; i < 100; ++i) cpu::ready_threads(2, 1000);  // starts the thread
+    std::vector<double> us;
+    for (int i = 0; i < 400; ++i) {
+        const auto start = std::chrono::steady_clock::now();
+        cpu::ready_threads(2, 100);
+        us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    }
+    std::nth_element(us.begin(), us.begin() + 200, us.end());
+    EXPECT_LE(us[200], 100.0 / 8 + 3);
+}
+
+/// While one caller has the threads, the others compute alone.
+TEST(team, callers_do_not_wait_for_each_other) {
+    struct meeting {
+        std::atomic<bool> inside{false}, leave{false};
+    } first;
+    std::thread other([&first] {
+        cpu::run_team(
+            2,
+            [](void* context, int, int) {
+                meeting& m = *static_cast<meeting*>(context);
+                m.inside = true;
+                while (!m.leave) std::this_thread::yield();
+            },
+            &first);
+    });
+    while (!first.inside) std::this_thread::yield();
+    int granted = 0;
+    cpu::run_team(
+        2, [](void* context, int, int threads) { *static_cast<int*>(context) = threads; }, &granted);
+    EXPECT_EQ(granted, 1);
+    EXPECT_EQ(cpu::ready_threads(2, 1e6), 1);
+    first.leave = true;
+    other.join();
+}
+
+TEST(team, quota_and_affinity_are_kept) {
+    cpu_set_t before, one;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof before, &before), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+        if (CPU_ISSET(i, &before)) {
+            CPU_SET(i, &one);
+            break;
+        }
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(cpu::available_threads(), 1);
+    EXPECT_EQ(cpu::ready_threads(cpu::available_threads(), 1e6), 1);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof before, &before), 0);
+    EXPECT_LE(cpu::available_threads(), std::min(CPU_COUNT(&before), processor_quota()));
 }
 
 TEST(team, an_absurd_number_of_threads_is_bounded) {

@@ -6,28 +6,8 @@
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
 
-#include <cstdlib>
-
 namespace boxsum {
 namespace {
-
-TEST(device_text, names_a_cuda_device) {
-    ASSERT_EQ(unsetenv("BOXSUM_DEVICE"), 0);
-    EXPECT_EQ(cuda::device_from_text("cuda"), 0);
-    EXPECT_EQ(cuda::device_from_text("cuda:0"), 0);
-    EXPECT_EQ(cuda::device_from_text("cuda:12"), 12);
-    for (const char* text : {"cpu", "", "cuda:", "cuda:-1", "cuda:1x", "cuda:99999999999", "Cuda:0", "cuda 0"})
-        EXPECT_THROW(cuda::device_from_text(text), invalid_argument) << text;
-}
-
-TEST(device_text, cuda_alone_follows_the_environment) {
-    ASSERT_EQ(setenv("BOXSUM_DEVICE", "cuda:3", 1), 0);
-    EXPECT_EQ(cuda::device_from_text("cuda"), 3);
-    EXPECT_EQ(cuda::device_from_text("cuda:1"), 1);
-    ASSERT_EQ(setenv("BOXSUM_DEVICE", "cpu", 1), 0);
-    EXPECT_EQ(cuda::device_from_text("cuda"), 0);
-    ASSERT_EQ(unsetenv("BOXSUM_DEVICE"), 0);
-}
 
 TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
     if (test::no_gpu_reason().empty()) GTEST_SKIP() << "there is a CUDA device";

@@ -11,7 +11,7 @@ using test::shape;
 
 class aligned_sectors : public test::aligned_kernel_test {
   protected:
-    static bool enqueue_in_sectors(const cuda::sat_geometry& g, int blocks, int tiles_in_flight, const execution& how) {
+    bool enqueue_in_sectors(const cuda::sat_geometry& g, int blocks, int tiles_in_flight, const execution& how) {
         return enqueue(cuda::launch_in_whole_sectors<u8, u32>(g, limits(blocks), tiles_in_flight), g, nullptr, how);
     }
 

@@ -48,15 +48,14 @@ TEST_F(gpu_histogram_plan, runs_again_and_again_in_one_workspace) {
     const cuda::stream stream;
     const auto expected = integral_histogram<std::uint32_t>(host_image(), bins);
     const on_device<std::uint8_t> image(pixels, rows, cols, stream);
-    const cuda::device_tensor<std::uint32_t> tensor(7, rows, cols, stream);
+    const cuda::histogram_table<std::uint32_t> tensor(7, rows, cols, stream);
     for (const char* algorithm : {"auto", "wf-tis"}) {
-        const cuda::histogram_plan plan(describe(image.view(), any_tensor_view(tensor.view())), bins,
-                                        {.algorithm = algorithm});
+        const cuda::histogram_plan plan({image.view()}, bins, {tensor}, {.algorithm = algorithm});
         EXPECT_EQ(plan.algorithm().name, std::string(algorithm) == "auto" ? "fast" : algorithm);
         cuda::workspace workspace(plan.workspace_bytes(), stream);
         for (int round = 0; round < 2; ++round) {
-            plan.run_async(image.view(), tensor.view(), workspace, stream);
-            const auto found = fetch(tensor.view(), table_layout::inclusive, stream);
+            plan.run_async({image.view()}, {tensor}, workspace, stream);
+            const auto found = fetch(tensor, stream);
             EXPECT_TRUE(same_entries<std::uint32_t>(found.view(), expected.view())) << algorithm;
         }
     }
@@ -68,31 +67,27 @@ TEST_F(gpu_histogram_plan, keeps_its_look_up_table) {
     for (std::size_t i = 0; i < table.size(); ++i)
         table[i] = i % 9 == 0 ? binning::no_bin : static_cast<std::uint16_t>(i % 5);
     const on_device<std::uint8_t> image(pixels, rows, cols, stream);
-    const cuda::device_tensor<std::uint32_t> tensor(5, rows, cols, stream, table_layout::padded);
-    const auto make = [&] {
-        return cuda::histogram_plan(describe(image.view(), any_tensor_view(tensor.view())), binning::lookup(5, table),
-                                    {.layout = table_layout::padded});
-    };
+    const cuda::histogram_table<std::uint32_t> tensor(5, rows, cols, stream, table_layout::padded);
+    const auto make = [&] { return cuda::histogram_plan({image.view()}, binning::lookup(5, table), {tensor}); };
     const cuda::histogram_plan plan = make();
     const auto expected =
-        integral_histogram<std::uint32_t>(host_image(), binning::lookup(5, table), {.layout = table_layout::padded});
+        integral_histogram<std::uint32_t>(host_image(), binning::lookup(5, table), table_layout::padded);
     table.assign(256, 0);  // the plan has its own
     cuda::workspace workspace(plan.workspace_bytes(), stream);
-    plan.run_async(image.view(), tensor.view(), workspace, stream);
-    EXPECT_TRUE(
-        same_entries<std::uint32_t>(fetch(tensor.view(), table_layout::padded, stream).view(), expected.view()));
+    plan.run_async({image.view()}, {tensor}, workspace, stream);
+    EXPECT_TRUE(same_entries<std::uint32_t>(fetch(tensor, stream).view(), expected.view()));
 }
 
 TEST_F(gpu_histogram_plan, a_tensor_on_the_host_comes_in_groups_of_bins) {
     const cuda::stream stream;
     const auto expected = integral_histogram<std::uint32_t>(host_image(), bins);
     for (const std::int64_t most : {1, 3, 7}) {
-        histogram_tensor<std::uint32_t> tensor(7, rows, cols);
-        cuda::integral_histogram_in_groups(host_image(), {}, bins, any_tensor_view(tensor.view()), {}, stream, most);
+        histogram_table<std::uint32_t> tensor(7, rows, cols);
+        cuda::integral_histogram_in_groups({host_image()}, bins, {tensor}, stream, {}, most);
         EXPECT_TRUE(same_entries<std::uint32_t>(tensor.view(), expected.view())) << most << " bins at a time";
     }
-    histogram_tensor<std::uint32_t> tensor(7, rows, cols);
-    cuda::integral_histogram(host_image(), bins, any_tensor_view(tensor.view()), {}, stream);
+    histogram_table<std::uint32_t> tensor(7, rows, cols);
+    cuda::integral_histogram({host_image()}, bins, {tensor}, stream);
     EXPECT_TRUE(same_entries<std::uint32_t>(tensor.view(), expected.view()));
 }
 
@@ -101,19 +96,17 @@ TEST_F(gpu_histogram_plan, sums_of_weights_have_the_same_bits_in_groups) {
     std::vector<float> weights(pixels.size());
     for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = 1.0f / static_cast<float>(1 + i % 1013);
     const image_view<const float> w(weights.data(), rows, cols);
-    histogram_tensor<float> whole(7, rows, cols), parts(7, rows, cols);
-    cuda::integral_histogram(host_image(), w, bins, any_tensor_view(whole.view()), {}, stream);
-    cuda::integral_histogram_in_groups(host_image(), const_any_view(w), bins, any_tensor_view(parts.view()), {}, stream,
-                                       2);
+    histogram_table<float> whole(7, rows, cols), parts(7, rows, cols);
+    cuda::integral_histogram({host_image(), w}, bins, {whole}, stream);
+    cuda::integral_histogram_in_groups({host_image(), w}, bins, {parts}, stream, {}, 2);
     EXPECT_TRUE(same_entries<float>(parts.view(), whole.view()));
 }
 
 TEST_F(gpu_histogram_plan, a_published_algorithm_refuses_groups) {
     const cuda::stream stream;
-    histogram_tensor<std::uint32_t> tensor(7, rows, cols);
+    histogram_table<std::uint32_t> tensor(7, rows, cols);
     const std::string message = message_of<unsupported>([&] {
-        cuda::integral_histogram_in_groups(host_image(), {}, bins, any_tensor_view(tensor.view()),
-                                           {.algorithm = "cw-tis"}, stream, 3);
+        cuda::integral_histogram_in_groups({host_image()}, bins, {tensor}, stream, {.algorithm = "cw-tis"}, 3);
     });
     EXPECT_TRUE(contains_text(message, "bins 0 to 2 of 7")) << message;
 }
@@ -121,17 +114,17 @@ TEST_F(gpu_histogram_plan, a_published_algorithm_refuses_groups) {
 TEST_F(gpu_histogram_plan, names_what_does_not_fit_the_plan) {
     const cuda::stream stream;
     const on_device<std::uint8_t> image(pixels, rows, cols, stream);
-    const cuda::device_tensor<std::uint32_t> tensor(7, rows, cols, stream), eight(8, rows, cols, stream);
-    const cuda::histogram_plan plan(describe(image.view(), any_tensor_view(tensor.view())), bins);
+    const cuda::histogram_table<std::uint32_t> tensor(7, rows, cols, stream), eight(8, rows, cols, stream);
+    const cuda::histogram_plan plan({image.view()}, bins, {tensor});
     cuda::workspace workspace(plan.workspace_bytes(), stream);
-    const auto complaint = [&](const const_any_view& i, const any_tensor_view& t, cuda::workspace& w) {
-        return message_of<invalid_argument>([&] { plan.run_async(i, t, w, stream); });
+    const auto complaint = [&](const const_any_view& i, const any_histogram_view& h, cuda::workspace& w) {
+        return message_of<invalid_argument>([&] { plan.run_async({i}, {h}, w, stream); });
     };
     const image_view<std::uint8_t> v = image.view();
-    const any_tensor_view t = tensor.view();
+    const any_histogram_view t = tensor;
 
-    std::string message = complaint(v, any_tensor_view(eight.view()), workspace);
-    EXPECT_TRUE(contains_text(message, "tensor: bins is 8, but the plan was made for 7")) << message;
+    std::string message = complaint(v, eight, workspace);
+    EXPECT_TRUE(contains_text(message, "histograms: bins is 8, but the plan was made for 7")) << message;
     message = complaint(image_view<std::uint8_t>(v.data(), rows - 1, cols, v.row_stride()), t, workspace);
     EXPECT_TRUE(contains_text(message, "image: rows is 69, but the plan was made for 70")) << message;
     cuda::workspace small(plan.workspace_bytes() - 1, stream);
@@ -141,13 +134,15 @@ TEST_F(gpu_histogram_plan, names_what_does_not_fit_the_plan) {
     std::vector<std::uint8_t> padded(static_cast<std::size_t>(rows * v.row_stride()));
     message = complaint(image_view<std::uint8_t>(padded.data(), rows, cols, v.row_stride()), t, workspace);
     EXPECT_TRUE(contains_text(message, "image: is host memory")) << message;
-    message = message_of<invalid_argument>([&] { plan.run_async(v, v, t, workspace, stream); });
+    message = complaint(v, {t.entries, table_layout::padded}, workspace);
+    EXPECT_TRUE(contains_text(message, "histograms: layout is padded, but the plan was made for inclusive")) << message;
+    message = message_of<invalid_argument>([&] { plan.run_async({v, v}, {t}, workspace, stream); });
     EXPECT_TRUE(contains_text(message, "weights: given, but the plan was made without")) << message;
 }
 
 TEST_F(gpu_histogram_plan, refuses_what_no_record_computes) {
-    const histogram_description what{{dtype::u8, 1, rows, cols, 1, cols, rows * cols},
-                                     cuda::device_tensor_shape(dtype::u32, 7, rows, cols)};
+    const histogram_shapes what{{dtype::u8, 1, rows, cols, 1, cols, rows * cols},
+                                cuda::device_histogram_shape(dtype::u32, 7, rows, cols)};
     EXPECT_THROW(cuda::histogram_plan(what, binning::uniform(8, 0, 256)), invalid_argument);
     EXPECT_THROW(cuda::histogram_plan(what, bins, {.algorithm = "sequential"}), unsupported);
     EXPECT_THROW(cuda::histogram_plan(what, bins, {.algorithm = "nothing"}), unsupported);

@@ -16,7 +16,7 @@ class one_wave : public test::aligned_kernel_test {
     std::optional<std::string> wrong_in_wave(const shape& s) {
         return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
             const cuda::prepared_wave<Pixel, cuda::sum_type<Table>, WarpRows> wave(g, limits(1));
-            ASSERT_TRUE(wave.run({g.image, g.table}, how));
+            ASSERT_TRUE(wave.run({g.image, g.table, nullptr, carries_}, how));
         });
     }
 

@@ -35,8 +35,8 @@ TEST_F(pipeline_workers, frames_with_any_number_of_buffers) {
             pipeline_options options;
             options.buffers = buffers;
             options.device = device();
-            options.histogram.layout = layout;
-            histogram_pipeline pipeline(v.format(), bins, request, frames_of(v.all()), options);
+            options.form = layout;
+            histogram_pipeline pipeline(v.format(), bins, {request}, frames_of({v.all()}), options);
             std::int64_t n = 0;
             for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n) {
                 ASSERT_EQ(r->frame, n);
@@ -57,7 +57,7 @@ TEST_F(pipeline_workers, frames_whose_tensor_travels_as_one_run) {
     pipeline_options options;
     options.buffers = 3;
     options.device = device();
-    histogram_pipeline pipeline(v.format(), bins, request, frames_of(v.all()), options);
+    histogram_pipeline pipeline(v.format(), bins, {request}, frames_of({v.all()}), options);
     std::int64_t n = 0;
     for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n) {
         const auto wrong = first_difference<std::uint32_t>(*r, v, bins, request, table_layout::inclusive);
@@ -78,7 +78,7 @@ TEST_F(pipeline_workers, planned_frames_of_changing_regions) {
         if (previous != nullptr) {
             EXPECT_EQ(previous->frame, frame - 1);
             r.grids = {{.rows = 4, .cols = 5}};
-            r.target.assign(previous->histograms.begin(), previous->histograms.end());
+            r.target.assign(previous->histograms.counts.begin(), previous->histograms.counts.end());
             r.match_histograms = true;
             r.count = 1 + frame % 3;
         }
@@ -89,7 +89,7 @@ TEST_F(pipeline_workers, planned_frames_of_changing_regions) {
         options.buffers = buffers;
         options.device = device();
         options.entries = dtype_of<narrow>;
-        histogram_pipeline pipeline(v.format(), bins, plan, frames_of(v.all()), options);
+        histogram_pipeline pipeline(v.format(), bins, {.planner = plan}, frames_of({v.all()}), options);
         std::optional<frame_answer> previous;
         std::int64_t n = 0;
         for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n) {
@@ -110,20 +110,20 @@ TEST_F(pipeline_workers, frames_end_in_the_middle_and_with_errors) {
     options.device = device();
     options.buffers = 4;
     {
-        const auto endless = [](const any_view&) { return true; };
-        histogram_pipeline pipeline(v.format(), bins, request, endless, options);
+        const auto endless = [](const frame_memory&) { return true; };
+        histogram_pipeline pipeline(v.format(), bins, {request}, endless, options);
         ASSERT_NE(pipeline.next(), nullptr);
     }
-    auto breaks = [frames = frames_of(v.all()), n = 0](const any_view& frame) mutable {
+    auto breaks = [frames = frames_of({v.all()}), n = 0](const frame_memory& frame) mutable {
         if (n++ == 2) throw std::runtime_error("broken");
         return frames(frame);
     };
-    histogram_pipeline pipeline(v.format(), bins, request, breaks, options);
+    histogram_pipeline pipeline(v.format(), bins, {request}, breaks, options);
     ASSERT_NE(pipeline.next(), nullptr);
     ASSERT_NE(pipeline.next(), nullptr);
     EXPECT_THROW(pipeline.next(), pipeline_error);
     options.histogram.algorithm = "nonesuch";
-    EXPECT_THROW(histogram_pipeline(v.format(), bins, request, frames_of(v.all()), options), unsupported);
+    EXPECT_THROW(histogram_pipeline(v.format(), bins, {request}, frames_of({v.all()}), options), unsupported);
 }
 
 TEST_F(pipeline_workers, frames_with_weights) {
@@ -136,7 +136,7 @@ TEST_F(pipeline_workers, frames_with_weights) {
                     pipeline_options options;
                     options.buffers = buffers;
                     options.device = device();
-                    options.histogram.layout = layout;
+                    options.form = layout;
                     frame_request request = test::whole_request(v, bins);
                     request.count = count;
                     const auto wrong = test::first_difference_of_pipeline(v, bins, request, options, planned);
@@ -149,7 +149,13 @@ struct tasks_case {
     explicit tasks_case(std::int64_t row_gap)
         : row((v.cols + row_gap) * 4), entries(static_cast<std::size_t>(count * v.rows * row / 4), 0x5a5a5a5a) {}
 
-    any_tensor_view view() { return tensor_view<std::uint32_t>(entries.data(), count, v.rows, v.cols, row); }
+    any_histogram_view view() { return histogram_view<std::uint32_t>({entries.data(), count, v.rows, v.cols, row}); }
+    /// With or without memory for the result.
+    detail::bin_job job(bool keep) {
+        any_histogram_view tensor = view();
+        if (keep) tensor.entries.data = nullptr;
+        return {{v.frame(0)}, &bins, {}, tensor};
+    }
 
     /// Everything between rows is still poison.
     bool right() const {
@@ -158,7 +164,7 @@ struct tasks_case {
             for (std::int64_t r = 0; r < v.rows; ++r)
                 for (std::int64_t c = 0; c < row / 4; ++c) {
                     const std::uint32_t entry = entries[static_cast<std::size_t>((b * v.rows + r) * row / 4 + c)];
-                    if (entry != (c < v.cols ? expected.view()(b, r, c) : 0x5a5a5a5a)) return false;
+                    if (entry != (c < v.cols ? expected.view().entries()(b, r, c) : 0x5a5a5a5a)) return false;
                 }
         return true;
     }
@@ -174,7 +180,7 @@ TEST_F(pipeline_workers, tasks_into_host_memory_and_kept) {
     for (const std::int64_t gap : {0, 5}) {
         tasks_case t(gap);
         histogram_tasks tasks({.devices = {device()}});
-        const histogram_tasks_report report = tasks.run(t.v.frame(0), t.bins, t.view());
+        const histogram_tasks_report report = tasks.run({t.v.frame(0)}, t.bins, {t.view()});
         EXPECT_TRUE(t.right());
         EXPECT_EQ(report.tasks, 4);
         EXPECT_GE(report.pinned_bytes, static_cast<std::size_t>(16 * 33 * t.row - 4 * gap));
@@ -182,14 +188,14 @@ TEST_F(pipeline_workers, tasks_into_host_memory_and_kept) {
         ASSERT_EQ(report.workers.size(), 1u);
         EXPECT_EQ(report.workers[0].tasks, 4);
 
-        const kept_histogram kept = tasks.keep(t.v.frame(0), t.bins);
+        const kept_histogram kept = tasks.keep({t.v.frame(0)}, t.bins);
         const std::vector<box> boxes{{0, 0, 33, 64}, {3, 4, 5, 6}, {32, 63, 1, 1}};
         std::vector<std::uint32_t> expected;
         for (const box& b : boxes) {
             const auto one = test::counted(t.v.frame(0), t.bins, b);
             expected.insert(expected.end(), one.begin(), one.end());
         }
-        EXPECT_EQ(kept.box_histograms(boxes), expected);
+        EXPECT_EQ(kept.box_histograms(boxes), (histogram_list{expected, {}}));
         for (const auto& g : kept.groups()) EXPECT_EQ(g.device, device());
         EXPECT_THROW(kept.box_histograms(std::vector<box>{{0, 0, 34, 1}}), invalid_argument);
     }
@@ -212,9 +218,7 @@ TEST_F(pipeline_workers, a_failing_device_gives_its_tasks_back) {
             std::vector<std::unique_ptr<detail::bin_worker>> team;
             team.push_back(std::move(bad));
             team.push_back(std::move(good));
-            const detail::bin_job job{
-                t.v.frame(0), &t.bins, dtype::u32, {}, keep ? any_tensor_view{nullptr, t.view().shape} : t.view()};
-            const auto done = detail::run_bins(job, 1, team);
+            const auto done = detail::run_bins(t.job(keep), 1, team);
             const int lost = keep || where == failing_worker::at::begin ? 0
                              : where == failing_worker::at::start       ? 1
                                                                         : 2;
@@ -225,7 +229,7 @@ TEST_F(pipeline_workers, a_failing_device_gives_its_tasks_back) {
             EXPECT_TRUE(keep || t.right());
             if (!keep) continue;
             std::int64_t bins = 0;  // some tasks are done with one before
-            for (const auto& part : done.kept) bins += part == nullptr ? 0 : part->tensor().shape.bins;
+            for (const auto& part : done.kept) bins += part == nullptr ? 0 : part->tensor().entries.shape.bins;
             EXPECT_EQ(bins, t.count);
         }
 }
@@ -238,7 +242,7 @@ TEST_F(pipeline_workers, a_slow_device_does_fewer_tasks) {
                                                         &test::virtual_time::fast_task));
     team.push_back(std::make_unique<test::paced_worker>(detail::make_cuda_bin_worker(device()), time,
                                                         &test::virtual_time::slow_task));
-    const auto done = detail::run_bins({t.v.frame(0), &t.bins, dtype::u32, {}, t.view()}, 1, team);
+    const auto done = detail::run_bins(t.job(false), 1, team);
     EXPECT_TRUE(t.right());
     EXPECT_NEAR(static_cast<double>(done.report.workers[0].tasks), 12, 2);
     EXPECT_NEAR(static_cast<double>(done.report.workers[1].tasks), 4, 2);

@@ -1,6 +1,7 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/runtime.hpp"
 #include "cuda/runtime/workspace_use.hpp"
+#include "support/captured_graph.hpp"
 #include "support/complaint.hpp"
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
@@ -61,88 +62,6 @@ TEST_F(plan, works_on_the_legacy_default_stream) {
     EXPECT_FALSE(wrong) << *wrong;
 }
 
-TEST_F(plan, a_host_pointer_is_named) {
-    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
-    const cuda::sat_plan p(memory.shapes(), memory.options());
-    cuda::workspace workspace(p.workspace_bytes(), stream());
-    std::vector<std::uint32_t> host(64 * 64);
-    const cuda::pinned_buffer pinned(64 * 64 * 4);
-    const const_any_view image{host.data(), memory.shape().image};
-    const any_view sums{host.data(), memory.shape().table}, locked{pinned.data(), memory.shape().table};
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), {{sums}}, workspace, stream()), "sums: is host memory");
-    EXPECT_COMPLAINT(p.run_async({image}, memory.outputs(), workspace, stream()), "image: is host memory");
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), {{locked}}, workspace, stream()),
-                     "sums: is host memory (page-locked)");
-}
-
-TEST_F(plan, views_of_another_shape_are_refused) {
-    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 80), stream());
-    const cuda::sat_plan p(memory.shapes(), memory.options());
-    cuda::workspace workspace(p.workspace_bytes(), stream());
-    sat_inputs in = memory.inputs();
-    in.image.shape.rows = 63;
-    EXPECT_COMPLAINT(p.run_async(in, memory.outputs(), workspace, stream()),
-                     "image: rows is 63, but the plan was made for 64");
-    sat_outputs out = memory.outputs();
-    out.sums.entries.shape.type = dtype::s32;
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "sums: element type is 32s");
-    out = memory.outputs();
-    out.squares = out.sums;
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()),
-                     "squares: given, but the plan was made without");
-    out = memory.outputs();
-    out.sums.form = table_layout::padded;
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()),
-                     "sums: layout is padded, but the plan was made for inclusive");
-    in = memory.inputs();
-    in.carries.above = {memory.image().data, {dtype::u32, 1, 1, 80, 1, 320, 0}};
-    EXPECT_COMPLAINT(p.run_async(in, memory.outputs(), workspace, stream()),
-                     "carries.above: given, but the plan was made without");
-}
-
-TEST_F(plan, overlapping_memory_is_refused) {
-    const gpu_case memory(plain_case(dtype::f32, dtype::f32, 64, 64), stream());
-    const cuda::sat_plan p(memory.shapes(), memory.options());
-    cuda::workspace workspace(p.workspace_bytes(), stream());
-    sat_outputs out = memory.outputs();
-    out.sums.entries.data = static_cast<std::byte*>(const_cast<void*>(memory.image().data)) + 4;
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "sums: overlaps image");
-    out.sums.entries.data = const_cast<void*>(memory.image().data);
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "not made in place");
-}
-
-TEST_F(plan, unsupported_requests_say_why) {
-    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
-    cuda::sat_shapes what = memory.shapes();
-    EXPECT_THROW(cuda::sat_plan(what, memory.options("no-such")), unsupported);
-    EXPECT_THROW(cuda::sat_plan(what, memory.options("reference")), unsupported);  // runs on the CPU
-    what.sums.type = dtype::u16;
-    what.sums.row_stride = 128;
-    EXPECT_THROW(cuda::sat_plan(what, memory.options()), unsupported);
-    what = memory.shapes();
-    what.in_place = true;  // pixels of another size than the entries
-    EXPECT_THROW(cuda::sat_plan(what, memory.options()), invalid_argument);
-    what = memory.shapes();
-    what.carries.above = view_shape{dtype::u32, 1, 1, 64, 1, 256, 0};
-    for (const algorithm_record* record : test::cuda_records()) {
-        if (record->info.carries) continue;
-        EXPECT_THROW(cuda::sat_plan(what, memory.options(record->info.name)), unsupported) << record->info.name;
-    }
-    what.carries.above->cols = 60;
-    EXPECT_THROW(cuda::sat_plan(what, memory.options()), invalid_argument);
-}
-
-TEST_F(plan, the_environment_forces_an_algorithm) {
-    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
-    const std::vector<const algorithm_record*> records = test::cuda_records();
-    ASSERT_FALSE(records.empty());
-    ASSERT_EQ(setenv("BOXSUM_ALGORITHM", ("sat:" + std::string(records.back()->info.name)).c_str(), 1), 0);
-    EXPECT_EQ(cuda::sat_plan(memory.shapes(), memory.options()).algorithm().name, records.back()->info.name);
-    ASSERT_EQ(setenv("BOXSUM_ALGORITHM", "sat:no-such", 1), 0);
-    EXPECT_THROW(cuda::sat_plan(memory.shapes(), memory.options()), unsupported);
-    ASSERT_EQ(unsetenv("BOXSUM_ALGORITHM"), 0);
-}
-
 TEST_F(plan, a_device_that_does_not_exist_is_named) {
     EXPECT_THROW(cuda::set_device(cuda::device_count()), unsupported);
     EXPECT_THROW(cuda::describe_device(-1), unsupported);
@@ -168,27 +87,6 @@ TEST_F(plan, every_device_computes) {
 
 // ---- graphs ---------------------------------------------------------------------------------------------------------
 
-class captured_graph {
-  public:
-    template <typename Enqueue>
-    captured_graph(cuda::stream_ref stream, Enqueue enqueue) {
-        BOXSUM_CUDA_TRY(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
-        enqueue();
-        cudaGraph_t graph = nullptr;
-        BOXSUM_CUDA_TRY(cudaStreamEndCapture(stream.get(), &graph));
-        BOXSUM_CUDA_TRY(cudaGraphInstantiate(&executable_, graph, 0));
-        BOXSUM_CUDA_TRY(cudaGraphDestroy(graph));
-    }
-    captured_graph(const captured_graph&) = delete;
-    captured_graph& operator=(const captured_graph&) = delete;
-    ~captured_graph() { (void)cudaGraphExecDestroy(executable_); }
-
-    void replay(cuda::stream_ref stream) const { BOXSUM_CUDA_TRY(cudaGraphLaunch(executable_, stream.get())); }
-
-  private:
-    cudaGraphExec_t executable_ = nullptr;
-};
-
 TEST_F(plan, a_captured_graph_replays_a_hundred_times) {
     for (const algorithm_record* record : test::cuda_records()) {
         gpu_case memory(plain_case(dtype::u8, dtype::u32, 333, 517), stream());
@@ -196,7 +94,7 @@ TEST_F(plan, a_captured_graph_replays_a_hundred_times) {
         const cuda::sat_plan p(memory.shapes(), memory.options(record->info.name));
         cuda::workspace workspace(p.workspace_bytes(), stream());
         stream().synchronize();
-        const captured_graph graph(stream(), [&] { memory.run_async(p, workspace, stream()); });
+        const test::captured_graph graph(stream(), [&] { memory.run_async(p, workspace, stream()); });
         for (std::uint64_t replay = 0; replay < 100; ++replay) {
             memory.refill(100 + replay, stream());
             graph.replay(stream());
@@ -215,7 +113,7 @@ TEST_F(plan, replays_may_queue_and_alternate_with_calls) {
         const cuda::sat_plan q(other.shapes(), other.options(record->info.name));
         cuda::workspace workspace(std::max(p.workspace_bytes(), q.workspace_bytes()), stream());
         stream().synchronize();
-        const captured_graph graph(stream(), [&] {
+        const test::captured_graph graph(stream(), [&] {
             memory.run_async(p, workspace, stream());
             memory.run_async(p, workspace, stream());
         });

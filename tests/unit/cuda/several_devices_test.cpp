@@ -66,13 +66,20 @@ struct tasks_case {
     video v{33, 64, 1};
     std::int64_t count = 32;
     binning bins = binning::uniform(count, 0, 256);
-    histogram_tensor<std::uint32_t> expected = integral_histogram<std::uint32_t>(v.frame(0), bins);
+    histogram_table<std::uint32_t> expected = integral_histogram<std::uint32_t>(v.frame(0), bins);
     std::vector<std::uint32_t> entries = std::vector<std::uint32_t>(static_cast<std::size_t>(count * 33 * 64), 0x5a5a);
 
-    any_tensor_view view() { return tensor_view<std::uint32_t>(entries.data(), count, v.rows, v.cols); }
+    any_histogram_view view() { return histogram_view<std::uint32_t>({entries.data(), count, v.rows, v.cols}); }
+    /// With or without memory.
+    detail::bin_job job(bool keep) {
+        any_histogram_view tensor = view();
+        if (keep) tensor.entries.data = nullptr;
+        return {{v.frame(0)}, &bins, {}, tensor};
+    }
 
     bool right() const {
-        const tensor_view<const std::uint32_t> found(entries.data(), count, v.rows, v.cols), wanted = expected;
+        const tensor_view<const std::uint32_t> found(entries.data(), count, v.rows, v.cols);
+        const tensor_view<const std::uint32_t> wanted = expected.view().entries();
         for (std::int64_t b = 0; b < count; ++b)
             for (std::int64_t r = 0; r < v.rows; ++r)
                 for (std::int64_t c = 0; c < v.cols; ++c)
@@ -122,8 +129,7 @@ TEST_F(several_devices, share_the_tasks_of_one_image) {
         workers team;
         for (int device : {0, 1})
             team.push_back(std::make_unique<meeting_worker>(detail::make_cuda_bin_worker(device), both));
-        const detail::bin_job job{
-            t.v.frame(0), &t.bins, dtype::u32, {}, keep ? any_tensor_view{nullptr, t.view().shape} : t.view()};
+        const detail::bin_job job = t.job(keep);
         detail::bin_run_result done = detail::run_bins(job, 2, team);
         EXPECT_TRUE(keep || t.right());
         for (const task_worker_report& w : done.report.workers) {
@@ -137,8 +143,8 @@ TEST_F(several_devices, share_the_tasks_of_one_image) {
         for (std::size_t g = 0; g < done.kept.size(); ++g) {
             if (done.kept[g] == nullptr) continue;  // done with one before
             ++on[static_cast<std::size_t>(*done.kept[g]->device())];
-            const auto part = done.kept[g]->box_histograms(t.boxes, table_layout::inclusive, 0);
-            const auto bins = static_cast<std::ptrdiff_t>(done.kept[g]->tensor().shape.bins);
+            const auto part = done.kept[g]->box_histograms(t.boxes, 0).counts;
+            const auto bins = static_cast<std::ptrdiff_t>(done.kept[g]->tensor().entries.shape.bins);
             for (std::ptrdiff_t i = 0; i < std::ssize(t.boxes); ++i)
                 std::copy_n(part.begin() + bins * i, bins, found.begin() + i * 32 + 2 * static_cast<std::ptrdiff_t>(g));
         }
@@ -158,14 +164,14 @@ TEST_F(several_devices, all_are_used_unless_others_are_named) {
     EXPECT_EQ(all.workers().size(), static_cast<std::size_t>(cuda::device_count()));
     for (int round = 0; round < 5; ++round) {
         std::fill(t.entries.begin(), t.entries.end(), 0x5a5a);
-        EXPECT_GE(all.run(t.v.frame(0), t.bins, t.view()).tasks, 4 * cuda::device_count());
+        EXPECT_GE(all.run({t.v.frame(0)}, t.bins, {t.view()}).tasks, 4 * cuda::device_count());
         ASSERT_TRUE(t.right());
-        EXPECT_EQ(all.keep(t.v.frame(0), t.bins).box_histograms(t.boxes), t.counts());
+        EXPECT_EQ(all.keep({t.v.frame(0)}, t.bins).box_histograms(t.boxes).counts, t.counts());
     }
     histogram_tasks second({.devices = {1}});
-    const kept_histogram kept = second.keep(t.v.frame(0), t.bins);
+    const kept_histogram kept = second.keep({t.v.frame(0)}, t.bins);
     for (const auto& group : kept.groups()) EXPECT_EQ(group.device, 1);
-    EXPECT_EQ(kept.box_histograms(t.boxes), t.counts());
+    EXPECT_EQ(kept.box_histograms(t.boxes).counts, t.counts());
 }
 
 TEST_F(several_devices, one_that_fails_gives_its_tasks_to_the_other) {
@@ -179,8 +185,7 @@ TEST_F(several_devices, one_that_fails_gives_its_tasks_to_the_other) {
                 workers team;
                 team.push_back(std::move(failing));
                 team.push_back(std::move(other));
-                const detail::bin_job job{
-                    t.v.frame(0), &t.bins, dtype::u32, {}, keep ? any_tensor_view{nullptr, t.view().shape} : t.view()};
+                const detail::bin_job job = t.job(keep);
                 const auto done = detail::run_bins(job, 1, team);
                 EXPECT_TRUE(keep || t.right());
                 EXPECT_NE(done.report.workers[0].failure, "");
@@ -204,7 +209,7 @@ TEST_F(several_devices, have_a_pipeline_each) {
                     pipeline_options options;
                     options.buffers = 2 + round;
                     options.device = device;
-                    histogram_pipeline pipeline(v.format(), bins, request, frames_of(v.all()), options);
+                    histogram_pipeline pipeline(v.format(), bins, {request}, frames_of({v.all()}), options);
                     std::int64_t n = 0;
                     for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n)
                         if (const auto difference =
@@ -232,7 +237,7 @@ TEST_F(several_devices, plans_with_tables_end_while_another_one_is_current) {
         for (const int device : {1, 0}) {
             pipeline_options options;
             options.device = device;
-            histogram_pipeline pipeline(v.format(), bins, request, frames_of(v.all()), options);
+            histogram_pipeline pipeline(v.format(), bins, {request}, frames_of({v.all()}), options);
             const frame_result* const r = pipeline.next();
             ASSERT_NE(r, nullptr);
             const auto wrong = test::first_difference<std::uint32_t>(*r, v, bins, request, table_layout::inclusive);

@@ -69,10 +69,9 @@ class run_case {
     }
 
     detail::bin_run_result run(const workers& team, bool keep = false, std::int64_t bins_per_task = 2) {
-        any_tensor_view tensor = view(found_);
-        if (keep) tensor.data = nullptr;
-        detail::bin_job job{image(), &bins_, entries(), {}, tensor};
-        if (weighted_) job.weights = weights();
+        any_histogram_view tensor = view(found_);
+        if (keep) tensor.entries.data = nullptr;
+        detail::bin_job job{inputs(), &bins_, {}, tensor};
         job.sharing = {0, 200};  // however small, and in pieces
         return detail::run_bins(job, bins_per_task, team);
     }
@@ -80,10 +79,7 @@ class run_case {
     /// What one call makes of the image as it is, bit for bit.
     std::vector<std::uint32_t> expected() const {
         std::vector<std::uint32_t> entries(found_.size());
-        if (weighted_)
-            integral_histogram(image(), weights(), bins_, view(entries));
-        else
-            integral_histogram(image(), bins_, view(entries));
+        integral_histogram(inputs(), bins_, {view(entries)});
         return entries;
     }
 
@@ -92,13 +88,13 @@ class run_case {
     /// What was kept, on whichever devices.
     std::vector<std::uint32_t> found(const detail::bin_run_result& kept) const {
         std::vector<std::uint32_t> entries(found_.size());
-        any_tensor_view to = view(entries);
+        any_tensor_view to = view(entries).entries;
         for (const auto& part : kept.kept) {
             if (part == nullptr) continue;  // done with one before
             cuda::set_device(*part->device());
             const cuda::stream stream;
-            to.shape.bins = part->tensor().shape.bins;
-            cuda::copy_tensor_async(part->tensor(), to, stream);
+            to.shape.bins = part->tensor().entries.shape.bins;
+            cuda::copy_tensor_async(part->tensor().entries, to, stream);
             stream.synchronize();
             to.data = static_cast<std::byte*>(to.data) + to.shape.bins * to.shape.bin_stride;
         }
@@ -112,15 +108,14 @@ class run_case {
     std::size_t size() const { return static_cast<std::size_t>(e_.planes * e_.rows * row_); }
     dtype entries() const { return weighted_ ? dtype::f32 : dtype::u32; }
 
-    const_any_view image() const {
-        return image_view<const std::uint8_t>(pixels_.data(), e_.rows, e_.cols, row_, 1, e_.planes);
+    histogram_inputs inputs() const {
+        histogram_inputs all{image_view<const std::uint8_t>(pixels_.data(), e_.rows, e_.cols, row_, 1, e_.planes)};
+        if (weighted_) all.weights = image_view<const float>(weights_.data(), e_.rows, e_.cols, row_ * 4, 1, e_.planes);
+        return all;
     }
-    const_any_view weights() const {
-        return image_view<const float>(weights_.data(), e_.rows, e_.cols, row_ * 4, 1, e_.planes);
-    }
-    any_tensor_view view(std::vector<std::uint32_t>& all) const {
-        any_tensor_view v = tensor_view<std::uint32_t>(all.data(), count, e_.rows, e_.cols, 0, 0, e_.planes);
-        v.shape.type = entries();
+    any_histogram_view view(std::vector<std::uint32_t>& all) const {
+        any_histogram_view v = histogram_view<std::uint32_t>({all.data(), count, e_.rows, e_.cols, 0, 0, e_.planes});
+        v.entries.shape.type = entries();
         return v;
     }
 

@@ -51,7 +51,7 @@ class workspace : public test::gpu_stream_test {
 
     void expect_right(cuda::stream_ref stream) const {
         std::vector<std::uint32_t> found(rows * cols), expected(rows * cols);
-        sat(host(), image_view<std::uint32_t>(expected.data(), rows, cols), {.algorithm = "reference"});
+        sat({host()}, {any_view(image_view<std::uint32_t>(expected.data(), rows, cols))}, {.algorithm = "reference"});
         cuda::copy(const_any_table_view(table_).entries, any_view(image_view<std::uint32_t>(found.data(), rows, cols)),
                    stream);
         EXPECT_EQ(found, expected);
@@ -180,12 +180,11 @@ TEST_F(workspace, refused_call_leaves_it_usable) {
 /// Histograms and tables, with words that carry epochs and without, take turns.
 TEST_F(workspace, serves_plans_of_all_operations) {
     const auto expected = integral_histogram<std::uint32_t>(host(), binning::uniform(5, 0, 256));
-    const cuda::device_tensor<std::uint32_t> tensor(5, rows, cols, stream());
-    const any_tensor_view t = tensor.view();
+    const cuda::histogram_table<std::uint32_t> device(5, rows, cols, stream());
     std::vector<cuda::histogram_plan> histograms;
     for (const char* name : {"fast", "cw-tis"})
         if (const auto* record = find_record(operation::histogram, name); record->info.built)
-            histograms.emplace_back(describe(const_any_view(image_), t), binning::uniform(5, 0, 256),
+            histograms.emplace_back(histogram_inputs{image_}, binning::uniform(5, 0, 256), histogram_outputs{device},
                                     histogram_options{.algorithm = name});
     std::vector<cuda::sat_plan> tables;
     for (const algorithm_record* record : registry(operation::sat))
@@ -200,18 +199,19 @@ TEST_F(workspace, serves_plans_of_all_operations) {
     for (int round = 0; round < 2; ++round)
         for (const cuda::sat_plan& p : tables)
             for (const cuda::histogram_plan& h : histograms) {
-                h.run_async(const_any_view(image_), t, memory, stream());
+                h.run_async({image_}, {device}, memory, stream());
                 spoil(stream());
                 run(p, memory, stream());
                 expect_right(stream());
                 if (HasFailure()) FAIL() << p.algorithm().name << " after " << h.algorithm().name;
             }
-    histogram_tensor<std::uint32_t> found(5, rows, cols);
+    histogram_table<std::uint32_t> found(5, rows, cols);
     for (std::int64_t bin = 0; bin < 5; ++bin) {
-        cuda::copy(const_any_view(tensor.view().bin(bin)), any_view(found.view().bin(bin)), stream());
+        const image_view<const std::uint32_t> right = expected.view().bin(bin).entries();
+        const image_view<std::uint32_t> copy = found.view().bin(bin).entries();
+        cuda::copy(device.view().bin(bin).entries(), copy, stream());
         for (std::int64_t r = 0; r < rows; ++r)
-            for (std::int64_t c = 0; c < cols; ++c)
-                ASSERT_EQ(found.view().bin(bin)(r, c), expected.view().bin(bin)(r, c)) << bin << ", " << r << ", " << c;
+            for (std::int64_t c = 0; c < cols; ++c) ASSERT_EQ(copy(r, c), right(r, c)) << bin << ", " << r << ", " << c;
     }
 }
 

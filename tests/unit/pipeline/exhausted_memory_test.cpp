@@ -59,14 +59,14 @@ TEST(exhausted_memory, of_all_workers_is_reported_by_the_run) {
     new_threads_starve = true;
     std::string text;
     try {
-        (void)tasks.keep(image, bins);
+        (void)tasks.keep({image}, bins);
     } catch (const workers_failed& e) {
         text = e.what();
     }
     new_threads_starve = false;
     EXPECT_EQ(text, "no worker is left: cpu:0 failed (std::bad_alloc) cpu:1 failed (std::bad_alloc)");
     const box all{0, 0, 64, 64};
-    EXPECT_EQ(tasks.keep(image, bins).box_histograms({&all, 1})[0], 64u * 64u);
+    EXPECT_EQ(tasks.keep({image}, bins).box_histograms({&all, 1}).counts[0], 64u * 64u);
 }
 
 /// Calls `work` with each of its allocations failing in turn, until all succeed. What it throws is the library's.
@@ -102,33 +102,30 @@ TEST(exhausted_memory, is_an_error_of_the_library) {
     table<std::uint32_t> sums(64, 64);
     const binning bins = binning::uniform(8, 0, 256);
     const auto h = integral_histogram<std::uint32_t>(image, bins);
-    histogram_tensor<std::uint32_t> tensor(8, 64, 64);
+    histogram_table<std::uint32_t> tensor(8, 64, 64);
     const std::vector<double> target(8, 1);
     const window_grid grid{.rows = 3, .cols = 3};
     std::vector<std::uint32_t> windows(static_cast<std::size_t>(window_count(grid, 64, 64)) * 8);
     histogram_tasks tasks({.cpu_workers = 2});
-    const kept_histogram kept = tasks.keep(image, bins);
+    const kept_histogram kept = tasks.keep({image}, bins);
     const box all{0, 0, 64, 64};
 
     expect_own_errors("sat", [&] { sat({image}, {sums}, {.threads = 2}); });
-    expect_own_errors("box_filter", [&] { box_filter(real, result, {.threads = 2}); });
-    expect_own_errors("local_statistics", [&] { local_statistics(real, {.variance = result}, {.threads = 1}); });
-    expect_own_errors("local_contrast", [&] { local_contrast(image, result, {.threads = 1}); });
+    expect_own_errors("box_filter", [&] { box_filter({real}, {result}, {.threads = 2}); });
+    expect_own_errors("local_statistics", [&] { local_statistics({real}, {.variance = result}, {.threads = 1}); });
+    expect_own_errors("local_contrast", [&] { local_contrast({image}, {result}, {}, {.threads = 1}); });
     expect_own_errors("adaptive_threshold", [&] {
-        adaptive_threshold(real, image_view<std::uint8_t>(bits.data(), 64, 64),
-                           {.method = threshold_method::wolf, .threads = 1});
+        adaptive_threshold({real}, {image_view<std::uint8_t>(bits.data(), 64, 64)}, {.method = threshold_method::wolf},
+                           {.threads = 1});
     });
-    expect_own_errors("variable_box_filter", [&] { variable_box_filter(real, radius, result, {.threads = 1}); });
-    expect_own_errors("integral_histogram", [&] { integral_histogram(image, bins, any_tensor_view(tensor.view())); });
-    expect_own_errors("window_histograms",
-                      [&] { window_histograms<std::uint32_t>(h.view(), grid, windows, h.layout()); });
-    expect_own_errors("best_windows", [&] {
-        (void)best_windows(h.view(), {&grid, 1}, target, histogram_distance::l1, 5, h.layout());
-    });
-    expect_own_errors("histogram_tasks::run", [&] { (void)tasks.run(image, bins, any_tensor_view(tensor.view())); });
-    expect_own_errors("histogram_tasks::keep", [&] { (void)tasks.keep(image, bins); });
+    expect_own_errors("variable_box_filter", [&] { variable_box_filter({real, radius}, {result}, {.threads = 1}); });
+    expect_own_errors("integral_histogram", [&] { integral_histogram({image}, bins, {tensor}); });
+    expect_own_errors("window_histograms", [&] { window_histograms<std::uint32_t>(h, grid, windows); });
+    expect_own_errors("best_windows", [&] { (void)best_windows(h, {&grid, 1}, target, histogram_distance::l1, 5); });
+    expect_own_errors("histogram_tasks::run", [&] { (void)tasks.run({image}, bins, {tensor}); });
+    expect_own_errors("histogram_tasks::keep", [&] { (void)tasks.keep({image}, bins); });
     expect_own_errors("kept_histogram::box_histograms", [&] { (void)kept.box_histograms({&all, 1}); });
-    EXPECT_EQ(kept.box_histograms({&all, 1})[0], 64u * 64u);
+    EXPECT_EQ(kept.box_histograms({&all, 1}).counts[0], 64u * 64u);
 }
 
 }  // namespace

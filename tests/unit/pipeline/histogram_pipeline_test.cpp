@@ -29,6 +29,12 @@ pipeline_options with_buffers(int buffers) {
     return o;
 }
 
+pipeline_options of_sums() {
+    pipeline_options o = with_buffers(2);
+    o.entries = dtype::f32;
+    return o;
+}
+
 TEST(histogram_pipeline, any_number_of_buffers_gives_the_same_results) {
     const video v(37, 53, 11);
     const binning bins = binning::uniform(13, 0, 256);
@@ -36,8 +42,8 @@ TEST(histogram_pipeline, any_number_of_buffers_gives_the_same_results) {
     for (const table_layout layout : {table_layout::inclusive, table_layout::padded})
         for (int buffers = 1; buffers <= most_buffers; ++buffers) {
             pipeline_options options = with_buffers(buffers);
-            options.histogram.layout = layout;
-            histogram_pipeline pipeline(v.format(), bins, request, frames_of(v.all()), options);
+            options.form = layout;
+            histogram_pipeline pipeline(v.format(), bins, {request}, frames_of({v.all()}), options);
             std::int64_t n = 0;
             for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n) {
                 ASSERT_EQ(r->frame, n);
@@ -58,7 +64,7 @@ TEST(histogram_pipeline, sixteen_bits_and_single_products) {
     for (const frame_request& request : {tensor, boxes}) {
         pipeline_options options = with_buffers(3);
         options.entries = dtype::u16;
-        histogram_pipeline pipeline(v.format(), bins, request, frames_of(v.all()), options);
+        histogram_pipeline pipeline(v.format(), bins, {request}, frames_of({v.all()}), options);
         while (const frame_result* r = pipeline.next()) {
             const auto wrong = first_difference<std::uint16_t>(*r, v, bins, request, table_layout::inclusive);
             ASSERT_FALSE(wrong) << *wrong;
@@ -79,7 +85,7 @@ TEST(histogram_pipeline, a_planner_sees_the_answer_before) {
                 return r;
             }
             EXPECT_EQ(previous->frame, frame - 1);
-            const auto& h = frame == 1 ? previous->histograms : previous->match_histograms;
+            const auto& h = (frame == 1 ? previous->histograms : previous->match_histograms).counts;
             r.target.assign(h.begin(), h.end());
             const box at = frame == 1 ? box{10, 10, 6, 6} : previous->matches.front().where;
             r.region = box{std::max<std::int64_t>(at.row - 2, 0), std::max<std::int64_t>(at.col - 2, 0), 8, 8};
@@ -87,7 +93,7 @@ TEST(histogram_pipeline, a_planner_sees_the_answer_before) {
             r.match_histograms = true;
             return r;
         };
-        histogram_pipeline pipeline(v.format(), bins, plan, frames_of(v.all()), with_buffers(buffers));
+        histogram_pipeline pipeline(v.format(), bins, {.planner = plan}, frames_of({v.all()}), with_buffers(buffers));
         std::optional<frame_answer> previous;
         std::int64_t n = 0;
         for (const frame_result* r = pipeline.next(); r != nullptr; r = pipeline.next(), ++n) {
@@ -106,7 +112,7 @@ class spied_worker : public detail::frame_worker {
     using spy = std::function<void(int step, detail::frame_slot& slot)>;
 
     spied_worker(const video& v, const binning& bins, spy before, spy after = {})
-        : inner_(detail::make_cpu_frame_worker({v.format(), bins, dtype::u32, {.threads = 1}, {}})),
+        : inner_(detail::make_cpu_frame_worker({v.format(), bins, dtype::u32, {}, {.threads = 1}, {}})),
           before_(std::move(before)),
           after_(std::move(after)) {}
 
@@ -151,12 +157,11 @@ TEST(histogram_pipeline, an_error_comes_behind_all_frames_before_it) {
                 const auto spoil = [&](int s, detail::frame_slot& slot) {
                     if (s == step && slot.frame == bad) throw broken("spoilt");
                 };
-                auto source = [frames = frames_of(v.all()), n = 0, step, bad](const any_view& frame) mutable {
+                auto source = [frames = frames_of({v.all()}), n = 0, step, bad](const frame_memory& frame) mutable {
                     if (step == -1 && n++ == bad) throw broken("spoilt");
                     return frames(frame);
                 };
-                detail::frame_pipeline pipeline(v.format(), bins, {request, {}},
-                                                detail::slots_from(frame_source(source)), buffers,
+                detail::frame_pipeline pipeline(v.format(), bins, {request, {}}, source, buffers,
                                                 std::make_unique<spied_worker>(v, bins, spoil));
                 std::int64_t delivered = 0;
                 const auto e = drain(pipeline, delivered);
@@ -181,9 +186,9 @@ TEST(histogram_pipeline, the_first_of_two_broken_frames_is_reported) {
         const auto spoil = [&](int s, detail::frame_slot& slot) {
             if ((s == 0 && slot.frame == 6) || (s == 1 && slot.frame == 4)) throw broken("spoilt");
         };
-        detail::frame_pipeline pipeline(
-            v.format(), bins, {std::make_shared<const frame_request>(whole_request(v, bins)), {}},
-            detail::slots_from(frames_of(v.all())), buffers, std::make_unique<spied_worker>(v, bins, spoil));
+        detail::frame_pipeline pipeline(v.format(), bins,
+                                        {std::make_shared<const frame_request>(whole_request(v, bins)), {}},
+                                        frames_of({v.all()}), buffers, std::make_unique<spied_worker>(v, bins, spoil));
         std::int64_t delivered = 0;
         const auto e = drain(pipeline, delivered);
         ASSERT_TRUE(e);
@@ -200,7 +205,7 @@ TEST(histogram_pipeline, planners_fail_at_their_frame_too) {
         r.boxes = {{0, 0, frame == 3 ? 21 : 20, 20}};
         return r;
     };
-    histogram_pipeline pipeline(v.format(), bins, plan, frames_of(v.all()), with_buffers(4));
+    histogram_pipeline pipeline(v.format(), bins, {.planner = plan}, frames_of({v.all()}), with_buffers(4));
     for (int n = 0; n < 3; ++n) ASSERT_NE(pipeline.next(), nullptr);
     try {
         pipeline.next();
@@ -219,8 +224,8 @@ TEST(histogram_pipeline, an_answer_that_never_comes_holds_nobody_up) {
         const auto spoil = [](int step, detail::frame_slot& slot) {
             if (step == 1 && slot.frame == 2) throw broken("spoilt");
         };
-        detail::frame_pipeline pipeline(v.format(), bins, {nullptr, plan}, detail::slots_from(frames_of(v.all())),
-                                        buffers, std::make_unique<spied_worker>(v, bins, spoil));
+        detail::frame_pipeline pipeline(v.format(), bins, {nullptr, plan}, frames_of({v.all()}), buffers,
+                                        std::make_unique<spied_worker>(v, bins, spoil));
         std::int64_t delivered = 0;
         const auto e = drain(pipeline, delivered);
         ASSERT_TRUE(e);
@@ -236,12 +241,11 @@ TEST(histogram_pipeline, ends_in_the_middle_of_a_stream) {
     for (int buffers = 1; buffers <= most_buffers; ++buffers)
         for (int taken = 0; taken < 3; ++taken)
             for (const bool planned : {false, true}) {
-                const auto endless = [](const any_view&) { return true; };
+                const auto endless = [](const frame_memory&) { return true; };
                 const frame_request request = whole_request(v, bins);
                 const auto plan = [&](std::int64_t, const frame_answer*) { return request; };
-                histogram_pipeline pipeline =
-                    planned ? histogram_pipeline(v.format(), bins, plan, endless, with_buffers(buffers))
-                            : histogram_pipeline(v.format(), bins, request, endless, with_buffers(buffers));
+                histogram_pipeline pipeline(v.format(), bins, planned ? frame_work{{}, plan} : frame_work{request},
+                                            endless, with_buffers(buffers));
                 for (int i = 0; i < taken; ++i) ASSERT_NE(pipeline.next(), nullptr);
             }
 }
@@ -254,7 +258,7 @@ TEST(histogram_pipeline, stages_overlap_from_two_buffers_on) {
         std::atomic<int> read{0};
         std::promise<void> second_read;
         auto seen = second_read.get_future();
-        auto source = [&, frames = frames_of(v.all())](const any_view& frame) mutable {
+        auto source = [&, frames = frames_of({v.all()})](const frame_memory& frame) mutable {
             if (++read == 2) second_read.set_value();
             return frames(frame);
         };
@@ -267,8 +271,8 @@ TEST(histogram_pipeline, stages_overlap_from_two_buffers_on) {
             else
                 overlapped = read.load() > 1;
         };
-        detail::frame_pipeline pipeline(v.format(), bins, {request, {}}, detail::slots_from(frame_source(source)),
-                                        buffers, std::make_unique<spied_worker>(v, bins, look));
+        detail::frame_pipeline pipeline(v.format(), bins, {request, {}}, source, buffers,
+                                        std::make_unique<spied_worker>(v, bins, look));
         std::int64_t delivered = 0;
         if (buffers == 1) {
             ++delivered;
@@ -285,11 +289,11 @@ TEST(histogram_pipeline, stages_overlap_from_two_buffers_on) {
 TEST(histogram_pipeline, reports_frames_and_times) {
     const video v(50, 60, 6);
     const binning bins = binning::uniform(16, 0, 256);
-    auto slow = [frames = frames_of(v.all())](const any_view& frame) mutable {
+    auto slow = [frames = frames_of({v.all()})](const frame_memory& frame) mutable {
         std::this_thread::sleep_for(2ms);
         return frames(frame);
     };
-    histogram_pipeline pipeline(v.format(), bins, whole_request(v, bins), slow, with_buffers(2));
+    histogram_pipeline pipeline(v.format(), bins, {whole_request(v, bins)}, slow, with_buffers(2));
     EXPECT_EQ(pipeline.report().frames, 0);
     EXPECT_EQ(pipeline.report().frames_per_second(), 0);
     while (pipeline.next() != nullptr) {
@@ -316,7 +320,7 @@ TEST(histogram_pipeline, frames_with_weights) {
         for (const bool planned : {false, true})
             for (int buffers = 1; buffers <= most_buffers; buffers += 3) {
                 pipeline_options options = with_buffers(buffers);
-                options.histogram.layout = layout;
+                options.form = layout;
                 const auto wrong =
                     test::first_difference_of_pipeline(v, bins, whole_request(v, bins), options, planned);
                 ASSERT_FALSE(wrong) << *wrong << ", " << buffers << " buffers";
@@ -331,7 +335,7 @@ TEST(histogram_pipeline, mistaken_weights_are_rejected) {
     const auto found_with = [&](const std::vector<float>& weights) {
         test::weighted_video wrong = v;
         wrong.weights = weights;
-        histogram_pipeline pipeline(v.format(), bins, request, wrong.source(), with_buffers(2));
+        histogram_pipeline pipeline(v.format(), bins, {request}, wrong.source(), of_sums());
         frame_result result = *pipeline.next();
         result.weights = v.weights_of(0);  // as the source gave them, but others were added up
         return test::first_weighted_difference(result, v, bins, request, table_layout::inclusive).value_or("nothing");
@@ -347,15 +351,19 @@ TEST(histogram_pipeline, weights_that_do_not_fit_are_named) {
     const test::weighted_video v(20, 30, 3);
     const binning bins = binning::uniform(4, 0, 256);
     const image_view<const float> fewer(v.weights.data(), 20, 30, 0, 1, 2), narrower(v.weights.data(), 20, 29, 0, 1, 3);
-    EXPECT_THROW(frames_of(v.all(), fewer), invalid_argument);
-    histogram_pipeline pipeline(v.format(), bins, whole_request(v, bins), frames_of(v.all(), narrower),
-                                with_buffers(2));
-    try {
-        pipeline.next();
-        FAIL() << "nothing was thrown";
-    } catch (const pipeline_error& e) {
-        EXPECT_NE(std::string(e.what()).find("weights: frames are 20 x 29"), std::string::npos) << e.what();
-    }
+    EXPECT_THROW(frames_of({v.all(), fewer}), invalid_argument);
+    const auto expect = [&](frame_source source, const pipeline_options& options, const std::string& text) {
+        histogram_pipeline pipeline(v.format(), bins, {whole_request(v, bins)}, std::move(source), options);
+        try {
+            pipeline.next();
+            FAIL() << "nothing was thrown";
+        } catch (const pipeline_error& e) {
+            EXPECT_NE(std::string(e.what()).find(text), std::string::npos) << e.what();
+        }
+    };
+    expect(frames_of({v.all(), narrower}), of_sums(), "weights: frames are 20 x 29");
+    expect(frames_of({v.all()}), of_sums(), "weights: the pipeline adds them up, but the batch has none");
+    expect(v.source(), with_buffers(2), "weights: the batch has them, but the pipeline's entries are counts");
 }
 
 /// What the tests above compare with finds these mistakes.
@@ -363,7 +371,7 @@ TEST(histogram_pipeline, broken_workers_are_rejected) {
     const video v(20, 20, 6);
     const binning bins = binning::uniform(4, 0, 256);
     const frame_request request = whole_request(v, bins);
-    std::vector<std::uint32_t> stale;
+    histogram_list stale;
     const std::vector<std::pair<std::string, spied_worker::spy>> mistakes{
         {"histograms",  // of the frame before
          [&](int step, detail::frame_slot& slot) {
@@ -372,9 +380,9 @@ TEST(histogram_pipeline, broken_workers_are_rejected) {
         {"tensor",  // its last entry
          [](int step, detail::frame_slot& slot) {
              if (step != 0 || slot.frame != 4) return;
-             const tensor_shape& s = slot.result.tensor.shape;
+             const tensor_shape& s = slot.result.tensor.entries.shape;
              const auto last = (s.bins - 1) * s.bin_stride + (s.rows - 1) * s.row_stride + (s.cols - 1) * 4;
-             auto* const data = static_cast<std::byte*>(const_cast<void*>(slot.result.tensor.data));
+             auto* const data = static_cast<std::byte*>(const_cast<void*>(slot.result.tensor.entries.data));
              ++*reinterpret_cast<std::uint32_t*>(data + last);
          }},
         {"matches",  // in pixels of the region instead of the frame
@@ -384,12 +392,12 @@ TEST(histogram_pipeline, broken_workers_are_rejected) {
          }},
         {"image",  // written to
          [](int step, detail::frame_slot& slot) {
-             if (step == 0 && slot.frame == 2) static_cast<std::uint8_t*>(slot.image.data)[3] ^= 1;
+             if (step == 0 && slot.frame == 2) static_cast<std::uint8_t*>(slot.memory.image.data)[3] ^= 1;
          }},
     };
     for (const auto& [what, mistake] : mistakes) {
         detail::frame_pipeline pipeline(v.format(), bins, {std::make_shared<const frame_request>(request), {}},
-                                        detail::slots_from(frames_of(v.all())), 3,
+                                        frames_of({v.all()}), 3,
                                         std::make_unique<spied_worker>(v, bins, nullptr, mistake));
         std::optional<std::string> found;
         while (const frame_result* r = pipeline.next())
@@ -406,7 +414,7 @@ TEST(histogram_pipeline, mistakes_are_named) {
     const auto message = [&](const frame_format& format, const frame_request& request, const pipeline_options& options,
                              bool with_source = true) -> std::string {
         try {
-            histogram_pipeline(format, bins, request, with_source ? frames_of(v.all()) : frame_source{}, options);
+            histogram_pipeline(format, bins, {request}, with_source ? frames_of({v.all()}) : frame_source{}, options);
         } catch (const error& e) {
             return e.what();
         }
@@ -438,13 +446,13 @@ TEST(histogram_pipeline, mistakes_are_named) {
            "request: target: its bins add up to inf");
     expect(with([](frame_request& r) { r.count = 0; }), "count is 0");
     pipeline_options wrong = o;
-    wrong.entries = dtype::f32;
-    expect(message(v.format(), good, wrong), "entries: type is 32f");
+    wrong.entries = dtype::f64;
+    expect(message(v.format(), good, wrong), "entries: type is 64f");
     wrong = o;
     wrong.histogram.algorithm = "nonesuch";
     expect(message(v.format(), good, wrong), "nonesuch");
     wrong = o;
-    wrong.histogram.layout = table_layout::exclusive;
+    wrong.form = table_layout::exclusive;
     expect(message(v.format(), good, wrong), "layout: is exclusive");
     wrong = o;
     wrong.device = 99;
@@ -454,13 +462,12 @@ TEST(histogram_pipeline, mistakes_are_named) {
     frame_request large;
     large.tensor = true;
     expect(message({dtype::u8, 256, 256}, large, wrong), "65535");
-    EXPECT_THROW(histogram_pipeline(v.format(), bins, frame_planner{}, frames_of(v.all()), o), invalid_argument);
-    histogram_pipeline left(v.format(), bins, good, frames_of(v.all()), o);
+    histogram_pipeline left(v.format(), bins, {good}, frames_of({v.all()}), o);
     const histogram_pipeline moved = std::move(left);
     EXPECT_THROW(left.next(), invalid_argument);
     EXPECT_THROW((void)left.report(), invalid_argument);
     // A batch of other frames is found out at the first one.
-    histogram_pipeline other({dtype::u8, 20, 21}, bins, good, frames_of(v.all()), o);
+    histogram_pipeline other({dtype::u8, 20, 21}, bins, {good}, frames_of({v.all()}), o);
     EXPECT_THROW(other.next(), pipeline_error);
 }
 

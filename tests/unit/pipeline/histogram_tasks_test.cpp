@@ -35,8 +35,9 @@ class checked_output {
   public:
     template <typename T>
     checked_output(const image_view<const T>& image, const binning& bins, table_layout layout)
-        : rows_(table_rows(image.rows(), layout)),
-          cols_(table_cols(image.cols(), layout)),
+        : form_(layout),
+          rows_(form_.table_extent(image.rows())),
+          cols_(form_.table_extent(image.cols())),
           bins_(bins.bins()),
           planes_(image.planes()),
           row_(cols_ + 3),
@@ -59,9 +60,9 @@ class checked_output {
             }
     }
 
-    any_tensor_view view() {
+    any_histogram_view view() {
         const auto row = row_ * static_cast<std::int64_t>(sizeof(Entry));
-        return tensor_view<Entry>(entries_.data(), bins_, rows_, cols_, row, 0, planes_);
+        return histogram_view<Entry>({entries_.data(), bins_, rows_, cols_, row, 0, planes_}, form_);
     }
 
     std::optional<std::string> wrong() const {
@@ -75,11 +76,12 @@ class checked_output {
         std::int64_t next = 0;
         for (const auto& g : groups) {
             if (g.first_bin != next || g.device) return "group of bin " + std::to_string(next);
-            const tensor_shape& s = g.tensor.shape;
+            const tensor_shape& s = g.tensor.entries.shape;
+            if (g.tensor.form != form_) return "form of a group";
             for (std::int64_t p = 0; p < planes_; ++p)
                 for (std::int64_t b = 0; b < s.bins; ++b)
                     for (std::int64_t r = 0; r < rows_; ++r)
-                        if (std::memcmp(static_cast<const std::byte*>(g.tensor.data) + p * s.plane_stride +
+                        if (std::memcmp(static_cast<const std::byte*>(g.tensor.entries.data) + p * s.plane_stride +
                                             b * s.bin_stride + r * s.row_stride,
                                         &expected_[at(p, next + b, r, 0)],
                                         static_cast<std::size_t>(cols_) * sizeof(Entry)) != 0)
@@ -95,17 +97,18 @@ class checked_output {
         return static_cast<std::size_t>(((p * bins_ + b) * rows_ + r) * row_ + c);
     }
 
+    table_form form_;
     std::int64_t rows_, cols_, bins_, planes_, row_;
     std::vector<Entry> entries_, expected_;
 };
 
 template <typename T, typename Entry>
 void check_run(const std::vector<T>& pixels, std::int64_t rows, std::int64_t cols, std::int64_t planes,
-               const binning& bins, const histogram_tasks_options& options) {
+               const binning& bins, const histogram_tasks_options& options, table_layout layout) {
     const image_view<const T> image(pixels.data(), rows, cols, 0, 1, planes);
     histogram_tasks tasks(options);
-    checked_output<Entry> output(image, bins, options.histogram.layout);
-    const histogram_tasks_report report = tasks.run(image, bins, output.view());
+    checked_output<Entry> output(image, bins, layout);
+    const histogram_tasks_report report = tasks.run({image}, bins, {output.view()});
     const auto wrong = output.wrong();
     EXPECT_FALSE(wrong) << *wrong << ", " << bins.bins() << " bins";
     std::int64_t done = 0;
@@ -121,16 +124,15 @@ void check_run(const std::vector<T>& pixels, std::int64_t rows, std::int64_t col
     }
     EXPECT_EQ(report.pinned_bytes, 0u);
 
-    const kept_histogram kept = tasks.keep(image, bins, dtype_of<Entry>);
+    const kept_histogram kept = tasks.keep({image}, bins, dtype_of<Entry>, layout);
     const auto wrong_kept = output.wrong(kept.groups());
     EXPECT_FALSE(wrong_kept) << *wrong_kept;
 }
 
 TEST(histogram_tasks, equals_a_direct_count_for_every_type_and_rule) {
     constexpr std::int64_t rows = 19, cols = 23;
-    const histogram_tasks_options three{.cpu_workers = 3};
-    const histogram_tasks_options padded{
-        .cpu_workers = 2, .bins_per_task = 5, .histogram = {.layout = table_layout::padded}};
+    const std::pair three(histogram_tasks_options{.cpu_workers = 3}, table_layout::inclusive);
+    const std::pair padded(histogram_tasks_options{.cpu_workers = 2, .bins_per_task = 5}, table_layout::padded);
     const auto bytes = random_pixels<std::uint8_t>(2 * rows * cols, 1);
     const auto words = random_pixels<std::uint16_t>(rows * cols, 2);
     auto numbers = random_pixels<std::int32_t>(rows * cols, 3);
@@ -141,16 +143,18 @@ TEST(histogram_tasks, equals_a_direct_count_for_every_type_and_rule) {
     std::vector<std::uint16_t> table(256);
     for (std::size_t i = 0; i < table.size(); ++i)
         table[i] = i % 5 == 0 ? binning::no_bin : static_cast<std::uint16_t>(i * 7 % 33);
-    for (const auto& options : {three, padded}) {
-        check_run<std::uint8_t, std::uint32_t>(bytes, rows, cols, 2, binning::uniform(13, 3, 250.5), options);
-        check_run<std::uint8_t, std::uint16_t>(bytes, rows, cols, 1, binning::lookup(33, table), options);
-        check_run<std::uint8_t, std::uint32_t>(bytes, rows, cols, 1, binning::uniform(1, 0, 256), options);
-        check_run<std::uint16_t, std::uint32_t>(words, rows, cols, 1, binning::indices(300), options);
+    for (const auto& [options, layout] : {three, padded}) {
+        check_run<std::uint8_t, std::uint32_t>(bytes, rows, cols, 2, binning::uniform(13, 3, 250.5), options, layout);
+        check_run<std::uint8_t, std::uint16_t>(bytes, rows, cols, 1, binning::lookup(33, table), options, layout);
+        check_run<std::uint8_t, std::uint32_t>(bytes, rows, cols, 1, binning::uniform(1, 0, 256), options, layout);
+        check_run<std::uint16_t, std::uint32_t>(words, rows, cols, 1, binning::indices(300), options, layout);
         for (const out_of_range outside : {out_of_range::ignored, out_of_range::clamped}) {
             check_run<std::int32_t, std::uint32_t>(numbers, rows, cols, 1, binning::uniform(255, 0, 299, outside),
-                                                   options);
-            check_run<float, std::uint32_t>(floats, rows, cols, 1, binning::uniform(256, 10, 290, outside), options);
-            check_run<float, std::uint16_t>(floats, rows, cols, 1, binning::uniform(40, 10, 290, outside), options);
+                                                   options, layout);
+            check_run<float, std::uint32_t>(floats, rows, cols, 1, binning::uniform(256, 10, 290, outside), options,
+                                            layout);
+            check_run<float, std::uint16_t>(floats, rows, cols, 1, binning::uniform(40, 10, 290, outside), options,
+                                            layout);
         }
     }
 }
@@ -164,7 +168,7 @@ TEST(histogram_tasks, kept_bins_answer_boxes) {
     const std::vector<box> boxes{{0, 0, rows, cols}, {3, 4, 5, 6}, {29, 39, 1, 1}};
     histogram_tasks tasks({.cpu_workers = 2});
     for (const dtype entries : {dtype::u32, dtype::u16}) {
-        const kept_histogram kept = tasks.keep(image, bins, entries);
+        const kept_histogram kept = tasks.keep({image}, bins, entries);
         EXPECT_EQ(kept.bins(), 21);
         EXPECT_GE(kept.groups().size(), 8u);
         for (const std::int64_t plane : {0, 1}) {
@@ -173,7 +177,7 @@ TEST(histogram_tasks, kept_bins_answer_boxes) {
                 const auto one = box_histogram(whole, b, plane);
                 expected.insert(expected.end(), one.begin(), one.end());
             }
-            EXPECT_EQ(kept.box_histograms(boxes, plane), expected);
+            EXPECT_EQ(kept.box_histograms(boxes, plane), (histogram_list{expected, {}}));
         }
         EXPECT_THROW(kept.box_histograms(boxes, 2), invalid_argument);
         EXPECT_THROW(kept.box_histograms(std::vector<box>{{0, 0, 31, 1}}), invalid_argument);
@@ -187,9 +191,9 @@ struct injected {
     explicit injected(std::int64_t count) : bins(binning::uniform(count, 0, 256)) {}
 
     detail::bin_run_result run(std::span<const std::unique_ptr<bin_worker>> team, bool keep) {
-        const auto t = output.view();
-        return detail::run_bins(
-            {image, &bins, dtype::u32, {.threads = 1}, keep ? any_tensor_view{nullptr, t.shape} : t}, 1, team);
+        any_histogram_view tensor = output.view();
+        if (keep) tensor.entries.data = nullptr;
+        return detail::run_bins({{image}, &bins, {.threads = 1}, tensor}, 1, team);
     }
 
     binning bins;
@@ -314,16 +318,13 @@ TEST(histogram_tasks, add_weights) {
     const image_view<const float> image(pixels.data(), 37, 53), of_pixels(weights.data(), 37, 53);
     const binning bins = binning::uniform(9, -1, 0.9);
     for (const table_layout layout : {table_layout::inclusive, table_layout::padded}) {
-        histogram_tensor<float> expected(9, 37, 53, layout), found(9, 37, 53, layout);
-        integral_histogram(image, of_pixels, bins, any_tensor_view(expected.view()), {.layout = layout});
-        histogram_tasks_options options;
-        options.cpu_workers = 2;
-        options.histogram.layout = layout;
-        (void)histogram_tasks(options).run(image, of_pixels, bins, any_tensor_view(found.view()));
+        const auto expected = integral_histogram<float>({image, of_pixels}, bins, layout);
+        histogram_table<float> found(9, 37, 53, layout);
+        (void)histogram_tasks({.cpu_workers = 2}).run({image, of_pixels}, bins, {found});
         for (std::int64_t b = 0; b < 9; ++b)
-            for (std::int64_t r = 0; r < found.view().rows(); ++r)
-                ASSERT_EQ(std::memcmp(found.view().bin(b).row(r), expected.view().bin(b).row(r),
-                                      static_cast<std::size_t>(found.view().cols()) * 4),
+            for (std::int64_t r = 0; r < found.view().entries().rows(); ++r)
+                ASSERT_EQ(std::memcmp(found.view().bin(b).entries().row(r), expected.view().bin(b).entries().row(r),
+                                      static_cast<std::size_t>(found.view().entries().cols()) * 4),
                           0)
                     << "bin " << b << ", row " << r;
     }
@@ -333,10 +334,10 @@ TEST(histogram_tasks, add_weights) {
 TEST(histogram_tasks, mistaken_weights_are_rejected) {
     const test::weighted_video v(20, 30, 1), other(20, 30, 1, 9);
     const binning bins = binning::uniform(4, 0, 256);
-    histogram_tensor<float> tensor(4, 20, 30);
+    histogram_table<float> tensor(4, 20, 30);
     histogram_tasks tasks({.cpu_workers = 2});
-    (void)tasks.run(v.frame(0), other.weights_of(0), bins, any_tensor_view(tensor.view()));
-    EXPECT_TRUE(test::wrong_sum(tensor.view(), v, 0, bins, {0, 0, 20, 30}, table_layout::inclusive));
+    (void)tasks.run({v.frame(0), other.weights_of(0)}, bins, {tensor});
+    EXPECT_TRUE(test::wrong_sum(tensor, v, 0, bins, {0, 0, 20, 30}, table_layout::inclusive));
 }
 
 TEST(histogram_tasks, mistakes_are_named) {
@@ -360,39 +361,41 @@ TEST(histogram_tasks, mistakes_are_named) {
     const binning bins = binning::uniform(2, 0, 256);
     histogram_tasks tasks({.cpu_workers = 2});
     EXPECT_EQ(tasks.workers(), (std::vector<std::string>{"cpu:0", "cpu:1"}));
-    expect(message([&] { (void)tasks.keep(image, bins, dtype::u16); }), "65535");
-    expect(message([&] { (void)tasks.keep(image, bins, dtype::f32); }), "32f");
+    expect(message([&] { (void)tasks.keep({image}, bins, dtype::u16); }), "65535");
+    expect(message([&] { (void)tasks.keep({image}, bins, dtype::f32); }), "32f");
     expect(message([&] { (void)tasks.keep({}, bins); }), "image");
-    expect(message([&] { (void)tasks.run(image, bins, any_tensor_view{}); }), "tensor");
+    expect(message([&] { (void)tasks.run({image}, bins, {}); }), "histograms");
     const std::vector<float> weights(300 * 300, 1.0F);
     const image_view<const float> of_pixels(weights.data(), 300, 300), fewer(weights.data(), 299, 300);
-    histogram_tensor<std::uint32_t> counts(2, 300, 300);
-    expect(message([&] { (void)tasks.run(image, of_pixels, bins, any_tensor_view(counts.view())); }),
-           "sums of weights");
-    expect(message([&] { (void)tasks.keep(image, fewer, bins); }), "weights: extents are");
-    expect(message([&] { (void)tasks.keep(image, {nullptr, of_pixels.shape()}, bins); }), "weights");
-    histogram_tensor<std::uint32_t> wrong(3, 300, 300);
-    expect(message([&] { (void)tasks.run(image, bins, any_tensor_view(wrong.view())); }), "bins is 3");
+    histogram_table<std::uint32_t> counts(2, 300, 300);
+    expect(message([&] { (void)tasks.run({image, of_pixels}, bins, {counts}); }), "sums of weights");
+    expect(message([&] { (void)tasks.keep({image, fewer}, bins, dtype::f32); }), "weights: extents are");
+    expect(message([&] {
+               (void)tasks.keep({image, {nullptr, of_pixels.shape()}}, bins, dtype::f32);
+           }),
+           "weights: data is null");
+    histogram_table<std::uint32_t> wrong(3, 300, 300);
+    expect(message([&] { (void)tasks.run({image}, bins, {wrong}); }), "bins is 3");
     const const_any_view hopeless{
         pixels.data(), {dtype::u8, 1, std::int64_t{1} << 31, std::int64_t{1} << 30, 1, std::int64_t{1} << 30, 0}};
-    expect(message([&] { (void)tasks.keep(hopeless, binning::uniform(1024, 0, 256)); }), "tensor");
+    expect(message([&] { (void)tasks.keep({hopeless}, binning::uniform(1024, 0, 256)); }), "histograms");
 
     histogram_tasks misnamed({.cpu_workers = 1, .histogram = {.algorithm = "no-such"}});
-    EXPECT_THROW((void)misnamed.keep(image, bins), unsupported);
-    EXPECT_THROW((void)misnamed.run(image, bins, any_tensor_view(counts.view())), unsupported);
+    EXPECT_THROW((void)misnamed.keep({image}, bins), unsupported);
+    EXPECT_THROW((void)misnamed.run({image}, bins, {counts}), unsupported);
     histogram_tasks elsewhere({.cpu_workers = 1, .histogram = {.algorithm = "wf-tis"}});
-    EXPECT_THROW((void)elsewhere.keep(image, bins), unsupported);
+    EXPECT_THROW((void)elsewhere.keep({image}, bins), unsupported);
     histogram_tasks misguided({.cpu_workers = 1, .histogram = {.parameters = "x=1"}});
-    EXPECT_THROW((void)misguided.run(image, bins, any_tensor_view(counts.view())), invalid_argument);
-    EXPECT_THROW((void)misguided.keep(image, of_pixels, bins), invalid_argument);
+    EXPECT_THROW((void)misguided.run({image}, bins, {counts}), invalid_argument);
+    EXPECT_THROW((void)misguided.keep({image, of_pixels}, bins, dtype::f32), invalid_argument);
 
-    kept_histogram kept = tasks.keep(image, bins);
+    kept_histogram kept = tasks.keep({image}, bins);
     const kept_histogram taken = std::move(kept);
     expect(message([&] { (void)kept.box_histograms({}); }), "histogram: was moved from");
     EXPECT_TRUE(taken.box_histograms({}).empty());
     const histogram_tasks other = std::move(tasks);
-    expect(message([&] { (void)tasks.keep(image, bins); }), "histogram_tasks: was moved from");
-    expect(message([&] { (void)tasks.run(image, bins, any_tensor_view(counts.view())); }), "was moved from");
+    expect(message([&] { (void)tasks.keep({image}, bins); }), "histogram_tasks: was moved from");
+    expect(message([&] { (void)tasks.run({image}, bins, {counts}); }), "was moved from");
 }
 
 }  // namespace

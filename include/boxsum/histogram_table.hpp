@@ -1,13 +1,15 @@
 #pragma once
 
+#include <boxsum/export.hpp>
 #include <boxsum/table.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>
 #include <type_traits>
 
-namespace boxsum {
+namespace boxsum BOXSUM_EXPORT {
 
 /// Extents and strides of the integral histograms of a batch of images, in the order planes x bins x rows x cols
 /// (Poostchi et al., section 3.1). Entry (p, b, r, c) lies at byte offset
@@ -75,7 +77,7 @@ class tensor_view {
     constexpr std::int64_t rows() const noexcept { return shape_.rows; }
     constexpr std::int64_t cols() const noexcept { return shape_.cols; }
 
-    /// The table of one bin: a summed area table of "this pixel is in the bin". Unchecked.
+    /// The entries of one bin. Unchecked.
     constexpr image_view<T> bin(std::int64_t b, std::int64_t plane = 0) const noexcept {
         T* const first =
             reinterpret_cast<T*>(reinterpret_cast<byte*>(data_) + plane * shape_.plane_stride + b * shape_.bin_stride);
@@ -106,6 +108,84 @@ class tensor_view {
     tensor_shape shape_;
 };
 
+/// Extents of integral histograms and how they are to be read: all of a view but its memory.
+struct histogram_shape {
+    tensor_shape entries;
+    table_form form = {};
+
+    /// Extents of the images.
+    constexpr std::int64_t image_rows() const noexcept { return form.image_extent(entries.rows); }
+    constexpr std::int64_t image_cols() const noexcept { return form.image_extent(entries.cols); }
+
+    friend bool operator==(const histogram_shape&, const histogram_shape&) = default;
+};
+
+/// Integral histograms whose element type is known at run time only: a view of their entries and how they are to be
+/// read. Does not own. The memory may be the host's or a device's; the functions say which they take.
+struct const_any_histogram_view {
+    const_any_tensor_view entries;
+    table_form form = {};
+
+    histogram_shape shape() const noexcept { return {entries.shape, form}; }
+};
+
+struct any_histogram_view {
+    any_tensor_view entries;
+    table_form form = {};
+
+    histogram_shape shape() const noexcept { return {entries.shape, form}; }
+    operator const_any_histogram_view() const noexcept { return {entries, form}; }  // NOLINT: a view is its const view
+};
+
+/// Non-owning view of the integral histograms of a batch of images, with entries of type T; T is const for reading.
+///
+///     boxsum::histogram_view<const std::uint32_t> h{{entries, bins, rows + 1, cols + 1},
+///     boxsum::table_layout::padded};
+///
+/// Nothing is checked here: the functions that take views check them and name the argument that is wrong.
+template <typename T>
+class histogram_view {
+  public:
+    using element = T;
+
+    constexpr histogram_view() = default;
+    constexpr histogram_view(const tensor_view<T>& entries, table_form form = {}) noexcept  // NOLINT: inclusive
+        : entries_(entries), form_(form) {}
+
+    /// A view for writing is also one for reading.
+    template <typename U>
+    requires(std::is_same_v<const U, T> && !std::is_same_v<U, T>) constexpr histogram_view(  // NOLINT: as pointers do
+        const histogram_view<U>& other) noexcept
+        : entries_(other.entries()), form_(other.form()) {}
+
+    constexpr const tensor_view<T>& entries() const noexcept { return entries_; }
+    constexpr const table_form& form() const noexcept { return form_; }
+    constexpr table_layout layout() const noexcept { return form_.layout; }
+    constexpr histogram_shape shape() const noexcept { return {entries_.shape(), form_}; }
+    constexpr std::int64_t bins() const noexcept { return entries_.bins(); }
+    constexpr std::int64_t planes() const noexcept { return entries_.planes(); }
+
+    /// Extents of the image.
+    constexpr std::int64_t image_rows() const noexcept { return form_.image_extent(entries_.rows()); }
+    constexpr std::int64_t image_cols() const noexcept { return form_.image_extent(entries_.cols()); }
+
+    /// The table of one bin: a summed area table of "this pixel is in the bin", or of its weight. Unchecked.
+    constexpr table_view<T> bin(std::int64_t b, std::int64_t plane = 0) const noexcept {
+        return {entries_.bin(b, plane), form_};
+    }
+
+    operator const_any_histogram_view() const noexcept { return {entries_, form_}; }  // NOLINT
+
+    operator any_histogram_view() const noexcept  // NOLINT
+        requires(!std::is_const_v<T>) {
+        return {entries_, form_};
+    }
+
+  private:
+    tensor_view<T> entries_;
+    table_form form_;
+};
+
 namespace detail {
 
 struct owned_tensor {
@@ -119,47 +199,44 @@ owned_tensor allocate_tensor(memory_pool& pool, dtype type, std::int64_t planes,
 
 }  // namespace detail
 
-/// Integral histograms that own their memory: 64-byte-aligned rows, huge pages, reused through a pool. Knows its
-/// layout, so queries cannot confuse it. Contents are undefined until integral_histogram() fills it. Movable, not
-/// copyable.
+/// Integral histograms that own their memory: 64-byte-aligned rows, huge pages, reused through a pool. They know how
+/// they are to be read, so queries cannot confuse it. Contents are undefined until integral_histogram() fills them.
+/// Movable, not copyable.
 template <typename T>
-class histogram_tensor {
+class histogram_table {
   public:
-    histogram_tensor() = default;
+    histogram_table() = default;
 
     /// For images of rows x cols pixels. Throws invalid_argument for extents below 1, more than 1024 bins or sizes
     /// beyond 64 bits; out_of_memory.
-    histogram_tensor(std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols,
-                     table_layout layout = table_layout::inclusive, std::int64_t planes = 1,
-                     memory_pool& pool = memory_pool::shared())
+    histogram_table(std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols, table_form form = {},
+                    std::int64_t planes = 1, memory_pool& pool = memory_pool::shared())
         : owned_(detail::allocate_tensor(pool, dtype_of<T>, planes, bins,
-                                         detail::checked_table_extent("image_rows", image_rows, layout),
-                                         detail::checked_table_extent("image_cols", image_cols, layout))),
-          layout_(layout) {}
+                                         detail::checked_table_extent("image_rows", image_rows, form.layout),
+                                         detail::checked_table_extent("image_cols", image_cols, form.layout))),
+          form_(form) {}
 
-    tensor_view<T> view() noexcept { return make<T>(); }
-    tensor_view<const T> view() const noexcept { return make<const T>(); }
-    operator tensor_view<T>() noexcept { return view(); }              // NOLINT
-    operator tensor_view<const T>() const noexcept { return view(); }  // NOLINT
+    histogram_view<T> view() noexcept { return make<T>(); }
+    histogram_view<const T> view() const noexcept { return make<const T>(); }
+    operator histogram_view<T>() noexcept { return view(); }               // NOLINT: the table as its view
+    operator histogram_view<const T>() const noexcept { return view(); }   // NOLINT
+    operator any_histogram_view() noexcept { return view(); }              // NOLINT
+    operator const_any_histogram_view() const noexcept { return view(); }  // NOLINT
 
-    table_layout layout() const noexcept { return layout_; }
+    const table_form& form() const noexcept { return form_; }
+    table_layout layout() const noexcept { return form_.layout; }
 
   private:
     template <typename U>
-    tensor_view<U> make() const noexcept {
+    histogram_view<U> make() const noexcept {
         const tensor_shape& s = owned_.shape;
-        return {static_cast<U*>(owned_.memory.data()),
-                s.bins,
-                s.rows,
-                s.cols,
-                s.row_stride,
-                s.bin_stride,
-                s.planes,
-                s.plane_stride};
+        return {{static_cast<U*>(owned_.memory.data()), s.bins, s.rows, s.cols, s.row_stride, s.bin_stride, s.planes,
+                 s.plane_stride},
+                form_};
     }
 
     detail::owned_tensor owned_;
-    table_layout layout_ = table_layout::inclusive;
+    table_form form_;
 };
 
 }  // namespace boxsum

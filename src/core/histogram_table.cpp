@@ -50,12 +50,12 @@ std::int64_t checked_tensor_bytes(std::string_view argument, const tensor_shape&
     return checked_blocks(argument, "plane_stride", s, plane, s.planes, s.plane_stride, "a plane");
 }
 
-tensor_shape packed_tensor(const view_shape& image, std::int64_t bins, dtype type, table_layout layout) {
-    tensor_shape s{type, image.planes, bins, table_rows(image.rows, layout), table_cols(image.cols, layout), 0, 0, 0};
+histogram_shape packed_histograms(const view_shape& image, std::int64_t bins, dtype type, table_form form) {
+    tensor_shape s{type, image.planes, bins, form.table_extent(image.rows), form.table_extent(image.cols), 0, 0, 0};
     s.row_stride = checked_multiply(s.cols, static_cast<std::int64_t>(size_of(type))).value_or(0);
     s.bin_stride = checked_multiply(s.rows, s.row_stride).value_or(0);
     s.plane_stride = checked_multiply(s.bins, s.bin_stride).value_or(0);
-    return s;
+    return {s, form};
 }
 
 std::int64_t check_tensor(std::string_view argument, const const_any_tensor_view& tensor) {
@@ -82,7 +82,7 @@ owned_tensor allocate_tensor(memory_pool& pool, dtype type, std::int64_t planes,
     shape.bin_stride = bin ? *bin : 0;
     const auto plane = checked_multiply(bins, shape.bin_stride);
     shape.plane_stride = plane ? *plane : 0;
-    const std::int64_t bytes = checked_tensor_bytes("tensor", shape);
+    const std::int64_t bytes = checked_tensor_bytes("histograms", shape);
     return {pool.acquire(static_cast<std::size_t>(bytes)), shape};
 }
 

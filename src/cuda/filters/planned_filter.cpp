@@ -1,0 +1,72 @@
+#include "cuda/filters/planned_filter.hpp"
+
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/device.hpp"
+#include "cuda/runtime/workspace_use.hpp"
+
+#include <boxsum/cuda/device.hpp>
+
+#include <utility>
+
+namespace boxsum::cuda {
+
+filter_memory plane_of(const filter_memory& memory, std::int64_t plane) {
+    filter_memory one;
+    one.image = rows_of(memory.image, plane, 0, memory.image.shape.rows);
+    for (std::size_t i = 0; i < one.results.size(); ++i) {
+        const any_view& r = memory.results[i];
+        if (r.data != nullptr) one.results[i] = rows_of(r, plane, 0, r.shape.rows);
+    }
+    const const_any_view& radius = memory.radius;
+    if (radius.data != nullptr)
+        one.radius = rows_of(radius, radius.shape.planes == 1 ? 0 : plane, 0, radius.shape.rows);
+    return one;
+}
+
+void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane,
+                  window_extremes* extremes, stream_ref stream) {
+    const std::int64_t first = filter.windows.first_row;
+    filter_step step{task, {}, {}, extremes, stream};
+    for (std::size_t i = 0; i < plane.results.size(); ++i)
+        if (plane.results[i].data != nullptr) step.results[i] = from_row_zero(plane.results[i], first);
+    if (plane.radius.data != nullptr) step.radius = from_row_zero(plane.radius, first);
+    if (filter.extremes) {
+        enqueue_clear_extremes(extremes, stream);
+        enqueue_extremes(task, extremes, stream);
+    }
+    filter.consume(step);
+}
+
+planned_filter::planned_filter(window_filter filter, std::int64_t row_stride)
+    : filter_(std::move(filter)),
+      device_(current_device()),
+      tables_(filter_.windows, filter_.squares, filter_.windows.shape.rows, row_stride),
+      table_part_((tables_.workspace_bytes() + 255) / 256 * 256),
+      extremes_bytes_(filter_.extremes ? sizeof(window_extremes) : 0) {}
+
+void planned_filter::enqueue(const filter_memory& memory, void* scratch, const workspace_use& workspace,
+                             std::size_t workspace_bytes, stream_ref stream) const {
+    const filters::window_job& job = filter_.windows;
+    const device_scope scope(device_);
+    auto* const extremes =
+        reinterpret_cast<window_extremes*>(static_cast<std::byte*>(scratch) + tables_.bytes().total());
+    for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
+        const filter_memory one = plane_of(memory, plane);
+        window_task task = tables_.enqueue(one.image, job.part_row, scratch, workspace, workspace_bytes, stream);
+        task.first_row = job.first_row;
+        task.end_row = job.end_row;
+        enqueue_step(filter_, task, one, filter_.extremes ? extremes : nullptr, stream);
+    }
+}
+
+void planned_filter::enqueue(const filter_memory& memory, workspace& workspace, stream_ref stream) const {
+    const workspace_use use(workspace, workspace_bytes(), device_, stream);
+    auto* const scratch = static_cast<std::byte*>(use.data()) + table_part_;
+    enqueue(memory, scratch, use, table_part_, stream);
+    // Other plans tag words there and take any that are not zero for such. All of it: the tables' last block zeroes
+    // only the part that it knows, where tags begin again.
+    const device_scope scope(device_);
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(scratch, 0, use.bytes() - table_part_, stream.get()));
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "cuda/filters/device_tables.hpp"
+#include "cuda/filters/window_kernels.hpp"
+#include "filters/window_job.hpp"
+
+#include <array>
+#include <cstddef>
+#include <functional>
+
+namespace boxsum::cuda {
+
+/// Views of a filter's results; those without data are not wanted.
+using result_views = std::array<any_view, 3>;
+
+/// What a filter sees of a plane: the windows of some rows, and views of the plane on the device, named from row 0 of
+/// the whole image.
+struct filter_step {
+    window_task task;
+    result_views results;
+    const_any_view radius;      ///< null data without a radius map
+    window_extremes* extremes;  ///< null without
+    stream_ref stream;
+};
+
+/// A filter, checked: everything but memory.
+struct window_filter {
+    filters::window_job windows;
+    bool squares = false;
+    bool extremes = false;  ///< the plane's are wanted before `consume`
+    std::function<void(const filter_step&)> consume;
+};
+
+/// Memory of one call.
+struct filter_memory {
+    const_any_view image;
+    result_views results = {};
+    const_any_view radius = {};  ///< null data without a map
+};
+
+/// Rows first .. end - 1 of one plane, as a view of one plane.
+template <typename View>
+View rows_of(const View& v, std::int64_t plane, std::int64_t first, std::int64_t end) {
+    using byte = std::conditional_t<std::is_same_v<View, const_any_view>, const std::byte, std::byte>;
+    View part = v;
+    part.data = static_cast<byte*>(v.data) + plane * v.shape.plane_stride + first * v.shape.row_stride;
+    part.shape.planes = 1;
+    part.shape.plane_stride = 0;
+    part.shape.rows = end - first;
+    return part;
+}
+
+/// One plane of a call's results and radii; a map of one plane serves all of the image's.
+filter_memory plane_of(const filter_memory& memory, std::int64_t plane);
+
+/// Enqueues what a filter makes of the windows of a task, of one plane's results and radii.
+void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane,
+                  window_extremes* extremes, stream_ref stream);
+
+/// A filter of images in device memory and its tables, planned for the device that is current. Immutable.
+class planned_filter {
+  public:
+    /// The image's rows lie `row_stride` bytes apart.
+    planned_filter(window_filter filter, std::int64_t row_stride);
+
+    int device() const noexcept { return device_; }
+    std::size_t table_workspace_bytes() const noexcept { return tables_.workspace_bytes(); }
+    /// For tables and extremes, whatever they hold.
+    std::size_t scratch_bytes() const noexcept { return tables_.bytes().total() + extremes_bytes_; }
+
+    /// Of a workspace for all of it.
+    std::size_t workspace_bytes() const noexcept { return table_part_ + scratch_bytes(); }
+
+    /// Enqueues it on checked memory, tables' scratch in memory of its own.
+    void enqueue(const filter_memory& memory, void* scratch, const workspace_use& workspace,
+                 std::size_t workspace_bytes, stream_ref stream) const;
+
+    /// Enqueues it in a workspace for all of it, which is left as other plans want it: zero behind what tables tagged.
+    void enqueue(const filter_memory& memory, workspace& workspace, stream_ref stream) const;
+
+  private:
+    window_filter filter_;
+    int device_;
+    table_plan tables_;
+    std::size_t table_part_, extremes_bytes_;
+};
+
+}  // namespace boxsum::cuda
