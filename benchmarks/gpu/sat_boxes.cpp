@@ -142,7 +142,7 @@ void boxes_of(std::int64_t n, bool sorted, cuda::stream_ref stream) {
          }},
         {"variances",
          [&](int, cuda::stream_ref s) {
-             cuda::box_variances_async(there, squares_there, all, {variances.there(), count}, s);
+             cuda::box_variances_async({there, squares_there}, all, {variances.there(), count}, s);
          }},
         {"reads",
          [&](int, cuda::stream_ref s) { read_entries(there.entries, places.there(), count, read.there(), s); }},

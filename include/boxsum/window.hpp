@@ -41,10 +41,10 @@ struct window_extents {
 /// The window around a pixel, of every filter: rows r - above .. r + below, columns c - left .. c + right. It is made
 /// from a size, a radius or its extents, and one number is always square:
 ///
-///     {.window = 31}                                  31 x 31, a size
-///     {.window = {31, 15}}                            31 rows, 15 columns
-///     {.window = window_radius(3)}                    7 x 7
-///     {.window = window_extents{.above = 8}}          the pixel and the 8 above it
+///     boxsum::box_filter({image}, {result}, {.window = 31});                               // 31 x 31
+///     boxsum::box_filter({image}, {result}, {.window = {31, 15}});                         // 31 rows, 15 columns
+///     boxsum::box_filter({image}, {result}, {.window = boxsum::window_radius(3)});         // 7 x 7
+///     boxsum::box_filter({image}, {result}, {.window = boxsum::window_extents{.left = 8}});  // with 8 to the left
 ///
 /// Extents are not negative. They may exceed the image.
 struct window {

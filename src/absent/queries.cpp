@@ -21,12 +21,12 @@ void box_means(const const_any_table_view&, const device_boxes&, const any_devic
                std::int64_t) {
     refuse();
 }
-void box_variances_async(const const_any_table_view&, const const_any_table_view&, const device_boxes&,
-                         const any_device_span&, stream_ref, std::int64_t, std::int64_t) {
+void box_variances_async(const moment_views&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+                         std::int64_t) {
     refuse();
 }
-void box_variances(const const_any_table_view&, const const_any_table_view&, const device_boxes&,
-                   const any_device_span&, stream_ref, std::int64_t, std::int64_t) {
+void box_variances(const moment_views&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+                   std::int64_t) {
     refuse();
 }
 

@@ -1,17 +1,15 @@
 // The summed area table on the CPU: one read of the image, one write of the table. This file chooses: kernels by types
 // and instruction set, threads and stores by size. Two schemes share the work out (wavefront.cpp, bands.cpp).
 
-#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
+#include "cpu/decision.hpp"
 #include "cpu/host.hpp"
 #include "cpu/instruction_set.hpp"
 #include "cpu/part_edges.hpp"
 #include "cpu/records.hpp"
 #include "cpu/table_job.hpp"
 
-#include <boxsum/cpu.hpp>
-#include <boxsum/error.hpp>
 #include <boxsum/table.hpp>
 
 #include <algorithm>
@@ -312,22 +310,11 @@ constinit const algorithm_record simd_sat_record{
     .cost = cost,
 };
 
-cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
-    check_store(options.store);
-    const problem p = make_problem(inputs, outputs);
-    const buffers memory = memory_of(inputs, outputs);
-    const parameter_values values = parse_parameters(simd_sat_record, options.parameters);
-    if (const support s = supports(p, values); !s) throw unsupported("algorithm 'simd': " + s.reason);
-    execution how;
-    how.parameters = values;
-    how.threads = options.threads;
-    how.store = options.store;
-    const plan decided = decide(p, *kernels_of(values), memory.table, memory.squares, how);
+cpu_decision cpu::decision_of(const problem& p, const buffers& memory, const execution& how) {
+    const plan decided = decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how);
     const table_job job = make_job(p, memory, gather_left_edges(p, memory), decided);
     if (in_bands(job, decided)) return {decided.set->name, decided.threads, decided.store, "bands"};
-    return {decided.set->name, cpu::threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};
+    return {decided.set->name, threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};
 }
 
 }  // namespace boxsum

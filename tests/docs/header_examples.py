@@ -39,7 +39,10 @@ EXAMPLES = {
         "boxsum::image_view<const std::uint8_t> page, boxsum::image_view<std::uint8_t> ink",
     ("filters.hpp", "boxsum::box_filter({.image = rows_90_to_209"):
         "boxsum::const_any_view rows_90_to_209, boxsum::any_view rows_100_to_199",
-    ("window.hpp", "{.window = 31}"): None,  # what a window may be made from: braces of a call
+    ("window.hpp", "boxsum::box_filter({image}"):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> result",
+    ("cuda/filters.hpp", "boxsum::cuda::box_filter_plan plan"):
+        DEVICE.format("boxsum::image_view<std::uint8_t> d_blurred"),
     ("histogram_pipeline.hpp", "histogram_pipeline pipeline("):
         "const boxsum::frame_request& request, boxsum::frame_source read, void (&use)(const boxsum::frame_result&)",
     ("histogram_tasks.hpp", "histogram_tasks tasks;"):

@@ -65,14 +65,12 @@ void box_means(const const_any_table_view& table, const device_boxes& boxes, con
 
 /// Population variances from the tables of sums and of squares, which have the same extents and form. `variances` are
 /// 64f, or 32f, which are the same rounded.
-void box_variances_async(const const_any_table_view& table, const const_any_table_view& squares,
-                         const device_boxes& boxes, const any_device_span& variances, stream_ref stream,
-                         std::int64_t channel = 0, std::int64_t plane = 0);
+void box_variances_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
+                         stream_ref stream, std::int64_t channel = 0, std::int64_t plane = 0);
 
 /// The same, and waits.
-void box_variances(const const_any_table_view& table, const const_any_table_view& squares, const device_boxes& boxes,
-                   const any_device_span& variances, stream_ref stream, std::int64_t channel = 0,
-                   std::int64_t plane = 0);
+void box_variances(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
+                   stream_ref stream, std::int64_t channel = 0, std::int64_t plane = 0);
 
 }  // namespace cuda
 }  // namespace boxsum

@@ -200,9 +200,11 @@ std::string indexed(std::string_view name, std::size_t i) {
     return std::string(name) + "[" + std::to_string(i) + "]: ";
 }
 
+/// Memory of one entry, whose shape is checked.
 struct placed_view {
-    const_any_view view;
     std::uintptr_t begin, end;
+    const void* data;
+    const view_shape* shape;
     std::size_t index;
     bool written;
 };
@@ -211,18 +213,18 @@ struct placed_view {
 /// looked.
 void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs) {
     std::vector<placed_view> placed;
-    const auto place = [&](const const_any_view& view, std::size_t i, bool written) {
+    placed.reserve(3 * inputs.size());
+    const auto place = [&](const auto& view, std::size_t i, bool written) {
         if (view.data == nullptr) return;
         const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
-        placed.push_back({view, begin, begin + bytes_of(view.shape), i, written});
+        placed.push_back({begin, begin + bytes_of(view.shape), view.data, &view.shape, i, written});
     };
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const sat_inputs& in = inputs[i];
         place(in.image, i, false);
-        for (const table_carries& carries : {in.carries, in.squares_carries}) {
-            place(carries.above, i, false);
-            place(carries.left, i, false);
-        }
+        for (const const_any_view* carry :
+             {&in.carries.above, &in.carries.left, &in.squares_carries.above, &in.squares_carries.left})
+            place(*carry, i, false);
         place(outputs[i].sums.entries, i, true);
         place(outputs[i].squares.entries, i, true);
     }
@@ -230,7 +232,8 @@ void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat
               [](const placed_view& a, const placed_view& b) { return a.begin < b.begin; });
     for (auto a = placed.begin(); a != placed.end(); ++a)
         for (auto b = a + 1; b != placed.end() && b->begin < a->end; ++b)
-            if (a->index != b->index && (a->written || b->written) && overlap(a->view, b->view))
+            if (a->index != b->index && (a->written || b->written) &&
+                overlap({a->data, *a->shape}, {b->data, *b->shape}))
                 throw invalid_argument(indexed("outputs", a->written ? a->index : b->index) + "overlaps entry " +
                                        std::to_string(a->written ? b->index : a->index) + " of the list");
 }

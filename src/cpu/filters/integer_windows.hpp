@@ -156,8 +156,10 @@ class row_windows {
         if (!beyond_) return w;
         // The next tile goes on from what is in w.
         if (adjusted_.data() == nullptr) adjusted_ = work_buffer<A>(tile);
-        for (std::int64_t i = 0; i < n; ++i)
-            adjusted_[i] = static_cast<A>(w[i] + add_[static_cast<std::size_t>(i % channels_)]);
+        for (std::int64_t k = 0; k < channels_; ++k) {
+            const A add = add_[static_cast<std::size_t>(k)];
+            for (std::int64_t i = k; i < n; i += channels_) adjusted_[i] = static_cast<A>(w[i] + add);
+        }
         if (inside_.data() != nullptr) {
             const A rows = static_cast<A>(job_.rows.inside(row_));
             const A area = static_cast<A>(job_.rows.full * job_.cols.full);

@@ -57,10 +57,10 @@ void check_real(const std::string& name, dtype type) {
         throw invalid_argument(name + ": type is " + std::string(name_of(type)) + ", must be 64f or 32f");
 }
 
-void check_same(std::string_view what, std::int64_t squares, std::int64_t table) {
-    if (squares != table)
+void check_same(std::string_view what, std::int64_t squares, std::int64_t sums) {
+    if (squares != sums)
         throw invalid_argument("squares: " + std::string(what) + " is " + std::to_string(squares) +
-                               ", but that of table is " + std::to_string(table));
+                               ", but that of sums is " + std::to_string(sums));
 }
 
 }  // namespace
@@ -85,21 +85,20 @@ void box_means_async(const const_any_table_view& table, const device_boxes& boxe
     if (check_lists(boxes, "means", means, current_device())) enqueue_box_means(queried, boxes, means, stream);
 }
 
-void box_variances_async(const const_any_table_view& table, const const_any_table_view& squares,
-                         const device_boxes& boxes, const any_device_span& variances, stream_ref stream,
-                         std::int64_t channel, std::int64_t plane) {
+void box_variances_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
+                         stream_ref stream, std::int64_t channel, std::int64_t plane) {
     const device_scope scope(device_of(stream));
-    const queried_table values{table, channel, plane}, their_squares{squares, channel, plane};
-    check_table("table", values, current_device());
-    check_table("squares", their_squares, current_device());
-    if (squares.form != table.form)
-        throw invalid_argument("squares: layout is " + std::string(name_of(squares.form.layout)) +
-                               ", but that of table is " + std::string(name_of(table.form.layout)));
-    check_same("rows", squares.entries.shape.rows, table.entries.shape.rows);
-    check_same("cols", squares.entries.shape.cols, table.entries.shape.cols);
+    const queried_table sums{tables.sums, channel, plane}, squares{tables.squares, channel, plane};
+    check_table("sums", sums, current_device());
+    check_table("squares", squares, current_device());
+    if (tables.squares.form != tables.sums.form)
+        throw invalid_argument("squares: layout is " + std::string(name_of(tables.squares.form.layout)) +
+                               ", but that of sums is " + std::string(name_of(tables.sums.form.layout)));
+    check_same("rows", tables.squares.entries.shape.rows, tables.sums.entries.shape.rows);
+    check_same("cols", tables.squares.entries.shape.cols, tables.sums.entries.shape.cols);
     check_real("variances", variances.type);
     if (check_lists(boxes, "variances", variances, current_device()))
-        enqueue_box_variances(values, their_squares, boxes, variances, stream);
+        enqueue_box_variances(sums, squares, boxes, variances, stream);
 }
 
 void box_sums(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& sums,
@@ -114,9 +113,9 @@ void box_means(const const_any_table_view& table, const device_boxes& boxes, con
     stream.synchronize();
 }
 
-void box_variances(const const_any_table_view& table, const const_any_table_view& squares, const device_boxes& boxes,
-                   const any_device_span& variances, stream_ref stream, std::int64_t channel, std::int64_t plane) {
-    box_variances_async(table, squares, boxes, variances, stream, channel, plane);
+void box_variances(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
+                   stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    box_variances_async(tables, boxes, variances, stream, channel, plane);
     stream.synchronize();
 }
 

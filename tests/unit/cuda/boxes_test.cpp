@@ -222,7 +222,7 @@ class device_boxes : public test::gpu_stream_test {
                           std::int64_t channel, std::int64_t plane) {
         const cuda::device_boxes there = upload(boxes);
         const std::vector<T> found = results<T>(there.count, [&](const cuda::any_device_span& out) {
-            cuda::box_variances_async(table.device(), squares.device(), there, out, stream(), channel, plane);
+            cuda::box_variances_async({table.device(), squares.device()}, there, out, stream(), channel, plane);
         });
         const const_any_table_view host = table.host(), host_squares = squares.host();
         for (std::size_t i = 0; i < boxes.size(); ++i) {
@@ -335,8 +335,12 @@ TEST_F(device_boxes, the_waiting_forms_do_the_same) {
     twice.operator()<double>([&](out o) { cuda::box_means(table.device(), there, o, stream()); },
                              [&](out o) { cuda::box_means_async(table.device(), there, o, stream()); });
     twice.operator()<double>(
-        [&](out o) { cuda::box_variances(table.device(), squares.device(), there, o, stream()); },
-        [&](out o) { cuda::box_variances_async(table.device(), squares.device(), there, o, stream()); });
+        [&](out o) {
+            cuda::box_variances({table.device(), squares.device()}, there, o, stream());
+        },
+        [&](out o) {
+            cuda::box_variances_async({table.device(), squares.device()}, there, o, stream());
+        });
 }
 
 /// No boxes need no memory.
@@ -344,7 +348,7 @@ TEST_F(device_boxes, of_none_do_nothing) {
     const stored_table table(dtype::u32, {33, 47}, {}, contents::small, 12, stream());
     cuda::box_sums(table.device(), {}, {static_cast<std::uint32_t*>(nullptr), 0}, stream());
     cuda::box_means(table.device(), {}, {static_cast<double*>(nullptr), 0}, stream());
-    cuda::box_variances(table.device(), table.device(), {}, {static_cast<double*>(nullptr), 0}, stream());
+    cuda::box_variances({table.device(), table.device()}, {}, {static_cast<double*>(nullptr), 0}, stream());
 }
 
 /// Rows more than 2 GiB apart, planes more than 4.
@@ -407,7 +411,7 @@ TEST_F(device_boxes, wrong_arguments_are_named) {
     const char* const parts[] = {"squares: cols is 12", "squares: rows is 8", "channel: is 1",
                                  "squares: layout is padded"};
     for (int i = 0; i < 4; ++i)
-        EXPECT_COMPLAINT(cuda::box_variances_async(there, others[i].device(), boxes, {means, 2}, stream(), 1),
+        EXPECT_COMPLAINT(cuda::box_variances_async({there, others[i].device()}, boxes, {means, 2}, stream(), 1),
                          parts[i]);
 
     const_any_table_view narrow = there;

@@ -27,10 +27,10 @@ TEST_F(plan_arguments, a_host_pointer_is_named) {
     const cuda::pinned_buffer pinned(64 * 64 * 4);
     const const_any_view image{host.data(), memory.shape().image};
     const any_view sums{host.data(), memory.shape().table}, locked{pinned.data(), memory.shape().table};
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), {{sums}}, workspace, stream()), "table: is host memory");
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), {{sums}}, workspace, stream()), "sums: is host memory");
     EXPECT_COMPLAINT(p.run_async({image}, memory.outputs(), workspace, stream()), "image: is host memory");
     EXPECT_COMPLAINT(p.run_async(memory.inputs(), {{locked}}, workspace, stream()),
-                     "table: is host memory (page-locked)");
+                     "sums: is host memory (page-locked)");
 }
 
 TEST_F(plan_arguments, views_of_another_shape_are_refused) {
@@ -43,7 +43,7 @@ TEST_F(plan_arguments, views_of_another_shape_are_refused) {
                      "image: rows is 63, but the plan was made for 64");
     sat_outputs out = memory.outputs();
     out.sums.entries.shape.type = dtype::s32;
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "table: element type is 32s");
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "sums: element type is 32s");
     out = memory.outputs();
     out.squares = out.sums;
     EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()),
@@ -51,7 +51,7 @@ TEST_F(plan_arguments, views_of_another_shape_are_refused) {
     out = memory.outputs();
     out.sums.form = table_layout::padded;
     EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()),
-                     "table: layout is padded, but the plan was made for inclusive");
+                     "sums: layout is padded, but the plan was made for inclusive");
     in = memory.inputs();
     in.carries.above = {memory.image().data, {dtype::u32, 1, 1, 80, 1, 320, 0}};
     EXPECT_COMPLAINT(p.run_async(in, memory.outputs(), workspace, stream()),
@@ -64,7 +64,7 @@ TEST_F(plan_arguments, overlapping_memory_is_refused) {
     cuda::workspace workspace(p.workspace_bytes(), stream());
     sat_outputs out = memory.outputs();
     out.sums.entries.data = static_cast<std::byte*>(const_cast<void*>(memory.image().data)) + 4;
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "table: overlaps image");
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "sums: overlaps image");
     out.sums.entries.data = const_cast<void*>(memory.image().data);
     EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "not made in place");
 }
@@ -113,7 +113,7 @@ TEST_F(plan_arguments, memory_between_the_rows_of_other_memory_is_fine) {
     cuda::workspace workspace(p.workspace_bytes(), stream());
     p.run_async(in, out, workspace, stream());
     out.sums.entries.data = start + cols * 4 - 4;
-    EXPECT_COMPLAINT(p.run_async(in, out, workspace, stream()), "table: overlaps image");
+    EXPECT_COMPLAINT(p.run_async(in, out, workspace, stream()), "sums: overlaps image");
     stream().synchronize();
 }
 
@@ -157,7 +157,7 @@ TEST_F(plan_arguments, memory_that_was_freed_is_asked_for_again) {
     }
     const cuda::pinned_buffer locked(cuda::span_bytes(memory.shape().table));
     out.sums.entries.data = locked.data();  // on the emulated device at the address of what is gone
-    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "table: is host memory (page-locked)");
+    EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "sums: is host memory (page-locked)");
 }
 
 }  // namespace

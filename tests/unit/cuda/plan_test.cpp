@@ -10,7 +10,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstdlib>
+#include <deque>
 #include <thread>
 
 namespace boxsum {
@@ -123,6 +123,47 @@ TEST_F(plan, replays_may_queue_and_alternate_with_calls) {
         }
         for (const auto& wrong : {memory.mismatch(p.algorithm(), stream()), other.mismatch(q.algorithm(), stream())})
             ASSERT_FALSE(wrong) << *wrong;
+    }
+}
+
+TEST_F(plan, a_workspace_neither_grows_nor_changes_streams_while_it_is_captured) {
+    const cuda::stream other;
+    cuda::workspace workspace(100, stream());
+    const test::captured_graph graph(stream(), [&] {
+        EXPECT_COMPLAINT(workspace.reserve(1 << 20, stream()), "while its stream is being captured");
+        EXPECT_COMPLAINT(workspace.follow(other), "while one of them is being captured");
+        workspace.reserve(50, stream());  // has that
+    });
+    workspace.reserve(1 << 20, stream());
+    workspace.follow(other);
+    EXPECT_EQ(workspace.stream(), cuda::stream_ref(other));
+}
+
+/// Of algorithms whose words carry epochs and of those that leave anything, in one workspace.
+TEST_F(plan, graphs_and_calls_of_all_algorithms_share_a_workspace) {
+    gpu_case memory(plain_case(dtype::u8, dtype::u32, 300, 470), stream());
+    std::vector<cuda::sat_plan> plans;
+    cuda::workspace workspace;
+    for (const algorithm_record* record : test::cuda_records())
+        if (check_support(*record, memory.shape(), {})) {
+            plans.emplace_back(memory.shapes(), memory.options(record->info.name));
+            workspace.reserve(plans.back().workspace_bytes(), stream());
+        }
+    stream().synchronize();
+    std::deque<test::captured_graph> graphs;
+    for (const cuda::sat_plan& p : plans)
+        graphs.emplace_back(stream(), [&] { memory.run_async(p, workspace, stream()); });
+    for (std::size_t i = 0; i < 3 * plans.size(); ++i) {
+        const cuda::sat_plan& p = plans[i % plans.size()];
+        graphs[(7 * i + 3) % graphs.size()].replay(stream());
+        memory.refill(i, stream());
+        memory.run_async(p, workspace, stream());
+        auto wrong = memory.mismatch(p.algorithm(), stream());
+        ASSERT_FALSE(wrong) << "call " << i << ": " << *wrong;
+        memory.refill(1000 + i, stream());
+        graphs[(5 * i + 1) % graphs.size()].replay(stream());
+        wrong = memory.mismatch(plans[(5 * i + 1) % graphs.size()].algorithm(), stream());
+        ASSERT_FALSE(wrong) << "replay " << i << ": " << *wrong;
     }
 }
 
