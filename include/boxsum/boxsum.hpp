@@ -21,3 +21,4 @@
 #include <boxsum/verify.hpp>
 #include <boxsum/version.hpp>
 #include <boxsum/view.hpp>
+#include <boxsum/window.hpp>

@@ -63,6 +63,7 @@ EXAMPLES = {
     ("cuda/workspace.hpp", "boxsum::cuda::workspace workspace("):
         "const boxsum::cuda::sat_plan& plan, boxsum::sat_inputs inputs, boxsum::sat_outputs outputs, "
         "boxsum::cuda::stream_ref stream",
+    ("memory.hpp", "boxsum::host_allocator from_pmr"): "void* resource",
     ("cuda/box.hpp", "boxsum::cuda::box_sums_async("):
         "boxsum::const_any_table_view d_table, const boxsum::box* d_boxes, std::uint32_t* d_sums, std::int64_t count, "
         "boxsum::cuda::stream_ref stream",
@@ -106,7 +107,7 @@ def main():
         sys.exit(1 if problems else 0)
     headers = sorted({header for header, _, _, entry in found if entry and EXAMPLES[entry] is not None})
     text = "// Written by tests/docs/header_examples.py.\n" + "".join(f"#include <boxsum/{header}>\n" for header in headers)
-    text += "#include <cstddef>\n#include <cstdint>\n" + PRELUDE
+    text += "#include <cstddef>\n#include <cstdint>\n#include <memory_resource>\n" + PRELUDE
     for number, (header, line, code, entry) in enumerate(found):
         if entry and EXAMPLES[entry] is not None:
             text += f"\nvoid example_{number}({EXAMPLES[entry]});\nvoid example_{number}({EXAMPLES[entry]}) {{\n"

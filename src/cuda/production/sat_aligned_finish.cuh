@@ -349,7 +349,7 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
                     store_rows([](int) { return -1; });
             }
         }
-        if (p.border && (at.row == 0 || at.col == 0)) store_border<Table>(at, panel, warp);
+        if (p.border && (at.row == 0 || at.col == 0) && !p.is_part) store_border<Table>(at, panel, warp);
     }
 
     /// f(sums, row, k) for each of this warp's rows, one after another: x + top + carry. Every k is a constant, `row`
@@ -443,35 +443,54 @@ struct aligned_finish : aligned_roles<Pixel, Sum, Columns, Load, Store, Channels
         return at.valid_cols - panel * tile::cols;
     }
 
-    /// What is beside a panel of the first row or column of tiles: carries of the part, or zeros.
+    /// The zeros beside a panel of the first row or column of tiles.
     template <typename Table>
     __device__ void store_border(const aligned_position& at, int panel, int warp) const {
         using entry = typename Table::entry;
         constexpr int panel_bytes = tile::cols * static_cast<int>(sizeof(entry));
-        const sat_carries& around = Table::carries(p);
         std::byte* const first = Table::first(p, at);
-        if (at.row == 0 && warp == 0) {
-            entry* const above = reinterpret_cast<entry*>(first + panel * panel_bytes - Table::stride(p));
-            const int cols = valid_cols_of(at, panel);
-            if (around.above == nullptr)
-                store_zeros<lane_cols>(above, cols, lane);
-            else
-                for (int i = lane; i < min(cols, tile::cols); i += 32)
-                    store_streaming(above + i,
-                                    carry_above<entry>(around, at.plane, roles::first_element(at, panel) + i));
-        }
+        if (at.row == 0 && warp == 0)
+            store_zeros<lane_cols>(reinterpret_cast<entry*>(first + panel * panel_bytes - Table::stride(p)),
+                                   valid_cols_of(at, panel), lane);
         if (at.col > 0 || panel > 0) return;
         const int row = warp * tile::warp_rows + lane;
         entry* const to = reinterpret_cast<entry*>(first + row * Table::stride(p)) - Channels;
 #pragma unroll
         for (int c = 0; c < Channels; ++c)
-            if (lane < tile::warp_rows && row < at.valid_rows)
-                store_streaming(
-                    to + c, carry_left<entry>(around, at.plane, std::int64_t{at.row} * tile::rows + row, c, Channels));
+            if (lane < tile::warp_rows && row < at.valid_rows) store_streaming(to + c, entry{});
         // The corner, where the first row of tiles meets the first column.
         if (at.row == 0 && warp == 0 && lane < Channels)
-            store_streaming(reinterpret_cast<entry*>(first - Table::stride(p)) - Channels + lane,
-                            carry_above<entry>(around, at.plane, lane - Channels));
+            store_streaming(reinterpret_cast<entry*>(first - Table::stride(p)) - Channels + lane, entry{});
+    }
+
+    /// The border beside a tile of a part of a larger table, which has its carries there. By the warp that adds them to
+    /// rows, `carry`: `finish` has no registers for it.
+    __device__ void store_carries(const aligned_position& at) const {
+        if (!p.border || (at.row > 0 && at.col > 0)) return;
+        if constexpr (has_squares) store_carries_of<squares_table>(at);
+        store_carries_of<sums_table>(at);
+    }
+
+    template <typename Table>
+    __device__ void store_carries_of(const aligned_position& at) const {
+        using entry = typename Table::entry;
+        std::byte* const first = Table::first(p, at);
+        if (at.row == 0) {
+            entry* const above = reinterpret_cast<entry*>(first - Table::stride(p));
+            const int cols = min(at.valid_cols, roles::cols_of_tile);
+#pragma unroll 1
+            for (int i = lane - (at.col == 0 ? Channels : 0); i < cols; i += 32)
+                store_streaming(above + i,
+                                carry_above<entry>(Table::carries(p), at.plane, roles::first_element(at, 0) + i));
+        }
+        if (at.col > 0) return;
+#pragma unroll 1
+        for (int row = lane; row < min(at.valid_rows, tile::rows); row += 32)
+#pragma unroll 1
+            for (int c = 0; c < Channels; ++c)
+                store_streaming(reinterpret_cast<entry*>(first + row * Table::stride(p)) - Channels + c,
+                                carry_left<entry>(Table::carries(p), at.plane, std::int64_t{at.row} * tile::rows + row,
+                                                  c, Channels));
     }
 };
 

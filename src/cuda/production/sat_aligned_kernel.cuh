@@ -460,7 +460,7 @@ __global__ void __launch_bounds__(aligned_tile<Sum>::threads,
             else if (warp == tile::finish_warps + 1)
                 block.run_left(0);
             else if (warp == tile::finish_warps + 2)
-                block.run_carry();
+                block.run_carry([&](const aligned_position& at) { block.store_carries(at); });
             else if constexpr (block_roles::chain)
                 block.run_left(1);
             else

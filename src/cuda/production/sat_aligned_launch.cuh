@@ -116,6 +116,7 @@ inline aligned_plan plan_at(const tile_launch& launch, const table_memory& memor
     p.squares_carries.place_at(memory.squares_carries, std::int64_t{p.channels} * squares_bytes);
     p.has_above = p.carries.above != nullptr || p.squares_carries.above != nullptr;
     p.has_left = p.carries.adds_to_rows() || p.squares_carries.adds_to_rows();
+    p.is_part = p.has_above || p.has_left;
     return p;
 }
 

@@ -294,7 +294,8 @@ struct aligned_plan {
     bool ring_reused;               ///< whether there are more rows of tiles than the ring has
     divider by_tile_cols, by_tile_rows, by_ring_rows, by_group_cols, by_group_rows;
     sat_carries carries, squares_carries;
-    bool has_above, has_left;  ///< whether carries add to the first row of tiles, or to rows of all tiles
+    bool is_part;              ///< whether there are any carries
+    bool has_above, has_left;  ///< whether they add to the first row of tiles, or to rows of all tiles
 };
 
 /// Words of the header that count, for the rows of tiles that share one, tiles whose words nobody needs any more. They

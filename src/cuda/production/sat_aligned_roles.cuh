@@ -590,7 +590,9 @@ struct aligned_roles {
 
     // Role `carry`
 
-    __device__ void run_carry() const {
+    /// store_carries(position): the border of a part of a larger table.
+    template <typename StoreCarries>
+    __device__ void run_carry(StoreCarries store_carries) const {
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
             const aligned_position& at = shared.position[now.position()];
@@ -601,11 +603,6 @@ struct aligned_roles {
             for (int i = 0; i < 2 * Channels; ++i)
                 carry[i] = static_cast<Sum>(shared.own_rows[slot][i / 2 * tile::rows + 2 * lane + i % 2]);
             arrive(shared.read[slot]);
-            // One channel's before the wait for others; several have no registers for theirs.
-            [[maybe_unused]] Sum left_of_rows[2]{};
-            if constexpr (Channels == 1)
-                if (p.has_left)
-                    for (int i = 0; i < 2; ++i) left_of_rows[i] = left_of_part(at, 2 * lane + i, 0);
             // Published by run_left() in the last tiles of the groups to the left.
             gather_by_warp<batch_of<group_sum_words>, group_sum_words>(
                 words.group_sums + std::size_t{at.group_place} * row_words + group_sum_words::first(lane), row_words,
@@ -621,21 +618,17 @@ struct aligned_roles {
                             carry[2 * c + i] += static_cast<Sum>(
                                 shared.panel_rows[place_of(now)][panel - 1][c * tile::rows + 2 * lane + i]);
                     downwards[c] = warp_scan(carry[2 * c] + carry[2 * c + 1]);
-                    Sum left[2] = {left_of_rows[0], left_of_rows[1]};
-                    if constexpr (Channels > 1)
-                        if (p.has_left)
-                            for (int i = 0; i < 2; ++i) left[i] = left_of_part(at, 2 * lane + i, c);
+                    upper[c] = carry[2 * c] + exclusive_of(downwards[c]);
+                    if (p.has_left) {
+                        upper[c] += left_of_part(at, 2 * lane, c);
+                        downwards[c] += left_of_part(at, 2 * lane + 1, c);
+                    }
                     if constexpr (!chain) {
                         // For run_above() of the tiles below in this group of rows.
                         if (panel == 0 && lane == 31)
-                            value_words::of(p.has_left ? downwards[c] + left[1] : downwards[c], at.tag)
+                            value_words::of(downwards[c], at.tag)
                                 .publish_at(words.total_of(at.rows_place, Channels, at.in_group, c, words_of<Sum>),
                                             keep);
-                    }
-                    upper[c] = carry[2 * c] + exclusive_of(downwards[c]);
-                    if (p.has_left) {
-                        upper[c] += left[0];
-                        downwards[c] += left[1];
                     }
                 }
                 if (panel == 0) shared.finished[slot].wait(now.parity() ^ 1);
@@ -646,6 +639,7 @@ struct aligned_roles {
                 }
             }
             arrive(shared.carried[slot]);
+            if (p.is_part) store_carries(at);
         }
     }
 };

@@ -1,0 +1,17 @@
+# cmake -DHEADERS=<include/boxsum> -P headers.cmake
+# Every public header marks what it declares as shown, and boxsum.hpp includes all of the host's.
+file(GLOB host RELATIVE "${HEADERS}" "${HEADERS}/*.hpp")
+file(GLOB cuda RELATIVE "${HEADERS}" "${HEADERS}/cuda/*")
+file(READ "${HEADERS}/boxsum.hpp" all)
+list(REMOVE_ITEM host boxsum.hpp export.hpp)
+foreach(header IN LISTS host)
+  if(NOT all MATCHES "#include <boxsum/${header}>")
+    message(SEND_ERROR "boxsum.hpp does not include <boxsum/${header}>")
+  endif()
+endforeach()
+foreach(header IN LISTS host cuda)
+  file(READ "${HEADERS}/${header}" text)
+  if(NOT text MATCHES "\nnamespace boxsum BOXSUM_EXPORT {" OR text MATCHES "\nnamespace boxsum(::[a-z]+)? {")
+    message(SEND_ERROR "${header}: must open `namespace boxsum BOXSUM_EXPORT {`, and nothing else of boxsum")
+  endif()
+endforeach()

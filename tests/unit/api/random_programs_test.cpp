@@ -1,0 +1,263 @@
+// Random programs of the public API: images of any shape, stride and batch become tables of any form, at once and in
+// parts with carries, and are asked for boxes. Everything is compared with sums that are added up pixel by pixel here.
+
+#include <boxsum/box.hpp>
+#include <boxsum/sat.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+/// A batch of images or tables in memory of its own, with poison around and between the rows.
+template <typename T>
+class block {
+  public:
+    block(std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes, std::int64_t row_gap,
+          std::int64_t plane_gap, std::int64_t offset) {
+        const auto size = static_cast<std::int64_t>(sizeof(T));
+        const std::int64_t row_stride = (cols * channels + row_gap) * size;
+        const std::int64_t plane_stride = rows * row_stride + plane_gap * size;
+        bytes_.assign(static_cast<std::size_t>((offset + guard) * size + planes * plane_stride + guard * size), poison);
+        view_ = {reinterpret_cast<T*>(bytes_.data() + (offset + guard) * size),
+                 rows,
+                 cols,
+                 row_stride,
+                 channels,
+                 planes,
+                 plane_stride};
+    }
+
+    const image_view<T>& view() const { return view_; }
+
+    template <typename F>
+    void for_each(F&& f) const {
+        for (std::int64_t plane = 0; plane < view_.planes(); ++plane)
+            for (std::int64_t r = 0; r < view_.rows(); ++r)
+                for (std::int64_t c = 0; c < view_.cols(); ++c)
+                    for (std::int64_t channel = 0; channel < view_.channels(); ++channel)
+                        f(plane, r, c, channel, view_(r, c, channel, plane));
+    }
+
+    /// Bytes that are no element are poison still.
+    bool is_untouched_between() const {
+        std::vector<bool> element(bytes_.size());
+        for_each([&](auto, auto, auto, auto, T& value) {
+            const auto first = static_cast<std::size_t>(reinterpret_cast<std::byte*>(&value) - bytes_.data());
+            for (std::size_t i = 0; i < sizeof(T); ++i) element[first + i] = true;
+        });
+        for (std::size_t i = 0; i < bytes_.size(); ++i)
+            if (!element[i] && bytes_[i] != poison) return false;
+        return true;
+    }
+
+  private:
+    static constexpr std::int64_t guard = 16;  // elements
+    static constexpr std::byte poison{0xa5};
+    std::vector<std::byte> bytes_;
+    image_view<T> view_;
+};
+
+/// What one program does.
+struct program {
+    std::int64_t rows, cols, channels, planes;
+    table_layout layout;
+    std::int64_t split_row, split_col;  ///< where the table is cut into parts; 0: nowhere
+    sat_options options;
+    unsigned seed;
+
+    std::string text() const {
+        return "program " + std::to_string(seed) + ": " + std::to_string(planes) + " x " + std::to_string(rows) +
+               " x " + std::to_string(cols) + " x " + std::to_string(channels) + ", layout " +
+               std::to_string(static_cast<int>(layout)) + ", cut at " + std::to_string(split_row) + ", " +
+               std::to_string(split_col) + ", " + std::to_string(options.threads) + " threads";
+    }
+};
+
+template <typename Pixel, typename Entry, typename Square>
+class random_programs {
+  public:
+    explicit random_programs(unsigned seed) : random_(seed) {
+        const auto extent = [&] { return pick(8) == 0 ? 1 + pick(300) : 1 + pick(70); };
+        p_ = {extent(), extent(), 1 + pick(4), 1 + pick(3), static_cast<table_layout>(pick(3)), 0, 0, {}, seed};
+        if (pick(2) == 0) p_.channels = p_.planes = 1;
+        p_.split_row = pick(p_.rows);
+        p_.split_col = pick(p_.cols);
+        p_.options.threads = static_cast<int>(pick(4));
+        p_.options.store = static_cast<store_policy>(pick(3));
+    }
+
+    void run() {
+        SCOPED_TRACE(p_.text());
+        const block<Pixel> image = make<Pixel>(p_.rows, p_.cols);
+        // Small values keep floating sums exact, so that one comparison is right for all types; integers wrap all the
+        // same.
+        image.for_each([&](auto, auto, auto, auto, Pixel& x) {
+            x = std::is_integral_v<Pixel> && pick(4) == 0 ? static_cast<Pixel>(random_())
+                                                          : static_cast<Pixel>(pick(16));
+        });
+        add_up(image.view());
+        at_once(image.view());
+        in_parts(image.view());
+    }
+
+  private:
+    static constexpr bool has_squares = !std::is_void_v<Square>;
+    using square_entry = std::conditional_t<has_squares, Square, Entry>;
+
+    std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+
+    template <typename T>
+    block<T> make(std::int64_t rows, std::int64_t cols) {
+        return {rows, cols, p_.channels, p_.planes, pick(3) == 0 ? pick(9) : 0, pick(2) * pick(7), pick(5)};
+    }
+
+    std::size_t index(std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) const {
+        return static_cast<std::size_t>(((plane * p_.rows + r) * p_.cols + c) * p_.channels + channel);
+    }
+
+    /// sums_ and squares_ at (r, c): of all pixels above and to the left, itself included, modulo 2^64.
+    void add_up(const image_view<Pixel>& image) {
+        const auto scan = [&](std::vector<std::uint64_t>& sums, bool square) {
+            sums.assign(index(p_.planes - 1, p_.rows - 1, p_.cols - 1, p_.channels - 1) + 1, 0);
+            for (std::int64_t plane = 0; plane < p_.planes; ++plane)
+                for (std::int64_t channel = 0; channel < p_.channels; ++channel)
+                    for (std::int64_t c = 0; c < p_.cols; ++c) {
+                        std::uint64_t in_column = 0;  // down a column first: not the order of any algorithm of ours
+                        for (std::int64_t r = 0; r < p_.rows; ++r) {
+                            const auto x =
+                                static_cast<std::uint64_t>(static_cast<std::int64_t>(image(r, c, channel, plane)));
+                            in_column += square ? x * x : x;
+                            sums[index(plane, r, c, channel)] =
+                                in_column + (c == 0 ? 0 : sums[index(plane, r, c - 1, channel)]);
+                        }
+                    }
+        };
+        scan(sums_, false);
+        scan(squares_, true);
+    }
+
+    template <typename T>
+    T value(const std::vector<std::uint64_t>& sums, std::int64_t plane, std::int64_t r, std::int64_t c,
+            std::int64_t channel) const {
+        const std::uint64_t sum = r < 0 || c < 0 ? 0 : sums[index(plane, r, c, channel)];
+        return std::is_integral_v<T> ? static_cast<T>(sum) : static_cast<T>(static_cast<std::int64_t>(sum));
+    }
+
+    /// All entries of the table of a part whose first pixel is (row, col).
+    template <typename T>
+    void expect_sums(const block<T>& table, const std::vector<std::uint64_t>& sums, std::int64_t row,
+                     std::int64_t col) {
+        const std::int64_t border = table_form(p_.layout).border();
+        std::int64_t wrong = 0;
+        table.for_each([&](auto plane, auto r, auto c, auto channel, T& got) {
+            const T want = value<T>(sums, plane, row + r - border, col + c - border, channel);
+            if (got != want && ++wrong == 1)
+                ADD_FAILURE() << "entry " << plane << ", " << r << ", " << c << ", " << channel << " is " << +got
+                              << ", not " << +want;
+        });
+        EXPECT_TRUE(table.is_untouched_between());
+    }
+
+    void at_once(const image_view<Pixel>& image) {
+        const table_form form = p_.layout;
+        const block<Entry> sums = make<Entry>(form.table_extent(p_.rows), form.table_extent(p_.cols));
+        const block<square_entry> squares = make<square_entry>(form.table_extent(p_.rows), form.table_extent(p_.cols));
+        const bool with_squares = has_squares && pick(2) == 0;
+        sat_outputs outputs{.sums = {sums.view(), form}};
+        if (with_squares) outputs.squares = {squares.view(), form};
+        sat({.image = image}, outputs, p_.options);
+        expect_sums(sums, sums_, 0, 0);
+        if (with_squares) expect_sums(squares, squares_, 0, 0);
+        ask(image, sums.view());
+    }
+
+    void ask(const image_view<Pixel>& image, const image_view<Entry>& entries) {
+        const table_view<const Entry> table{entries, p_.layout};
+        const std::int64_t missing = p_.layout == table_layout::exclusive ? 1 : 0;
+        const std::int64_t rows = p_.rows - missing, cols = p_.cols - missing;
+        for (int i = 0; i < 5 && rows > 0 && cols > 0; ++i) {
+            box b;
+            b.row = pick(rows);
+            b.col = pick(cols);
+            b.rows = 1 + pick(rows - b.row);
+            b.cols = 1 + pick(cols - b.col);
+            const std::int64_t channel = pick(p_.channels), plane = pick(p_.planes);
+            std::uint64_t sum = 0;
+            for (std::int64_t r = b.row; r < b.row + b.rows; ++r)
+                for (std::int64_t c = b.col; c < b.col + b.cols; ++c)
+                    sum += static_cast<std::uint64_t>(static_cast<std::int64_t>(image(r, c, channel, plane)));
+            const Entry want = std::is_integral_v<Entry> ? static_cast<Entry>(sum)
+                                                         : static_cast<Entry>(static_cast<std::int64_t>(sum));
+            EXPECT_EQ(box_sum(table, b, channel, plane), want);
+            EXPECT_EQ(box_mean(table, b, channel, plane),
+                      static_cast<double>(want) / static_cast<double>(b.rows * b.cols));
+        }
+        EXPECT_THROW((void)box_sum(table, {0, 0, rows + 1, cols > 0 ? cols : 1}), std::exception);
+    }
+
+    /// The table of four parts, each with what lies around it in the whole one.
+    void in_parts(const image_view<Pixel>& image) {
+        const table_form form = p_.layout;
+        const auto starts = [](std::int64_t cut) {
+            return cut == 0 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, cut};
+        };
+        for (const std::int64_t row : starts(p_.split_row))
+            for (const std::int64_t col : starts(p_.split_col)) {
+                const std::int64_t rows = (row < p_.split_row ? p_.split_row : p_.rows) - row;
+                const std::int64_t cols = (col < p_.split_col ? p_.split_col : p_.cols) - col;
+                const std::int64_t corner = col == 0 ? 0 : 1;
+                const block<Entry> above = make<Entry>(1, cols + corner), left = make<Entry>(rows, 1);
+                above.for_each([&](auto plane, auto, auto c, auto channel, Entry& x) {
+                    x = value<Entry>(sums_, plane, row - 1, col + c - corner, channel);
+                });
+                left.for_each([&](auto plane, auto r, auto, auto channel, Entry& x) {
+                    x = value<Entry>(sums_, plane, row + r, col - 1, channel);
+                });
+                sat_inputs part;
+                part.image = image_view<const Pixel>{
+                    &image(row, col), rows, cols, image.row_stride(), p_.channels, p_.planes, image.plane_stride()};
+                if (row > 0) part.carries.above = above.view();
+                if (col > 0) part.carries.left = left.view();
+                const block<Entry> sums = make<Entry>(form.table_extent(rows), form.table_extent(cols));
+                sat(part, {.sums = {sums.view(), form}}, p_.options);
+                expect_sums(sums, sums_, row, col);
+            }
+    }
+
+    std::mt19937_64 random_;
+    program p_;
+    std::vector<std::uint64_t> sums_, squares_;
+};
+
+template <typename Pixel, typename Entry, typename Square = void>
+void run_programs() {
+    for (unsigned seed = 1; seed <= 60 && !testing::Test::HasFailure(); ++seed)
+        random_programs<Pixel, Entry, Square>(seed).run();
+}
+
+TEST(random_programs_of_the_api, of_bytes) {
+    run_programs<std::uint8_t, std::uint32_t, std::uint64_t>();
+    run_programs<std::uint8_t, std::uint64_t>();
+    run_programs<std::uint8_t, double>();
+}
+
+TEST(random_programs_of_the_api, of_words) {
+    run_programs<std::uint16_t, std::uint64_t, std::uint64_t>();
+    run_programs<std::int16_t, std::int64_t>();
+    run_programs<std::uint32_t, std::uint32_t>();
+}
+
+TEST(random_programs_of_the_api, of_floats) {
+    run_programs<float, float>();
+    run_programs<float, double, double>();
+    run_programs<double, double>();
+}
+
+}  // namespace
+}  // namespace boxsum
