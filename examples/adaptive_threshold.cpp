@@ -22,8 +22,7 @@ int main() {
 
     const boxsum::image_view<const std::uint8_t> image{page.data(), rows, cols};
     const boxsum::image_view<std::uint8_t> result{ink.data(), rows, cols};
-    boxsum::adaptive_threshold(image, result,
-                               {.method = boxsum::threshold_method::bradley, .window = {.rows = 41, .cols = 41}});
+    boxsum::adaptive_threshold({image}, {result}, {.method = boxsum::threshold_method::bradley}, {.window = 41});
 
     std::int64_t wrong = 0;
     for (std::int64_t r = 0; r < rows; ++r)

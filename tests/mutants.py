@@ -339,7 +339,7 @@ MUTANTS = (
            "k < N / unit"),
     Mutant("cut_windows_taken_whole", "a window at the edge is taken as whole",
            "src/cuda/filters/window_walk.cuh", "windows", "*means_are_those*",
-           "reduced ? 0 : elements - side",
+           "reduced ? 0 : elements - t.cols.after * s.channels",
            "reduced ? 0 : elements"),
     Mutant("image_not_mirrored", "the reflected border repeats instead",
            "src/cuda/filters/window_terms.cuh", "windows", "*means_are_those*",

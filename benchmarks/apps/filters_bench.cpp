@@ -95,8 +95,9 @@ group box_filters(const std::string& type, std::int64_t size, std::int64_t chann
     for (const border_mode border : {border_mode::shrink, border_mode::reflect})
         for (const std::int64_t r : {1, 3, 30, 300})
             g.candidates.push_back({"boxsum r=" + std::to_string(r) + " " + std::string(name_of(border)), [=] {
-                                        boxsum::box_filter(in->view(), out->view(),
-                                                           {.radius = {r, r}, .border = border, .threads = threads});
+                                        boxsum::box_filter(
+                                            {in->view()}, {out->view()},
+                                            {.window = boxsum::window_radius(r), .border = border, .threads = threads});
                                     }});
 #if defined(BOXSUM_BENCH_OPENCV)
     for (const int r : {1, 3, 30, 300})
@@ -119,22 +120,22 @@ group statistics(const std::string& type, std::int64_t size, int threads) {
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), mask->view().data(), in->bytes(), threads); }});
     for (const std::int64_t r : {3, 300})
         g.candidates.push_back({"mean, deviation r=" + std::to_string(r), [=] {
-                                    boxsum::local_statistics(in->view(),
+                                    boxsum::local_statistics({in->view()},
                                                              {.mean = mean->view(), .deviation = deviation->view()},
-                                                             {.window = {2 * r + 1, 2 * r + 1}, .threads = threads});
+                                                             {.window = boxsum::window_radius(r), .threads = threads});
                                 }});
     for (const auto method :
          {boxsum::threshold_method::bradley, boxsum::threshold_method::sauvola, boxsum::threshold_method::wolf})
         for (const std::int64_t r : {3, 300})
             g.candidates.push_back({std::string(name_of(method)) + " r=" + std::to_string(r), [=] {
                                         boxsum::adaptive_threshold(
-                                            in->view(), mask->view(),
-                                            {.method = method, .window = {2 * r + 1, 2 * r + 1}, .threads = threads});
+                                            {in->view()}, {mask->view()}, {.method = method},
+                                            {.window = boxsum::window_radius(r), .threads = threads});
                                     }});
     for (const std::int64_t r : {3, 300})
         g.candidates.push_back({"local contrast r=" + std::to_string(r), [=] {
-                                    boxsum::local_contrast(in->view(), mean->view(),
-                                                           {.window = {2 * r + 1, 2 * r + 1}, .threads = threads});
+                                    boxsum::local_contrast({in->view()}, {mean->view()}, {},
+                                                           {.window = boxsum::window_radius(r), .threads = threads});
                                 }});
 #if defined(BOXSUM_BENCH_OPENCV)
     for (const int r : {3, 300})
@@ -155,8 +156,9 @@ group variable(std::int64_t size, int threads) {
     g.candidates.push_back(
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
     g.candidates.push_back(
-        {"radius 0..255, random",
-         [=] { boxsum::variable_box_filter(in->view(), radius->view(), out->view(), {.threads = threads}); }});
+        {"radius 0..255, random", [=] {
+             boxsum::variable_box_filter({in->view(), radius->view()}, {out->view()}, {.threads = threads});
+         }});
     return g;
 }
 

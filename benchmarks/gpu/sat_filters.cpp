@@ -75,10 +75,10 @@ void filters_section(cuda::stream_ref stream) {
     std::vector<std::uint8_t> pageable_from(bytes), pageable_to(bytes, 2);
     std::memcpy(pageable_from.data(), from.data(), bytes);
     const auto page_locked = [&](const std::string& filter, const view_shape& s, std::int64_t radius) {
-        box_filter_options options;
-        options.radius = {radius, radius};
+        filter_options options;
+        options.window = window_radius(radius);
         const double pinned = best_milliseconds([&] {
-            cuda::box_filter({from.data(), s}, {to.data(), s}, options, stream);
+            cuda::box_filter({const_any_view{from.data(), s}}, {any_view{to.data(), s}}, stream, options);
         });
         json_line()
             .text("section", "filters")
@@ -98,10 +98,11 @@ void filters_section(cuda::stream_ref stream) {
         page_locked("box 32f of 16384 rows, page-locked", packed(dtype::f32, rows / 2, cols / 2), 15);
     } catch (const unsupported&) {  // BOXSUM_TYPES has no table for them
     }
-    box_filter_options options;
-    options.radius = {15, 15};
+    filter_options options;
+    options.window = window_radius(15);
     const double pageable = best_milliseconds([&] {
-        cuda::box_filter({pageable_from.data(), shape}, {pageable_to.data(), shape}, options, stream);
+        cuda::box_filter({const_any_view{pageable_from.data(), shape}}, {any_view{pageable_to.data(), shape}}, stream,
+                         options);
     });
     json_line()
         .text("section", "filters")
@@ -138,19 +139,22 @@ void filters_section(cuda::stream_ref stream) {
     const const_any_view pixels{image.data(), shape};
     const any_view bytes_out{result.data(), shape}, floats_out{result.data(), packed(dtype::f32, rows, cols)};
     for (const std::int64_t radius : {1, 15, 250}) {
-        options.radius = {radius, radius};
+        options.window = window_radius(radius);
         resident("box 8u, on the device", static_cast<double>(radius), true,
-                 [&] { cuda::box_filter(pixels, bytes_out, options, stream); });
+                 [&] { cuda::box_filter({pixels}, {bytes_out}, stream, options); });
     }
-    const window_size window{31, 31};
+    const filter_options of_31{.window = 31};
+    resident("Bradley 8u, on the device", 15, false, [&] {
+        cuda::adaptive_threshold({pixels}, {bytes_out}, stream, {.method = threshold_method::bradley}, of_31);
+    });
     resident("Sauvola 8u, on the device", 15, false,
-             [&] { cuda::adaptive_threshold(pixels, bytes_out, {.window = window}, stream); });
+             [&] { cuda::adaptive_threshold({pixels}, {bytes_out}, stream, {}, of_31); });
     resident("local contrast 8u to 32f, on the device", 15, false,
-             [&] { cuda::local_contrast(pixels, floats_out, {.window = window}, stream); });
+             [&] { cuda::local_contrast({pixels}, {floats_out}, stream, {}, of_31); });
     const cuda::device_buffer radii(bytes, stream);
     BOXSUM_CUDA_TRY(cudaMemsetAsync(radii.data(), 15, bytes, stream.get()));
     resident("box 8u, a radius map of 15, on the device", 15, true, [&] {
-        cuda::variable_box_filter(pixels, {radii.data(), shape}, bytes_out, {}, stream);
+        cuda::variable_box_filter({pixels, const_any_view{radii.data(), shape}}, {bytes_out}, stream);
     });
 }
 

@@ -61,7 +61,7 @@ void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::st
             how.workspace_bytes = bytes;
             algorithm.enqueue(p, {sets.image(i).data, sets.table(i).data, nullptr}, cuda::behind_header(how));
             cuda::window_task task;
-            task.rows = task.cols = filters::window_axis(n, blur_radius, border_mode::shrink);
+            task.rows = task.cols = filters::window_axis(n, blur_radius, blur_radius, border_mode::shrink);
             task.image = sets.image(i);
             task.table = sets.table(i);
             task.end_row = n;

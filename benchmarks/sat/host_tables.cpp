@@ -208,11 +208,11 @@ std::vector<table_row> measure_on_host(const sat_case& c, const sat_bench_option
     if (c.blur && variants_too) {
         blur_expected = pool.acquire(static_cast<std::size_t>(in_shape.plane_stride));
         blur_by_definition(expected.padded, {blur_expected.data(), in_shape});
-        box_filter_options window;
-        window.radius = {blur_radius, blur_radius};
+        filter_options window;
+        window.window = window_radius(blur_radius);
         window.threads = options.threads;
         candidates.push_back({row_for(c, "box-blur", "box_filter", "", "running sums, without a table"),
-                              [&image, &blur, window] { box_filter(image, blur, window); },
+                              [&image, &blur, window] { box_filter({image}, {blur}, window); },
                               blur,
                               {blur_expected.data(), in_shape},
                               {{blurred.data(), blurred.size()}}});

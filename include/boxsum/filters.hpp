@@ -2,36 +2,44 @@
 
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
+#include <boxsum/window.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-/// Filters whose cost per pixel does not depend on the size of the window.
+/// Filters: what a window around every pixel says. All have one shape of arguments: what goes in, what comes out, the
+/// formula of the filter where it has one, and the options that all share.
 ///
-/// What all of them share:
-/// - Views of host memory. Every channel of every plane is filtered by itself. `image` and results have the same
-/// planes,
-///   rows, cols and channels; strides are free.
+///     boxsum::box_filter({image}, {blurred}, {.window = 31});
+///     boxsum::adaptive_threshold({page}, {ink}, {.method = boxsum::threshold_method::bradley}, {.window = 41});
+///
+/// - Views of host memory. Every channel of every plane is filtered by itself. The image and the results have the same
+///   planes, cols and channels, and the same rows unless the image is a part (filter_inputs); strides are free.
 /// - Images of 8u, 16u, 16s, 32f and 64f; every other type is `unsupported`.
-/// - Integer images: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window needs), the
+/// - A pixel takes a fixed number of operations, whatever the window. What still grows: floating images keep the rows
+///   of a window in memory, and beyond the cache that costs up to some 3 times as much; where `reflect`, `replicate` or
+///   `constant` continue the image, what lies beyond it, up to its own size on every side, is summed too, so windows
+///   larger than a small image cost several times what small ones do.
+/// - Integer images: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window needs). The
 ///   variance comes from the exact numerator n*S2 - S*S in 64 or 128 bits and is never negative.
 /// - Floating images: sums in double, made of additions only (no running subtraction, no table), so a pixel acts on the
-///   windows that contain it and on no other: a NaN, an infinity or a huge value does not leak. box_filter's mean of a
-///   window of w rows and v columns is within gamma_(w+v) * (mean of |x|) of the exact one, with gamma_k =
-///   k*u / (1 - k*u) and u = 2^-53, before it is rounded to the result's type and unless it underflows. Everything that
-///   knows variances merges means and squared deviations (Chan, Golub, LeVeque 1979), which do not cancel: variances
-///   are never negative, exactly 0 where a window is constant. A merge rounds the mean more often than an addition
-///   rounds a sum: these means are within gamma_(3(w+v)) * (mean of |x|).
-///   A window with a NaN has NaN results. Infinities: the mean follows the sum (inf, -inf, or NaN for both signs); the
-///   statistics of such a window are NaN, and so is its threshold, which no pixel exceeds.
+///   windows that contain it and on no other: a NaN, an infinity or a huge value does not leak. The mean of a window of
+///   w rows and v columns is within gamma_(w+v) * (mean of |x|) of the exact one, with gamma_k = k*u / (1 - k*u) and
+///   u = 2^-53, before it is rounded to the result's type and unless it underflows. What knows variances merges means
+///   and squared deviations (Chan, Golub, LeVeque 1979), which do not cancel: variances are never negative, and exactly
+///   0 where a window is constant. A merge rounds the mean more often than an addition rounds a sum: means beside
+///   variances are within gamma_(3(w+v)) * (mean of |x|).
+/// - What is not finite, in every filter: a window with a NaN has NaN results. The mean of a window with infinities
+///   follows the sum: inf, -inf, or NaN where both signs meet. Its variance and deviation are NaN, and so is all that
+///   is made of them; a threshold that is NaN is exceeded by no pixel.
 /// - Results of integer type are rounded half up: floor(x + 1/2).
 /// - Results have the same bits for any number of threads, except which NaN a NaN is (its sign and payload).
 /// - No result may overlap the image or another result (there is no in-place form): invalid_argument.
 /// - Working memory beyond the results, per thread: a few rows for integer images, at most 100 bytes per column and
 ///   channel. For floating images, with w the rows of the window or, if less, those that it can reach (the image's, or
 ///   5 times as many where a border is reflected), w x cols x channels x 8 bytes for means and 16 for variances, and at
-///   most 450 bytes per column and channel.
+///   most 450 bytes per column and channel; twice that for variances of an image that is not all finite.
 /// - Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when
 ///   an argument is wrong. Thread-safe for distinct results.
 namespace boxsum {
@@ -48,25 +56,45 @@ enum class border_mode : std::uint8_t {
 std::string_view name_of(border_mode border) noexcept;
 std::optional<border_mode> border_from_name(std::string_view name) noexcept;
 
-/// Half extents of a window: it has 2*rows + 1 rows and 2*cols + 1 columns around its pixel. Not negative; may exceed
-/// the image, also with `reflect`, which then repeats. 0 means the pixel's own row or column.
-struct window_radius {
-    std::int64_t rows = 1;
-    std::int64_t cols = 1;
+/// A place in an image.
+struct origin {
+    std::int64_t row = 0;
+    std::int64_t col = 0;
 
-    friend bool operator==(window_radius, window_radius) = default;
+    friend bool operator==(origin, origin) = default;
 };
 
-/// Extents of a window around its pixel: odd, at least 1.
-struct window_size {
-    std::int64_t rows = 15;
-    std::int64_t cols = 15;
+struct extent {
+    std::int64_t rows = 0;
+    std::int64_t cols = 0;
 
-    friend bool operator==(window_size, window_size) = default;
+    friend bool operator==(extent, extent) = default;
 };
 
-struct box_filter_options {
-    window_radius radius = {};
+/// What a filter reads.
+///
+/// The image may be a part of a larger one: some of its rows, the first of which is row `at.row` of an image of `whole`
+/// rows and columns. Borders are then those of the whole image, and the results have its bits. A result has one row for
+/// each row whose window lies in the part: all but the first `above` (none of them at the start of the whole image) and
+/// the last `below` (none at its end). So a strip is given with a halo as high as the window reaches:
+///
+///     boxsum::box_filter({.image = rows_90_to_209, .at = {90, 0}, .whole = {1000, 640}}, {rows_100_to_199},
+///                        {.window = boxsum::window_radius(10)});
+///
+/// Parts of rows are unsupported: `at.col` is 0, `whole.cols` the image's.
+struct filter_inputs {
+    const_any_view image;
+    origin at = {};
+    extent whole = {};  ///< 0 x 0: the image is the whole
+};
+
+/// Where a filter with one result writes it.
+struct filter_outputs {
+    any_view result;
+};
+
+struct filter_options {
+    boxsum::window window = {};  ///< 15 x 15
     border_mode border = border_mode::shrink;
     /// With border_mode::constant. A value of the image's type (an integer in its range for integer images; rounded to
     /// it for floating ones).
@@ -81,27 +109,19 @@ struct box_filter_options {
 /// Windows of more than 2^46 pixels are unsupported (with `shrink`, pixels outside do not count).
 /// Source: McDonnell 1981, "Box-filtering techniques" (running sums); for floats van Herk 1992, Gil and Werman 1993
 /// (block prefixes and suffixes, here with + instead of max).
-void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options = {});
+void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, const filter_options& options = {});
 
-/// What local_statistics writes; those left out are not computed. At least one.
-struct local_statistics_results {
-    std::optional<any_view> mean = {};       ///< the image's type (rounded half up), 32f or 64f
-    std::optional<any_view> variance = {};   ///< 32f or 64f; the population's: sum of (x - mean)^2 over n
-    std::optional<any_view> deviation = {};  ///< 32f or 64f; its square root
+/// What local_statistics writes; those without data are not computed. At least one.
+struct window_outputs {
+    any_view mean = {};       ///< the image's type (rounded half up), 32f or 64f
+    any_view variance = {};   ///< 32f or 64f; the population's: sum of (x - mean)^2 over n
+    any_view deviation = {};  ///< 32f or 64f; its square root
 };
 
-struct local_statistics_options {
-    window_size window = {};
-    border_mode border = border_mode::shrink;
-    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
-    int threads = 0;          ///< 0: chosen by size
-};
-
-/// Mean, variance and standard deviation of the window around every pixel, in one pass.
+/// Mean, variance and standard deviation of the window around every pixel, in one pass. A mean alone is box_filter's.
 ///
 /// Variances of 16-bit images are unsupported for windows of more than 2^32 pixels, of 8-bit ones for more than 2^46.
-void local_statistics(const const_any_view& image, const local_statistics_results& results,
-                      const local_statistics_options& options = {});
+void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, const filter_options& options = {});
 
 /// With m and s the mean and standard deviation of the window, the threshold T of a pixel is
 enum class threshold_method : std::uint8_t {
@@ -122,56 +142,57 @@ double default_k(threshold_method method) noexcept;
 /// 64f, whose images are taken to lie in 0..1 (scikit-image takes -1..1, hence 1).
 double default_sauvola_range(dtype image);
 
-struct threshold_options {
+/// A threshold's formula.
+struct threshold_rule {
     threshold_method method = threshold_method::sauvola;
-    window_size window = {};
     std::optional<double> k = {};              ///< finite; default_k(method)
     std::optional<double> sauvola_range = {};  ///< R: finite, above 0; only with sauvola; default_sauvola_range(type)
-    border_mode border = border_mode::shrink;
-    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
-    int threads = 0;          ///< 0: chosen by size
 };
 
 /// Adaptive threshold: result is 255 where pixel > T and 0 elsewhere. T is computed in double.
 ///
 /// result: 8u. Wolf's s_max (largest deviation of all windows) and I_min (smallest pixel) are those of the plane and
-/// channel; NaN does not count; where s_max is 0, s / s_max is taken as 0. Wolf takes two passes over the image.
-/// Windows as in local_statistics.
-void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options = {});
+/// channel; NaN does not count; where s_max is 0, s / s_max is taken as 0. Wolf takes two passes over the image, and so
+/// does not take a part of one (unsupported). Windows as in local_statistics; Bradley's as in box_filter.
+void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, const threshold_rule& rule = {},
+                        const filter_options& options = {});
 
-struct local_contrast_options {
-    window_size window = {};
+struct contrast_rule {
     /// Smallest divisor, in the image's units: finite, above 0.
     double epsilon = 1e-6;
-    border_mode border = border_mode::shrink;
-    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
-    int threads = 0;          ///< 0: chosen by size
 };
 
 /// Local contrast normalisation: (x - m) / max(s, epsilon), computed in double.
 ///
 /// result: 32f. Windows as in local_statistics.
-void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options = {});
+void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, const contrast_rule& rule = {},
+                    const filter_options& options = {});
 
-struct variable_box_filter_options {
-    border_mode border = border_mode::shrink;
-    double border_value = 0;  ///< with border_mode::constant, see box_filter_options
-    int threads = 0;          ///< 0: chosen by size
+/// What a filter with a radius per pixel reads.
+struct variable_inputs {
+    const_any_view image;
+    /// 8u, 16u, 32u or 32s, 1 channel, rows and cols of the result; 1 plane (for all) or the image's.
+    const_any_view radius;
+    /// No radius exceeds it: a larger one is invalid_argument, as a negative one is. Needed for a part of an image,
+    /// whose halo it is.
+    std::optional<std::int64_t> largest_radius = {};
+    origin at = {};
+    extent whole = {};
 };
 
 /// Box mean with a radius per pixel: the window of (r, c) has 2*radius(r, c) + 1 rows and as many columns. Four reads
-/// of a summed area table per pixel (Crow 1984), whatever the radius.
+/// of a summed area table per pixel (Crow 1984), whatever the radius. `options.window` has no meaning here and must be
+/// left alone.
 ///
-/// radius: 8u, 16u, 32u or 32s, 1 channel, rows and cols of the image; 1 plane (for all) or the image's. A negative
-///   radius is invalid_argument and names the pixel.
 /// result: the image's type (integers rounded half up), 32f or 64f.
 /// Integer images give exact sums as everywhere. Floating images go through a 64f table: every mean carries an absolute
 /// error of up to gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), and that for every time that a window
-/// repeats the image by `reflect` or `replicate`; a pixel that is not finite still acts on the windows that contain it
-/// and on no other. Memory: a padded table of 4 or 8 bytes per pixel and channel of one plane, whatever the border;
-/// where a floating plane has pixels that are not finite also its copy, a mask of bytes, and one table for each of NaN,
-/// inf and -inf that occurs. Windows of more than 2^46 pixels are unsupported.
-void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
-                         const variable_box_filter_options& options = {});
+/// repeats the image by `reflect` or `replicate`; the bits for a part of an image are those of the part's table. A
+/// pixel that is not finite acts on the windows that contain it and on no other. Memory: a padded table of 4 or 8 bytes
+/// per pixel and channel of one plane, whatever the border; where a floating plane has pixels that are not finite also
+/// its copy, a mask of bytes, and one table for each of NaN, inf and -inf that occurs. Windows of more than 2^46 pixels
+/// are unsupported.
+void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs,
+                         const filter_options& options = {});
 
 }  // namespace boxsum

@@ -153,21 +153,21 @@ void integral_histogram(const histogram_inputs&, const binning&, const histogram
     refuse();
 }
 
-void box_filter(const const_any_view&, const any_view&, const box_filter_options&, stream_ref) {
+void box_filter(const filter_inputs&, const filter_outputs&, stream_ref, const filter_options&) {
     refuse();
 }
-void local_statistics(const const_any_view&, const local_statistics_results&, const local_statistics_options&,
-                      stream_ref) {
+void local_statistics(const filter_inputs&, const window_outputs&, stream_ref, const filter_options&) {
     refuse();
 }
-void adaptive_threshold(const const_any_view&, const any_view&, const threshold_options&, stream_ref) {
+void adaptive_threshold(const filter_inputs&, const filter_outputs&, stream_ref, const threshold_rule&,
+                        const filter_options&) {
     refuse();
 }
-void local_contrast(const const_any_view&, const any_view&, const local_contrast_options&, stream_ref) {
+void local_contrast(const filter_inputs&, const filter_outputs&, stream_ref, const contrast_rule&,
+                    const filter_options&) {
     refuse();
 }
-void variable_box_filter(const const_any_view&, const const_any_view&, const any_view&,
-                         const variable_box_filter_options&, stream_ref) {
+void variable_box_filter(const variable_inputs&, const filter_outputs&, stream_ref, const filter_options&) {
     refuse();
 }
 

@@ -7,44 +7,57 @@
 
 namespace boxsum::filters {
 
-/// One axis of a sliding window over `extent` samples. A radius beyond the image is reduced to one that reaches a
-/// bounded number of samples, plus whole repetitions that every window contains (`repeats`, `edge_repeats`).
+/// One axis of a sliding window over `extent` samples: from `before` samples before its own to `after` behind it. A
+/// window that reaches beyond the image is reduced to one that reaches a bounded number of samples, plus whole
+/// repetitions that every window contains (`repeats`, `edge_before`, `edge_after`).
 struct window_axis {
     std::int64_t extent = 1;
-    std::int64_t radius = 0;  ///< reduced: below 2 * extent
+    std::int64_t before = 0;  ///< reduced: below 2 * extent
+    std::int64_t after = 0;
     border_mode border = border_mode::shrink;
-    std::int64_t full = 1;          ///< samples of an uncut window of the original radius
-    std::int64_t repeats = 0;       ///< times that each sample comes on top of the reduced window (reflect)
-    std::int64_t edge_repeats = 0;  ///< times that the sample beyond each of the two edges does (replicate, constant)
+    std::int64_t full = 1;         ///< samples of an uncut window as it was asked for
+    std::int64_t repeats = 0;      ///< times that each sample comes on top of the reduced window (reflect)
+    std::int64_t edge_before = 0;  ///< times that the sample beyond the first does (replicate, constant)
+    std::int64_t edge_after = 0;   ///< times that the sample beyond the last does
 
     window_axis() = default;
 
-    constexpr window_axis(std::int64_t samples, std::int64_t original_radius, border_mode mode)
-        : extent(samples), radius(original_radius), border(mode), full(2 * original_radius + 1) {
+    constexpr window_axis(std::int64_t samples, std::int64_t reach_before, std::int64_t reach_after, border_mode mode)
+        : extent(samples), before(reach_before), after(reach_after), border(mode) {
+        if (border == border_mode::shrink) {  // cut windows never reach further, and the reach may be anything
+            before = std::min(before, extent - 1);
+            after = std::min(after, extent - 1);
+        }
+        full = before + after + 1;
         switch (border) {
             case border_mode::shrink:
-                radius = std::min(radius, extent - 1);
                 break;
             case border_mode::reflect:
                 // The extended image has period 2 * extent and holds every sample twice in it.
-                repeats = radius / (2 * extent) * 4;
-                radius %= 2 * extent;
+                repeats = (before / (2 * extent) + after / (2 * extent)) * 2;
+                before %= 2 * extent;
+                after %= 2 * extent;
                 break;
             case border_mode::replicate:
             case border_mode::constant:
-                edge_repeats = std::max<std::int64_t>(radius - extent, 0);
-                radius = std::min(radius, extent);
+                edge_before = std::max<std::int64_t>(before - extent, 0);
+                edge_after = std::max<std::int64_t>(after - extent, 0);
+                before = std::min(before, extent);
+                after = std::min(after, extent);
                 break;
         }
     }
 
-    /// Samples of an uncut window of the reduced radius.
-    constexpr std::int64_t width() const noexcept { return 2 * radius + 1; }
+    /// Samples of an uncut window of the reduced reach.
+    constexpr std::int64_t width() const noexcept { return before + after + 1; }
 
-    /// Samples of the image, extended by the reduced radius on both sides.
-    std::int64_t extended() const noexcept { return extent + 2 * radius; }
+    /// Whether every window contains more than its reduced reach.
+    constexpr bool reduced() const noexcept { return repeats > 0 || edge_before > 0 || edge_after > 0; }
 
-    /// The image's sample at position i of the extended image, -radius <= i < extent + radius; -1 where it has none
+    /// Samples of the image, extended by the reduced reach on both sides.
+    std::int64_t extended() const noexcept { return before + extent + after; }
+
+    /// The image's sample at position i of the extended image, -before <= i < extent + after; -1 where it has none
     /// (shrink, constant).
     std::int64_t source(std::int64_t i) const noexcept {
         if (i >= 0 && i < extent) return i;
@@ -64,7 +77,7 @@ struct window_axis {
 
     /// Samples of the image's own range in the window around i, each counted once.
     std::int64_t inside(std::int64_t i) const noexcept {
-        return std::min(i + radius, extent - 1) - std::max<std::int64_t>(i - radius, 0) + 1;
+        return std::min(i + after, extent - 1) - std::max<std::int64_t>(i - before, 0) + 1;
     }
 
     /// What the mean of the window around i divides by, along this axis.
@@ -72,10 +85,30 @@ struct window_axis {
 
     /// Windows around first_uncut() <= i < end_uncut() all have the same count.
     std::int64_t first_uncut() const noexcept {
-        return border == border_mode::shrink ? std::min(radius, extent) : std::int64_t{0};
+        return border == border_mode::shrink ? std::min(before, extent) : std::int64_t{0};
     }
     std::int64_t end_uncut() const noexcept {
-        return border == border_mode::shrink ? std::max(extent - radius, first_uncut()) : extent;
+        return border == border_mode::shrink ? std::max(extent - after, first_uncut()) : extent;
+    }
+
+    /// Of samples first .. end - 1 of the image, those whose windows end within them or are cut by the image's border.
+    struct range {
+        std::int64_t first, end;
+    };
+    constexpr range windows_within(std::int64_t first, std::int64_t end) const noexcept {
+        return {first == 0 ? 0 : first + before, end == extent ? extent : end - after};
+    }
+
+    /// The samples, from the first to the last, that windows around first .. end - 1 take.
+    constexpr range taken_by(std::int64_t first, std::int64_t end) const noexcept {
+        const std::int64_t low = first - before, high = end + after;
+        range r{std::max<std::int64_t>(low, 0), std::min(high, extent)};
+        if (border != border_mode::reflect) return r;
+        if (repeats > 0) return {0, extent};
+        // Mirrored at the first sample, and at the last.
+        if (low < 0) r.end = std::max(r.end, std::min(-low, extent));
+        if (high > extent) r.first = std::min(r.first, std::max<std::int64_t>(2 * extent - high, 0));
+        return r;
     }
 };
 

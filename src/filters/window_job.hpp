@@ -4,23 +4,31 @@
 
 #include <boxsum/filters.hpp>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace boxsum::filters {
 
-/// Windows of one size over an image, checked.
+/// The windows of a filter: everything about them but pointers. Rows are numbered in the whole image, of which the
+/// given one may be a part.
 struct window_job {
-    const_any_view image;
-    window_axis rows;
+    view_shape shape;  ///< of the image
+    window_axis rows;  ///< of the whole image
     window_axis cols;
+    std::int64_t part_row = 0;   ///< the first that the image has
+    std::int64_t first_row = 0;  ///< the first that has a result
+    std::int64_t end_row = 0;
     double border_value = 0;  ///< of the image's type
     std::int64_t largest_window = 1;
     int threads = 0;  ///< as asked for
 
+    std::int64_t result_rows() const noexcept { return end_row - first_row; }
+
     /// Elements of a row.
-    std::int64_t n() const noexcept { return image.shape.cols * image.shape.channels; }
+    std::int64_t n() const noexcept { return shape.cols * shape.channels; }
 };
 
+/// Row `row` of a view of its own rows.
 template <typename T>
 const T* row_of(const const_any_view& view, std::int64_t row, std::int64_t plane) {
     return reinterpret_cast<const T*>(static_cast<const std::byte*>(view.data) + plane * view.shape.plane_stride +
@@ -32,13 +40,5 @@ T* row_of(const any_view& view, std::int64_t row, std::int64_t plane) {
     return reinterpret_cast<T*>(static_cast<std::byte*>(view.data) + plane * view.shape.plane_stride +
                                 row * view.shape.row_stride);
 }
-
-/// What lies beyond a constant border: a pixel, so a value of the image's type. Windows along rows and columns meet it
-/// in double and in that type, and must see the same.
-double border_pixel(double border_value, dtype image);
-
-/// Checks image, radius, border and threads, and settles the axes.
-window_job make_window_job(const const_any_view& image, window_radius radius, border_mode border, double border_value,
-                           int threads);
 
 }  // namespace boxsum::filters

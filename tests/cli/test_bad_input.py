@@ -246,16 +246,16 @@ class BadRequests(CliTest):
         huge = "9223372036854775807"
         for args in (("threshold", self.image, self.out), ("normalize", self.image, self.out),
                      ("stats", self.image, "--mean", self.out)):
-            self.refused(UNSUPPORTED, "--window: its radius is 4611686018427387903, ", *args, "--window", huge, "--border",
+            self.refused(UNSUPPORTED, f"--window: is {huge} x {huge}, windows of more than 2^46", *args, "--window", huge, "--border",
                          "reflect")
-        self.refused(UNSUPPORTED, f"--radius: is {huge}, {huge}: windows", "blur", self.image, self.out, "--radius",
+        self.refused(UNSUPPORTED, "--radius: the window is 18446744073709551615 x 18446744073709551615, windows", "blur", self.image, self.out, "--radius",
                      huge, "--border", "reflect")
         for kind, words in (("16s", "type is 16s, must be one of 8u, 16u, 32u, 32s"), ("32f", "type is 32f")):
             radii = self.write("radii.npy", f.npy((7, 9), kind, [1] * 63))
             self.refused(UNSUPPORTED, f"--radius-map: '{radii}': {words}", "blur", self.image, self.out, "--radius-map",
                          radii)
         radii = self.write("radii.npy", f.npy((7, 9), "32u", [2**31] * 63))
-        self.refused(UNSUPPORTED, f"--radius-map: '{radii}': is 2147483648, ", "blur", self.image, self.out,
+        self.refused(UNSUPPORTED, f"--radius-map: '{radii}': is 4294967297 x 4294967297, windows", "blur", self.image, self.out,
                      "--radius-map", radii, "--border", "reflect")
         self.refused(UNSUPPORTED, "64u", "blur", wide, self.out, "--radius", "1")
         floats = self.write("floats.npy", f.npy((2, 2), "32f", [1, 2, 3, 4]))

@@ -18,7 +18,7 @@ using namespace boxsum;
 struct request {
     std::int64_t rows, cols;
     std::string filter;
-    window_size window;
+    boxsum::window window;
     border_mode border;
     double k, range;
 };
@@ -34,25 +34,25 @@ int run(const request& r) {
     std::vector<T> pixels(size);
     if (std::fread(pixels.data(), sizeof(T), size, stdin) != size) return 1;
     const image_view<const T> image(pixels.data(), r.rows, r.cols);
-    const window_radius radius{r.window.rows / 2, r.window.cols / 2};
     if (r.filter == "mean") {
         std::vector<T> out(size);
-        box_filter(image, image_view<T>(out.data(), r.rows, r.cols), {.radius = radius, .border = r.border});
+        box_filter({image}, {image_view<T>(out.data(), r.rows, r.cols)}, {.window = r.window, .border = r.border});
         return put(out);
     }
     if (const auto method = threshold_from_name(r.filter)) {
         std::vector<std::uint8_t> out(size);
-        threshold_options options{.method = *method, .window = r.window, .k = r.k, .border = r.border};
-        if (*method == threshold_method::sauvola) options.sauvola_range = r.range;
-        adaptive_threshold(image, image_view<std::uint8_t>(out.data(), r.rows, r.cols), options);
+        threshold_rule rule{.method = *method, .k = r.k};
+        if (*method == threshold_method::sauvola) rule.sauvola_range = r.range;
+        adaptive_threshold({image}, {image_view<std::uint8_t>(out.data(), r.rows, r.cols)}, rule,
+                           {.window = r.window, .border = r.border});
         return put(out);
     }
     std::vector<double> out(size);
     const image_view<double> result(out.data(), r.rows, r.cols);
     if (r.filter == "mean_64f")
-        box_filter(image, result, {.radius = radius, .border = r.border});
+        box_filter({image}, {result}, {.window = r.window, .border = r.border});
     else
-        local_statistics(image, {.deviation = result}, {.window = r.window, .border = r.border});
+        local_statistics({image}, {.deviation = result}, {.window = r.window, .border = r.border});
     return put(out);
 }
 

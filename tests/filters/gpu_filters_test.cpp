@@ -17,19 +17,25 @@ namespace {
 using test::filter_case;
 using test::host_image;
 using test::largest_difference;
+using test::options_of;
 using test::packed;
+using test::radius_of;
 
 std::vector<filter_case> cases() {
     std::vector<filter_case> all;
     for (const dtype type : {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64})
         for (const border_mode border : test::all_borders)
-            for (const window_radius radius : {window_radius{0, 0}, {1, 2}, {7, 3}, {40, 90}, {0, 400}, {333, 1000}}) {
-                all.push_back({type, 97, 131, 1, 1, radius, border});
-                all.push_back({type, 40, 61, 3, 2, radius, border});
+            for (const window& w :
+                 {window(window_radius(0)), window(window_radius(1, 2)), window(window_radius(7, 3)),
+                  window(window_radius(40, 90)), window(window_radius(0, 400)), window(window_radius(333, 1000)),
+                  window(6, 10), window(window_extents{.above = 9, .right = 4}),
+                  window(window_extents{.above = 2, .below = 150, .left = 300})}) {
+                all.push_back({type, 97, 131, 1, 1, w, border});
+                all.push_back({type, 40, 61, 3, 2, w, border});
             }
-    all.push_back({dtype::u8, 1, 1, 1, 1, {3, 3}, border_mode::reflect});
-    all.push_back({dtype::u8, 1, 500, 1, 1, {3, 3}, border_mode::replicate});
-    all.push_back({dtype::u8, 700, 1, 1, 1, {300, 3}, border_mode::reflect});
+    all.push_back({dtype::u8, 1, 1, 1, 1, 7, border_mode::reflect});
+    all.push_back({dtype::u8, 1, 500, 1, 1, 7, border_mode::replicate});
+    all.push_back({dtype::u8, 700, 1, 1, 1, window_radius(300, 3), border_mode::reflect});
     return all;
 }
 
@@ -92,15 +98,12 @@ TEST_F(gpu_filters, box_filter_agrees_with_the_cpu) {
         for (const dtype out : {c.type, dtype::f32, dtype::f64}) {
             host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
             fill(image.view(), pattern::random, 7);
-            box_filter_options options;
-            options.radius = c.radius;
-            options.border = c.border;
-            options.border_value = c.border == border_mode::constant ? 3 : 0;
+            const filter_options options = options_of(c);
             host_image expected(packed(out, c.rows, c.cols, c.channels, c.planes));
             std::vector<host_image> got{expected};
-            box_filter(image.view(), expected.view(), options);
+            box_filter({image.view()}, {expected.view()}, options);
             run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
-                cuda::box_filter(from, to[0], options, stream());
+                cuda::box_filter({from}, {to[0]}, stream(), options);
             });
             expect_same(expected, got[0], c.type, text_of(c) + " to " + std::string(name_of(out)));
             if (HasFailure()) return;
@@ -111,16 +114,13 @@ TEST_F(gpu_filters, local_statistics_agree_with_the_cpu) {
     for (const filter_case& c : cases()) {
         host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
         fill(image.view(), pattern::random, 8);
-        local_statistics_options options;
-        options.window = {2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
-        options.border = c.border;
-        options.border_value = c.border == border_mode::constant ? 3 : 0;
+        const filter_options options = options_of(c);
         const view_shape real = packed(dtype::f64, c.rows, c.cols, c.channels, c.planes);
         std::vector<host_image> expected{host_image(real), host_image(real)};
         std::vector<host_image> got = expected;
-        local_statistics(image.view(), {expected[0].view(), expected[1].view(), {}}, options);
+        local_statistics({image.view()}, {expected[0].view(), expected[1].view()}, options);
         run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
-            cuda::local_statistics(from, {to[0], to[1], {}}, options, stream());
+            cuda::local_statistics({from}, {to[0], to[1]}, stream(), options);
         });
         for (std::size_t i = 0; i < 2; ++i) expect_same(expected[i], got[i], c.type, text_of(c));
         if (HasFailure()) return;
@@ -134,16 +134,13 @@ TEST_F(gpu_filters, thresholds_agree_with_the_cpu) {
             if (is_floating(c.type)) continue;  // a pixel at its threshold may fall on either side
             host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
             fill(image.view(), pattern::random, 9);
-            threshold_options options;
-            options.method = method;
-            options.window = {2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
-            options.border = c.border;
-            options.border_value = c.border == border_mode::constant ? 3 : 0;
+            const threshold_rule rule{.method = method};
+            const filter_options options = options_of(c);
             host_image expected(packed(dtype::u8, c.rows, c.cols, c.channels, c.planes));
             std::vector<host_image> got{expected};
-            adaptive_threshold(image.view(), expected.view(), options);
+            adaptive_threshold({image.view()}, {expected.view()}, rule, options);
             run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
-                cuda::adaptive_threshold(from, to[0], options, stream());
+                cuda::adaptive_threshold({from}, {to[0]}, stream(), rule, options);
             });
             expect_same(expected, got[0], c.type, std::string(name_of(method)) + " " + text_of(c));
             if (HasFailure()) return;
@@ -154,16 +151,13 @@ TEST_F(gpu_filters, local_contrast_agrees_with_the_cpu) {
     for (const filter_case& c : cases()) {
         host_image image(packed(c.type, c.rows, c.cols, c.channels, c.planes));
         fill(image.view(), pattern::random, 10);
-        local_contrast_options options;
-        options.window = {2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
-        options.epsilon = is_floating(c.type) ? 0.5 : 1e-6;  // above the noise of a constant window
-        options.border = c.border;
-        options.border_value = c.border == border_mode::constant ? 3 : 0;
+        const contrast_rule rule{is_floating(c.type) ? 0.5 : 1e-6};  // above the noise of a constant window
+        const filter_options options = options_of(c);
         host_image expected(packed(dtype::f32, c.rows, c.cols, c.channels, c.planes));
         std::vector<host_image> got{expected};
-        local_contrast(image.view(), expected.view(), options);
+        local_contrast({image.view()}, {expected.view()}, rule, options);
         run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
-            cuda::local_contrast(from, to[0], options, stream());
+            cuda::local_contrast({from}, {to[0]}, stream(), rule, options);
         });
         expect_same(expected, got[0], c.type, text_of(c));
         if (HasFailure()) return;
@@ -177,18 +171,19 @@ TEST_F(gpu_filters, radius_maps_agree_with_the_cpu) {
         host_image radii(packed(dtype::u16, c.rows, c.cols, 1, c.planes));
         auto* const values = reinterpret_cast<std::uint16_t*>(radii.bytes.data());
         for (std::int64_t i = 0; i < c.planes * c.rows * c.cols; ++i)
-            values[i] = static_cast<std::uint16_t>(i * 131 % (std::max(c.radius.rows, c.radius.cols) + 1));
-        const variable_box_filter_options options{c.border, c.border == border_mode::constant ? 3.0 : 0.0, 0};
+            values[i] = static_cast<std::uint16_t>(i * 131 % (radius_of(c) + 1));
+        filter_options options = options_of(c);
+        options.window = {};
         for (const dtype out : {c.type, dtype::f64}) {
             host_image expected(packed(out, c.rows, c.cols, c.channels, c.planes));
             std::vector<host_image> got{expected};
-            variable_box_filter(image.view(), radii.view(), expected.view(), options);
+            variable_box_filter({image.view(), radii.view()}, {expected.view()}, options);
             test::device_images device(stream());
             const any_view device_radii = device.upload(radii.view());
             bool on_device = true;  // first
             run_both(image, got, text_of(c), [&](const const_any_view& from, std::vector<any_view>& to) {
                 const const_any_view map = on_device ? device_radii : radii.view();
-                cuda::variable_box_filter(from, map, to[0], options, stream());
+                cuda::variable_box_filter({from, map}, {to[0]}, stream(), options);
                 on_device = false;
             });
             expect_same(expected, got[0], c.type, text_of(c) + " to " + std::string(name_of(out)));
@@ -201,14 +196,12 @@ TEST_F(gpu_filters, many_strips_give_what_one_does) {
     for (const std::int64_t radius : {1, 60, 1300}) {
         host_image image(packed(dtype::u8, 5000, 9001, 1, 1));  // some six strips
         fill(image.view(), pattern::random, 10);
-        box_filter_options options;
-        options.radius = {radius, 17};
-        options.border = border_mode::reflect;
+        const filter_options options{.window = window_radius(radius, 17), .border = border_mode::reflect};
         host_image expected(image.shape);
         std::vector<host_image> got{expected};
-        box_filter(image.view(), expected.view(), options);
+        box_filter({image.view()}, {expected.view()}, options);
         run_both(image, got, "strips", [&](const const_any_view& from, std::vector<any_view>& to) {
-            cuda::box_filter(from, to[0], options, stream());
+            cuda::box_filter({from}, {to[0]}, stream(), options);
         });
         EXPECT_TRUE(expected.bytes == got[0].bytes) << "radius " << radius;
     }
@@ -217,15 +210,14 @@ TEST_F(gpu_filters, many_strips_give_what_one_does) {
 TEST_F(gpu_filters, wide_tables_serve_large_windows) {
     host_image image(packed(dtype::u8, 4000, 5000, 1, 1));
     fill(image.view(), pattern::all_max, 1);  // 20 million pixels of 255: beyond 32 bits
-    for (const window_radius radius : {window_radius{1999, 2499}, {1500, 1500}}) {
-        local_statistics_options options;
-        options.window = {2 * radius.rows + 1, 2 * radius.cols + 1};
+    for (const window_radius radius : {window_radius(1999, 2499), {1500, 1500}}) {
+        const filter_options options{.window = radius};
         const view_shape real = packed(dtype::f64, 4000, 5000, 1, 1);
         std::vector<host_image> expected{host_image(real), host_image(real)};
         std::vector<host_image> got = expected;
-        local_statistics(image.view(), {expected[0].view(), expected[1].view(), {}}, options);
+        local_statistics({image.view()}, {expected[0].view(), expected[1].view()}, options);
         run_both(image, got, "wide", [&](const const_any_view& from, std::vector<any_view>& to) {
-            cuda::local_statistics(from, {to[0], to[1], {}}, options, stream());
+            cuda::local_statistics({from}, {to[0], to[1]}, stream(), options);
         });
         for (std::size_t i = 0; i < 2; ++i) EXPECT_TRUE(expected[i].bytes == got[i].bytes);
     }
@@ -234,10 +226,11 @@ TEST_F(gpu_filters, wide_tables_serve_large_windows) {
 TEST_F(gpu_filters, mixtures_of_host_and_device_memory_are_refused) {
     host_image image(packed(dtype::u8, 16, 16, 1, 1));
     const cuda::device_buffer memory(16 * 16, stream());
-    EXPECT_THROW(cuda::box_filter(image.view(), {memory.data(), image.shape}, {}, stream()), invalid_argument);
-    EXPECT_THROW(cuda::box_filter({memory.data(), image.shape}, image.view(), {}, stream()), invalid_argument);
+    EXPECT_THROW(cuda::box_filter({image.view()}, {any_view{memory.data(), image.shape}}, stream()), invalid_argument);
+    EXPECT_THROW(cuda::box_filter({const_any_view{memory.data(), image.shape}}, {image.view()}, stream()),
+                 invalid_argument);
     host_image result(packed(dtype::u32, 16, 16, 1, 1));
-    EXPECT_THROW(cuda::box_filter(image.view(), result.view(), {}, stream()), unsupported);
+    EXPECT_THROW(cuda::box_filter({image.view()}, {result.view()}, stream()), unsupported);
 }
 
 }  // namespace

@@ -37,13 +37,13 @@ TYPED_TEST(opencv_filters, box_filter_agrees) {
     using T = TypeParam;
     const double tolerance = std::is_integral_v<T> ? 1e-9 : 1e-12;
     for (const std::int64_t channels : {1, 3, 4})
-        for (const window_radius r : {window_radius{1, 1}, {3, 0}, {5, 9}, {20, 31}})
+        for (const window_radius r : {window_radius(1), {3, 0}, {5, 9}, {20, 31}})
             // OpenCV reflects at most once, so windows stay within the image here.
             for (const border_mode border : {border_mode::reflect, border_mode::replicate, border_mode::constant}) {
                 picture<T> image(1, 47, 66, channels, 2);
                 oracle::fill_random(image, 21);
                 picture<double> ours(1, 47, 66, channels), theirs(1, 47, 66, channels);
-                box_filter(image.view(), ours.view(), {.radius = r, .border = border});
+                box_filter({image.view()}, {ours.view()}, {.window = r, .border = border});
                 cv::Mat result = mat_of(theirs.view());
                 cv::boxFilter(mat_of(image.view()), result, CV_64F,
                               {static_cast<int>(2 * r.cols + 1), static_cast<int>(2 * r.rows + 1)}, {-1, -1}, true,
@@ -62,7 +62,7 @@ TEST(opencv_integer_filters, blur_of_bytes_agrees) {
     for (const std::int64_t r : {1, 2, 7, 20}) {
         picture<std::uint8_t> image(1, 83, 101, 3), ours(1, 83, 101, 3), theirs(1, 83, 101, 3);
         oracle::fill_random(image, 4);
-        box_filter(image.view(), ours.view(), {.radius = {r, r}, .border = border_mode::reflect});
+        box_filter({image.view()}, {ours.view()}, {.window = window_radius(r), .border = border_mode::reflect});
         cv::Mat result = mat_of(theirs.view());
         const int size = static_cast<int>(2 * r + 1);
         cv::blur(mat_of(image.view()), result, {size, size}, {-1, -1}, cv::BORDER_REFLECT);
@@ -74,7 +74,8 @@ TEST(opencv_integer_filters, variance_agrees_with_sqr_box_filter) {
     picture<std::uint8_t> image(1, 64, 71, 1);
     oracle::fill_random(image, 6);
     picture<double> variance(1, 64, 71, 1), mean(1, 64, 71, 1), square(1, 64, 71, 1);
-    local_statistics(image.view(), {.variance = variance.view()}, {.window = {9, 13}, .border = border_mode::reflect});
+    local_statistics({image.view()}, {.variance = variance.view()},
+                     {.window = {9, 13}, .border = border_mode::reflect});
     cv::Mat m = mat_of(mean.view()), q = mat_of(square.view());
     cv::boxFilter(mat_of(image.view()), m, CV_64F, {13, 9}, {-1, -1}, true, cv::BORDER_REFLECT);
     cv::sqrBoxFilter(mat_of(image.view()), q, CV_64F, {13, 9}, {-1, -1}, true, cv::BORDER_REFLECT);

@@ -22,7 +22,8 @@ enum class fault {
     none,
     one_column_more,  ///< the window reaches one column too far to the right
     one_row_less,     ///< ... and one row too short at the bottom
-    radii_swapped,
+    axes_swapped,
+    sides_swapped,      ///< left for right
     edge_not_repeated,  ///< reflect as cb|abc (OpenCV's reflect 101)
     full_count,         ///< shrink, but divided by the full window
     value_forgotten,    ///< constant taken as 0
@@ -32,8 +33,8 @@ enum class fault {
     channels_mixed,     ///< every channel from channel 0
 };
 
-struct window {
-    window_radius radius;
+struct bordered_window {
+    boxsum::window reach;
     border_mode border = border_mode::shrink;
     double value = 0;
 };
@@ -135,16 +136,20 @@ struct window_sums {
 template <typename T>
 class filter {
   public:
-    filter(const image_view<const T>& image, const window& w, fault wrong = fault::none)
+    filter(const image_view<const T>& image, const bordered_window& w, fault wrong = fault::none)
         : image_(image), window_(w), wrong_(wrong) {
-        window_radius radius = w.radius;
-        if (wrong == fault::radii_swapped) std::swap(radius.rows, radius.cols);
+        boxsum::window reach = w.reach;
+        if (wrong == fault::axes_swapped) {
+            std::swap(reach.above, reach.left);
+            std::swap(reach.below, reach.right);
+        }
+        if (wrong == fault::sides_swapped) std::swap(reach.left, reach.right);
+        if (wrong == fault::one_row_less) --reach.below;
+        if (wrong == fault::one_column_more) ++reach.right;
         for (std::int64_t r = 0; r < image.rows(); ++r)
-            rows_.push_back(
-                along(image.rows(), r, radius.rows, radius.rows - (wrong == fault::one_row_less), w.border, wrong));
+            rows_.push_back(along(image.rows(), r, reach.above, reach.below, w.border, wrong));
         for (std::int64_t c = 0; c < image.cols(); ++c)
-            cols_.push_back(
-                along(image.cols(), c, radius.cols, radius.cols + (wrong == fault::one_column_more), w.border, wrong));
+            cols_.push_back(along(image.cols(), c, reach.left, reach.right, w.border, wrong));
     }
 
     window_sums<T> sums(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) const {
@@ -221,7 +226,7 @@ class filter {
 
   private:
     image_view<const T> image_;
-    window window_;
+    bordered_window window_;
     fault wrong_;
     std::vector<multiplicities> rows_, cols_;
 };

@@ -76,7 +76,7 @@ TEST_P(real_images, ink_is_found_in_light_and_in_shadow) {
 
     for (const threshold_method method :
          {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf}) {
-        adaptive_threshold(image.view(), result, {.method = method, .window = {25, 25}});
+        adaptive_threshold({image.view()}, {result}, {.method = method}, {.window = 25});
         for (const std::uint8_t m : mask) ASSERT_TRUE(m == 0 || m == 255);
         int parts_with_ink = 0;
         for (const double share : black_by_part(mask, image.rows, image.cols)) {
@@ -96,16 +96,16 @@ TEST_P(real_images, blur_keeps_the_mean_and_flattens) {
     std::vector<double> blurred(n), mean(n), deviation(n), flatter(n);
     const auto view = [&](std::vector<double>& v) { return image_view<double>(v.data(), image.rows, image.cols); };
     // With reflection every pixel is in as many windows as any other, so the mean of the image stays.
-    box_filter(image.view(), view(blurred), {.radius = {12, 12}, .border = border_mode::reflect});
+    box_filter({image.view()}, {view(blurred)}, {.window = 25, .border = border_mode::reflect});
     double before = 0, after = 0;
     for (std::size_t i = 0; i < n; ++i) {
         before += image.pixels[i];
         after += blurred[i];
     }
     EXPECT_NEAR(before / static_cast<double>(n), after / static_cast<double>(n), 1e-9);
-    local_statistics(image.view(), {.mean = view(mean), .deviation = view(deviation)}, {.window = {25, 25}});
-    local_statistics(image_view<const double>(blurred.data(), image.rows, image.cols), {.deviation = view(flatter)},
-                     {.window = {25, 25}});
+    local_statistics({image.view()}, {.mean = view(mean), .deviation = view(deviation)}, {.window = 25});
+    local_statistics({image_view<const double>(blurred.data(), image.rows, image.cols)}, {.deviation = view(flatter)},
+                     {.window = 25});
     double rough = 0, smooth = 0;
     for (std::size_t i = 0; i < n; ++i) {
         rough += deviation[i];
@@ -113,7 +113,7 @@ TEST_P(real_images, blur_keeps_the_mean_and_flattens) {
     }
     EXPECT_LT(smooth, rough * 0.8);
     std::vector<float> normal(n);
-    local_contrast(image.view(), image_view<float>(normal.data(), image.rows, image.cols), {.window = {25, 25}});
+    local_contrast({image.view()}, {image_view<float>(normal.data(), image.rows, image.cols)}, {}, {.window = 25});
     for (const float x : normal) ASSERT_LE(std::abs(x), 25.0f);  // |x - m| / s is at most sqrt(n - 1)
 }
 

@@ -1,6 +1,6 @@
 #include "cpu/filters/row_kernels.hpp"
 
-#include "cpu/filters/box_filter.hpp"
+#include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
 #include "filters/oracle.hpp"
 
@@ -164,7 +164,10 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
             std::vector<double> moment[3];
             std::size_t which = 0;
             for (const kernel_set& set : runnable()) {
-                row_job job(make_window_job(image.view(), {r / 2, r}, border_mode::reflect, 0, 1));
+                row_job job(
+                    windows_of({image.view().shape()},
+                               {.window = window_radius(r / 2, r), .border = border_mode::reflect, .threads = 1}),
+                    image.view());
                 job.kernels = set.kernels;
                 oracle::picture<T> out(1, 23, 331, channels);
                 filters::box_filter(job, out.view());

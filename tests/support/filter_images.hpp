@@ -6,6 +6,7 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/filters.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <deque>
@@ -89,22 +90,33 @@ inline double largest_difference(const host_image& a, const host_image& b) {
 struct filter_case {
     dtype type;
     std::int64_t rows, cols, channels, planes;
-    window_radius radius;
+    boxsum::window window;
     border_mode border;
 };
 
 inline std::string text_of(const filter_case& c) {
     return std::string(name_of(c.type)) + " " + std::to_string(c.planes) + " x " + std::to_string(c.rows) + " x " +
-           std::to_string(c.cols) + " x " + std::to_string(c.channels) + ", radius " + std::to_string(c.radius.rows) +
-           ", " + std::to_string(c.radius.cols) + ", " + std::string(name_of(c.border));
+           std::to_string(c.cols) + " x " + std::to_string(c.channels) + ", window " + std::to_string(c.window.above) +
+           ", " + std::to_string(c.window.below) + ", " + std::to_string(c.window.left) + ", " +
+           std::to_string(c.window.right) + ", " + std::string(name_of(c.border));
 }
 
 inline constexpr border_mode all_borders[] = {border_mode::shrink, border_mode::reflect, border_mode::replicate,
                                               border_mode::constant};
 
+/// The largest radius of a map that goes with a case.
+inline std::int64_t radius_of(const filter_case& c) {
+    return std::max({c.window.above, c.window.below, c.window.left, c.window.right});
+}
+
 /// Of the cases with a constant border.
 inline double border_value_of(border_mode border) {
     return border == border_mode::constant ? 3 : 0;
+}
+
+/// The options of a case, for one thread.
+inline filter_options options_of(const filter_case& c) {
+    return {.window = c.window, .border = c.border, .border_value = border_value_of(c.border), .threads = 1};
 }
 
 }  // namespace boxsum::test

@@ -51,7 +51,7 @@ exit_code run_blur(const blur_options& options) {
     if (options.radius.empty() && options.radius_map.empty()) throw usage_error("--radius or --radius-map: give one");
     if (options.input == "-" && options.radius_map == "-")
         throw usage_error("standard input can be only one of the inputs");
-    const window_radius radius = options.radius.empty() ? window_radius{} : radius_of(options.radius);
+    const window_radius radius = options.radius.empty() ? window_radius(0) : radius_of(options.radius);
     const image_format format = output_format(options.output, options.format, "--format");
     check_outputs({options.output}, options.report);
 
@@ -66,24 +66,23 @@ exit_code run_blur(const blur_options& options) {
 
     busy.phase("blurring");
     double seconds = 0;
-    const border_mode border = border_of(options.filter);
+    boxsum::filter_options how = library_options(options.filter);
+    const filter_outputs to{result.view};
     if (options.radius_map.empty()) {
         const stopwatch watch;
-        const box_filter_options how{radius, border, options.filter.border_value, options.filter.threads};
+        how.window = radius;
         run_filter(
-            options.filter, "--radius: ", [&] { box_filter(source.view, result.view, how); },
-            [&](cuda::stream_ref stream) { cuda::box_filter(source.view, result.view, how, stream); });
+            options.filter, "--radius: the window ", [&] { box_filter({source.view}, to, how); },
+            [&](cuda::stream_ref stream) { cuda::box_filter({source.view}, to, stream, how); });
         seconds = watch.seconds();
     } else {
         const image radii = read_image(options.radius_map);
         const stopwatch watch;
-        const variable_box_filter_options how{border, options.filter.border_value, options.filter.threads};
+        const variable_inputs from{source.view, radii.view};
         run_filter(
-            options.filter, "--radius-map: '" + input_name(options.radius_map) + "': ",
-            [&] { variable_box_filter(source.view, radii.view, result.view, how); },
-            [&](cuda::stream_ref stream) {
-                cuda::variable_box_filter(source.view, radii.view, result.view, how, stream);
-            });
+            options.filter,
+            "--radius-map: '" + input_name(options.radius_map) + "': ", [&] { variable_box_filter(from, to, how); },
+            [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how); });
         seconds = watch.seconds();
     }
 

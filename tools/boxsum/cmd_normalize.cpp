@@ -59,12 +59,13 @@ exit_code run_normalize(const normalize_options& options) {
 
     busy.phase("normalising");
     writable_image result = allocate_like(shape, dtype::f32);
+    boxsum::filter_options how = library_options(options.filter);
+    how.window = window_of(options.window);
+    const contrast_rule rule{options.epsilon};
     const stopwatch watch;
-    const local_contrast_options how{window_of(options.window), options.epsilon, border_of(options.filter),
-                                     options.filter.border_value, options.filter.threads};
     run_filter(
-        options.filter, radius_of_window, [&] { local_contrast(source.view, result.view, how); },
-        [&](cuda::stream_ref stream) { cuda::local_contrast(source.view, result.view, how, stream); });
+        options.filter, "--window: ", [&] { local_contrast({source.view}, {result.view}, rule, how); },
+        [&](cuda::stream_ref stream) { cuda::local_contrast({source.view}, {result.view}, stream, rule, how); });
     const double seconds = watch.seconds();
 
     busy.phase("writing " + output_name(options.output));

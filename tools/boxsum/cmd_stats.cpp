@@ -81,7 +81,7 @@ exit_code run_stats(const stats_options& options) {
     progress busy;
     busy.phase("reading " + input_name(options.input));
     const image source = read_filter_input(options.input);
-    local_statistics_results results;
+    window_outputs results;
     for (stats_output& out : outputs) {
         prepare(out, source.view.shape);
         (out.role == "mean"       ? results.mean
@@ -91,11 +91,11 @@ exit_code run_stats(const stats_options& options) {
 
     busy.phase("computing statistics");
     const stopwatch watch;
-    const local_statistics_options how{window_of(options.window), border_of(options.filter),
-                                       options.filter.border_value, options.filter.threads};
+    boxsum::filter_options how = library_options(options.filter);
+    how.window = window_of(options.window);
     run_filter(
-        options.filter, radius_of_window, [&] { local_statistics(source.view, results, how); },
-        [&](cuda::stream_ref stream) { cuda::local_statistics(source.view, results, how, stream); });
+        options.filter, "--window: ", [&] { local_statistics({source.view}, results, how); },
+        [&](cuda::stream_ref stream) { cuda::local_statistics({source.view}, results, stream, how); });
     summary report{options.input, source.view.shape, {}, watch.seconds(), {}};
 
     for (stats_output& out : outputs) {

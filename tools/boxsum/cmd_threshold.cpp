@@ -59,18 +59,13 @@ exit_code run_threshold(const threshold_command_options& options) {
     output_file output(options.output);
 
     busy.phase("computing thresholds");
-    threshold_options how;
-    how.method = *threshold_from_name(options.method);
+    const threshold_rule rule{*threshold_from_name(options.method), options.k, options.range};
+    boxsum::filter_options how = library_options(options.filter);
     how.window = window_of(options.window);
-    how.k = options.k;
-    how.sauvola_range = options.range;
-    how.border = border_of(options.filter);
-    how.border_value = options.filter.border_value;
-    how.threads = options.filter.threads;
     const stopwatch watch;
     run_filter(
-        options.filter, radius_of_window, [&] { adaptive_threshold(source.view, result.view, how); },
-        [&](cuda::stream_ref stream) { cuda::adaptive_threshold(source.view, result.view, how, stream); });
+        options.filter, "--window: ", [&] { adaptive_threshold({source.view}, {result.view}, rule, how); },
+        [&](cuda::stream_ref stream) { cuda::adaptive_threshold({source.view}, {result.view}, stream, rule, how); });
     const double seconds = watch.seconds();
 
     busy.phase("writing " + output_name(options.output));

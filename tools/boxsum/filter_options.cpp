@@ -33,9 +33,9 @@ std::string chosen_device(const std::string& device) {
 }
 
 /// A message of the library, which calls its arguments by their names in the API.
-std::string in_words_of_options(std::string_view message, std::string_view radius_option) {
+std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"radius: ", radius_option}, {"window: ", "--window: "}, {"border_value: ", "--border-value: "}};
+        {"window: ", window_option}, {"radius: ", window_option}, {"border_value: ", "--border-value: "}};
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
     return std::string(message);
@@ -70,7 +70,7 @@ void add_filter_options(CLI::App& command, filter_options& options) {
         ->check(CLI::Validator(check_device, ""));
 }
 
-void run_filter(const filter_options& options, std::string_view radius_option, const std::function<void()>& on_cpu,
+void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
                 const std::function<void(cuda::stream_ref)>& on_gpu) {
     try {
         const std::string device = chosen_device(options.device);
@@ -79,9 +79,9 @@ void run_filter(const filter_options& options, std::string_view radius_option, c
         const cuda::stream stream;
         on_gpu(stream);
     } catch (const unsupported& e) {
-        throw unsupported(in_words_of_options(e.what(), radius_option));
+        throw unsupported(in_words_of_options(e.what(), window_option));
     } catch (const invalid_argument& e) {
-        throw invalid_argument(in_words_of_options(e.what(), radius_option));
+        throw invalid_argument(in_words_of_options(e.what(), window_option));
     }
 }
 
@@ -91,8 +91,9 @@ void add_window_option(CLI::App& command, std::string& window) {
         ->check(CLI::Validator(check_window, ""));
 }
 
-border_mode border_of(const filter_options& options) {
-    return *border_from_name(options.border);
+boxsum::filter_options library_options(const filter_options& options) {
+    return {
+        .border = *border_from_name(options.border), .border_value = options.border_value, .threads = options.threads};
 }
 
 window_size window_of(const std::string& text) {

@@ -29,18 +29,16 @@ void add_filter_options(CLI::App& command, filter_options& options);
 
 /// Runs a filter where --device says: `on_cpu`, or `on_gpu` on a stream of that GPU. "auto" is the CPU, because an
 /// image from a file travels to a GPU and back in longer than the CPU takes, unless BOXSUM_DEVICE names a GPU. Throws
-/// `unsupported` for no such device. What the library refuses is said of the option that gave it: of `radius_option`
-/// ("--radius: ") in place of its argument `radius`.
-void run_filter(const filter_options& options, std::string_view radius_option, const std::function<void()>& on_cpu,
+/// `unsupported` for no such device. What the library refuses is said of the option that gave it: of `window_option`
+/// ("--window: ") in place of its argument `window`.
+void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
                 const std::function<void(cuda::stream_ref)>& on_gpu);
 
 /// --window N[,M]
 void add_window_option(CLI::App& command, std::string& window);
 
-border_mode border_of(const filter_options& options);
-
-/// How messages call the radius of a window that --window gave.
-inline constexpr std::string_view radius_of_window = "--window: its radius ";
+/// The options as the library takes them, but for the window.
+boxsum::filter_options library_options(const filter_options& options);
 
 /// "N" or "N,M" after the parser has checked it: odd, at least 1.
 window_size window_of(const std::string& text);

@@ -1,8 +1,5 @@
-#include "core/exhausted_memory.hpp"
+#include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
-#include "filters/filter_checks.hpp"
-
-#include <boxsum/filters.hpp>
 
 #include <algorithm>
 #include <array>
@@ -10,8 +7,7 @@
 #include <mutex>
 #include <vector>
 
-namespace boxsum {
-namespace filters {
+namespace boxsum::filters {
 namespace {
 
 /// Wolf's terms of a plane, by channel. NaN compares false and so does not count.
@@ -31,14 +27,14 @@ struct extremes {
 
 template <typename Pixel>
 std::vector<extremes> find_extremes(const row_job& job) {
-    const view_shape& s = job.image.shape;
+    const view_shape& s = job.shape;
     std::vector<extremes> planes(static_cast<std::size_t>(s.planes));
     std::mutex joining;
     for_each_band(job, [&](const band& b, int) {
         extremes mine;
         deviations<Pixel>(job, b,
                           [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64*, const f64* deviation) {
-                              const Pixel* x = row_of<Pixel>(job.image, row, b.plane) + first;
+                              const Pixel* x = job.pixels<Pixel>(row, b.plane) + first;
                               for (std::int64_t k = 0; k < s.channels; ++k) {
                                   f64 largest = mine.largest_deviation[static_cast<std::size_t>(k)];
                                   f64 smallest = mine.smallest_pixel[static_cast<std::size_t>(k)];
@@ -59,7 +55,7 @@ std::vector<extremes> find_extremes(const row_job& job) {
 template <typename Pixel>
 void threshold(const row_job& job, const any_view& result, threshold_method method, f64 k, f64 range) {
     const auto& kernels = std::get<pixel_kernels<Pixel>>(job.kernels->pixel);
-    const view_shape& s = job.image.shape;
+    const view_shape& s = job.shape;
     std::vector<extremes> planes;
     if (method == threshold_method::wolf) planes = find_extremes<Pixel>(job);
     for_each_band(job, [&](const band& b, int) {
@@ -71,7 +67,7 @@ void threshold(const row_job& job, const any_view& result, threshold_method meth
         }
         const auto decide = [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean,
                                 const f64* deviation) {
-            kernels.threshold(row_of<u8>(result, row, b.plane) + first, row_of<Pixel>(job.image, row, b.plane) + first,
+            kernels.threshold(job.row_to<u8>(result, row, b.plane) + first, job.pixels<Pixel>(row, b.plane) + first,
                               mean, deviation, terms, n / s.channels, s.channels);
         };
         if (method == threshold_method::bradley)
@@ -84,17 +80,11 @@ void threshold(const row_job& job, const any_view& result, threshold_method meth
 }
 
 }  // namespace
-}  // namespace filters
 
-void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options) try {
-    const filters::threshold_values values = filters::check_threshold(image, result, options);
-    const filters::row_job job(
-        filters::make_window_job(image, values.radius, options.border, options.border_value, options.threads));
-    filters::visit_image_type(image.shape.type, [&]<typename Pixel>() {
-        filters::threshold<Pixel>(job, result, options.method, values.k, values.range);
+void adaptive_threshold(const row_job& job, const threshold_job& formula, const any_view& result) {
+    visit_image_type(job.shape.type, [&]<typename Pixel>() {
+        threshold<Pixel>(job, result, formula.method, formula.k, formula.range);
     });
-} catch (...) {
-    rethrow_as_ours();
 }
 
-}  // namespace boxsum
+}  // namespace boxsum::filters

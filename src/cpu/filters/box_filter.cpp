@@ -1,15 +1,9 @@
-#include "cpu/filters/box_filter.hpp"
-
-#include "core/exhausted_memory.hpp"
+#include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
-#include "filters/filter_checks.hpp"
-
-#include <boxsum/filters.hpp>
 
 #include <algorithm>
 
-namespace boxsum {
-namespace filters {
+namespace boxsum::filters {
 namespace {
 
 template <typename A, typename Out>
@@ -37,20 +31,20 @@ void integer_band(const row_job& job, const any_view& result, const band& b) {
     constexpr auto offset = static_cast<A>(stored_as<Pixel>::offset);
     const auto& kernels = std::get<window_kernels<A>>(job.kernels->window);
     const work_buffer<A> counts = column_counts<A>(job);
-    const std::int64_t channels = job.image.shape.channels;
+    const std::int64_t channels = job.shape.channels;
     const std::int64_t uncut = job.cols.first_uncut() * channels, cut = job.cols.end_uncut() * channels;
-    const auto count = static_cast<A>(job.cols.border == border_mode::shrink ? job.cols.width() : job.cols.full);
+    const auto count = static_cast<A>(job.cols.full);
     integer_sums<Pixel, A>(job, b, [&](std::int64_t row, std::int64_t first, std::int64_t n, const A* w, A rows) {
         const A* cols = counts.data() + first;
         switch (result.shape.type) {
             case dtype::f32:
-                return kernels.mean_32f(row_of<f32>(result, row, b.plane) + first, w, rows, cols, offset, n);
+                return kernels.mean_32f(job.row_to<f32>(result, row, b.plane) + first, w, rows, cols, offset, n);
             case dtype::f64:
-                return kernels.mean_64f(row_of<f64>(result, row, b.plane) + first, w, rows, cols, offset, n);
+                return kernels.mean_64f(job.row_to<f64>(result, row, b.plane) + first, w, rows, cols, offset, n);
             default:
                 break;
         }
-        auto* out = row_of<stored>(result, row, b.plane) + first;
+        auto* out = job.row_to<stored>(result, row, b.plane) + first;
         const std::int64_t begin = std::clamp<std::int64_t>(uncut - first, 0, n);
         const std::int64_t end = std::clamp<std::int64_t>(cut - first, begin, n);
         round_means<A>(kernels, out, w, rows, cols, flip, begin);
@@ -66,18 +60,19 @@ void floating_band(const row_job& job, const any_view& result, const band& b) {
     f64 factor_rows = 0;
     floating_sums<Pixel>(job, b, [&](std::int64_t row, const f64* sums, f64 rows) {
         if (result.shape.type == dtype::f64)
-            return job.kernels->block.divide_64f(row_of<f64>(result, row, b.plane), sums, rows, counts.data(), job.n());
+            return job.kernels->block.divide_64f(job.row_to<f64>(result, row, b.plane), sums, rows, counts.data(),
+                                                 job.n());
         if (rows != factor_rows)
             for (std::int64_t i = 0; i < job.n(); ++i) factors[i] = 1 / (rows * counts[i]);
         factor_rows = rows;
-        job.kernels->block.scale_32f(row_of<f32>(result, row, b.plane), sums, factors.data(), job.n());
+        job.kernels->block.scale_32f(job.row_to<f32>(result, row, b.plane), sums, factors.data(), job.n());
     });
 }
 
 }  // namespace
 
 void box_filter(const row_job& job, const any_view& result) {
-    visit_image_type(job.image.shape.type, [&]<typename Pixel>() {
+    visit_image_type(job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) {
             if constexpr (!std::is_integral_v<Pixel>)
                 floating_band<Pixel>(job, result, b);
@@ -89,15 +84,4 @@ void box_filter(const row_job& job, const any_view& result) {
     });
 }
 
-}  // namespace filters
-
-void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options) try {
-    const filters::row_job job(
-        filters::make_window_job(image, options.radius, options.border, options.border_value, options.threads));
-    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
-    filters::box_filter(job, result);
-} catch (...) {
-    rethrow_as_ours();
-}
-
-}  // namespace boxsum
+}  // namespace boxsum::filters

@@ -1,14 +1,17 @@
 #pragma once
 
+#include "cpu/filters/extend_row.hpp"
 #include "cpu/filters/row_job.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 
 /// Windows of floating images by additions alone (van Herk 1992; Gil and Werman 1993, with + for max). An axis,
-/// extended by the radius on both sides, is cut into blocks as wide as the window. Every window is then the end of one
-/// block and the start of the next:
+/// extended by the window's reach on both sides, is cut into blocks as wide as the window. Every window is then the end
+/// of one block and the start of the next:
 ///
 ///     |  block k      |  block k+1    |          suffix of block k from the window's first sample
 ///          [ window       ]                    + prefix of block k+1 up to its last
@@ -41,6 +44,8 @@ struct moment_pair {
         return {mean + b.count / all * d, (m2 + b.m2) + count * b.count / all * (d * d), all};
     }
 
+    f64 sum() const noexcept { return mean * count; }
+
     moment_pair times(std::int64_t k) const noexcept {
         const f64 factor = static_cast<f64>(k);
         return k == 0 ? moment_pair{} : moment_pair{mean, m2 * factor, count * factor};
@@ -70,14 +75,14 @@ class value_rows {
     work_buffer<f64> values_;
 };
 
-/// An axis cut into blocks. Position j of the extended axis is sample j - radius of the image.
+/// An axis cut into blocks. Position j of the extended axis is sample j - before of the image.
 struct block_axis {
     std::int64_t width, first, end;  ///< of a block; the positions that hold samples
 
     explicit block_axis(const window_axis& axis)
         : width(axis.width()),
-          first(axis.border == border_mode::shrink ? axis.radius : 0),
-          end(axis.border == border_mode::shrink ? axis.radius + axis.extent : axis.extended()) {}
+          first(axis.border == border_mode::shrink ? axis.before : 0),
+          end(axis.border == border_mode::shrink ? axis.before + axis.extent : axis.extended()) {}
 
     std::int64_t next_block(std::int64_t j) const noexcept { return (j / width + 1) * width; }
     /// Samples that the window which begins at j takes from the block of j, and from the next.
@@ -127,8 +132,8 @@ class column_blocks {
 
   private:
     const Pixel* pixels(std::int64_t j) const {
-        const std::int64_t row = job_.rows.source(j - job_.rows.radius);
-        return row < 0 ? constant_.data() : row_of<Pixel>(job_.image, row, plane_);
+        const std::int64_t row = job_.rows.source(j - job_.rows.before);
+        return row < 0 ? constant_.data() : job_.pixels<Pixel>(row, plane_);
     }
 
     /// to = a, of `count` samples, with sample j.
@@ -169,22 +174,31 @@ class column_blocks {
     }
 
     std::int64_t beyond_count() const noexcept {
-        return job_.rows.repeats * job_.rows.extent + 2 * job_.rows.edge_repeats;
+        return job_.rows.repeats * job_.rows.extent + job_.rows.edge_before + job_.rows.edge_after;
     }
 
-    /// What every window contains on top of its reduced radius.
+    /// What every window contains on top of its reduced reach.
     void sum_what_lies_beyond() {
         const window_axis& axis = job_.rows;
         const std::int64_t n = job_.n();
         beyond_ = value_rows<pairs>(1, n);
         const value_row to = beyond_.row(0);
         if (axis.border == border_mode::reflect) {
-            for (std::int64_t i = 0; i < axis.extent; ++i) append(to, to, row_of<Pixel>(job_.image, i, plane_), i);
+            for (std::int64_t i = 0; i < axis.extent; ++i) append(to, to, job_.pixels<Pixel>(i, plane_), i);
             for (std::int64_t i = 0; i < n; ++i) (pairs ? to.m2 : to.mean)[i] *= static_cast<f64>(axis.repeats);
-        } else {
-            append(to, to, pixels(0), 0);
-            append(to, to, pixels(axis_.end - 1), 1);
-            for (std::int64_t i = 0; i < n; ++i) (pairs ? to.m2 : to.mean)[i] *= static_cast<f64>(axis.edge_repeats);
+            return;
+        }
+        const Pixel *const first = pixels(0), *const last = pixels(axis_.end - 1);
+        for (std::int64_t i = 0; i < n; ++i) {
+            moment_pair all = moment_pair{static_cast<f64>(first[i]), 0, 1}.times(axis.edge_before);
+            const moment_pair behind = moment_pair{static_cast<f64>(last[i]), 0, 1}.times(axis.edge_after);
+            if constexpr (pairs) {
+                all = all.merged(behind);
+                to.mean[i] = all.mean;
+                to.m2[i] = all.m2;
+            } else {
+                to.mean[i] = all.sum() + behind.sum();
+            }
         }
     }
 
@@ -206,7 +220,7 @@ class row_blocks {
     explicit row_blocks(const row_job& job)
         : job_(job),
           axis_(job.cols),
-          channels_(job.image.shape.channels),
+          channels_(job.shape.channels),
           extended_(1, job.cols.extended() * channels_),
           result_(1, job.n()) {
         if constexpr (pairs) {
@@ -222,7 +236,7 @@ class row_blocks {
 
     /// Where windows along the columns are best written.
     value_row input() const {
-        const std::int64_t at = job_.cols.radius * channels_;
+        const std::int64_t at = job_.cols.before * channels_;
         const value_row all = extended_.row(0);
         return {all.mean + at, pairs ? all.m2 + at : nullptr};
     }
@@ -241,7 +255,7 @@ class row_blocks {
                                                  scratch_.data());
             }
         }
-        if (job_.cols.repeats > 0 || job_.cols.edge_repeats > 0) result = add_what_lies_beyond(result, x, rows);
+        if (job_.cols.reduced()) result = add_what_lies_beyond(result, x, rows);
         return result;
     }
 
@@ -272,7 +286,7 @@ class row_blocks {
 
     void extend(value_row x, std::int64_t rows) {
         const value_row to = extended_.row(0);
-        const std::int64_t radius = job_.cols.radius, extent = job_.cols.extent;
+        const std::int64_t before = job_.cols.before;
         if (x.mean != input().mean) {
             std::copy_n(x.mean, job_.n(), input().mean);
             if constexpr (pairs) std::copy_n(x.m2, job_.n(), input().m2);
@@ -280,15 +294,8 @@ class row_blocks {
         if (job_.cols.border == border_mode::shrink) return;
         f64 constant[2];
         const value_row outside = constant_column(rows, constant);
-        const auto fill = [&](std::int64_t j) {
-            const std::int64_t source = job_.cols.source(j - radius);
-            for (std::int64_t k = 0; k < channels_; ++k) {
-                to.mean[j * channels_ + k] = source < 0 ? outside.mean[0] : x.mean[source * channels_ + k];
-                if constexpr (pairs) to.m2[j * channels_ + k] = source < 0 ? 0 : x.m2[source * channels_ + k];
-            }
-        };
-        for (std::int64_t j = 0; j < radius; ++j) fill(j);
-        for (std::int64_t j = radius + extent; j < axis_.end; ++j) fill(j);
+        extend_row(to.mean + before * channels_, job_.cols, channels_, outside.mean[0]);
+        if constexpr (pairs) extend_row(to.m2 + before * channels_, job_.cols, channels_, outside.m2[0]);
     }
 
     void scan(value_row to, std::int64_t at, std::int64_t chains, std::int64_t length, std::int64_t step, f64 weight) {
@@ -363,11 +370,11 @@ class row_blocks {
                     for (std::int64_t i = k; i < n; i += channels_) beyond = beyond.merged({x.mean[i], x.m2[i], count});
                     beyond = beyond.times(axis.repeats);
                 } else if (is_constant) {
-                    beyond = moment_pair{outside.mean[0], 0, count}.times(2 * axis.edge_repeats);
+                    beyond = moment_pair{outside.mean[0], 0, count}.times(axis.edge_before + axis.edge_after);
                 } else {
                     beyond = moment_pair{x.mean[first], x.m2[first], count}
-                                 .merged({x.mean[last], x.m2[last], count})
-                                 .times(axis.edge_repeats);
+                                 .times(axis.edge_before)
+                                 .merged(moment_pair{x.mean[last], x.m2[last], count}.times(axis.edge_after));
                 }
                 for (std::int64_t i = k; i < n; i += channels_) {
                     const auto all =
@@ -381,9 +388,11 @@ class row_blocks {
                 if (axis.border == border_mode::reflect) {
                     for (std::int64_t i = k; i < n; i += channels_) beyond += x.mean[i];
                     beyond *= static_cast<f64>(axis.repeats);
-                } else {
-                    beyond = is_constant ? 2 * outside.mean[0] : x.mean[first] + x.mean[last];
-                    beyond *= static_cast<f64>(axis.edge_repeats);
+                } else {  // not 0 times what may be infinite
+                    if (axis.edge_before > 0)
+                        beyond = (is_constant ? outside.mean[0] : x.mean[first]) * static_cast<f64>(axis.edge_before);
+                    if (axis.edge_after > 0)
+                        beyond += (is_constant ? outside.mean[0] : x.mean[last]) * static_cast<f64>(axis.edge_after);
                 }
                 for (std::int64_t i = k; i < n; i += channels_) to.mean[i] = result.mean[i] + beyond;
             }
@@ -399,7 +408,7 @@ class row_blocks {
 };
 
 inline work_buffer<f64> floating_column_counts(const row_job& job) {
-    const std::int64_t channels = job.image.shape.channels;
+    const std::int64_t channels = job.shape.channels;
     work_buffer<f64> counts(job.n());
     for (std::int64_t i = 0; i < job.n(); ++i) counts[i] = static_cast<f64>(job.cols.count(i / channels));
     return counts;
@@ -416,6 +425,28 @@ void floating_sums(const row_job& job, const band& b, Consume&& consume) {
     }
 }
 
+/// Means by sums, for rows in increasing order: what merged means are replaced by where they are not finite, since only
+/// a sum says which infinity it is, or that both signs met.
+template <typename Pixel>
+class means_by_sums {
+  public:
+    means_by_sums(const row_job& job, const band& b)
+        : job_(job), windows_(job), columns_(job, b, windows_.input()), counts_(floating_column_counts(job)) {}
+
+    void replace_nan(std::int64_t row, f64* mean) {
+        const std::int64_t count = job_.rows.count(row);
+        const f64* const sums = windows_.compute(columns_.compute(row), count).mean;
+        for (std::int64_t i = 0; i < job_.n(); ++i)
+            if (std::isnan(mean[i])) mean[i] = sums[i] / (static_cast<f64>(count) * counts_[i]);
+    }
+
+  private:
+    const row_job& job_;
+    row_blocks<false> windows_;
+    column_blocks<Pixel, false> columns_;
+    work_buffer<f64> counts_;
+};
+
 /// consume(row, first, n, mean, variance) for every row of the band, each in one piece: first = 0.
 template <typename Pixel, typename Consume>
 void floating_moments(const row_job& job, const band& b, Consume&& consume) {
@@ -423,12 +454,16 @@ void floating_moments(const row_job& job, const band& b, Consume&& consume) {
     column_blocks<Pixel, true> columns(job, b, windows.input());
     const work_buffer<f64> counts = floating_column_counts(job);
     work_buffer<f64> mean(job.n()), variance(job.n());
+    std::optional<means_by_sums<Pixel>> sums;
     for (std::int64_t row = b.first; row < b.end; ++row) {
         const std::int64_t count = job.rows.count(row);
         const value_row pair = windows.compute(columns.compute(row), count);
         std::copy_n(pair.mean, job.n(), mean.data());  // the pair may be a row that the next windows build on
-        job.kernels->block.finish_pairs(mean.data(), variance.data(), pair.m2, static_cast<f64>(count), counts.data(),
-                                        job.n());
+        if (job.kernels->block.finish_pairs(mean.data(), variance.data(), pair.m2, static_cast<f64>(count),
+                                            counts.data(), job.n())) {
+            if (!sums) sums.emplace(job, b);
+            sums->replace_nan(row, mean.data());
+        }
         consume(row, std::int64_t{0}, job.n(), mean.data(), variance.data());
     }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/filters/extend_row.hpp"
 #include "cpu/filters/row_job.hpp"
 
 #include <algorithm>
@@ -34,9 +35,9 @@ template <typename A>
 class extended_row {
   public:
     explicit extended_row(const row_job& job)
-        : sums_((job.cols.extended() + 1) * job.image.shape.channels),
-          origin_(sums_.data() + (job.cols.radius + 1) * job.image.shape.channels) {
-        std::fill_n(sums_.data(), (job.cols.extended() + 1) * job.image.shape.channels, A{0});
+        : sums_((job.cols.extended() + 1) * job.shape.channels),
+          origin_(sums_.data() + (job.cols.before + 1) * job.shape.channels) {
+        std::fill_n(sums_.data(), (job.cols.extended() + 1) * job.shape.channels, A{0});
     }
 
     A* origin() const noexcept { return origin_; }  ///< of the image's first column
@@ -65,24 +66,24 @@ class column_sums {
         const window_axis& axis = job_.rows;
         plane_ = plane;
         std::fill_n(data(), job_.n(), A{0});
-        for (std::int64_t i = row - axis.radius; i <= row + axis.radius; ++i) add(axis.source(i), 1);
+        for (std::int64_t i = row - axis.before; i <= row + axis.after; ++i) add(axis.source(i), 1);
         if (axis.repeats > 0)
             for (std::int64_t i = 0; i < axis.extent; ++i) add(i, axis.repeats);
-        if (axis.edge_repeats > 0 && axis.border == border_mode::replicate) {
-            add(0, axis.edge_repeats);
-            add(axis.extent - 1, axis.edge_repeats);
+        if (axis.border == border_mode::replicate) {
+            if (axis.edge_before > 0) add(0, axis.edge_before);
+            if (axis.edge_after > 0) add(axis.extent - 1, axis.edge_after);
         }
     }
 
     /// From the window around `row` - 1 to that around `row`.
     void advance(std::int64_t row) {
-        const std::int64_t in = job_.rows.source(row + job_.rows.radius);
-        const std::int64_t out = job_.rows.source(row - job_.rows.radius - 1);
+        const std::int64_t in = job_.rows.source(row + job_.rows.after);
+        const std::int64_t out = job_.rows.source(row - job_.rows.before - 1);
         if (in >= 0 && out >= 0) {
             slide_(data(), pixels(in), pixels(out), flip, job_.n());
             // Far apart, these rows are streams that begin anew with every row, too short for the hardware to follow.
-            fetch(job_.rows.source(row + job_.rows.radius + 1));
-            fetch(job_.rows.source(row - job_.rows.radius));
+            fetch(job_.rows.source(row + job_.rows.after + 1));
+            fetch(job_.rows.source(row - job_.rows.before));
         } else {
             add(in, 1);
             add(out, -1);
@@ -92,7 +93,7 @@ class column_sums {
   private:
     static constexpr stored flip = stored_as<Pixel>::flip;
 
-    const stored* pixels(std::int64_t row) const { return row_of<stored>(job_.image, row, plane_); }
+    const stored* pixels(std::int64_t row) const { return job_.pixels<stored>(row, plane_); }
 
     void fetch(std::int64_t row) const {
         if (square || row < 0) return;  // the sums' turn comes first
@@ -123,7 +124,7 @@ class row_windows {
     /// `constant`: what a pixel beyond the border adds (border_mode::constant).
     row_windows(const row_job& job, A constant)
         : job_(job),
-          channels_(job.image.shape.channels),
+          channels_(job.shape.channels),
           constant_(constant),
           kernels_(std::get<window_kernels<A>>(job.kernels->window)),
           windows_(channels_ + tile) {
@@ -135,21 +136,23 @@ class row_windows {
 
     /// The windows around `row`, from its column sums x, an extended row.
     void start(A* x, std::int64_t row) {
-        const std::int64_t radius = job_.cols.radius;
         x_ = x;
         row_ = row;
-        extend();
+        // What shrink and constant leave out is 0 already.
+        if (job_.cols.border == border_mode::replicate || job_.cols.border == border_mode::reflect)
+            extend_row(x, job_.cols, channels_, A{0});
         // The window before the first: its last column is that before the one that enters next, its first leaves next.
-        kernels_.total(windows_.data(), x - radius * channels_, 2 * radius, channels_);
+        kernels_.total(windows_.data(), x - job_.cols.before * channels_, job_.cols.before + job_.cols.after,
+                       channels_);
         find_what_lies_beyond();
     }
 
     /// Elements first .. first + n - 1 of the row; n is `tile`, or less for the last. In order.
     const A* next(std::int64_t first, std::int64_t n) {
         A* const w = windows_.data() + channels_;
-        const std::int64_t radius = job_.cols.radius;
         if (first > 0) std::copy_n(w + tile - channels_, channels_, windows_.data());
-        kernels_.slide(w, x_ + first + radius * channels_, x_ + first - (radius + 1) * channels_, n, channels_);
+        kernels_.slide(w, x_ + first + job_.cols.after * channels_, x_ + first - (job_.cols.before + 1) * channels_, n,
+                       channels_);
         if (!beyond_) return w;
         // The next tile goes on from what is in w.
         if (adjusted_.data() == nullptr) adjusted_ = work_buffer<A>(tile);
@@ -165,55 +168,20 @@ class row_windows {
     }
 
   private:
-    /// Continues the row to both sides of the image. (Zeros are there already.)
-    void extend() {
-        const std::int64_t extent = job_.cols.extent, radius = job_.cols.radius;
-        if (job_.cols.border == border_mode::replicate)
-            for (std::int64_t i = 0; i < radius * channels_; ++i) {
-                const std::int64_t k = i % channels_;
-                x_[k - channels_ - (i - k)] = x_[k];
-                x_[extent * channels_ + i] = x_[(extent - 1) * channels_ + k];
-            }
-        if (job_.cols.border == border_mode::reflect) {
-            if (channels_ == 1)
-                mirror<1>();
-            else
-                mirror<0>();
-        }
-    }
-
-    template <int fixed_channels>
-    void mirror() {
-        const std::int64_t step = fixed_channels > 0 ? fixed_channels : channels_;
-        const std::int64_t extent = job_.cols.extent, radius = job_.cols.radius;
-        for (std::int64_t k = 0; k < step; ++k) {
-            A* const left = x_ + k - step;            // column -1
-            A* const right = x_ + extent * step + k;  // column extent
-            // Column by column away from the edge, what is mirrored is there already: radius < 2 * extent.
-            const std::int64_t once = std::min(radius, extent);
-            for (std::int64_t i = 0; i < once; ++i) left[-i * step] = x_[i * step + k];
-            for (std::int64_t i = 0; i < once; ++i) right[i * step] = right[(-1 - i) * step];
-            for (std::int64_t i = extent; i < radius; ++i) {
-                left[-i * step] = x_[(2 * extent - 1 - i) * step + k];
-                right[i * step] = x_[(i - extent) * step + k];
-            }
-        }
-    }
-
     void find_what_lies_beyond() {
         const window_axis& axis = job_.cols;
-        beyond_ = axis.repeats > 0 || inside_.data() != nullptr ||
-                  (axis.edge_repeats > 0 && axis.border == border_mode::replicate);
+        beyond_ = inside_.data() != nullptr || axis.reduced();
         if (!beyond_) return;
         add_.fill(0);
         if (axis.repeats > 0) {
             kernels_.total(add_.data(), x_, axis.extent, channels_);
             for (A& a : add_) a = static_cast<A>(a * static_cast<A>(axis.repeats));
         }
-        if (axis.edge_repeats > 0 && axis.border == border_mode::replicate)
+        if (axis.border == border_mode::replicate)
             for (std::int64_t k = 0; k < channels_; ++k)
                 add_[static_cast<std::size_t>(k)] =
-                    static_cast<A>(static_cast<A>(axis.edge_repeats) * (x_[k] + x_[(axis.extent - 1) * channels_ + k]));
+                    static_cast<A>(static_cast<A>(axis.edge_before) * x_[k] +
+                                   static_cast<A>(axis.edge_after) * x_[(axis.extent - 1) * channels_ + k]);
     }
 
     const row_job& job_;
@@ -231,7 +199,7 @@ class row_windows {
 /// What the windows of a row divide by, along the row: one count per element.
 template <typename A>
 work_buffer<A> column_counts(const row_job& job) {
-    const std::int64_t channels = job.image.shape.channels;
+    const std::int64_t channels = job.shape.channels;
     work_buffer<A> counts(job.n());
     for (std::int64_t i = 0; i < job.n(); ++i) counts[i] = static_cast<A>(job.cols.count(i / channels));
     return counts;

@@ -45,7 +45,7 @@ void deviations(const row_job& job, const band& b, Consume&& consume) {
                    });
 }
 
-/// consume(row, first, n, mean): the same means, without the squares where they are not needed for them.
+/// consume(row, first, n, mean): means alone, as box_filter has them.
 template <typename Pixel, typename Consume>
 void means(const row_job& job, const band& b, Consume&& consume) {
     if constexpr (std::is_integral_v<Pixel>) {
@@ -65,8 +65,11 @@ void means(const row_job& job, const band& b, Consume&& consume) {
         else
             as.template operator()<u64>();
     } else {
-        moments<Pixel>(job, b, [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64*) {
-            consume(row, first, n, mean);
+        const work_buffer<f64> counts = floating_column_counts(job);
+        work_buffer<f64> mean(job.n());
+        floating_sums<Pixel>(job, b, [&](std::int64_t row, const f64* sums, f64 rows) {
+            job.kernels->block.divide_64f(mean.data(), sums, rows, counts.data(), job.n());
+            consume(row, std::int64_t{0}, job.n(), static_cast<const f64*>(mean.data()));
         });
     }
 }

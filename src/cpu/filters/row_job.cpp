@@ -2,13 +2,15 @@
 
 namespace boxsum::filters {
 
-row_job::row_job(const window_job& job) : window_job(job), kernels(&rows_of_this_machine()) {
-    const view_shape& s = image.shape;
-    threads = used_threads(threads, s.planes * s.rows * s.cols * s.channels);
+row_job::row_job(const window_job& windows, const const_any_view& pixels)
+    : window_job(windows), image(pixels), kernels(&rows_of_this_machine()) {
+    threads = used_threads(threads, shape.planes * result_rows() * n());
 }
 
 void for_each_band(const row_job& job, const std::function<void(const band&, int thread)>& work) {
-    for_each_band(job.image.shape.planes, job.image.shape.rows, job.threads, work);
+    for_each_band(job.shape.planes, job.result_rows(), job.threads, [&](const band& b, int thread) {
+        work({b.plane, b.first + job.first_row, b.end + job.first_row}, thread);
+    });
 }
 
 }  // namespace boxsum::filters

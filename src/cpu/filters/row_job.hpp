@@ -8,15 +8,26 @@
 
 namespace boxsum::filters {
 
-/// A window job with what does it on the CPU.
+/// A window job with what it needs to be done on the CPU. Rows are numbered in the whole image.
 struct row_job : window_job {
+    const_any_view image;
     const row_kernels* kernels = nullptr;
 
     /// `threads` becomes the number that is used.
-    explicit row_job(const window_job& job);
+    row_job(const window_job& windows, const const_any_view& pixels);
+
+    template <typename T>
+    const T* pixels(std::int64_t row, std::int64_t plane) const {
+        return row_of<T>(image, row - part_row, plane);
+    }
+
+    template <typename T>
+    T* row_to(const any_view& result, std::int64_t row, std::int64_t plane) const {
+        return row_of<T>(result, row - first_row, plane);
+    }
 };
 
-/// Calls work(band, thread) over the image's rows on the job's threads.
+/// Calls work(band, thread) over the rows that have results, on the job's threads.
 void for_each_band(const row_job& job, const std::function<void(const band&, int thread)>& work);
 
 }  // namespace boxsum::filters

@@ -84,8 +84,8 @@ struct block_kernels {
     /// out = x / (rows * cols[i])
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     /// variance = m2 / (rows * cols[i]); where the mean is not finite, both are NaN: an infinity among the pixels
-    /// leaves one or the other, by its place in the window.
-    void (*finish_pairs)(f64* mean, f64* variance, const f64* m2, f64 rows, const f64* cols, std::int64_t n);
+    /// leaves one or the other, by its place in the window. Whether there is such a mean.
+    bool (*finish_pairs)(f64* mean, f64* variance, const f64* m2, f64 rows, const f64* cols, std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
 };

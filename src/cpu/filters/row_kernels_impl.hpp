@@ -346,13 +346,18 @@ void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f6
     for (i64 i = 0; i < n; ++i) out[i] = x[i] / (rows * cols[i]);
 }
 
-void finish_pairs(f64* __restrict mean, f64* __restrict variance, const f64* __restrict m2, f64 rows,
+bool finish_pairs(f64* __restrict mean, f64* __restrict variance, const f64* __restrict m2, f64 rows,
                   const f64* __restrict cols, i64 n) {
+    u64 any = 0;
     for (i64 i = 0; i < n; ++i) {
         const f64 nothing = mean[i] - mean[i];  // 0, or NaN
         variance[i] = m2[i] / (rows * cols[i]) + nothing;
         mean[i] += nothing;
+        u64 bits;
+        std::memcpy(&bits, &nothing, sizeof bits);
+        any |= bits;
     }
+    return any << 1 != 0;
 }
 
 void square_root(f64* out, const f64* x, i64 n) {

@@ -1,11 +1,8 @@
-#include "core/exhausted_memory.hpp"
 #include "cpu/filters/bands.hpp"
+#include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
-#include "cpu/filters/row_job.hpp"
-#include "filters/filter_checks.hpp"
 #include "filters/radius_map.hpp"
 
-#include <boxsum/filters.hpp>
 #include <boxsum/sat.hpp>
 
 #include <algorithm>
@@ -15,8 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace boxsum {
-namespace filters {
+namespace boxsum::filters {
 namespace {
 
 /// The prefix sum over `position` samples of an extended axis (which may lie beyond the image) as at most two prefix
@@ -50,24 +46,37 @@ struct window_box {
     std::int64_t top, bottom, left, right;
 };
 
-/// Sum over a window of the extended image, from the padded table of the image. Integers wrap, so a sum that fits A is
-/// exact whatever the weights.
+/// The padded table of a part of a plane.
+template <typename Table>
+struct part_table {
+    image_view<const Table> sums;
+    std::int64_t first;  ///< row of the plane that the part's first row is
+
+    template <typename A>
+    A at(std::int64_t row, std::int64_t col, std::int64_t channel) const {
+        return static_cast<A>(sums(row - first, col, channel));
+    }
+};
+
+/// Sum over a window of the extended image. Integers wrap, so a sum that fits A is exact whatever the weights.
 template <typename A, typename Table>
-A window_sum(const image_view<const Table>& table, const window_box& w, border_mode border, std::int64_t channel) {
-    const std::int64_t rows = table.rows() - 1, cols = table.cols() - 1;
-    if (w.top >= 0 && w.left >= 0 && w.bottom <= rows && w.right <= cols) {
-        const auto at = [&](std::int64_t r, std::int64_t c) { return static_cast<A>(table(r, c, channel)); };
+A window_sum(const part_table<Table>& table, const window_box& w, const window_job& job, std::int64_t channel) {
+    const std::int64_t rows = job.rows.extent, cols = job.cols.extent;
+    const auto at = [&](std::int64_t r, std::int64_t c) { return table.template at<A>(r, c, channel); };
+    if (w.top >= 0 && w.left >= 0 && w.bottom <= rows && w.right <= cols)
         return static_cast<A>((at(w.bottom, w.right) - at(w.top, w.right)) -
                               (at(w.bottom, w.left) - at(w.top, w.left)));
-    }
+    const border_mode border = job.rows.border;
     const std::array<prefix_terms, 2> vertical = {terms_of(w.bottom, rows, border), terms_of(w.top, rows, border)};
     const std::array<prefix_terms, 2> horizontal = {terms_of(w.right, cols, border), terms_of(w.left, cols, border)};
     const auto corner = [&](const prefix_terms& r, const prefix_terms& c) {
         A sum = 0;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(r.count); ++i)
+        for (std::size_t i = 0; i < static_cast<std::size_t>(r.count); ++i) {
+            if (r.weight[i] == 0) continue;  // of a row that the part may lack
             for (std::size_t j = 0; j < static_cast<std::size_t>(c.count); ++j)
                 sum = static_cast<A>(sum + static_cast<A>(r.weight[i]) * static_cast<A>(c.weight[j]) *
-                                               static_cast<A>(table(r.index[i], c.index[j], channel)));
+                                               at(r.index[i], c.index[j]));
+        }
         return sum;
     };
     return static_cast<A>((corner(vertical[0], horizontal[0]) - corner(vertical[1], horizontal[0])) -
@@ -80,13 +89,12 @@ struct window_extent {
     std::int64_t inside, count;
 };
 
-window_extent window_around(std::int64_t row, std::int64_t col, std::int64_t radius, const view_shape& image,
-                            border_mode border) {
+window_extent window_around(std::int64_t row, std::int64_t col, std::int64_t radius, const window_job& job) {
     window_extent w{{row - radius, row + radius + 1, col - radius, col + radius + 1}, 0, 0};
-    const std::int64_t rows = std::min(w.box.bottom, image.rows) - std::max<std::int64_t>(w.box.top, 0);
-    const std::int64_t cols = std::min(w.box.right, image.cols) - std::max<std::int64_t>(w.box.left, 0);
+    const std::int64_t rows = std::min(w.box.bottom, job.rows.extent) - std::max<std::int64_t>(w.box.top, 0);
+    const std::int64_t cols = std::min(w.box.right, job.cols.extent) - std::max<std::int64_t>(w.box.left, 0);
     w.inside = rows * cols;
-    w.count = border == border_mode::shrink ? w.inside : (2 * radius + 1) * (2 * radius + 1);
+    w.count = job.rows.border == border_mode::shrink ? w.inside : (2 * radius + 1) * (2 * radius + 1);
     return w;
 }
 
@@ -99,34 +107,33 @@ const_any_view plane_of(const const_any_view& view, std::int64_t plane) {
 }
 
 /// What a plane's filter needs besides its tables.
-struct variable_job {
+struct plane_job {
+    const window_job& windows;
     const_any_view image;   ///< one plane
     const_any_view radius;  ///< all planes
     std::int64_t radius_plane;
     any_view result;  ///< all planes
     std::int64_t plane;
-    border_mode border;
-    double border_value;
     int threads;
 };
 
-/// Calls pixel(row, col, channel, window) for every element, on several threads.
-template <typename F>
-void for_each_window(const variable_job& job, F&& pixel) {
-    const view_shape& s = job.image.shape;
-    for_each_band(1, s.rows, job.threads, [&](const band& b, int) {
+/// Calls pixel(row, col, channel, window) for every result.
+template <typename Pixel>
+void for_each_window(const plane_job& job, Pixel&& pixel) {
+    const window_job& windows = job.windows;
+    for_each_band(1, windows.result_rows(), job.threads, [&](const band& b, int) {
         for (std::int64_t r = b.first; r < b.end; ++r)
-            for (std::int64_t c = 0; c < s.cols; ++c) {
+            for (std::int64_t c = 0; c < windows.shape.cols; ++c) {
                 const window_extent w =
-                    window_around(r, c, radius_at(job.radius, r, c, job.radius_plane), s, job.border);
-                for (std::int64_t k = 0; k < s.channels; ++k) pixel(r, c, k, w);
+                    window_around(r + windows.first_row, c, radius_at(job.radius, r, c, job.radius_plane), windows);
+                for (std::int64_t k = 0; k < windows.shape.channels; ++k) pixel(r, c, k, w);
             }
     });
 }
 
 template <typename T>
-void put(const variable_job& job, std::int64_t row, std::int64_t col, std::int64_t channel, T value) {
-    row_of<T>(job.result, row, job.plane)[col * job.image.shape.channels + channel] = value;
+void put(const plane_job& job, std::int64_t row, std::int64_t col, std::int64_t channel, T value) {
+    row_of<T>(job.result, row, job.plane)[col * job.windows.shape.channels + channel] = value;
 }
 
 template <typename Table>
@@ -137,15 +144,16 @@ table<Table> padded_table(const const_any_view& plane, int threads) {
 }
 
 template <typename Pixel, typename Table>
-void integer_plane(const variable_job& job) {
+void integer_plane(const plane_job& job) {
     using A = std::make_unsigned_t<Table>;
     const table<Table> sums = padded_table<Table>(job.image, job.threads);
-    const image_view<const Table> view = sums.view();
+    const part_table<Table> view{sums.view(), job.windows.part_row};
     constexpr s64 offset = stored_as<Pixel>::offset;
-    const s64 constant = job.border == border_mode::constant ? static_cast<s64>(job.border_value) : 0;
+    const bool has_constant = job.windows.rows.border == border_mode::constant;
+    const s64 constant = has_constant ? static_cast<s64>(job.windows.border_value) : 0;
     for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
         // As for signed pixels everywhere: 32768 higher, so that the sum is not negative.
-        const A sum = static_cast<A>(window_sum<A>(view, w.box, job.border, k) +
+        const A sum = static_cast<A>(window_sum<A>(view, w.box, job.windows, k) +
                                      static_cast<A>(constant) * static_cast<A>(w.count - w.inside) +
                                      static_cast<A>(offset) * static_cast<A>(w.count));
         const u64 n = static_cast<u64>(w.count);
@@ -207,20 +215,21 @@ std::optional<non_finite<Pixel>> find_non_finite(const const_any_view& plane, in
 }
 
 template <typename Pixel>
-void floating_plane(const variable_job& job) {
+void floating_plane(const plane_job& job) {
     const auto wrong = find_non_finite<Pixel>(job.image, job.threads);
     const view_shape& s = job.image.shape;
     const const_any_view image =
         wrong ? image_view<const Pixel>(wrong->finite.data(), s.rows, s.cols, 0, s.channels) : job.image;
     const table<f64> sums = padded_table<f64>(image, job.threads);
-    const image_view<const f64> view = sums.view();
-    const bool constant = job.border == border_mode::constant;
+    const std::int64_t part_row = job.windows.part_row;
+    const part_table<f64> view{sums.view(), part_row};
+    const bool constant = job.windows.rows.border == border_mode::constant;
     for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
-        f64 sum = window_sum<f64>(view, w.box, job.border, k);
-        if (constant && w.count > w.inside) sum += job.border_value * static_cast<f64>(w.count - w.inside);
+        f64 sum = window_sum<f64>(view, w.box, job.windows, k);
+        if (constant && w.count > w.inside) sum += job.windows.border_value * static_cast<f64>(w.count - w.inside);
         if (wrong) {
             const auto holds = [&](const std::optional<table<u64>>& counts) {
-                return counts && window_sum<u64>(counts->view(), w.box, job.border, k) != 0;
+                return counts && window_sum<u64>(part_table<u64>{counts->view(), part_row}, w.box, job.windows, k) != 0;
             };
             constexpr f64 infinity = std::numeric_limits<f64>::infinity();
             if (holds(wrong->nan)) sum = std::numeric_limits<f64>::quiet_NaN();
@@ -235,7 +244,8 @@ void floating_plane(const variable_job& job) {
     });
 }
 
-void filter_plane(const variable_job& job, std::int64_t largest) {
+void filter_plane(const plane_job& job) {
+    const std::int64_t largest = job.windows.largest_window;
     // As in integer_windows.hpp, the sum and half a window on top of it have to fit.
     const bool small = largest <= 65535;
     switch (job.image.shape.type) {
@@ -253,29 +263,13 @@ void filter_plane(const variable_job& job, std::int64_t largest) {
 }
 
 }  // namespace
-}  // namespace filters
 
-void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
-                         const variable_box_filter_options& options) try {
-    filters::check_image(image);
-    filters::check_border(options.border, options.border_value, image.shape.type);
-    filters::check_threads(options.threads);
-    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
-    filters::check_radius_map(radius, image.shape);
-    filters::check_disjoint("result", result, "radius", radius);
-    const std::int64_t largest_radius = filters::check_radii(radius);
-    const window_radius both{largest_radius, largest_radius};
-    filters::check_radius(both, options.border, image.shape);
-    const std::int64_t largest = filters::largest_window(both, options.border, image.shape);
-
-    const view_shape& s = image.shape;
-    for (std::int64_t plane = 0; plane < s.planes; ++plane)
-        filters::filter_plane({filters::plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result,
-                               plane, options.border, filters::border_pixel(options.border_value, s.type),
-                               filters::used_threads(options.threads, s.rows * s.cols * s.channels)},
-                              largest);
-} catch (...) {
-    rethrow_as_ours();
+void variable_box_filter(const window_job& job, const const_any_view& image, const const_any_view& radius,
+                         const any_view& result) {
+    const int threads = used_threads(job.threads, job.result_rows() * job.n());
+    for (std::int64_t plane = 0; plane < job.shape.planes; ++plane)
+        filter_plane(
+            {job, plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result, plane, threads});
 }
 
-}  // namespace boxsum
+}  // namespace boxsum::filters

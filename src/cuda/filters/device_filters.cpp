@@ -1,123 +1,119 @@
+#include "core/view_checks.hpp"
 #include "cuda/filters/device_strips.hpp"
-#include "filters/filter_checks.hpp"
-#include "filters/radius_map.hpp"
+#include "filters/filter_jobs.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/filters.hpp>
-#include <boxsum/cuda/memory.hpp>
 
 #include <vector>
 
 namespace boxsum::cuda {
 namespace {
 
-using filters::window_job;
-
-window_job checked_job(const const_any_view& image, window_radius radius, border_mode border, double border_value) {
-    (void)current_device();  // without a device that is the first thing to say
-    return filters::make_window_job(image, radius, border, border_value, 1);
+filters::part part_of(const filter_inputs& inputs) {
+    return {inputs.image.shape, inputs.at, inputs.whole};
 }
 
-void execute_means(const window_job& job, const any_view& result, stream_ref stream) {
-    execute({.job = job,
-             .results = {result},
-             .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }},
-            stream);
+std::optional<view_shape> shape_of(const any_view& result) {
+    if (result.data == nullptr) return {};
+    return result.shape;
+}
+
+void check_image(const const_any_view& image) {
+    (void)current_device();  // without a device that is the first thing to say
+    check_view("image", image);
+}
+
+window_filter means_of(const filters::window_job& windows) {
+    return {.windows = windows,
+            .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
 }
 
 }  // namespace
 
-void box_filter(const const_any_view& image, const any_view& result, const box_filter_options& options,
-                stream_ref stream) {
-    const window_job job = checked_job(image, options.radius, options.border, options.border_value);
-    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
-    execute_means(job, result, stream);
+void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                const filter_options& options) {
+    check_image(inputs.image);
+    const filters::window_job job = filters::box_filter_job(part_of(inputs), outputs.result.shape, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    execute(means_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
-void local_statistics(const const_any_view& image, const local_statistics_results& results,
-                      const local_statistics_options& options, stream_ref stream) {
-    const window_radius radius = filters::check_window(options.window);
-    const window_job job = checked_job(image, radius, options.border, options.border_value);
-    filters::check_statistics_results(image, results);
-    if (results.variance || results.deviation) filters::check_variance_window(radius, options.border, image.shape);
+void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, stream_ref stream,
+                      const filter_options& options) {
+    check_image(inputs.image);
+    const filters::window_job job = filters::statistics_job(
+        part_of(inputs), {shape_of(outputs.mean), shape_of(outputs.variance), shape_of(outputs.deviation)}, options);
+    filters::check_results({{"image", inputs.image}},
+                           {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
 
-    // As on the CPU: a rounded mean needs the sum itself, and a mean alone needs no squares.
-    local_statistics_results rest = results;
-    if (rest.mean && (!is_floating(rest.mean->shape.type) || (!rest.variance && !rest.deviation))) {
-        execute_means(job, *rest.mean, stream);
-        rest.mean.reset();
+    // As on the CPU: a mean alone needs no squares, and a rounded one needs the sum itself.
+    window_outputs rest = outputs;
+    const bool spread = outputs.variance.data != nullptr || outputs.deviation.data != nullptr;
+    if (outputs.mean.data != nullptr && (!spread || !is_floating(outputs.mean.shape.type))) {
+        execute(means_of(job), {inputs.image, {outputs.mean}}, stream);
+        rest.mean = {};
     }
+    if (!spread) return;
     std::vector<any_view> wanted;
-    for (const auto& r : {rest.mean, rest.variance, rest.deviation})
-        if (r) wanted.push_back(*r);
-    if (wanted.empty()) return;
-    execute({.job = job,
-             .results = wanted,
+    for (const any_view& r : {rest.mean, rest.variance, rest.deviation})
+        if (r.data != nullptr) wanted.push_back(r);
+    execute({.windows = job,
              .squares = true,
              .consume =
                  [&](const filter_step& at) {
                      window_results to;
                      std::size_t next = 0;
-                     if (rest.mean) to.mean = at.results[next++];
-                     if (rest.variance) to.variance = at.results[next++];
-                     if (rest.deviation) to.deviation = at.results[next++];
+                     if (rest.mean.data != nullptr) to.mean = at.results[next++];
+                     if (rest.variance.data != nullptr) to.variance = at.results[next++];
+                     if (rest.deviation.data != nullptr) to.deviation = at.results[next++];
                      enqueue_statistics(at.task, to, at.stream);
                  }},
-            stream);
+            {inputs.image, wanted}, stream);
 }
 
-void adaptive_threshold(const const_any_view& image, const any_view& result, const threshold_options& options,
-                        stream_ref stream) {
-    const filters::threshold_values values = filters::check_threshold(image, result, options);
-    const window_job job = checked_job(image, values.radius, options.border, options.border_value);
-    const bool wolf = options.method == threshold_method::wolf;
-    device_buffer extremes;
-    if (wolf) extremes = device_buffer(sizeof(window_extremes), stream);
-    auto* const of_plane = static_cast<window_extremes*>(extremes.data());
-    if (wolf) stream.synchronize();  // host images use other streams
-    filter_run run{.job = job, .results = {result}, .squares = true, .consume = {}};
-    if (wolf)
-        run.before = [&](const filter_step& at) {
-            enqueue_clear_extremes(of_plane, at.stream);
-            enqueue_extremes(at.task, of_plane, at.stream);
-        };
-    run.consume = [&](const filter_step& at) {
-        enqueue_threshold(at.task, at.results[0], options.method, values.k, values.range, of_plane, at.stream);
-    };
-    execute(run, stream);
-}
-
-void local_contrast(const const_any_view& image, const any_view& result, const local_contrast_options& options,
-                    stream_ref stream) {
-    const window_radius radius = filters::check_window(options.window);
-    filters::check_positive("epsilon", options.epsilon);
-    const window_job job = checked_job(image, radius, options.border, options.border_value);
-    filters::check_variance_window(radius, options.border, image.shape);
-    filters::check_result("result", result, image, {dtype::f32});
-    execute({.job = job,
-             .results = {result},
-             .squares = true,
+void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                        const threshold_rule& rule, const filter_options& options) {
+    check_image(inputs.image);
+    const filters::threshold_job job =
+        filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    execute({.windows = job.windows,
+             .squares = job.method != threshold_method::bradley,
+             .extremes = job.method == threshold_method::wolf,
              .consume =
-                 [&](const filter_step& at) { enqueue_contrast(at.task, at.results[0], options.epsilon, at.stream); }},
-            stream);
+                 [&](const filter_step& at) {
+                     enqueue_threshold(at.task, at.results[0], job.method, job.k, job.range, at.extremes, at.stream);
+                 }},
+            {inputs.image, {outputs.result}}, stream);
 }
 
-void variable_box_filter(const const_any_view& image, const const_any_view& radius, const any_view& result,
-                         const variable_box_filter_options& options, stream_ref stream) {
-    (void)current_device();  // without a device that is the first thing to say
-    filters::check_image(image);
-    filters::check_border(options.border, options.border_value, image.shape.type);
-    filters::check_result("result", result, image, {image.shape.type, dtype::f32, dtype::f64});
-    filters::check_radius_map(radius, image.shape);
-    filters::check_disjoint("result", result, "radius", radius);
-    const std::int64_t largest = check_radii(radius, stream);
-    const window_job job = checked_job(image, {largest, largest}, options.border, options.border_value);
+void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                    const contrast_rule& rule, const filter_options& options) {
+    check_image(inputs.image);
+    const filters::contrast_job job = filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     execute(
-        {.job = job,
-         .results = {result},
-         .consume = [](const filter_step& at) { enqueue_variable_means(at.task, at.radius, at.results[0], at.stream); },
-         .radius = radius},
-        stream);
+        {.windows = job.windows,
+         .squares = true,
+         .consume = [&](const filter_step& at) { enqueue_contrast(at.task, at.results[0], job.epsilon, at.stream); }},
+        {inputs.image, {outputs.result}}, stream);
+}
+
+void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                         const filter_options& options) {
+    check_image(inputs.image);
+    check_view("radius", inputs.radius);
+    const filters::part given{inputs.image.shape, inputs.at, inputs.whole};
+    filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
+    const std::int64_t found = check_radii(inputs.radius, inputs.largest_radius, stream);
+    const filters::window_job job = filters::variable_job(given, inputs.radius.shape, outputs.result.shape,
+                                                          inputs.largest_radius.value_or(found), options);
+    filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
+    execute({.windows = job,
+             .consume =
+                 [](const filter_step& at) { enqueue_variable_means(at.task, at.radius, at.results[0], at.stream); }},
+            {inputs.image, {outputs.result}, inputs.radius}, stream);
 }
 
 }  // namespace boxsum::cuda

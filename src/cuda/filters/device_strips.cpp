@@ -2,7 +2,6 @@
 
 #include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
-#include "cuda/runtime/planned_problem.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "filters/radius_map.hpp"
 
@@ -13,6 +12,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <map>
 #include <string>
 
@@ -33,96 +33,7 @@ View rows_of(const View& v, std::int64_t plane, std::int64_t first, std::int64_t
     return part;
 }
 
-/// The same memory named from row 0 of the plane: only rows that exist may be touched.
-const_any_view from_row_zero(const const_any_view& part, std::int64_t first) {
-    const_any_view v = part;
-    v.data = reinterpret_cast<const void*>(reinterpret_cast<std::uintptr_t>(part.data) -
-                                           static_cast<std::uintptr_t>(first * part.shape.row_stride));
-    return v;
-}
-
-struct table_types {
-    dtype sum;
-    dtype square;
-    bool wide;  ///< numerators of variances
-};
-
-/// The narrowest types that hold every window. Below 2^31 for sums of 32 bits, so that half a window fits on top.
-table_types types_for(dtype image, std::int64_t largest_window) {
-    if (is_floating(image)) return {dtype::f64, dtype::f64, false};
-    const bool byte = image == dtype::u8;
-    return {largest_window <= (byte ? std::int64_t{1} << 23 : 32767) ? dtype::u32 : dtype::u64, dtype::u64,
-            largest_window > (byte ? 16843009 : 65537)};
-}
-
-/// The tables of some rows of a plane, again and again in the same memory.
-class window_tables {
-  public:
-    window_tables(const window_job& job, bool squares, std::int64_t most_rows, stream_ref stream)
-        : job_(job),
-          types_(types_for(job.image.shape.type, job.largest_window)),
-          squares_wanted_(squares),
-          stream_(stream) {
-        const view_shape& s = job.image.shape;
-        if (s.type == dtype::s16)
-            raised_ = device_buffer(span_bytes(device_shape(dtype::u16, most_rows, s.cols, s.channels)), stream);
-        table_ = device_buffer(span_bytes(table_shape(types_.sum, most_rows)), stream);
-        if (squares) squares_ = device_buffer(span_bytes(table_shape(types_.square, most_rows)), stream);
-    }
-
-    /// Enqueues the tables of rows table_row .. (all of `part`) of a plane; the task for its windows, without their
-    /// rows.
-    window_task compute(const const_any_view& part, std::int64_t table_row) {
-        const_any_view pixels = part;
-        window_task task;
-        if (part.shape.type == dtype::s16) {
-            const view_shape s = device_shape(dtype::u16, part.shape.rows, part.shape.cols, part.shape.channels);
-            enqueue_raise(part, {raised_.data(), s}, stream_);
-            pixels = {raised_.data(), s};
-            task.offset = 32768;
-        }
-        const any_view table{table_.data(), table_shape(types_.sum, part.shape.rows)};
-        const any_view squares{squares_.data(), table_shape(types_.square, part.shape.rows)};
-        // The arguments are the filter's, which looked at the caller's, and memory of its own.
-        planned(plan_for(pixels.shape, table.shape, squares.shape))
-            .enqueue({pixels.data, table.data, squares.data}, workspace_, stream_);
-
-        task.rows = job_.rows;
-        task.cols = job_.cols;
-        task.image = from_row_zero(pixels, table_row);
-        task.table = table;
-        if (squares_wanted_) task.squares = squares;
-        task.table_row = table_row;
-        task.border_value = job_.border_value + static_cast<double>(task.offset);
-        task.wide = types_.wide;
-        return task;
-    }
-
-  private:
-    view_shape table_shape(dtype type, std::int64_t rows) const {
-        return device_shape(type, rows + 1, job_.image.shape.cols + 1, job_.image.shape.channels);
-    }
-
-    const sat_plan& plan_for(const view_shape& pixels, const view_shape& table, const view_shape& squares) {
-        const auto found = plans_.find(pixels.rows);
-        if (found != plans_.end()) return found->second;
-        sat_shapes shapes{pixels, table};
-        if (squares_wanted_) shapes.squares = squares;
-        shapes.form = table_layout::padded;
-        const sat_plan plan(shapes);
-        workspace_.reserve(plan.workspace_bytes(), stream_);
-        return plans_.emplace(pixels.rows, plan).first->second;
-    }
-
-    const window_job& job_;
-    table_types types_;
-    bool squares_wanted_;
-    stream_ref stream_;
-    device_buffer raised_, table_, squares_;
-    workspace workspace_;
-    std::map<std::int64_t, sat_plan> plans_;  // by rows
-};
-
+/// One plane of every result.
 std::vector<any_view> plane_of(const std::vector<any_view>& results, std::int64_t plane) {
     std::vector<any_view> parts;
     for (const any_view& r : results) parts.push_back(rows_of(r, plane, 0, r.shape.rows));
@@ -135,18 +46,46 @@ const_any_view map_of_plane(const const_any_view& radius, std::int64_t plane) {
     return rows_of(radius, radius.shape.planes == 1 ? 0 : plane, 0, radius.shape.rows);
 }
 
+/// Enqueues what a filter makes of the windows of a task. The views are those of the plane's results and radii.
+void enqueue_step(const window_filter& filter, const window_task& task, const std::vector<any_view>& results,
+                  const const_any_view& radius, window_extremes* extremes, stream_ref stream) {
+    const std::int64_t first = filter.windows.first_row;
+    std::vector<any_view> named;
+    for (const any_view& r : results) named.push_back(from_row_zero(r, first));
+    const filter_step step{task, named, radius.data == nullptr ? radius : from_row_zero(radius, first), extremes,
+                           stream};
+    if (filter.extremes) {
+        enqueue_clear_extremes(extremes, stream);
+        enqueue_extremes(task, extremes, stream);
+    }
+    filter.consume(step);
+}
+
+/// Memory for tables, and what making them needs.
+struct table_memory {
+    device_buffer tables;
+    cuda::workspace workspace;
+
+    table_memory(std::size_t bytes, std::size_t workspace_bytes, stream_ref stream)
+        : tables(bytes, stream), workspace(workspace_bytes, stream) {}
+};
+
 // ---- device memory --------------------------------------------------------------------------------------------------
 
-void run_on_device(const filter_run& run, stream_ref stream) {
-    const const_any_view& image = run.job.image;
-    window_tables tables(run.job, run.squares, image.shape.rows, stream);
-    for (std::int64_t plane = 0; plane < image.shape.planes; ++plane) {
-        window_task task = tables.compute(rows_of(image, plane, 0, image.shape.rows), 0);
-        task.end_row = image.shape.rows;
-        const std::vector<any_view> results = plane_of(run.results, plane);
-        const filter_step step{task, results, map_of_plane(run.radius.value_or(const_any_view{}), plane), stream};
-        if (run.before) run.before(step);
-        run.consume(step);
+void run_on_device(const window_filter& filter, const filter_memory& memory, stream_ref stream) {
+    const window_job& job = filter.windows;
+    const table_plan plan(job, filter.squares, job.shape.rows, memory.image.shape.row_stride);
+    table_memory tables(plan.bytes().total(), plan.workspace_bytes(), stream);
+    device_buffer extremes;
+    if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), stream);
+    for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
+        window_task task = plan.enqueue(rows_of(memory.image, plane, 0, job.shape.rows), job.part_row,
+                                        tables.tables.data(), tables.workspace, stream);
+        task.first_row = job.first_row;
+        task.end_row = job.end_row;
+        enqueue_step(filter, task, plane_of(memory.results, plane),
+                     map_of_plane(memory.radius.value_or(const_any_view{}), plane),
+                     static_cast<window_extremes*>(extremes.data()), stream);
     }
     stream.synchronize();
 }
@@ -184,15 +123,14 @@ std::int64_t row_bytes(const view_shape& s) {
     return s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
 }
 
-/// Rows of a strip. Not below the radius, so that a strip's windows reach no further than its neighbours.
-std::int64_t strip_rows(const filter_run& run) {
-    const window_job& job = run.job;
-    const std::int64_t rows = job.image.shape.rows;
-    const bool repeats = job.rows.repeats > 0 || job.rows.edge_repeats > 0 || job.rows.radius >= rows;
-    if (run.before || repeats) return rows;
-    std::int64_t bytes = row_bytes(job.image.shape);
-    for (const any_view& r : run.results) bytes = std::max(bytes, row_bytes(r.shape));
-    return std::min(rows, std::max({run.strip_bytes / bytes, job.rows.radius, std::int64_t{1}}));
+/// Rows of a strip's results. Not below the window's reach, so that a strip's windows end in its neighbours.
+std::int64_t strip_rows(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
+    const window_job& job = filter.windows;
+    const std::int64_t rows = job.result_rows(), reach = std::max(job.rows.before, job.rows.after);
+    if (filter.extremes || job.rows.reduced() || reach >= rows) return rows;
+    std::int64_t bytes = row_bytes(memory.image.shape);
+    for (const any_view& r : memory.results) bytes = std::max(bytes, row_bytes(r.shape));
+    return std::min(rows, std::max({strip_bytes / bytes, reach, std::int64_t{1}}));
 }
 
 any_view allocate_like(const view_shape& s, std::deque<device_buffer>& memory, stream_ref stream) {
@@ -201,44 +139,94 @@ any_view allocate_like(const view_shape& s, std::deque<device_buffer>& memory, s
     return {memory.back().data(), shape};
 }
 
-void run_on_host_memory(const filter_run& run) {
-    const const_any_view& image = run.job.image;
-    const std::int64_t rows = image.shape.rows, radius = run.job.rows.radius, height = strip_rows(run);
-    const stream upload, work, download;
+/// The plans of strips, by their rows, and memory for any of them.
+class strip_tables {
+  public:
+    strip_tables(const window_filter& filter, std::int64_t row_stride) : filter_(filter), row_stride_(row_stride) {}
 
-    std::deque<device_buffer> memory;
-    const any_view device_image = allocate_like(image.shape, memory, work);
+    void plan(std::int64_t rows) {
+        const auto [at, added] = plans_.try_emplace(rows, filter_.windows, filter_.squares, rows, row_stride_);
+        if (!added) return;
+        workspace_bytes_ = std::max(workspace_bytes_, at->second.workspace_bytes());
+        bytes_ = std::max(bytes_, at->second.bytes().total());
+    }
+
+    void allocate(stream_ref stream) { memory_.emplace(bytes_, workspace_bytes_, stream); }
+
+    window_task enqueue(const const_any_view& part, std::int64_t table_row, stream_ref stream) {
+        return plans_.at(part.shape.rows).enqueue(part, table_row, memory_->tables.data(), memory_->workspace, stream);
+    }
+
+  private:
+    const window_filter& filter_;
+    std::int64_t row_stride_;
+    std::map<std::int64_t, table_plan> plans_;
+    std::size_t workspace_bytes_ = 0, bytes_ = 0;
+    std::optional<table_memory> memory_;
+};
+
+/// A strip: rows first .. end - 1 have results, rows from .. to - 1 are read. All numbered in the whole image.
+struct strip {
+    std::int64_t first, end, from, to;
+};
+
+std::vector<strip> strips_of(const window_job& job, std::int64_t height) {
+    std::vector<strip> strips;
+    const bool at_once = height == job.result_rows();
+    const std::int64_t part_end = job.part_row + job.shape.rows;
+    for (std::int64_t first = job.first_row; first < job.end_row; first += height) {
+        const std::int64_t end = std::min(job.end_row, first + height);
+        const auto taken = job.rows.taken_by(first, end);
+        strips.push_back(at_once ? strip{first, end, job.part_row, part_end}
+                                 : strip{first, end, taken.first, taken.end});
+    }
+    return strips;
+}
+
+void run_on_host_memory(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
+    const window_job& job = filter.windows;
+    const std::int64_t planes = job.shape.planes;
+    const stream upload, work, download;
+    std::deque<device_buffer> buffers;
+    const any_view image = allocate_like(job.shape, buffers, work);
     std::vector<any_view> device_results;
-    for (const any_view& r : run.results) device_results.push_back(allocate_like(r.shape, memory, work));
+    for (const any_view& r : memory.results) device_results.push_back(allocate_like(r.shape, buffers, work));
     any_view device_radius;
-    if (run.radius) device_radius = allocate_like(run.radius->shape, memory, work);
-    window_tables tables(run.job, run.squares, std::min(rows, height + 2 * radius), work);
+    if (memory.radius) device_radius = allocate_like(memory.radius->shape, buffers, work);
+    device_buffer extremes;
+    if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), work);
+
+    const std::vector<strip> strips = strips_of(job, strip_rows(filter, memory, strip_bytes));
+    strip_tables tables(filter, image.shape.row_stride);
+    for (const strip& s : strips) tables.plan(s.to - s.from);
+    tables.allocate(work);
     const wait_at_end guard{{upload, work, download}};
     event(work).wait(upload);  // the memory is there
 
     std::deque<event> done;
-    for (std::int64_t plane = 0; plane < image.shape.planes; ++plane) {
+    for (std::int64_t plane = 0; plane < planes; ++plane) {
         const std::vector<any_view> results = plane_of(device_results, plane);
-        std::int64_t uploaded = 0;
-        for (std::int64_t first = 0; first < rows; first += height) {
-            const std::int64_t end = std::min(rows, first + height);
-            const std::int64_t from = std::max<std::int64_t>(0, first - radius), to = std::min(rows, end + radius);
-            if (to > uploaded) {
-                copy_async(rows_of(image, plane, uploaded, to), rows_of(device_image, plane, uploaded, to), upload);
-                uploaded = to;
+        std::int64_t uploaded = job.part_row;
+        for (const strip& s : strips) {
+            if (s.to > uploaded) {
+                const std::int64_t begin = uploaded - job.part_row, end = s.to - job.part_row;
+                copy_async(rows_of(memory.image, plane, begin, end), rows_of(image, plane, begin, end), upload);
+                uploaded = s.to;
             }
-            if (run.radius && plane < run.radius->shape.planes)
-                copy_async(rows_of(*run.radius, plane, first, end), rows_of(device_radius, plane, first, end), upload);
+            const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
+            if (memory.radius && plane < memory.radius->shape.planes)
+                copy_async(rows_of(*memory.radius, plane, first, end), rows_of(device_radius, plane, first, end),
+                           upload);
             done.emplace_back(upload).wait(work);
-            window_task task = tables.compute(rows_of(const_any_view(device_image), plane, from, to), from);
-            task.first_row = first;
-            task.end_row = end;
-            const filter_step step{task, results, map_of_plane(device_radius, plane), work};
-            if (run.before) run.before(step);
-            run.consume(step);
+            window_task task = tables.enqueue(
+                rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s.from, work);
+            task.first_row = s.first;
+            task.end_row = s.end;
+            enqueue_step(filter, task, results, map_of_plane(device_radius, plane),
+                         static_cast<window_extremes*>(extremes.data()), work);
             done.emplace_back(work).wait(download);
             for (std::size_t i = 0; i < results.size(); ++i)
-                copy_async(rows_of(device_results[i], plane, first, end), rows_of(run.results[i], plane, first, end),
+                copy_async(rows_of(device_results[i], plane, first, end), rows_of(memory.results[i], plane, first, end),
                            download);
         }
     }
@@ -257,37 +245,39 @@ void require_same_memory(const char* argument, const void* data, bool host, int 
 
 }  // namespace
 
-void execute(const filter_run& run, stream_ref stream) {
+void execute(const window_filter& filter, const filter_memory& memory, stream_ref stream, std::int64_t strip_bytes) {
     const int device = current_device();
-    const bool host = is_host_memory(run.job.image.data);
-    for (const any_view& r : run.results) require_same_memory("result", r.data, host, device);
-    if (run.radius) require_same_memory("radius", run.radius->data, host, device);
-    if (host) return run_on_host_memory(run);
-    check_device_pointer("image", run.job.image.data, device);
+    const bool host = is_host_memory(memory.image.data);
+    for (const any_view& r : memory.results) require_same_memory("result", r.data, host, device);
+    if (memory.radius) require_same_memory("radius", memory.radius->data, host, device);
+    if (host) return run_on_host_memory(filter, memory, strip_bytes);
+    check_device_pointer("image", memory.image.data, device);
     check_stream(stream, device);
-    run_on_device(run, stream);
+    run_on_device(filter, memory, stream);
 }
 
-std::int64_t check_radii(const const_any_view& radius, stream_ref stream) {
+std::int64_t check_radii(const const_any_view& radius, std::optional<std::int64_t> largest, stream_ref stream) {
     const int device = current_device();
-    if (is_host_memory(radius.data)) return filters::check_radii(radius);
+    if (is_host_memory(radius.data)) return filters::check_radii(radius, largest);
     check_device_pointer("radius", radius.data, device);
     check_stream(stream, device);
     const device_buffer memory(sizeof(radius_range), stream);
     radius_range range{};
-    enqueue_radius_range(radius, static_cast<radius_range*>(memory.data()), stream);
+    enqueue_radius_range(radius, largest.value_or(std::numeric_limits<std::int64_t>::max()),
+                         static_cast<radius_range*>(memory.data()), stream);
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(&range, memory.data(), sizeof range, cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
-    if (range.first_negative == ~0ull) return static_cast<std::int64_t>(range.largest);
+    if (range.first_refused == ~0ull) return static_cast<std::int64_t>(range.largest);
     const view_shape& s = radius.shape;
-    const auto index = static_cast<std::int64_t>(range.first_negative);
+    const auto index = static_cast<std::int64_t>(range.first_refused);
     const std::int64_t col = index % s.cols, row = index / s.cols % s.rows, plane = index / s.cols / s.rows;
     const_any_view found = rows_of(radius, plane, row, row + 1);
-    s32 value = 0;
-    found.data = static_cast<const s32*>(found.data) + col;
-    BOXSUM_CUDA_TRY(cudaMemcpyAsync(&value, found.data, sizeof value, cudaMemcpyDeviceToHost, stream.get()));
+    found.data = static_cast<const std::byte*>(found.data) + col * static_cast<std::int64_t>(size_of(s.type));
+    u32 bits = 0;  // little endian: narrower radii fill its low bytes
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(&bits, found.data, size_of(s.type), cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
-    filters::refuse_negative_radius(value, plane, row, col);
+    const std::int64_t value = s.type == dtype::s32 ? std::int64_t{static_cast<s32>(bits)} : std::int64_t{bits};
+    filters::refuse_radius(value, plane, row, col, largest);
 }
 
 }  // namespace boxsum::cuda

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/filters/device_tables.hpp"
 #include "cuda/filters/window_kernels.hpp"
 #include "filters/window_job.hpp"
 
@@ -13,34 +14,41 @@
 /// travel there and back.
 namespace boxsum::cuda {
 
-/// What a filter sees of a plane: the windows of some rows, and views of the plane on the device.
+/// What a filter sees of a plane: the windows of some rows, and views of the plane on the device, named from row 0 of
+/// the whole image.
 struct filter_step {
     window_task task;
-    std::span<const any_view> results;
-    const_any_view radius;  ///< null data without a radius map
+    std::span<const any_view> results;  ///< as many as the filter has
+    const_any_view radius;              ///< null data without a radius map
+    window_extremes* extremes;          ///< null without
     stream_ref stream;
 };
 
-using filter_consumer = std::function<void(const filter_step&)>;
-
-/// A filter on checked arguments.
-struct filter_run {
-    const filters::window_job& job;
-    std::vector<any_view> results;
+/// A filter, checked: everything but memory.
+struct window_filter {
+    filters::window_job windows;
     bool squares = false;
-    filter_consumer before = {};  ///< may be empty; sees all rows of a plane before `consume` does (Wolf's extremes)
-    filter_consumer consume;
-    std::optional<const_any_view> radius = {};
-    /// Of a strip, for host memory: some megabytes a transfer, so that starting one costs nothing, but many strips, so
-    /// that the first upload and the last download, which nothing overlaps, are short.
-    std::int64_t strip_bytes = std::int64_t{8} << 20;
+    bool extremes = false;  ///< the plane's are wanted before `consume`
+    std::function<void(const filter_step&)> consume;
 };
 
-/// Runs it on device memory on `stream`, or on host memory on streams of its own, and waits. Throws invalid_argument
-/// for a mixture of both or memory of another device.
-void execute(const filter_run& run, stream_ref stream);
+/// The memory of one call, checked but for where it lies.
+struct filter_memory {
+    const_any_view image;
+    std::vector<any_view> results;
+    std::optional<const_any_view> radius = {};
+};
+
+/// Of a strip, for host memory: some megabytes a transfer, so that starting one costs nothing, but many strips, so that
+/// the first upload and the last download, which nothing overlaps, are short.
+inline constexpr std::int64_t default_strip_bytes = std::int64_t{8} << 20;
+
+/// Runs a filter on device memory on `stream`, or on host memory on streams of its own, and waits. Throws
+/// invalid_argument for a mixture of both or memory of another device.
+void execute(const window_filter& filter, const filter_memory& memory, stream_ref stream,
+             std::int64_t strip_bytes = default_strip_bytes);
 
 /// Throws as filters::check_radii does, for maps in host or device memory. The largest radius.
-std::int64_t check_radii(const const_any_view& radius, stream_ref stream);
+std::int64_t check_radii(const const_any_view& radius, std::optional<std::int64_t> largest, stream_ref stream);
 
 }  // namespace boxsum::cuda

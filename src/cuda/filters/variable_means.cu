@@ -34,7 +34,8 @@ radius_plane plane_of(const const_any_view& radius, std::int64_t plane) {
 /// The window of this radius around sample i of an axis that has another one.
 __device__ axis_terms terms_around(const filters::window_axis& axis, std::int64_t i, std::int64_t radius) {
     const std::int64_t low = i - radius, high = i + radius + 1;
-    if (low < 0 || high > axis.extent) return terms_of(filters::window_axis(axis.extent, radius, axis.border), i);
+    if (low < 0 || high > axis.extent)
+        return terms_of(filters::window_axis(axis.extent, radius, radius, axis.border), i);
     axis_terms terms;
     terms.high = high;
     terms.low = low;
@@ -74,19 +75,19 @@ dim3 grid_for(std::int64_t cols, std::int64_t rows, std::int64_t most) {
 }
 
 __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::int64_t cols, std::int64_t first_index,
-                                    radius_range* range) {
+                                    std::int64_t most, radius_range* range) {
     const std::int64_t col = std::int64_t{blockIdx.x} * walk_threads + threadIdx.x;
     if (col >= cols) return;
-    std::int64_t largest = 0, negative = -1;
+    std::int64_t largest = 0, refused = -1;
     for (std::int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
         const std::int64_t radius = radii.at(row, col);
         if (radius > largest) largest = radius;
-        if (radius < 0 && negative < 0) negative = first_index + row * cols + col;
+        if ((radius < 0 || radius > most) && refused < 0) refused = first_index + row * cols + col;
     }
     // Most columns change nothing: look before the atomic.
     if (static_cast<unsigned long long>(largest) > *const_cast<const volatile unsigned long long*>(&range->largest))
         atomicMax(&range->largest, static_cast<unsigned long long>(largest));
-    if (negative >= 0) atomicMin(&range->first_negative, static_cast<unsigned long long>(negative));
+    if (refused >= 0) atomicMin(&range->first_refused, static_cast<unsigned long long>(refused));
 }
 
 }  // namespace
@@ -100,13 +101,13 @@ void enqueue_variable_means(const window_task& task, const const_any_view& radiu
     });
 }
 
-void enqueue_radius_range(const const_any_view& radius, radius_range* range, stream_ref stream) {
+void enqueue_radius_range(const const_any_view& radius, std::int64_t most, radius_range* range, stream_ref stream) {
     BOXSUM_CUDA_TRY(cudaMemsetAsync(&range->largest, 0, sizeof range->largest, stream.get()));
-    BOXSUM_CUDA_TRY(cudaMemsetAsync(&range->first_negative, 0xff, sizeof range->first_negative, stream.get()));
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(&range->first_refused, 0xff, sizeof range->first_refused, stream.get()));
     const view_shape& s = radius.shape;
     for (std::int64_t plane = 0; plane < s.planes; ++plane)
         launch(radius_range_kernel, {.grid = grid_for(s.cols, s.rows, 256), .block = walk_threads}, stream,
-               plane_of(radius, plane), s.rows, s.cols, plane * s.rows * s.cols, range);
+               plane_of(radius, plane), s.rows, s.cols, plane * s.rows * s.cols, most, range);
 }
 
 }  // namespace boxsum::cuda

@@ -44,7 +44,7 @@ void enqueue_statistics(const window_task& task, const window_results& results, 
 void enqueue_clear_extremes(window_extremes* extremes, stream_ref stream);
 void enqueue_extremes(const window_task& task, window_extremes* extremes, stream_ref stream);
 
-/// `extremes` is read with Wolf's method only.
+/// `extremes` is read with Wolf's method only. Bradley's needs no squares.
 void enqueue_threshold(const window_task& task, const any_view& result, threshold_method method, double k, double range,
                        const window_extremes* extremes, stream_ref stream);
 
@@ -58,10 +58,10 @@ void enqueue_variable_means(const window_task& task, const const_any_view& radiu
 /// What a radius map holds.
 struct radius_range {
     unsigned long long largest;
-    unsigned long long first_negative;  ///< index over planes, rows, cols; all ones: none
+    unsigned long long first_refused;  ///< index over planes, rows, cols; all ones: none
 };
-/// To *range (device memory).
-void enqueue_radius_range(const const_any_view& radius, radius_range* range, stream_ref stream);
+/// To *range (device memory). Radii that are negative or above `most` are refused.
+void enqueue_radius_range(const const_any_view& radius, std::int64_t most, radius_range* range, stream_ref stream);
 
 /// 16s as 16u, 32768 higher: unsigned sums and squares then serve both.
 void enqueue_raise(const const_any_view& image, const any_view& raised, stream_ref stream);

@@ -51,12 +51,9 @@ __global__ __launch_bounds__(walk_threads) void mean_kernel(device_task<Sum, Sum
 }  // namespace
 
 void enqueue_means(const window_task& task, const any_view& result, stream_ref stream) {
-    const auto along = [](const filters::window_axis& a) {
-        return a.border == border_mode::shrink ? a.width() : a.full;
-    };
     visit_mean_types(task, result, [&]<typename Sum, typename Out>() {
         launch(mean_kernel<Sum, Out>, walk_shape<Sum>(task), stream, on_device<Sum, Sum>(task), result,
-               rounded_quotient<Sum>(along(task.rows) * along(task.cols)));
+               rounded_quotient<Sum>(task.rows.full * task.cols.full));
     });
 }
 

@@ -113,6 +113,21 @@ __global__ __launch_bounds__(walk_threads) void extremes_kernel(device_task<Sum,
     });
 }
 
+/// Bradley's threshold is a share of the mean: no squares, no roots.
+template <typename Pixel, typename Sum>
+__global__ __launch_bounds__(walk_threads) void bradley_kernel(device_task<Sum, Sum> task, any_view result,
+                                                               double share) {
+    for_each_window<false>(task, [&](std::int64_t row, std::int64_t element, const auto& w) {
+        u8 out[w.count];
+#pragma unroll
+        for (int i = 0; i < w.count; ++i) {
+            const double limit = mean_of(w.sum[i], w.samples, task.offset) * share;
+            out[i] = static_cast<u8>(pixel_of<Pixel>(task, row, element + i) > limit ? 255 : 0);
+        }
+        store_elements(result, row, element, out);
+    });
+}
+
 template <typename Pixel, typename Sum, typename Square>
 __global__ __launch_bounds__(walk_threads) void threshold_kernel(device_task<Sum, Square> task, any_view result,
                                                                  threshold_method method, double k, double range,
@@ -125,8 +140,7 @@ __global__ __launch_bounds__(walk_threads) void threshold_kernel(device_task<Sum
             const double m = of_windows.mean[i], s = of_windows.spread[i];
             double limit = 0;
             switch (method) {
-                case threshold_method::bradley:
-                    limit = m * (1 - k);
+                case threshold_method::bradley:  // has a kernel of its own
                     break;
                 case threshold_method::niblack:
                     limit = m + k * s;
@@ -163,7 +177,7 @@ __global__ __launch_bounds__(walk_threads) void contrast_kernel(device_task<Sum,
     });
 }
 
-/// f.template operator()<Pixel, Sum, Square>() for the types of a task with squares.
+/// f.template operator()<Pixel, Sum, Square>() for the types of a task.
 template <typename F>
 void visit_moment_types(const window_task& t, F f) {
     switch (t.image.shape.type) {
@@ -202,6 +216,9 @@ void enqueue_extremes(const window_task& task, window_extremes* extremes, stream
 void enqueue_threshold(const window_task& task, const any_view& result, threshold_method method, double k, double range,
                        const window_extremes* extremes, stream_ref stream) {
     visit_moment_types(task, [&]<typename Pixel, typename Sum, typename Square>() {
+        if (method == threshold_method::bradley)
+            return launch(bradley_kernel<Pixel, Sum>, walk_shape<Sum>(task), stream, on_device<Sum, Sum>(task), result,
+                          1 - k);
         launch(threshold_kernel<Pixel, Sum, Square>, walk_shape<Sum>(task), stream, on_device<Sum, Square>(task),
                result, method, k, range, extremes);
     });

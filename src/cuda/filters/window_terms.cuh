@@ -51,7 +51,7 @@ __device__ inline void reflect(std::int64_t x, std::int64_t n, std::int64_t& ent
 /// The window around sample i.
 __device__ inline axis_terms terms_of(const filters::window_axis& axis, std::int64_t i) {
     axis_terms terms;
-    const std::int64_t n = axis.extent, low = i - axis.radius, high = i + axis.radius + 1;
+    const std::int64_t n = axis.extent, low = i - axis.before, high = i + axis.after + 1;
     terms.extent = n;
     terms.high = high < n ? high : n;
     terms.low = low > 0 ? low : 0;
@@ -64,8 +64,8 @@ __device__ inline axis_terms terms_of(const filters::window_axis& axis, std::int
         terms.low_weight = -terms.low_weight;
         terms.last_weight = axis.repeats + whole_high - whole_low;
     } else if (axis.border == border_mode::replicate) {
-        const std::int64_t after = axis.edge_repeats + (high > n ? high - n : 0);
-        terms.first_weight = axis.edge_repeats + (low < 0 ? -low : 0);
+        const std::int64_t after = axis.edge_after + (high > n ? high - n : 0);
+        terms.first_weight = axis.edge_before + (low < 0 ? -low : 0);
         terms.before_last_weight = -after;
         terms.last_weight = after;
     }

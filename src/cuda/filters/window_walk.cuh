@@ -162,8 +162,8 @@ __device__ void add_border(windows<N, Sum, Square>& w, const device_task<Sum, Sq
 /// One row's window ends: without the border's arithmetic where the window lies inside the image.
 template <typename Task>
 __device__ axis_terms row_terms(const Task& task, std::int64_t row) {
-    const std::int64_t low = row - task.rows.radius, high = row + task.rows.radius + 1;
-    if (low < 0 || high > task.rows.extent || task.rows.full != task.rows.width()) return terms_of(task.rows, row);
+    const std::int64_t low = row - task.rows.before, high = row + task.rows.after + 1;
+    if (low < 0 || high > task.rows.extent || task.rows.reduced()) return terms_of(task.rows, row);
     axis_terms terms;
     terms.high = high;
     terms.low = low;
@@ -179,8 +179,8 @@ __device__ void for_each_window(const device_task<Sum, Square>& task, Consume co
     const std::int64_t element = (std::int64_t{blockIdx.x} * walk_threads + threadIdx.x) * n;
     if (element >= task.elements) return;
     const bool inner = element >= task.first_inner && element + n <= task.end_inner;
-    const std::int64_t start = element - task.cols.radius * task.channels;
-    const std::int64_t end = element + (task.cols.radius + 1) * task.channels;
+    const std::int64_t start = element - task.cols.before * task.channels;
+    const std::int64_t end = element + (task.cols.after + 1) * task.channels;
 
     for (std::int64_t first = task.first_row + std::int64_t{blockIdx.y} * walk_rows; first < task.end_row;
          first += std::int64_t{gridDim.y} * walk_rows)
@@ -252,8 +252,8 @@ table_view<T> on_device(const const_any_view& v) {
 template <typename Sum, typename Square>
 device_task<Sum, Square> on_device(const window_task& t) {
     const view_shape& s = t.image.shape;
-    const std::int64_t side = t.cols.radius * s.channels, elements = s.cols * s.channels;
-    const bool reduced = t.cols.full != t.cols.width();  // the radius: windows reach beyond both sides
+    const std::int64_t elements = s.cols * s.channels;
+    const bool reduced = t.cols.reduced();  // the reach: every window goes beyond a side
     device_task<Sum, Square> task{};
     task.rows = t.rows;
     task.cols = t.cols;
@@ -266,8 +266,8 @@ device_task<Sum, Square> on_device(const window_task& t) {
     task.table_row = t.table_row;
     task.elements = elements;
     task.channels = static_cast<int>(s.channels);
-    task.first_inner = reduced ? elements : side;
-    task.end_inner = reduced ? 0 : elements - side;
+    task.first_inner = reduced ? elements : t.cols.before * s.channels;
+    task.end_inner = reduced ? 0 : elements - t.cols.after * s.channels;
     task.border_sum = static_cast<Sum>(t.border_value);
     task.border_square = static_cast<Square>(t.border_value) * static_cast<Square>(t.border_value);
     task.offset = t.offset;

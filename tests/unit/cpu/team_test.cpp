@@ -64,7 +64,7 @@ bool holds_in_forked_child(F&& work) {
 bool last_mean_is_right(int threads) {
     const std::vector<float> pixels(300 * 300, 3);
     std::vector<float> means(pixels.size());
-    box_filter(image_view<const float>(pixels.data(), 300, 300), image_view<float>(means.data(), 300, 300),
+    box_filter({image_view<const float>(pixels.data(), 300, 300)}, {image_view<float>(means.data(), 300, 300)},
                {.threads = threads});
     return means.back() == 3;
 }

@@ -1,11 +1,18 @@
 // Device memory of the caller's choice.
 
+#include "cuda/runtime/cuda_try.hpp"
 #include "support/counting_allocator.hpp"
 #include "support/gpu.hpp"
 
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/table.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/error.hpp>
 
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -94,6 +101,44 @@ TEST_F(allocator, has_both_functions_or_none) {
     }
     EXPECT_EQ(counter_.allocations(), 0u);
     EXPECT_EQ(cuda::device_buffer(1, stream(), cuda::allocator{.name = "none"}).size(), 1u);
+}
+
+TEST_F(allocator, gives_the_memory_of_images_tables_and_workspaces) {
+    {
+        const cuda::image<std::uint16_t> image(10, 20, stream(), 3, 2, counter_.get());
+        EXPECT_EQ(counter_.bytes_out(), cuda::span_bytes(image.shape()));
+        const cuda::table<std::uint32_t> table(10, 20, stream(), table_layout::padded, 1, 1, counter_.get());
+        EXPECT_EQ(counter_.bytes_out(), cuda::span_bytes(image.shape()) + cuda::span_bytes(table.shape()));
+        cuda::workspace workspace(1000, stream(), counter_.get());
+        EXPECT_EQ(counter_.buffers_out(), 3u);
+        workspace.reserve(1000, stream());
+        EXPECT_EQ(counter_.allocations(), 3u);
+        workspace.reserve(100000, stream());
+        EXPECT_EQ(counter_.allocations(), 4u);
+        EXPECT_EQ(counter_.buffers_out(), 3u);  // what was too small went back
+        cuda::workspace moved = std::move(workspace);
+        EXPECT_EQ(counter_.buffers_out(), 3u);
+        moved = cuda::workspace();
+        EXPECT_EQ(counter_.buffers_out(), 2u);
+    }
+    EXPECT_EQ(counter_.buffers_out() + counter_.strays(), 0u);
+}
+
+/// What a plan needs beside the caller's memory is in the workspace.
+TEST_F(allocator, is_asked_by_no_run_of_a_plan) {
+    const cuda::image<std::uint8_t> image(300, 400, stream(), 1, 1, counter_.get());
+    const cuda::table<std::uint32_t> table(300, 400, stream(), {}, 1, 1, counter_.get());
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(image.view().data(), 1, cuda::span_bytes(image.shape()), stream().get()));
+    cuda::workspace workspace(0, stream(), counter_.get());
+    cuda::sat_async({image}, {table}, workspace, stream());
+    const std::size_t allocations = counter_.allocations();
+    for (int i = 0; i < 3; ++i) cuda::sat_async({image}, {table}, workspace, stream());
+    EXPECT_EQ(counter_.allocations(), allocations);
+    std::uint32_t last = 0;
+    const view_shape& s = table.shape();
+    cuda::copy({&table.view().entries()(299, 399), {s.type, 1, 1, 1, 1, 4, 4}}, {&last, {s.type, 1, 1, 1, 1, 4, 4}},
+               stream());
+    EXPECT_EQ(last, 300u * 400u);
 }
 
 /// The device of the memory is current in both functions, whichever is when a buffer is made or destroyed.

@@ -3,7 +3,7 @@
 
 #include "cuda/filters/window_kernels.hpp"
 
-#include "filters/window_job.hpp"
+#include "filters/filter_jobs.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
@@ -14,11 +14,12 @@ namespace boxsum {
 namespace {
 
 using test::all_borders;
-using test::border_value_of;
 using test::device_images;
 using test::filter_case;
 using test::host_image;
+using test::options_of;
 using test::packed;
+using test::radius_of;
 
 /// An image and its tables on the device.
 struct prepared {
@@ -31,8 +32,7 @@ class window_kernels : public test::gpu_stream_test {
   protected:
     /// `aligned`: the rows of the tables start at multiples of 16 bytes.
     void prepare(prepared& p, const filter_case& c, dtype sum, bool squares, bool aligned, device_images& device) {
-        const double border_value = border_value_of(c.border);
-        p.job = filters::make_window_job(p.image.view(), c.radius, c.border, border_value, 1);
+        p.job = filters::windows_of({p.image.shape}, options_of(c));
         host_image pixels = p.image;
         cuda::window_task& task = p.task;
         if (c.type == dtype::s16) {
@@ -58,7 +58,7 @@ class window_kernels : public test::gpu_stream_test {
         task.table = table(sum, false);
         if (squares) task.squares = table(is_floating(sum) ? dtype::f64 : dtype::u64, true);
         task.end_row = c.rows;
-        task.border_value = border_value + static_cast<double>(task.offset);
+        task.border_value = p.job.border_value + static_cast<double>(task.offset);
     }
 
     /// run(result) fills it on the device.
@@ -82,18 +82,20 @@ std::vector<dtype> sums_of(dtype image) {
     return {dtype::u32, dtype::u64};
 }
 
-/// Radii from none to beyond the image, so that ends of windows have every place within 16 bytes.
+/// Windows from one pixel to beyond the image, so that ends of windows have every place within 16 bytes.
 std::vector<filter_case> cases() {
     std::vector<filter_case> all;
     for (const dtype type : {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64})
         for (const border_mode border : all_borders) {
-            for (const window_radius radius : {window_radius{0, 0}, {1, 1}, {2, 6}, {30, 3}, {5, 41}, {45, 130}})
-                all.push_back({type, 19, 83, 1, 1, radius, border});
-            for (const window_radius radius : {window_radius{1, 1}, {3, 4}, {50, 80}})
-                all.push_back({type, 11, 31, 3, 1, radius, border});
-            all.push_back({type, 10, 29, 2, 1, {2, 5}, border});
-            all.push_back({type, 9, 21, 4, 1, {1, 2}, border});
-            all.push_back({type, 1, 1, 1, 1, {3, 3}, border});
+            for (const window& w : {window(1), window(3), window(5, 13), window(61, 7), window(11, 83), window(91, 261),
+                                    window(2, 6), window(window_extents{.above = 4, .right = 11}),
+                                    window(window_extents{.above = 1, .below = 60, .left = 100, .right = 2})})
+                all.push_back({type, 19, 83, 1, 1, w, border});
+            for (const window& w : {window(3), window(7, 9), window(101, 161), window(4, 10)})
+                all.push_back({type, 11, 31, 3, 1, w, border});
+            all.push_back({type, 10, 29, 2, 1, {5, 11}, border});
+            all.push_back({type, 9, 21, 4, 1, {3, 5}, border});
+            all.push_back({type, 1, 1, 1, 1, 7, border});
         }
     return all;
 }
@@ -107,7 +109,7 @@ TEST_F(window_kernels, means_are_those_of_the_cpu) {
                 prepare(p, c, sum, false, aligned, device);
                 for (const dtype out : {c.type, dtype::f32, dtype::f64}) {
                     host_image expected(packed(out, c.rows, c.cols, c.channels));
-                    box_filter(p.image.view(), expected.view(), {c.radius, c.border, border_value_of(c.border), 1});
+                    box_filter({p.image.view()}, {expected.view()}, options_of(c));
                     expect_equal(expected, device, c.type, out == dtype::f32 ? 1e-6 : 1e-9,
                                  text_of(c) + " to " + std::string(name_of(out)),
                                  [&](const any_view& result) { cuda::enqueue_means(p.task, result, stream()); });
@@ -123,13 +125,13 @@ TEST_F(window_kernels, means_are_rounded_half_up) {
         for (const dtype sum : sums_of(type))
             for (const std::int64_t radius : {1, 3, 12, 63})
                 for (const pattern values : {pattern::all_max, pattern::extreme, pattern::random}) {
-                    const filter_case c{type, 40, 150, 1, 1, {radius, radius}, border_mode::reflect};
+                    const filter_case c{type, 40, 150, 1, 1, window_radius(radius), border_mode::reflect};
                     device_images device(stream());
                     prepared p{{}, {}, host_image(packed(type, c.rows, c.cols, 1))};
                     fill(p.image.view(), values, 1);
                     prepare(p, c, sum, false, true, device);
                     host_image expected(p.image.shape);
-                    box_filter(p.image.view(), expected.view(), {c.radius, c.border, 0, 1});
+                    box_filter({p.image.view()}, {expected.view()}, options_of(c));
                     expect_equal(expected, device, type, 0, text_of(c),
                                  [&](const any_view& result) { cuda::enqueue_means(p.task, result, stream()); });
                 }
@@ -140,14 +142,12 @@ TEST_F(window_kernels, moments_are_those_of_the_cpu) {
         for (const dtype sum : sums_of(c.type)) {
             device_images device(stream());
             prepared p{{}, {}, test::random_image(packed(c.type, c.rows, c.cols, c.channels), 8)};
-            prepare(p, c, sum, true, c.radius.rows != 1, device);
+            prepare(p, c, sum, true, c.window.above != 1, device);
             p.task.wide = sum == dtype::u64;  // right for any window
-            const double border_value = border_value_of(c.border);
-            const window_size window{2 * c.radius.rows + 1, 2 * c.radius.cols + 1};
+            const filter_options options = options_of(c);
             const view_shape real = packed(dtype::f64, c.rows, c.cols, c.channels);
             host_image mean(real), variance(real), deviation(packed(dtype::f32, c.rows, c.cols, c.channels));
-            local_statistics(p.image.view(), {mean.view(), variance.view(), deviation.view()},
-                             {window, c.border, border_value, 1});
+            local_statistics({p.image.view()}, {mean.view(), variance.view(), deviation.view()}, options);
             const std::string what = text_of(c);
             expect_equal(mean, device, c.type, 1e-9, what + " mean", [&](const any_view& result) {
                 cuda::enqueue_statistics(p.task, {result, {}, {}}, stream());
@@ -161,17 +161,21 @@ TEST_F(window_kernels, moments_are_those_of_the_cpu) {
             });
             host_image contrast(packed(dtype::f32, c.rows, c.cols, c.channels));
             const double epsilon = is_floating(c.type) ? 0.5 : 1e-6;
-            local_contrast(p.image.view(), contrast.view(), {window, epsilon, c.border, border_value, 1});
+            local_contrast({p.image.view()}, {contrast.view()}, {epsilon}, options);
             expect_equal(contrast, device, c.type, 1e-5, what + " contrast",
                          [&](const any_view& result) { cuda::enqueue_contrast(p.task, result, epsilon, stream()); });
             if (!is_floating(c.type)) {  // a pixel at its threshold may fall on either side
                 host_image binary(packed(dtype::u8, c.rows, c.cols, c.channels));
-                const threshold_options options{threshold_method::sauvola, window, 0.1, {}, c.border, border_value, 1};
-                adaptive_threshold(p.image.view(), binary.view(), options);
-                expect_equal(binary, device, c.type, 0, what + " threshold", [&](const any_view& result) {
-                    cuda::enqueue_threshold(p.task, result, options.method, *options.k, default_sauvola_range(c.type),
-                                            nullptr, stream());
-                });
+                for (const threshold_method method : {threshold_method::bradley, threshold_method::sauvola}) {
+                    adaptive_threshold({p.image.view()}, {binary.view()}, {.method = method, .k = 0.1}, options);
+                    cuda::window_task task = p.task;
+                    if (method == threshold_method::bradley) task.squares = {};  // it reads none
+                    expect_equal(binary, device, c.type, 0, what + " " + std::string(name_of(method)),
+                                 [&](const any_view& result) {
+                                     cuda::enqueue_threshold(task, result, method, 0.1, default_sauvola_range(c.type),
+                                                             nullptr, stream());
+                                 });
+                }
             }
             if (HasFailure()) return;
         }
@@ -180,22 +184,22 @@ TEST_F(window_kernels, moments_are_those_of_the_cpu) {
 TEST_F(window_kernels, variable_means_are_those_of_the_cpu) {
     for (const filter_case& c : cases())
         for (const dtype map : {dtype::u8, dtype::u16, dtype::u32, dtype::s32}) {
-            if (c.radius.rows == 30 && map != dtype::s32) continue;
+            if (c.window.above == 30 && map != dtype::s32) continue;
             device_images device(stream());
             prepared p{{}, {}, test::random_image(packed(c.type, c.rows, c.cols, c.channels), 9)};
             host_image radii(packed(map, c.rows, c.cols, 1));
             visit_dtype(map, [&]<typename T>() {
                 if constexpr (std::is_integral_v<T>)
                     for (std::int64_t i = 0; i < c.rows * c.cols; ++i)
-                        reinterpret_cast<T*>(radii.bytes.data())[i] =
-                            static_cast<T>(i * 37 % (std::max(c.radius.rows, c.radius.cols) + 1));
+                        reinterpret_cast<T*>(radii.bytes.data())[i] = static_cast<T>(i * 37 % (radius_of(c) + 1));
             });
             prepare(p, c, sums_of(c.type).back(), false, true, device);
             const any_view device_radii = device.upload(radii.view());
             for (const dtype out : {c.type, dtype::f64}) {
                 host_image expected(packed(out, c.rows, c.cols, c.channels));
-                variable_box_filter(p.image.view(), radii.view(), expected.view(),
-                                    {c.border, border_value_of(c.border), 1});
+                filter_options options = options_of(c);
+                options.window = {};
+                variable_box_filter({p.image.view(), radii.view()}, {expected.view()}, options);
                 expect_equal(expected, device, c.type, out == dtype::f32 ? 1e-6 : 1e-9, text_of(c) + " variable",
                              [&](const any_view& result) {
                                  cuda::enqueue_variable_means(p.task, device_radii, result, stream());

@@ -111,14 +111,14 @@ TEST(exhausted_memory, is_an_error_of_the_library) {
     const box all{0, 0, 64, 64};
 
     expect_own_errors("sat", [&] { sat(image, any_view(sums.view()), {.threads = 2}); });
-    expect_own_errors("box_filter", [&] { box_filter(real, result, {.threads = 2}); });
-    expect_own_errors("local_statistics", [&] { local_statistics(real, {.variance = result}, {.threads = 1}); });
-    expect_own_errors("local_contrast", [&] { local_contrast(image, result, {.threads = 1}); });
+    expect_own_errors("box_filter", [&] { box_filter({real}, {result}, {.threads = 2}); });
+    expect_own_errors("local_statistics", [&] { local_statistics({real}, {.variance = result}, {.threads = 1}); });
+    expect_own_errors("local_contrast", [&] { local_contrast({image}, {result}, {}, {.threads = 1}); });
     expect_own_errors("adaptive_threshold", [&] {
-        adaptive_threshold(real, image_view<std::uint8_t>(bits.data(), 64, 64),
-                           {.method = threshold_method::wolf, .threads = 1});
+        adaptive_threshold({real}, {image_view<std::uint8_t>(bits.data(), 64, 64)}, {.method = threshold_method::wolf},
+                           {.threads = 1});
     });
-    expect_own_errors("variable_box_filter", [&] { variable_box_filter(real, radius, result, {.threads = 1}); });
+    expect_own_errors("variable_box_filter", [&] { variable_box_filter({real, radius}, {result}, {.threads = 1}); });
     expect_own_errors("integral_histogram", [&] { integral_histogram({image}, bins, {tensor}); });
     expect_own_errors("window_histograms", [&] { window_histograms<std::uint32_t>(h, grid, windows); });
     expect_own_errors("best_windows", [&] { (void)best_windows(h, {&grid, 1}, target, histogram_distance::l1, 5); });

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "cpu/filters/row_job.hpp"
+#include "filters/filter_jobs.hpp"
+
+/// The filters on the CPU, of checked jobs in checked memory.
+namespace boxsum::filters {
+
+void box_filter(const row_job& job, const any_view& result);
+void local_statistics(const row_job& job, const window_outputs& results);
+void adaptive_threshold(const row_job& job, const threshold_job& formula, const any_view& result);
+void local_contrast(const row_job& job, double epsilon, const any_view& result);
+
+/// Windows of up to the job's, with a radius for every result.
+void variable_box_filter(const window_job& job, const const_any_view& image, const const_any_view& radius,
+                         const any_view& result);
+
+}  // namespace boxsum::filters

@@ -1,0 +1,86 @@
+#include "cuda/filters/device_tables.hpp"
+
+#include "cuda/runtime/planned_problem.hpp"
+
+namespace boxsum::cuda {
+namespace {
+
+using filters::window_job;
+
+std::size_t aligned(std::size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+/// The narrowest types that hold every window. Below 2^31 for sums of 32 bits, so that half a window fits on top.
+dtype sum_type(const window_job& job) {
+    if (is_floating(job.shape.type)) return dtype::f64;
+    return job.largest_window <= (job.shape.type == dtype::u8 ? std::int64_t{1} << 23 : 32767) ? dtype::u32
+                                                                                               : dtype::u64;
+}
+
+/// The numerator of a variance may exceed 64 bits.
+bool is_wide(const window_job& job) {
+    return !is_floating(job.shape.type) && job.largest_window > (job.shape.type == dtype::u8 ? 16843009 : 65537);
+}
+
+view_shape pixels_of(const window_job& job, std::int64_t rows, std::int64_t row_stride) {
+    const view_shape& s = job.shape;
+    if (s.type == dtype::s16) return device_shape(dtype::u16, rows, s.cols, s.channels);
+    return {s.type, 1, rows, s.cols, s.channels, row_stride, 0};
+}
+
+view_shape table_of(const window_job& job, dtype type, std::int64_t rows) {
+    return device_shape(type, rows + 1, job.shape.cols + 1, job.shape.channels);
+}
+
+sat_plan plan_of(const view_shape& pixels, const view_shape& table, const view_shape* squares) {
+    sat_shapes shapes{.image = pixels, .sums = table, .form = {table_layout::padded}};
+    if (squares != nullptr) shapes.squares = *squares;
+    return sat_plan(shapes);
+}
+
+}  // namespace
+
+table_plan::table_plan(const window_job& job, bool squares, std::int64_t rows, std::int64_t row_stride)
+    : pixels_(pixels_of(job, rows, row_stride)),
+      table_(table_of(job, sum_type(job), rows)),
+      squares_(table_of(job, is_floating(job.shape.type) ? dtype::f64 : dtype::u64, rows)),
+      with_squares_(squares),
+      sums_(plan_of(pixels_, table_, squares ? &squares_ : nullptr)) {
+    if (job.shape.type == dtype::s16) {
+        space_.raised = aligned(span_bytes(pixels_));
+        task_.offset = 32768;
+    }
+    space_.table = aligned(span_bytes(table_));
+    if (squares) space_.squares = aligned(span_bytes(squares_));
+    task_.rows = job.rows;
+    task_.cols = job.cols;
+    task_.border_value = job.border_value + static_cast<double>(task_.offset);
+    task_.wide = is_wide(job);
+}
+
+window_task table_plan::enqueue(const const_any_view& part, std::int64_t table_row, void* tables, workspace& workspace,
+                                stream_ref stream) const {
+    auto* const raised = static_cast<std::byte*>(tables);
+    auto* const sums = raised + space_.raised;
+    auto* const squares = sums + space_.table;
+    window_task task = task_;
+    const_any_view pixels{part.data, pixels_};
+    if (space_.raised > 0) {
+        enqueue_raise(part, {raised, pixels_}, stream);
+        pixels.data = raised;
+    }
+    // The arguments are the filter's, which looked at the caller's, and memory of its own.
+    buffers memory;
+    memory.image = pixels.data;
+    memory.table = sums;
+    if (with_squares_) memory.squares = squares;
+    planned(sums_).enqueue(memory, workspace, stream);
+    task.image = from_row_zero(pixels, table_row);
+    task.table = {sums, table_};
+    if (with_squares_) task.squares = {squares, squares_};
+    task.table_row = table_row;
+    return task;
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "filters/window_job.hpp"
+
+#include <boxsum/filters.hpp>
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+/// Every filter's arguments, checked once, for all backends: first all that needs no memory, so that a plan can hold
+/// the outcome, then the memory. The functions throw invalid_argument or unsupported and name argument and value.
+namespace boxsum::filters {
+
+/// An image, or the part of one, that a filter reads.
+struct part {
+    view_shape image;
+    origin at = {};
+    extent whole = {};
+};
+
+/// Not of strides, which check_view() and checked_span_bytes() look at.
+window_job windows_of(const part& given, const filter_options& options);
+
+window_job box_filter_job(const part& given, const view_shape& result, const filter_options& options);
+
+/// Those that are not wanted have no value.
+struct statistics_shapes {
+    std::optional<view_shape> mean, variance, deviation;
+};
+window_job statistics_job(const part& given, const statistics_shapes& results, const filter_options& options);
+
+/// A threshold with its defaults filled in.
+struct threshold_job {
+    window_job windows;
+    threshold_method method;
+    double k = 0;
+    double range = 0;
+};
+threshold_job make_threshold_job(const part& given, const view_shape& result, const threshold_rule& rule,
+                                 const filter_options& options);
+
+struct contrast_job {
+    window_job windows;
+    double epsilon = 0;
+};
+contrast_job make_contrast_job(const part& given, const view_shape& result, const contrast_rule& rule,
+                               const filter_options& options);
+
+/// Windows of the largest radius; results have the radius map's rows. `largest` is what the map holds, or may hold.
+window_job variable_job(const part& given, const view_shape& radius, const view_shape& result, std::int64_t largest,
+                        const filter_options& options);
+
+/// What does not depend on the radii, so that the map may be read after it.
+void check_radius_map(const view_shape& radius, const part& given, std::optional<std::int64_t> largest);
+
+struct named_view {
+    std::string_view name;
+    const_any_view view;
+};
+
+/// Well-formed results in aligned memory, none of which overlaps an input or another result. Those without data are not
+/// wanted where there are several.
+void check_results(std::initializer_list<named_view> inputs, std::initializer_list<named_view> results);
+
+}  // namespace boxsum::filters
