@@ -4,6 +4,7 @@
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/planned_problem.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
 #include "cuda/runtime/runtime.hpp"
 
 #include <boxsum/cuda/sat.hpp>
