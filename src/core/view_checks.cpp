@@ -110,19 +110,39 @@ void check_store(store_policy store) {
     throw invalid_argument("store: is " + std::to_string(static_cast<int>(store)) + ", not a store_policy");
 }
 
+namespace {
+
+/// Whether two ranges of bytes meet where both repeat every `stride` bytes.
+bool meet_on_circle(std::uintptr_t first, std::int64_t first_bytes, std::uintptr_t second, std::int64_t second_bytes,
+                    std::int64_t stride) {
+    const auto around = static_cast<std::uintptr_t>(stride);
+    const std::uintptr_t gap =
+        first <= second ? (second - first) % around : (around - (first - second) % around) % around;
+    return gap < static_cast<std::uintptr_t>(first_bytes) || gap + static_cast<std::uintptr_t>(second_bytes) > around;
+}
+
+std::int64_t plane_bytes(const view_shape& s) {
+    return (s.rows - 1) * s.row_stride + row_bytes(s);
+}
+
+}  // namespace
+
 bool overlap(const const_any_view& a, const const_any_view& b) {
     const auto first = reinterpret_cast<std::uintptr_t>(a.data), second = reinterpret_cast<std::uintptr_t>(b.data);
     const auto first_bytes = static_cast<std::uintptr_t>(span_of_checked(a.shape));
     const auto second_bytes = static_cast<std::uintptr_t>(span_of_checked(b.shape));
     if (first + first_bytes <= second || second + second_bytes <= first) return false;
-    if (a.shape.planes != 1 || b.shape.planes != 1) return true;
-    if (a.shape.row_stride != b.shape.row_stride || a.shape.row_stride == 0) return true;
-    // Two column ranges of one buffer: compare where their rows lie within the common stride, on a circle.
-    const auto stride = static_cast<std::uintptr_t>(a.shape.row_stride);
-    const std::uintptr_t gap =
-        first <= second ? (second - first) % stride : (stride - (first - second) % stride) % stride;
-    return gap < static_cast<std::uintptr_t>(row_bytes(a.shape)) ||
-           gap + static_cast<std::uintptr_t>(row_bytes(b.shape)) > stride;
+    const view_shape &s = a.shape, &t = b.shape;
+    // Two row ranges of one batch: compare where their planes lie within the common stride.
+    const std::int64_t plane_stride = s.planes > 1 ? s.plane_stride : t.plane_stride;
+    if ((s.planes > 1 || t.planes > 1) && (t.planes == 1 || t.plane_stride == plane_stride) &&
+        !meet_on_circle(first, plane_bytes(s), second, plane_bytes(t), plane_stride))
+        return false;
+    if (s.row_stride != t.row_stride || s.row_stride == 0) return true;
+    for (const view_shape* one : {&s, &t})
+        if (one->planes != 1 && one->plane_stride % one->row_stride != 0) return true;
+    // Two column ranges of one buffer.
+    return meet_on_circle(first, row_bytes(s), second, row_bytes(t), s.row_stride);
 }
 
 namespace detail {

@@ -5,10 +5,14 @@
 //     thread 0:  [columns, left half of band 0]   [band 0]
 //     thread 1:  [columns, right half of band 0]  [row above band 1][band 1]
 //
+// Of a part of a larger table, the row above a band also has what the part takes over, and the band's rows start from
+// what lies left of them.
+//
 // The image is read twice but for the last band, and nothing else is exchanged: in the wavefront every tile waits for
 // the other core's latest row, which costs more than reading the image again while both are in cache. The additions
 // are not those of one thread, so only integer tables, which wrap, are made in this way.
 
+#include "cpu/part_edges.hpp"
 #include "cpu/table_job.hpp"
 #include "cpu/team.hpp"
 
@@ -27,6 +31,7 @@ struct band_team {
     const table_job& job;
     std::byte* rows_above = nullptr;  ///< of band b, pass i: row 2 * b + i
     std::size_t row_bytes = 0;
+    std::byte* row_sums = nullptr;  ///< that rows start from, 8 bytes for each channel of each row
     progress_counters progress = {};
 
     std::byte* row_above(int band, int i) const {
@@ -88,7 +93,13 @@ void run_band(void* context, int thread, int bands) {
                 scan_row<std::uint32_t>(above, job.lead, job.channels, job.elements);
             else
                 scan_row<std::uint64_t>(above, job.lead, job.channels, job.elements);
+            if (p.above != nullptr || p.left_edge != nullptr) add_edges(job, p, row, above);
             t.above = above;
+        }
+        if (p.left_edge != nullptr) {
+            t.carry = team.row_sums + row * job.channels * static_cast<std::int64_t>(carry_bytes);
+            t.carry_in = true;
+            put_row_sums(job, p, 0, row, rows, t.carry);
         }
         p.run(t);
     }
@@ -108,8 +119,12 @@ bool fits_bands(const table_job& job, int threads) {
 void compute_in_bands(const table_job& job, int threads) {
     band_team team{job};
     team.row_bytes = static_cast<std::size_t>(round_up(job.elements * 8, 64));
-    const host_buffer rows = memory_pool::shared().acquire(2 * static_cast<std::size_t>(threads) * team.row_bytes);
-    team.rows_above = static_cast<std::byte*>(rows.data());
+    const std::size_t rows_above = 2 * static_cast<std::size_t>(threads) * team.row_bytes;
+    const std::size_t row_sums =
+        job.has_left_edge() ? static_cast<std::size_t>(job.rows * job.channels) * carry_bytes : 0;
+    const host_buffer scratch = memory_pool::shared().acquire(rows_above + row_sums);
+    team.rows_above = static_cast<std::byte*>(scratch.data());
+    team.row_sums = team.rows_above + rows_above;
     team.progress = std::make_unique<progress_counter[]>(static_cast<std::size_t>(threads));
     run_team(threads, run_band, &team);
 }

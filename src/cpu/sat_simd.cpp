@@ -6,6 +6,7 @@
 #include "cpu/decision.hpp"
 #include "cpu/host.hpp"
 #include "cpu/instruction_set.hpp"
+#include "cpu/part_edges.hpp"
 #include "cpu/records.hpp"
 #include "cpu/table_job.hpp"
 
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <optional>
 #include <span>
@@ -28,15 +28,14 @@ using cpu::table_job;
 using cpu::table_pass;
 using cpu::tile_function;
 
-constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
-
-/// Which kernel makes a table (of sums, or of squares), and up to how many columns: the narrow kernels need row sums
-/// below 2^31. Beyond that `beyond` serves, or the scalar set where there is no wide kernel.
+/// Which kernel makes a table (of sums, or of squares). The narrow kernels scan rows in 32 bits, whatever the table
+/// has, and need row sums below 2^31, of which `largest` is the largest term. Beyond that `beyond` serves, or the
+/// scalar set, which scans in the table's type, where there is no wide kernel.
 struct kernel_choice {
     dtype input;
     dtype table;
     kernel_id kernel;
-    std::int64_t max_cols = unlimited;
+    std::int64_t largest = 0;  ///< 0: not narrow
     std::optional<kernel_id> beyond = {};
 };
 
@@ -45,13 +44,13 @@ constexpr std::int64_t largest_sum = std::numeric_limits<std::int32_t>::max();
 constexpr std::array<kernel_choice, 17> sum_kernels{{
     {dtype::u8, dtype::u32, kernel_id::u8_u32},
     {dtype::u8, dtype::s32, kernel_id::u8_u32},
-    {dtype::u8, dtype::f32, kernel_id::u8_f32, largest_sum / 255},
-    {dtype::u8, dtype::u64, kernel_id::u8_u64, largest_sum / 255},
-    {dtype::u8, dtype::f64, kernel_id::u8_f64, largest_sum / 255},
+    {dtype::u8, dtype::f32, kernel_id::u8_f32, 255},
+    {dtype::u8, dtype::u64, kernel_id::u8_u64, 255},
+    {dtype::u8, dtype::f64, kernel_id::u8_f64, 255},
     {dtype::u16, dtype::u32, kernel_id::u16_u32},
-    {dtype::u16, dtype::u64, kernel_id::u16_u64, largest_sum / 65535, kernel_id::u16_u64_wide},
+    {dtype::u16, dtype::u64, kernel_id::u16_u64, 65535, kernel_id::u16_u64_wide},
     {dtype::s16, dtype::s32, kernel_id::s16_u32},
-    {dtype::s16, dtype::s64, kernel_id::s16_u64, largest_sum / 32768, kernel_id::s16_u64_wide},
+    {dtype::s16, dtype::s64, kernel_id::s16_u64, 32768, kernel_id::s16_u64_wide},
     {dtype::u32, dtype::u32, kernel_id::u32_u32},
     {dtype::s32, dtype::s32, kernel_id::u32_u32},
     {dtype::u32, dtype::u64, kernel_id::u32_u64},
@@ -64,8 +63,8 @@ constexpr std::array<kernel_choice, 17> sum_kernels{{
 
 constexpr std::array<kernel_choice, 8> square_kernels{{
     {dtype::u8, dtype::u32, kernel_id::square_u8_u32},
-    {dtype::u8, dtype::u64, kernel_id::square_u8_u64, largest_sum / (255 * 255), kernel_id::square_u8_u64_wide},
-    {dtype::u8, dtype::f64, kernel_id::square_u8_f64, largest_sum / (255 * 255), kernel_id::square_u8_f64_wide},
+    {dtype::u8, dtype::u64, kernel_id::square_u8_u64, 255 * 255, kernel_id::square_u8_u64_wide},
+    {dtype::u8, dtype::f64, kernel_id::square_u8_f64, 255 * 255, kernel_id::square_u8_f64_wide},
     {dtype::u16, dtype::u64, kernel_id::square_u16_u64},
     {dtype::u16, dtype::f64, kernel_id::square_u16_f64},
     {dtype::f32, dtype::f32, kernel_id::square_f32_f32},
@@ -73,22 +72,24 @@ constexpr std::array<kernel_choice, 8> square_kernels{{
     {dtype::f64, dtype::f64, kernel_id::square_f64_f64},
 }};
 
-const kernel_set::entry* find_entry(const kernel_set& set, std::span<const kernel_choice> choices, dtype input,
-                                    dtype table, std::int64_t cols) {
-    for (const kernel_choice& c : choices) {
-        if (c.input != input || c.table != table) continue;
-        const kernel_set& serving = cols > c.max_cols && !c.beyond ? cpu::scalar_kernels : set;
-        const kernel_id kernel = cols > c.max_cols && c.beyond ? *c.beyond : c.kernel;
-        return &serving.kernels[static_cast<std::size_t>(kernel)];
-    }
+const kernel_choice* find_choice(std::span<const kernel_choice> choices, dtype input, dtype table) {
+    for (const kernel_choice& c : choices)
+        if (c.input == input && c.table == table) return &c;
     return nullptr;
 }
 
-/// The zero row of `exclusive` and `padded`.
-void clear_first_rows(const view_shape& s, void* table) {
-    for (std::int64_t plane = 0; plane < s.planes; ++plane)
-        std::memset(static_cast<std::byte*>(table) + plane * s.plane_stride, 0,
-                    static_cast<std::size_t>(s.cols * s.channels) * size_of(s.type));
+/// Whether row sums fit the kernel, with what the rows take over from left of the image.
+bool fits(const kernel_choice& c, const problem& p, const view_shape& table, const void* left_edge) {
+    if (c.largest == 0) return true;
+    if (p.image.cols > largest_sum / c.largest) return false;
+    if (left_edge == nullptr || p.image.channels > 1) return true;  // interleaved kernels scan in the table's type
+    const std::int64_t most = largest_sum - p.image.cols * c.largest;
+    return cpu::row_sums_within(left_edge, p.image, table.type, is_signed(p.image.type) ? -most : 0, most);
+}
+
+const kernel_set::entry& entry_of(const kernel_set& set, const kernel_choice& c, bool fits) {
+    const kernel_set& serving = fits || c.beyond ? set : cpu::scalar_kernels;
+    return serving.kernels[static_cast<std::size_t>(fits || !c.beyond ? c.kernel : *c.beyond)];
 }
 
 /// What is decided before any thread starts.
@@ -141,26 +142,66 @@ plan decide(const problem& p, const kernel_set& set, const void* table, const vo
     return decided;
 }
 
-table_pass make_pass(const kernel_set& set, std::span<const kernel_choice> choices, const problem& p,
-                     const view_shape& shape, void* table, store_policy store) {
-    const kernel_set::entry* e = find_entry(set, choices, p.image.type, shape.type, p.image.cols);
-    if (p.image.channels > e->max_channels) {
-        const kernel_set& scalar = cpu::scalar_kernels;
-        e = find_entry(scalar, choices, p.image.type, shape.type, p.image.cols);
-    }
+/// One of the two tables of a call, and what it takes over.
+struct output {
+    const view_shape& shape;
+    void* entries;
+    const carry_shapes& carries;
+    const carry_data& carry_memory;
+    std::span<const kernel_choice> choices;
+};
+
+table_pass make_pass(const kernel_set& set, const problem& p, const output& out, const void* left_edge,
+                     store_policy store) {
+    const view_shape& shape = out.shape;
+    const kernel_choice& choice = *find_choice(out.choices, p.image.type, shape.type);
+    const bool fitting = fits(choice, p, shape, left_edge);
+    const kernel_set::entry* e = &entry_of(set, choice, fitting);
+    if (p.image.channels > e->max_channels) e = &entry_of(cpu::scalar_kernels, choice, fitting);
     table_pass result;
     const bool one = p.image.channels == 1;
     result.run = one ? e->cached : e->interleaved;
     const tile_function streaming = one ? e->streaming : e->interleaved_streaming;
     if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
-    result.table = static_cast<std::byte*>(table) + p.form().border() * shape.row_stride;
+    result.sums_in_words = one && choice.largest > 0 && fitting && &set != &cpu::scalar_kernels;
+    result.table = static_cast<std::byte*>(out.entries) + p.form().border() * shape.row_stride;
     result.shape = shape;
     result.element = static_cast<std::int64_t>(size_of(shape.type));
+    result.left_edge = left_edge;
+    if (!out.carries.above) return result;
+    if (p.form().border() > 0) {
+        result.above = static_cast<const std::byte*>(out.entries);
+        result.above_plane_stride = shape.plane_stride;
+    } else {
+        const std::int64_t corner = out.carries.corners(p.image.cols) * p.image.channels * result.element;
+        result.above = static_cast<const std::byte*>(out.carry_memory.above) + corner;
+        result.above_plane_stride = out.carries.above->plane_stride;
+    }
     return result;
 }
 
-table_job make_job(const problem& p, const buffers& memory, const plan& decided) {
+output sums_of(const problem& p, const buffers& memory) {
+    return {p.table, memory.table, p.carries, memory.carries, sum_kernels};
+}
+output squares_of(const problem& p, const buffers& memory) {
+    return {*p.squares, memory.squares, p.squares_carries, memory.squares_carries, square_kernels};
+}
+
+/// What lies left of the part, of sums and of squares.
+struct left_edges {
+    host_buffer sums, squares;
+};
+
+left_edges gather_left_edges(const problem& p, const buffers& memory) {
+    left_edges edges;
+    edges.sums = cpu::gather_left_edge(p.carries, memory.carries, p.image, p.table);
+    if (p.squares)
+        edges.squares = cpu::gather_left_edge(p.squares_carries, memory.squares_carries, p.image, *p.squares);
+    return edges;
+}
+
+table_job make_job(const problem& p, const buffers& memory, const left_edges& edges, const plan& decided) {
     table_job job;
     job.image = static_cast<const std::byte*>(memory.image);
     job.image_shape = p.image;
@@ -172,9 +213,9 @@ table_job make_job(const problem& p, const buffers& memory, const plan& decided)
     job.fetch_table = decided.fetch_table;
     if (p.squares)
         job.passes[static_cast<std::size_t>(job.pass_count++)] =
-            make_pass(*decided.set, square_kernels, p, *p.squares, memory.squares, decided.store);
+            make_pass(*decided.set, p, squares_of(p, memory), edges.squares.data(), decided.store);
     job.passes[static_cast<std::size_t>(job.pass_count++)] =
-        make_pass(*decided.set, sum_kernels, p, p.table, memory.table, decided.store);
+        make_pass(*decided.set, p, sums_of(p, memory), edges.sums.data(), decided.store);
     return job;
 }
 
@@ -183,11 +224,13 @@ bool in_bands(const table_job& job, const plan& decided) {
 }
 
 void fill_tables(const problem& p, const buffers& memory, const plan& decided) {
+    const left_edges edges = gather_left_edges(p, memory);
     if (p.form().border() > 0) {
-        clear_first_rows(p.table, memory.table);
-        if (p.squares) clear_first_rows(*p.squares, memory.squares);
+        cpu::write_border_row(p.carries, memory.carries, p.image, p.table, memory.table);
+        if (p.squares)
+            cpu::write_border_row(p.squares_carries, memory.squares_carries, p.image, *p.squares, memory.squares);
     }
-    table_job job = make_job(p, memory, decided);
+    table_job job = make_job(p, memory, edges, decided);
     if (job.rows == 0) return;  // exclusive table of one row
     if (in_bands(job, decided)) return cpu::compute_in_bands(job, decided.threads);
     if (decided.threads > 1 && !decided.fetch_among_threads) job.fetch_table = false;
@@ -214,8 +257,8 @@ support supports(const problem& p, const parameter_values& values) {
     if (set == nullptr)
         return {false,
                 "this machine or build has no " + std::string(instruction_set_values[values.choice[isa_position]])};
-    if (find_entry(*set, sum_kernels, p.image.type, p.table.type, 1) == nullptr ||
-        (p.squares && find_entry(*set, square_kernels, p.image.type, p.squares->type, 1) == nullptr))
+    if (find_choice(sum_kernels, p.image.type, p.table.type) == nullptr ||
+        (p.squares && find_choice(square_kernels, p.image.type, p.squares->type) == nullptr))
         return {false, "no kernel for these types"};
     return {};
 }
@@ -233,7 +276,7 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
 
 /// A row sum is a chain over vectors, each of which adds at most 3 times within a block, 2 across blocks and 2 to join
 /// them; 1 more rounds the square or the conversion. It never exceeds the number of columns, since adding zero is
-/// exact.
+/// exact. What a row takes over from left of a part is a difference, added once.
 std::int64_t addition_depth(const problem& p, const parameter_values& values) {
     const kernel_set* set = kernels_of(values);
     const auto widest = static_cast<std::int64_t>(size_of(p.squares ? p.squares->type : p.table.type));
@@ -241,7 +284,7 @@ std::int64_t addition_depth(const problem& p, const parameter_values& values) {
         std::max<std::int64_t>(static_cast<std::int64_t>(set->vector_bytes) / std::max<std::int64_t>(widest, 8), 1);
     const std::int64_t vectors =
         set->vector_bytes == 1 ? p.image.cols : (p.image.cols * p.image.channels + lanes) / lanes + 1;
-    return p.image.rows + std::min(p.image.cols, vectors + 8);
+    return p.image.rows + std::min(p.image.cols, vectors + 8) + (p.has_carries() ? 3 : 0);
 }
 
 algorithm_cost cost(const problem& p, const parameter_values&) {
@@ -258,6 +301,7 @@ constinit const algorithm_record simd_sat_record{
              .cost = "1 read, 1 write per element",
              .where = backend::cpu,
              .in_place = true,
+             .carries = true,
              .parameters = parameters},
     .supports = supports,
     .workspace_bytes = workspace_bytes,
@@ -268,7 +312,7 @@ constinit const algorithm_record simd_sat_record{
 
 cpu_decision cpu::decision_of(const problem& p, const buffers& memory, const execution& how) {
     const plan decided = decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how);
-    const table_job job = make_job(p, memory, decided);
+    const table_job job = make_job(p, memory, gather_left_edges(p, memory), decided);
     if (in_bands(job, decided)) return {decided.set->name, decided.threads, decided.store, "bands"};
     return {decided.set->name, threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};
 }

@@ -18,9 +18,15 @@ namespace boxsum::cpu {
 struct table_pass {
     tile_function run = nullptr;
     column_function add_columns = nullptr;  ///< null: the table is floating
-    std::byte* table = nullptr;             ///< first entry that is not of the zero row
+    std::byte* table = nullptr;             ///< first entry that is not of the border row
     view_shape shape;
     std::int64_t element = 0;  ///< bytes
+
+    // What the pass takes over from a larger table (part_edges.hpp); null where there is nothing.
+    const std::byte* above = nullptr;  ///< the row above `table`, and of the other planes
+    std::int64_t above_plane_stride = 0;
+    const void* left_edge = nullptr;  ///< as gather_left_edge() packs it
+    bool sums_in_words = false;       ///< row sums of tile::carry have 32 bits; else the table's type
 };
 
 struct table_job {
@@ -30,27 +36,34 @@ struct table_job {
     int pass_count = 0;
 
     std::int64_t channels = 1;
-    std::int64_t rows = 0;      ///< of the table, without its zero row
-    std::int64_t elements = 0;  ///< of a table row, with its zero column
-    std::int64_t lead = 0;      ///< elements of the zero column
+    std::int64_t rows = 0;      ///< of the table, without its border row
+    std::int64_t elements = 0;  ///< of a table row, with its border column
+    std::int64_t lead = 0;      ///< elements of the border column
     bool streaming = false;     ///< `run` uses tile::row_buffer
     bool fetch_table = false;
+
+    bool has_left_edge() const {
+        return passes[0].left_edge != nullptr || passes[static_cast<std::size_t>(pass_count - 1)].left_edge != nullptr;
+    }
 };
 
 /// The rectangle of `rows` x `elements` entries from (row, start) on, for kernels without row buffer and carries;
-/// `above` is the table row above it in memory, or null in the first row.
+/// `above` is the table row above it in memory; in the first row what the pass takes over, or null.
 inline tile tile_of(const table_job& job, const table_pass& p, std::int64_t plane, std::int64_t row, std::int64_t rows,
                     std::int64_t start, std::int64_t elements) {
     tile t{};
     t.lead = start == 0 ? job.lead : 0;
-    // With a zero column, entry `start` is of pixel `start - lead`.
+    // With a border column, entry `start` is of pixel `start - lead`.
     t.image = job.image + plane * job.image_shape.plane_stride + row * job.image_shape.row_stride +
               (start - job.lead + t.lead) * static_cast<std::int64_t>(size_of(job.image_shape.type));
     t.image_stride = job.image_shape.row_stride;
     std::byte* const table = p.table + plane * p.shape.plane_stride + row * p.shape.row_stride + start * p.element;
     t.table = table;
     t.table_stride = p.shape.row_stride;
-    t.above = row == 0 ? nullptr : table - p.shape.row_stride;
+    if (row > 0)
+        t.above = table - p.shape.row_stride;
+    else if (p.above != nullptr)
+        t.above = p.above + plane * p.above_plane_stride + start * p.element;
     t.rows = rows;
     t.elements = elements;
     t.channels = job.channels;

@@ -10,6 +10,7 @@
 //
 // One thread takes the whole table as one tile, unless rows are so long that the row above would leave the cache.
 
+#include "cpu/part_edges.hpp"
 #include "cpu/table_job.hpp"
 #include "cpu/team.hpp"
 
@@ -56,9 +57,13 @@ void run_tile(const wavefront& w, std::byte* scratch, std::int64_t plane, std::i
                          std::min(w.tile_elements, job.elements - start));
         std::byte* const own = scratch + static_cast<std::size_t>(i) * (w.scratch_bytes / 2);
         t.row_buffer = own;
-        t.carry = w.tiles > 1 ? own + row_buffer_bytes(w.tile_elements) : nullptr;
-        t.carry_in = column > 0;
+        const bool from_edge = column == 0 && p.left_edge != nullptr;
+        t.carry = w.tiles > 1 || from_edge ? own + row_buffer_bytes(w.tile_elements) : nullptr;
+        t.carry_in = column > 0 || from_edge;
+        if (from_edge) put_row_sums(job, p, plane, row, t.rows, t.carry);
         p.run(t);
+        // Before the panel below reads it.
+        if (from_edge && job.lead > 0 && is_floating(p.shape.type)) write_border_column(job, p, plane, row, t.rows);
     }
 }
 
@@ -85,10 +90,10 @@ void run_panels(void* context, int thread, int threads) {
 /// balance, and tiles so narrow that the next thread starts soon.
 void cut(wavefront& w, int threads) {
     const std::int64_t rows = w.job.rows, elements = w.job.elements;
-    constexpr std::int64_t widest = 32768;
+    constexpr std::int64_t widest = 32768, tallest_with_edge = 4096;  // its row sums: 128 KiB of scratch
     if (threads == 1) {
         w.tile_elements = std::min(round_up(elements, tile_columns_unit), widest);
-        w.panel_rows = elements <= widest ? rows : 256;
+        w.panel_rows = elements > widest ? 256 : w.job.has_left_edge() ? std::min(rows, tallest_with_edge) : rows;
     } else {
         w.tile_elements = std::clamp(round_up(elements / 4, tile_columns_unit), std::int64_t{256}, std::int64_t{4096});
         w.panel_rows = std::clamp(round_up((rows + 8 * threads - 1) / (8 * threads), rows_per_pass), std::int64_t{16},
@@ -125,8 +130,9 @@ void compute_in_wavefront(const table_job& job, int most_threads) {
     const int threads = w.busy_threads(most_threads);
     const std::size_t carries = static_cast<std::size_t>(round_up(w.panel_rows * job.channels, 8)) * carry_bytes;
     host_buffer scratch;
-    if (w.tiles > 1 || job.streaming) {
-        w.scratch_bytes = 2 * (row_buffer_bytes(w.tile_elements) + (w.tiles > 1 ? carries : 0));
+    const bool keeps_row_sums = w.tiles > 1 || job.has_left_edge();
+    if (keeps_row_sums || job.streaming) {
+        w.scratch_bytes = 2 * (row_buffer_bytes(w.tile_elements) + (keeps_row_sums ? carries : 0));
         scratch = memory_pool::shared().acquire(w.scratch_bytes * static_cast<std::size_t>(threads));
         w.scratch = static_cast<std::byte*>(scratch.data());
     }

@@ -7,6 +7,9 @@
 #include <boxsum/table.hpp>
 
 #include <array>
+#include <cstring>
+#include <iterator>
+#include <utility>
 
 namespace boxsum {
 namespace {
@@ -35,6 +38,31 @@ view_shape shape_of(const conformance_case& c, dtype type, bool is_table) {
 std::size_t span_bytes(const view_shape& s) {
     return static_cast<std::size_t>((s.planes - 1) * s.plane_stride + (s.rows - 1) * s.row_stride +
                                     s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type)));
+}
+
+/// The same channels and planes, rows x cols, with gaps.
+view_shape carry_shape(const conformance_case& c, dtype type, std::int64_t rows, std::int64_t cols, std::int64_t gap) {
+    const auto element = static_cast<std::int64_t>(size_of(type));
+    view_shape s{type, c.planes, rows, cols, c.channels, 0, 0};
+    s.row_stride = (cols * c.channels + gap) * element;
+    s.plane_stride = rows * s.row_stride + element;
+    return s;
+}
+
+/// What the record is given of the whole table around the part.
+carry_shapes carries_of(const conformance_case& c, const view_shape& table) {
+    carry_shapes shapes;
+    if (c.carries == carry_place::border) {
+        shapes.above = shapes.left = table;
+        shapes.above->rows = shapes.left->cols = 1;
+        shapes.left->rows = c.rows;
+        return shapes;
+    }
+    // The corner is zero without columns to the left, and then may be left out.
+    const bool corner = c.cols_left > 0 || c.seed % 2 == 0;
+    if (c.rows_above > 0) shapes.above = carry_shape(c, table.type, 1, c.cols + (corner ? 1 : 0), 0);
+    if (c.cols_left > 0) shapes.left = carry_shape(c, table.type, c.rows, 1, static_cast<std::int64_t>(c.seed % 3));
+    return shapes;
 }
 
 host_block make_block(const view_shape& s, std::int64_t offset_elements) {
@@ -79,8 +107,12 @@ std::string describe(const conformance_case& c) {
     return types + " " + std::string(name_of(c.layout)) + " " + std::to_string(c.planes) + " x " +
            std::to_string(c.rows) + " x " + std::to_string(c.cols) + " x " + std::to_string(c.channels) + ", image " +
            extent_text(c.image_gap, c.image_offset) + ", table " + extent_text(c.table_gap, c.table_offset) +
-           (c.in_place ? ", in place" : "") + ", " + std::string(name_of(c.contents)) + " seed " +
-           std::to_string(c.seed);
+           (c.in_place ? ", in place" : "") +
+           (c.rows_above > 0 || c.cols_left > 0
+                ? ", below " + std::to_string(c.rows_above) + " rows and right of " + std::to_string(c.cols_left) +
+                      " columns" + (c.carries == carry_place::border ? " that are in its border" : "")
+                : "") +
+           ", " + std::string(name_of(c.contents)) + " seed " + std::to_string(c.seed);
 }
 
 problem problem_of(const conformance_case& c) {
@@ -92,29 +124,118 @@ problem problem_of(const conformance_case& c) {
         }() : shape_of(c, c.table, true),
         c.squares ? std::optional<view_shape>(shape_of(c, *c.squares, true)) : std::nullopt, c.layout);
     p.in_place = c.in_place;
+    if (c.rows_above > 0 || c.cols_left > 0) {
+        p.carries = carries_of(c, p.table);
+        if (p.squares) p.squares_carries = carries_of(c, *p.squares);
+    }
     return p;
 }
 
-void run_on_host(const algorithm_record& record, const problem& p, host_memory& memory, const execution& how) {
-    record.enqueue(p,
-                   {memory.image.data(), p.in_place ? memory.image.data() : memory.table.data(),
-                    p.squares ? memory.squares.data() : nullptr},
-                   how);
+carry_data carry_pointers(const carry_shapes& shapes, const void* above, const void* left, const void* table,
+                          const view_shape& table_shape) {
+    const auto* const entries = static_cast<const std::byte*>(table);
+    carry_data data;
+    if (shapes.above) data.above = above != nullptr ? above : entries;
+    if (shapes.left) data.left = left != nullptr ? left : entries + table_shape.row_stride;
+    return data;
 }
+
+void run_on_host(const algorithm_record& record, const problem& p, host_memory& memory, const execution& how) {
+    const auto first = [](host_block& b) -> void* { return b.bytes.empty() ? nullptr : b.data(); };
+    buffers all;
+    all.image = memory.image.data();
+    all.table = p.in_place ? memory.image.data() : memory.table.data();
+    all.carries =
+        carry_pointers(p.carries, first(memory.carries.above), first(memory.carries.left), all.table, p.table);
+    if (p.squares) {
+        all.squares = memory.squares.data();
+        all.squares_carries = carry_pointers(p.squares_carries, first(memory.squares_carries.above),
+                                             first(memory.squares_carries.left), all.squares, *p.squares);
+    }
+    record.enqueue(p, all, how);
+}
+
+namespace {
+
+/// The image of a case: all of it, or a part of a larger one, of which the expectations know the rest.
+struct case_image {
+    host_block block;
+    expectation sums;
+    std::optional<expectation> squares;
+};
+
+case_image make_image(const conformance_case& c, const problem& p) {
+    host_block block = make_block(p.image, c.image_offset);
+    view_shape whole = p.image;
+    whole.rows += c.rows_above;
+    whole.cols += c.cols_left;
+    const auto element = static_cast<std::int64_t>(size_of(whole.type));
+    const std::int64_t pixel = whole.channels * element;
+    whole.row_stride = whole.cols * pixel;
+    whole.plane_stride = whole.rows * whole.row_stride;
+    std::vector<std::byte> bytes(span_bytes(whole));
+    fill({bytes.data(), whole}, c.contents, c.seed);
+    for (std::int64_t plane = 0; plane < whole.planes; ++plane)
+        for (std::int64_t r = 0; r < p.image.rows; ++r)
+            std::memcpy(
+                block.data() + plane * p.image.plane_stride + r * p.image.row_stride,
+                bytes.data() + plane * whole.plane_stride + (c.rows_above + r) * whole.row_stride + c.cols_left * pixel,
+                static_cast<std::size_t>(p.image.cols * pixel));
+    const const_any_view view{bytes.data(), whole};
+    expectation sums(p, view, c.rows_above, c.cols_left, false);
+    std::optional<expectation> squares;
+    if (p.squares) squares.emplace(p, view, c.rows_above, c.cols_left, true);
+    return {std::move(block), std::move(sums), std::move(squares)};
+}
+
+/// The carries of one table, in blocks of their own or in the table's border.
+host_carries make_carries(const conformance_case& c, const carry_shapes& shapes, const expectation& whole,
+                          std::byte* table, const view_shape& table_shape) {
+    host_carries carries;
+    if (c.carries == carry_place::border) {
+        whole.put_entries(c.rows_above - 1, c.cols_left - 1, {table, *shapes.above});
+        whole.put_entries(c.rows_above, c.cols_left - 1, {table + table_shape.row_stride, *shapes.left});
+        return carries;
+    }
+    if (shapes.above) {
+        carries.above = make_block(*shapes.above, c.table_offset);
+        whole.put_entries(c.rows_above - 1, c.cols_left - shapes.corners(c.cols),
+                          {carries.above.data(), *shapes.above});
+    }
+    if (shapes.left) {
+        carries.left = make_block(*shapes.left, 1);
+        whole.put_entries(c.rows_above, c.cols_left - 1, {carries.left.data(), *shapes.left});
+    }
+    return carries;
+}
+
+}  // namespace
 
 std::optional<std::string> check_record(const algorithm_record& record, const conformance_case& c, const execution& how,
                                         const record_runner& run) {
     const problem p = problem_of(c);
+    case_image image = make_image(c, p);
+    const expectation& sums = image.sums;
+    const std::optional<expectation>& squares = image.squares;
     host_memory memory;
-    memory.image = make_block(p.image, c.image_offset);
-    fill({memory.image.data(), p.image}, c.contents, c.seed);
+    memory.image = std::move(image.block);
     if (!p.in_place) memory.table = make_block(p.table, c.table_offset);
     if (p.squares) memory.squares = make_block(*p.squares, c.table_offset);
+    if (p.has_carries()) {
+        memory.carries = make_carries(c, p.carries, sums, p.in_place ? nullptr : memory.table.data(), p.table);
+        if (p.squares)
+            memory.squares_carries = make_carries(c, p.squares_carries, *squares, memory.squares.data(), *p.squares);
+    }
 
-    const expectation sums(p, memory.image.data(), false);
-    std::optional<expectation> squares;
-    if (p.squares) squares.emplace(p, memory.image.data(), true);
     const std::vector<std::byte> image_before = memory.image.bytes;
+    const auto bytes_of_carries = [&] {
+        std::vector<std::byte> all;
+        for (const host_carries* carries : {&memory.carries, &memory.squares_carries})
+            for (const host_block* block : {&carries->above, &carries->left})
+                all.insert(all.end(), block->bytes.begin(), block->bytes.end());
+        return all;
+    };
+    const std::vector<std::byte> carries_before = bytes_of_carries();
     run(record, p, memory, how);
 
     const std::int64_t depth = record.addition_depth(p, how.parameters);
@@ -122,6 +243,7 @@ std::optional<std::string> check_record(const algorithm_record& record, const co
     std::optional<std::string> wrong = sums.mismatch(table.data(), depth);
     if (!wrong && p.squares) wrong = squares->mismatch(memory.squares.data(), depth);
     if (!wrong && !p.in_place && memory.image.bytes != image_before) wrong = "image: was changed";
+    if (!wrong && bytes_of_carries() != carries_before) wrong = "carries: were changed";
     if (!wrong) wrong = check_gaps("table", table, p.table);
     if (!wrong && p.squares) wrong = check_gaps("squares", memory.squares, *p.squares);
     if (wrong) *wrong = std::string(record.info.name) + ", " + describe(c) + ": " + *wrong;
@@ -187,6 +309,62 @@ std::vector<conformance_case> conformance_cases(dtype input, dtype table, std::o
                 }
             }
         }
+    return cases;
+}
+
+std::vector<conformance_case> part_cases(dtype input, dtype table, std::optional<dtype> squares, effort e) {
+    struct place {
+        std::int64_t rows_above, cols_left, rows, cols;
+    };
+    static constexpr place places[]{{3, 2, 33, 65},    {5, 0, 64, 128},   {0, 7, 129, 63},  {1, 1, 1, 1},
+                                    {40, 37, 1, 257},  {2, 300, 257, 33}, {64, 64, 300, 1}, {31, 33, 67, 700},
+                                    {129, 5, 17, 513}, {0, 257, 128, 256}};
+    const std::size_t count = e == effort::full ? std::size(places) : 4;
+    const std::span<const pattern> patterns = patterns_for(input);
+    std::vector<conformance_case> cases;
+    std::size_t turn = 0;
+    for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded})
+        for (std::size_t i = 0; i < count; ++i, ++turn) {
+            const place& at = places[i];
+            conformance_case c;
+            c.input = input;
+            c.table = table;
+            c.squares = squares;
+            c.layout = layout;
+            c.rows = at.rows;
+            c.cols = at.cols;
+            c.rows_above = at.rows_above;
+            c.cols_left = at.cols_left;
+            const memory_layout& m = memory_layouts[(turn + turn / 6) % memory_layouts.size()];
+            c.image_gap = m.image_gap;
+            c.table_gap = m.table_gap;
+            c.image_offset = m.image_offset;
+            c.table_offset = m.table_offset;
+            const multiplicity& k = multiplicities[(turn + turn / 7) % multiplicities.size()];
+            c.channels = k.channels;
+            c.planes = k.planes;
+            c.contents = patterns[(turn + turn / 5) % patterns.size()];
+            c.seed = turn + 1;
+            cases.push_back(c);
+            if (layout == table_layout::padded && at.rows_above > 0 && at.cols_left > 0) {
+                c.carries = carry_place::border;
+                cases.push_back(c);
+            }
+            if (layout == table_layout::inclusive && !squares && size_of(input) == size_of(table)) {
+                c.in_place = true;
+                cases.push_back(c);
+            }
+        }
+    return cases;
+}
+
+std::vector<conformance_case> conformance_cases(const algorithm_record& record, dtype input, dtype table,
+                                                std::optional<dtype> squares, effort e) {
+    std::vector<conformance_case> cases = conformance_cases(input, table, squares, e);
+    if (record.info.carries) {
+        const std::vector<conformance_case> parts = part_cases(input, table, squares, e);
+        cases.insert(cases.end(), parts.begin(), parts.end());
+    }
     return cases;
 }
 

@@ -47,6 +47,15 @@ struct block_on_device {
     std::byte* first() const { return begin + (host->first - from); }
 };
 
+struct carries_on_device {
+    block_on_device above, left;
+
+    carry_data pointers(const carry_shapes& shapes, const void* table, const view_shape& table_shape) const {
+        const auto first = [](const block_on_device& b) { return b.host == nullptr ? nullptr : b.first(); };
+        return carry_pointers(shapes, first(above), first(left), table, table_shape);
+    }
+};
+
 class runner {
   public:
     explicit runner(workspace_reuse reuse) : reuse_(reuse) {}
@@ -60,11 +69,20 @@ class runner {
         const std::byte* const guarded =
             reuse_ == workspace_reuse::exact ? exact_workspace(needed, how) : guarded_workspace(needed, how);
 
-        enqueue_in_workspace(record, p,
-                             {image.first(), table.first(), squares.host == nullptr ? nullptr : squares.first()}, how);
+        buffers all{image.first(), table.first(), squares.host == nullptr ? nullptr : squares.first()};
+        const carries_on_device carries = upload(memory.carries, p.carries, carries_);
+        all.carries = carries.pointers(p.carries, all.table, p.table);
+        carries_on_device squares_carries;
+        if (p.squares) {
+            squares_carries = upload(memory.squares_carries, p.squares_carries, squares_carries_);
+            all.squares_carries = squares_carries.pointers(p.squares_carries, all.squares, *p.squares);
+        }
+        enqueue_in_workspace(record, p, all, how);
 
-        // The image too: a record that writes to it is found out by the comparison.
+        // What is only read, too: a record that writes to it is found out by the comparison.
         download(image);
+        for (const block_on_device& block : {carries.above, carries.left, squares_carries.above, squares_carries.left})
+            if (block.host != nullptr) download(block);
         if (!p.in_place) download(table);
         if (squares.host != nullptr) download(squares);
         if (guarded != nullptr) check_guards(record, guarded, how.workspace_bytes);
@@ -86,6 +104,17 @@ class runner {
         BOXSUM_CUDA_TRY(cudaMemcpyAsync(block.begin, host.bytes.data() + block.from, block.bytes,
                                         cudaMemcpyHostToDevice, stream_.get()));
         return block;
+    }
+
+    struct carry_arenas {
+        arena above, left;
+    };
+
+    carries_on_device upload(host_carries& host, const carry_shapes& shapes, carry_arenas& memory) {
+        carries_on_device carries;
+        if (!host.above.bytes.empty()) carries.above = upload(host.above, *shapes.above, memory.above);
+        if (!host.left.bytes.empty()) carries.left = upload(host.left, *shapes.left, memory.left);
+        return carries;
     }
 
     void download(const block_on_device& block) {
@@ -133,6 +162,7 @@ class runner {
     workspace_reuse reuse_;
     stream stream_;
     arena image_, table_, squares_, workspace_;
+    carry_arenas carries_, squares_carries_;
     std::vector<std::byte> guards_;
 };
 

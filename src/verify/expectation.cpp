@@ -37,9 +37,14 @@ std::size_t expectation::index(std::int64_t plane, std::int64_t r, std::int64_t 
     return static_cast<std::size_t>(((plane * image_.rows + r) * image_.cols + c) * image_.channels + channel);
 }
 
-expectation::expectation(const problem& p, const void* image, bool square)
-    : table_(square ? *p.squares : p.table), image_(p.image), shift_(p.form().border()), square_(square) {
-    const std::size_t size = index(p.image.planes - 1, p.image.rows - 1, p.image.cols - 1, p.image.channels - 1) + 1;
+expectation::expectation(const problem& p, const const_any_view& whole, std::int64_t row, std::int64_t col, bool square)
+    : table_(square ? *p.squares : p.table),
+      image_(whole.shape),
+      row_(row),
+      col_(col),
+      shift_(p.form().border()),
+      square_(square) {
+    const std::size_t size = index(image_.planes - 1, image_.rows - 1, image_.cols - 1, image_.channels - 1) + 1;
     // T(r, c) = I(r, c) + T(r-1, c) + T(r, c-1) - T(r-1, c-1) would subtract; the row sum does not (no infinities of
     // opposite sign that the definition lacks).
     const auto scan = [&](auto& sums, auto pixel) {
@@ -57,7 +62,7 @@ expectation::expectation(const problem& p, const void* image, bool square)
                 }
     };
     visit_dtype(image_.type, [&]<typename T>() {
-        const image_view<const T> view = typed<T>(image, image_);
+        const image_view<const T> view = typed<T>(whole.data, image_);
         if constexpr (std::is_integral_v<T>) {
             scan(modular_, [&](std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) {
                 const auto x = static_cast<std::uint64_t>(view(r, c, channel, plane));
@@ -78,6 +83,30 @@ expectation::expectation(const problem& p, const void* image, bool square)
 }
 
 template <typename T>
+T expectation::entry(std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) const {
+    if (r < 0 || c < 0) return T{};
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(modular_[index(plane, r, c, channel)]);
+    else
+        return static_cast<T>(sums_[index(plane, r, c, channel)]);
+}
+
+void expectation::put_entries(std::int64_t row, std::int64_t col, const any_view& entries) const {
+    const view_shape& s = entries.shape;
+    visit_dtype(s.type, [&]<typename T>() {
+        if constexpr (!std::is_same_v<T, float16>) {
+            const image_view<T> out(static_cast<T*>(entries.data), s.rows, s.cols, s.row_stride, s.channels, s.planes,
+                                    s.plane_stride);
+            for (std::int64_t plane = 0; plane < s.planes; ++plane)
+                for (std::int64_t r = 0; r < s.rows; ++r)
+                    for (std::int64_t c = 0; c < s.cols; ++c)
+                        for (std::int64_t channel = 0; channel < s.channels; ++channel)
+                            out(r, c, channel, plane) = entry<T>(plane, row + r, col + c, channel);
+        }
+    });
+}
+
+template <typename T>
 std::optional<std::string> expectation::compare(const void* table, std::int64_t depth) const {
     const image_view<const T> view = typed<T>(table, table_);
     const long double unit = std::is_same_v<T, float> ? 0x1p-24L : 0x1p-53L;
@@ -86,7 +115,8 @@ std::optional<std::string> expectation::compare(const void* table, std::int64_t 
     const long double tiny[] = {std::is_same_v<T, float> ? 0x1p-75L : 0x1p-537L,
                                 std::is_same_v<T, float> ? 0x1p-74L : 0x1p-537L};
     // A square is one rounding more, and may fall below the smallest denormal.
-    const long double k = static_cast<long double>(depth + (square_ ? 1 : 0));
+    const bool is_part = row_ > 0 || col_ > 0;
+    const long double k = static_cast<long double>(depth + (square_ ? 1 : 0) + (is_part ? 3 : 0));
     const long double gamma = k * unit / (1 - k * unit);
     // Texts are made where an entry is wrong: a string in the loop over the others costs more than the comparison.
     const auto wrong = [&](std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel, T got,
@@ -101,14 +131,17 @@ std::optional<std::string> expectation::compare(const void* table, std::int64_t 
                 for (std::int64_t channel = 0; channel < table_.channels; ++channel) {
                     const T got = view(r, c, channel, plane);
                     const bool border = r < shift_ || c < shift_;
-                    const std::size_t at = border ? 0 : index(plane, r - shift_, c - shift_, channel);
+                    const std::int64_t row = row_ + r - shift_, col = col_ + c - shift_;
                     if constexpr (std::is_integral_v<T>) {
-                        const T want = border ? T{} : static_cast<T>(modular_[at]);
+                        const T want = entry<T>(plane, row, col, channel);
                         if (got != want) return wrong(plane, r, c, channel, got, text(want));
                     } else {
-                        const long double want = border ? 0.0L : sums_[at];
+                        const std::size_t at = border ? 0 : index(plane, row, col, channel);
+                        const long double want =
+                            border ? static_cast<long double>(entry<T>(plane, row, col, channel)) : sums_[at];
                         const long double underflow =
-                            square_ && !border ? static_cast<long double>((r + 1) * (c + 1)) * tiny[0] * tiny[1] : 0.0L;
+                            square_ && !border ? static_cast<long double>((row + 1) * (col + 1)) * tiny[0] * tiny[1]
+                                               : 0.0L;
                         const long double bound = border ? 0.0L : gamma * magnitudes_[at] + underflow;
                         const auto value = static_cast<long double>(got);
                         const bool ok = float_class(want) == 2 ? std::fabs(value - want) <= bound
@@ -144,7 +177,7 @@ double expectation::rms_error(const void* table) const {
                 for (std::int64_t r = shift_; r < table_.rows; ++r)
                     for (std::int64_t c = shift_; c < table_.cols; ++c)
                         for (std::int64_t channel = 0; channel < table_.channels; ++channel) {
-                            const long double want = sums_[index(plane, r - shift_, c - shift_, channel)];
+                            const long double want = sums_[index(plane, row_ + r - shift_, col_ + c - shift_, channel)];
                             if (!std::isfinite(want)) continue;
                             const long double e = static_cast<long double>(view(r, c, channel, plane)) - want;
                             sum += e * e;

@@ -48,7 +48,7 @@ verification_summary verify_histograms(const algorithm_record& record, const his
 void verify_types(const algorithm_record& record, const record_runner& run, effort e, dtype input, dtype table,
                   std::optional<dtype> squares, verification_summary& summary,
                   const std::function<void(const verification&)>& report) {
-    for (const conformance_case& c : conformance_cases(input, table, squares, e))
+    for (const conformance_case& c : conformance_cases(record, input, table, squares, e))
         verify_case(
             describe(c), check_support(record, problem_of(c), {}), [&] { return check_record(record, c, {}, run); },
             summary, report);

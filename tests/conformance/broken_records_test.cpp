@@ -11,10 +11,13 @@
 namespace boxsum {
 namespace {
 
-bool rejected(const algorithm_record& record, dtype input, dtype table, std::optional<dtype> squares) {
-    for (const conformance_case& c : conformance_cases(input, table, squares, effort::full))
+bool rejected(const algorithm_record& record, const std::vector<conformance_case>& cases) {
+    for (const conformance_case& c : cases)
         if (record.supports(problem_of(c), {}) && check_record(record, c)) return true;
     return false;
+}
+bool rejected(const algorithm_record& record, dtype input, dtype table, std::optional<dtype> squares) {
+    return rejected(record, conformance_cases(input, table, squares, effort::full));
 }
 
 TEST(broken_records, every_one_is_rejected_for_every_type_pair) {
@@ -22,6 +25,14 @@ TEST(broken_records, every_one_is_rejected_for_every_type_pair) {
         for (const type_pair types : type_pairs())
             EXPECT_TRUE(rejected(*record, types.input, types.table, {}))
                 << record->info.name << " passed for " << name_of(types);
+}
+
+TEST(broken_records, wrong_parts_are_rejected_for_every_type_pair) {
+    for (const algorithm_record* record : test::broken_part_records())
+        for (const type_pair types : type_pairs())
+            for (const effort e : {effort::quick, effort::full})
+                EXPECT_TRUE(rejected(*record, part_cases(types.input, types.table, {}, e)))
+                    << record->info.name << " passed for " << name_of(types);
 }
 
 TEST(broken_records, wrong_squares_are_rejected_for_every_triple) {
@@ -41,6 +52,7 @@ TEST(broken_records, the_message_names_the_first_wrong_entry) {
 
 TEST(broken_records, the_oracle_is_not_rejected) {
     EXPECT_FALSE(rejected(reference_sat_record, dtype::u8, dtype::u32, {}));
+    EXPECT_FALSE(rejected(reference_sat_record, part_cases(dtype::f32, dtype::f64, dtype::f64, effort::full)));
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ class conformance : public testing::TestWithParam<sat_subject> {};
 TEST_P(conformance, agrees_with_the_definition) {
     const sat_subject& s = GetParam();
     int checked = 0;
-    for (const conformance_case& c : conformance_cases(s.input, s.table, s.squares, effort::full)) {
+    for (const conformance_case& c : conformance_cases(*s.record, s.input, s.table, s.squares, effort::full)) {
         if (!check_support(*s.record, problem_of(c), {})) continue;
         const auto wrong = check_record(*s.record, c);
         ASSERT_FALSE(wrong) << *wrong;

@@ -18,7 +18,7 @@ int run_cases(const sat_subject& s, effort e, const parameter_values& values, co
     int checked = 0;
     execution how;
     how.parameters = values;
-    for (const conformance_case& c : conformance_cases(s.input, s.table, s.squares, e)) {
+    for (const conformance_case& c : conformance_cases(*s.record, s.input, s.table, s.squares, e)) {
         if (!check_support(*s.record, problem_of(c), values)) continue;
         const auto wrong = check_record(*s.record, c, how, run);
         EXPECT_FALSE(wrong) << *wrong << " (" << format_parameters(*s.record, values) << ")";

@@ -50,7 +50,7 @@ constexpr types all_types[] = {{dtype::u8, dtype::u32, {}},         {dtype::f32,
                                {dtype::u8, dtype::u32, dtype::u64}, {dtype::f32, dtype::f32, dtype::f32}};
 
 std::vector<conformance_case> quick_cases(const types& t) {
-    return conformance_cases(t.input, t.table, t.squares, effort::quick);
+    return conformance_cases(sat_fast_record, t.input, t.table, t.squares, effort::quick);
 }
 
 TEST(emulated_fast, is_built) {

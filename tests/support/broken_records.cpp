@@ -4,6 +4,8 @@
 #include "reference/records.hpp"
 
 #include <array>
+#include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -101,6 +103,64 @@ void squares_of_the_wrong_operand(const problem& p, const buffers& memory, const
     });
 }
 
+/// The entries of the first channel and plane that a part computes, with the carries of their row and column.
+template <typename Vandal>
+void spoil_part(const problem& p, const buffers& memory, const execution& how, Vandal vandal) {
+    const carry_shapes& shapes = p.carries;
+    std::vector<std::byte> above, left;  // the carries may be the border of the table
+    const auto copy = [](std::vector<std::byte>& to, const std::optional<view_shape>& s, const void* from) {
+        if (!s) return;
+        const auto* const bytes = static_cast<const std::byte*>(from);
+        to.assign(bytes, bytes + (s->rows - 1) * s->row_stride +
+                             s->cols * s->channels * static_cast<std::int64_t>(size_of(s->type)));
+    };
+    copy(above, shapes.above, memory.carries.above);
+    copy(left, shapes.left, memory.carries.left);
+    spoil(p, memory, how, [&]<typename T>(image_view<T> t) {
+        const auto at = [](const std::vector<std::byte>& bytes, const std::optional<view_shape>& s, std::int64_t r,
+                           std::int64_t c) {
+            T value{};
+            const std::int64_t pixel = s ? s->channels * static_cast<std::int64_t>(sizeof(T)) : 0;
+            if (s && c >= 0) std::memcpy(&value, bytes.data() + r * s->row_stride + c * pixel, sizeof value);
+            return value;
+        };
+        const std::int64_t border = p.form().border(), corners = shapes.corners(p.image.cols);
+        for (std::int64_t r = border; r < t.rows(); ++r)
+            for (std::int64_t c = border; c < t.cols(); ++c) {
+                const T a = at(above, shapes.above, 0, c - border + corners), l = at(left, shapes.left, r - border, 0);
+                const T corner = corners > 0 ? at(above, shapes.above, 0, 0) : T{};
+                vandal(t(r, c), r - border, c - border, a, l, corner);
+            }
+    });
+}
+
+template <typename T>
+T sum_of(T a, T b) {
+    if constexpr (std::is_integral_v<T>)
+        return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
+    else
+        return a + b;
+}
+
+/// Above and left are added, and the corner that both hold is not taken away.
+void part_with_the_corner_twice(const problem& p, const buffers& memory, const execution& how) {
+    spoil_part(p, memory, how, []<typename T>(T& entry, auto, auto, T, T, T corner) { entry = sum_of(entry, corner); });
+}
+
+/// Only the first tile of a row starts from what lies left of the part.
+void part_whose_later_tiles_lack_the_left(const problem& p, const buffers& memory, const execution& how) {
+    spoil_part(p, memory, how, []<typename T>(T& entry, auto, std::int64_t c, T, T left, T) {
+        if (c >= tile) entry = sum_of(entry, left);
+    });
+}
+
+/// Only the first tile of a column starts from the row above the part.
+void part_whose_later_tiles_lack_the_row_above(const problem& p, const buffers& memory, const execution& how) {
+    spoil_part(p, memory, how, []<typename T>(T& entry, std::int64_t r, auto, T above, T, T) {
+        if (r >= tile) entry = sum_of(entry, above);
+    });
+}
+
 support supports_pairs(const problem& p, const parameter_values&) {
     return {!p.squares.has_value(), "sums only"};
 }
@@ -129,10 +189,28 @@ const std::array<const algorithm_record*, 6> records{&carry_off_by_one_record, &
                                                      &transposed_tail_record,  &stale_workspace_record,
                                                      &dropped_carry_record,    &writes_between_rows_record};
 
+constexpr algorithm_record broken_for_parts(std::string_view name,
+                                            void (*enqueue)(const problem&, const buffers&, const execution&)) {
+    algorithm_record record = broken(name, enqueue);
+    record.info.carries = true;
+    return record;
+}
+
+const algorithm_record corner_twice_record = broken_for_parts("corner-twice", part_with_the_corner_twice);
+const algorithm_record no_left_record =
+    broken_for_parts("no-left-in-later-tiles", part_whose_later_tiles_lack_the_left);
+const algorithm_record no_above_record =
+    broken_for_parts("no-row-above-in-later-tiles", part_whose_later_tiles_lack_the_row_above);
+const std::array<const algorithm_record*, 3> part_records{&corner_twice_record, &no_left_record, &no_above_record};
+
 }  // namespace
 
 std::span<const algorithm_record* const> broken_records() {
     return records;
+}
+
+std::span<const algorithm_record* const> broken_part_records() {
+    return part_records;
 }
 
 const algorithm_record broken_squares_record = [] {

@@ -10,6 +10,10 @@ namespace boxsum::test {
 /// reject each of them, for every type pair.
 std::span<const algorithm_record* const> broken_records();
 
+/// Records that are right for whole images and wrong for parts of larger ones: part_cases() must reject each of them,
+/// for every type pair.
+std::span<const algorithm_record* const> broken_part_records();
+
 /// Spoils only the table of squares: rejected by the triples.
 extern const algorithm_record broken_squares_record;
 

@@ -110,6 +110,20 @@ TEST(validate, overlap_is_told_from_sharing_a_buffer) {
     EXPECT_TRUE(overlap(view(0, 10, 10), view(0, 10, 10)));
     EXPECT_FALSE(overlap(view(0, 5, 10), view(50, 5, 10)));
     EXPECT_TRUE(overlap(view(0, 6, 10), view(50, 5, 10)));
+    // The same of several planes, as long as whole rows lie between them.
+    const auto batch = [&](std::int64_t first, std::int64_t cols, std::int64_t plane_stride) {
+        const_any_view v{buffer.data() + first, shape(4, cols, 40)};
+        v.shape.planes = 2;
+        v.shape.plane_stride = plane_stride;
+        return v;
+    };
+    EXPECT_FALSE(overlap(batch(0, 5, 200), batch(5, 5, 200)));
+    EXPECT_TRUE(overlap(batch(0, 6, 200), batch(5, 5, 200)));
+    EXPECT_TRUE(overlap(batch(0, 5, 196), batch(5, 5, 196)));
+    const_any_view last_row = batch(40, 10, 200);  // behind the four rows of each plane
+    last_row.shape.rows = 1;
+    EXPECT_FALSE(overlap(batch(0, 10, 200), last_row));
+    EXPECT_TRUE(overlap(batch(0, 10, 204), last_row));
 }
 
 TEST(validate, in_place_is_the_same_memory_inclusive) {
