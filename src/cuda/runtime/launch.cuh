@@ -22,11 +22,11 @@ struct launch_shape {
     bool overlaps_predecessor = false;
 };
 
-/// Lets a kernel have so much dynamic shared memory on the current device.
+/// Lets a kernel have so much dynamic shared memory on the current device. Static shared memory counts, too, in the
+/// 48 KiB that need no permission, so a kernel that has both asks for it whatever `bytes` is.
 template <typename... Parameters>
 void allow_shared_bytes(void (*kernel)(Parameters...), int bytes) {
-    if (bytes > 48 * 1024)
-        BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    BOXSUM_CUDA_TRY(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
 }
 
 /// As launch(), for a kernel that allow_shared_bytes() knows.
@@ -62,7 +62,7 @@ void launch_allowed(void (*kernel)(Parameters...), const launch_shape& shape, st
 ///     launch(scan_rows<u8, u32>, {.grid = blocks, .block = 256}, how.stream, image, table, rows, cols);
 template <typename... Parameters, typename... Arguments>
 void launch(void (*kernel)(Parameters...), const launch_shape& shape, stream_ref stream, Arguments&&... arguments) {
-    allow_shared_bytes(kernel, static_cast<int>(shape.shared_bytes));
+    if (shape.shared_bytes > 48 * 1024) allow_shared_bytes(kernel, static_cast<int>(shape.shared_bytes));
     launch_allowed(kernel, shape, stream, std::forward<Arguments>(arguments)...);
 }
 
