@@ -52,7 +52,7 @@ struct support {
 /// `built == false`.
 std::span<const algorithm_info* const> algorithms(operation what);
 
-/// Nothing for an unknown name.
+/// Null for an unknown name.
 const algorithm_info* find_algorithm(operation what, std::string_view name) noexcept;
 
 /// Whether `algorithm` computes tables of this pair, in this form, for images of this shape (on the current device).
