@@ -95,7 +95,7 @@ histogram_table<Entry> integral_histogram(const image_view<T>& image, const binn
 
 /// Whether an algorithm of the operation `histogram` computes histograms of these entries and form for images of this
 /// shape: counts of 32u or 16u, or 32f, which are sums of weights. Throws invalid_argument for a shape that is wrong in
-/// itself.
+/// itself and for parameters that the algorithm does not have.
 support supports(const algorithm_info& algorithm, const view_shape& image, const binning& bins, dtype entries,
                  table_form form = {}, std::string_view parameters = {});
 
