@@ -52,10 +52,11 @@ struct support {
 /// `built == false`.
 std::span<const algorithm_info* const> algorithms(operation what);
 
-/// Nothing for an unknown name.
+/// Null for an unknown name.
 const algorithm_info* find_algorithm(operation what, std::string_view name) noexcept;
 
 /// Whether `algorithm` computes tables of this pair, in this form, for images of this shape (on the current device).
+/// Throws invalid_argument for a shape that is wrong in itself and for parameters that the algorithm does not have.
 support supports(const algorithm_info& algorithm, const view_shape& image, dtype sums, table_form form = {},
                  std::optional<dtype> squares = {}, std::string_view parameters = {});
 

@@ -8,8 +8,9 @@
 
 namespace boxsum BOXSUM_EXPORT {
 
-/// What everything that the library throws has in common, beside a class of the standard's: an invalid_argument is
-/// caught as boxsum::error, as std::invalid_argument and as std::exception. One exception: where there is no memory
+/// A base of everything that the library throws; the other base is a class of the standard's. An invalid_argument is
+/// caught as boxsum::error, as std::invalid_argument and as std::exception. pipeline_error and workers_failed stand in
+/// the headers of what throws them. One exception: where there is no memory
 /// left even for the text of an error, for a word about an argument or for a vector that a caller asks for, the
 /// standard library's std::bad_alloc passes through. Computations report working memory that they cannot have as
 /// out_of_memory.

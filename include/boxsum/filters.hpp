@@ -65,6 +65,7 @@ struct origin {
     friend bool operator==(origin, origin) = default;
 };
 
+/// How many rows and columns an image has.
 struct extent {
     std::int64_t rows = 0;
     std::int64_t cols = 0;
@@ -94,13 +95,14 @@ struct filter_outputs {
     any_view result;
 };
 
+/// What all filters can be told. The defaults cut windows off at the border.
 struct filter_options {
     boxsum::window window = {};  ///< 15 x 15
     border_mode border = border_mode::shrink;
     /// With border_mode::constant. A value of the image's type (an integer in its range for integer images; rounded to
     /// it for floating ones).
     double border_value = 0;
-    /// 0: chosen by size.
+    /// Threads of the CPU. 0: chosen by size.
     int threads = 0;
 };
 
@@ -158,6 +160,7 @@ struct threshold_rule {
 void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, const threshold_rule& rule = {},
                         const filter_options& options = {});
 
+/// The formula of local_contrast().
 struct contrast_rule {
     /// Smallest divisor, in the image's units: finite, above 0.
     double epsilon = 1e-6;
@@ -172,13 +175,13 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
 /// What a filter with a radius per pixel reads.
 struct variable_inputs {
     const_any_view image;
-    /// 8u, 16u, 32u or 32s, 1 channel, rows and cols of the result; 1 plane (for all) or the image's.
+    /// In pixels: 8u, 16u, 32u or 32s, 1 channel, rows and cols of the result; 1 plane (for all) or the image's.
     const_any_view radius;
     /// No radius exceeds it: a larger one is invalid_argument, as a negative one is. Needed for a part of an image,
     /// whose halo it is.
     std::optional<std::int64_t> largest_radius = {};
-    origin at = {};
-    extent whole = {};
+    origin at = {};     ///< as of filter_inputs
+    extent whole = {};  ///< as of filter_inputs
 };
 
 /// Box mean with a radius per pixel: the window of (r, c) has 2*radius(r, c) + 1 rows and as many columns. Four reads

@@ -58,11 +58,12 @@ struct frame_answer {
     histogram_list match_histograms;       ///< matches x bins
 };
 
+/// All that was made of a frame, and the frame. The memory of the views is the pipeline's (see next()).
 struct frame_result : frame_answer {
     box region;                       ///< what the tensor is of
     const_any_view image;             ///< the frame as the source gave it, in host memory
     const_any_view weights;           ///< of its pixels, 32f; data is null in a pipeline without them
-    const_any_histogram_view tensor;  ///< data is null unless asked for
+    const_any_histogram_view tensor;  ///< entries.data is null unless asked for
 };
 
 /// What a frame goes through. `upload` and `download` exist on CUDA devices only.
@@ -111,6 +112,7 @@ struct pipeline_report {
     }
 };
 
+/// How a pipeline works.
 struct pipeline_options {
     /// Frames in flight, 1 to 8: one is read while others are computed, searched or copied. The results do not depend
     /// on it.

@@ -28,8 +28,8 @@ enum class histogram_distance : std::uint8_t {
 std::string_view name_of(histogram_distance distance) noexcept;
 std::optional<histogram_distance> histogram_distance_from_name(std::string_view name) noexcept;
 
-/// Between two histograms of the same number of bins, not normalised. Two empty histograms are at distance 0, an empty
-/// and another one at the largest; a value that is not finite gives a distance that is not a number. Throws
+/// The distance between two histograms of the same number of bins, not normalised. Two empty histograms are at distance
+/// 0, an empty and another one at the largest; a value that is not finite gives a distance that is not a number. Throws
 /// invalid_argument when the sizes differ, and for finite values whose total overflows or is below 1e-290 without being
 /// 0, because shares of it cannot be computed.
 double distance_between(histogram_distance distance, std::span<const double> a, std::span<const double> b);
@@ -66,6 +66,7 @@ extern template void window_histograms(const const_any_histogram_view&, const wi
 extern template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<float>,
                                        std::int64_t);
 
+/// A window, and how far its histogram is from the target.
 struct histogram_match {
     box where;
     double distance = 0;

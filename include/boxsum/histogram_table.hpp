@@ -41,7 +41,8 @@ struct any_tensor_view {
 };
 
 /// Non-owning view of integral histograms with entries of type T: std::uint32_t, std::uint16_t or float; const for
-/// reading. A stride of 0 means "packed". Nothing is checked here: the functions that take views do.
+/// reading. Rows and columns are those of the tables; histogram_view adds their form. A stride of 0 means "packed".
+/// Nothing is checked here: the functions that take views check them.
 template <typename T>
 class tensor_view {
   public:
@@ -84,7 +85,7 @@ class tensor_view {
         return {first, shape_.rows, shape_.cols, shape_.row_stride};
     }
 
-    /// Unchecked.
+    /// Entry (bin, row, column) of a plane. Unchecked.
     constexpr T& operator()(std::int64_t b, std::int64_t r, std::int64_t c, std::int64_t plane = 0) const noexcept {
         return bin(b, plane)(r, c);
     }
@@ -139,8 +140,8 @@ struct any_histogram_view {
 
 /// Non-owning view of the integral histograms of a batch of images, with entries of type T; T is const for reading.
 ///
-///     boxsum::histogram_view<const std::uint32_t> h{{entries, bins, rows + 1, cols + 1},
-///     boxsum::table_layout::padded};
+///     boxsum::histogram_view<const std::uint32_t> h{
+///         {entries, bins, rows + 1, cols + 1}, boxsum::table_layout::padded};
 ///
 /// Nothing is checked here: the functions that take views check them and name the argument that is wrong.
 template <typename T>
@@ -199,16 +200,16 @@ owned_tensor allocate_tensor(memory_pool& pool, dtype type, std::int64_t planes,
 
 }  // namespace detail
 
-/// Integral histograms that own their memory: 64-byte-aligned rows, huge pages, reused through a pool. They know how
-/// they are to be read, so queries cannot confuse it. Contents are undefined until integral_histogram() fills them.
-/// Movable, not copyable.
+/// Integral histograms that own their memory: 64-byte-aligned rows, from the shared pool or another one. They know
+/// their form, so that nobody can read them in another one. Contents are undefined until integral_histogram() fills
+/// them. Everything that takes a view of histograms takes an owning one. Movable, not copyable.
 template <typename T>
 class histogram_table {
   public:
     histogram_table() = default;
 
-    /// For images of rows x cols pixels. Throws invalid_argument for extents below 1, more than 1024 bins or sizes
-    /// beyond 64 bits; out_of_memory.
+    /// For images of image_rows x image_cols pixels. Throws invalid_argument for extents below 1, more than 1024 bins
+    /// or sizes beyond 64 bits; out_of_memory.
     histogram_table(std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols, table_form form = {},
                     std::int64_t planes = 1, memory_pool& pool = memory_pool::shared())
         : owned_(detail::allocate_tensor(pool, dtype_of<T>, planes, bins,

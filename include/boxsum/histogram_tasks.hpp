@@ -34,6 +34,7 @@ struct task_worker_report {
     std::string failure;        ///< what it failed with, empty when it did not
 };
 
+/// What a run did, and how long it took.
 struct histogram_tasks_report {
     std::int64_t tasks = 0;
     std::int64_t bins_per_task = 0;  ///< of all tasks but the last
@@ -43,6 +44,7 @@ struct histogram_tasks_report {
     std::vector<task_worker_report> workers;
 };
 
+/// Who works, and on how much at a time.
 struct histogram_tasks_options {
     /// CUDA devices, one worker each. Empty: all devices of the machine, and where there is none, CPU workers.
     std::vector<int> devices = {};
@@ -85,7 +87,7 @@ class kept_histogram {
     const histogram_tasks_report& report() const noexcept { return report_; }
 
     /// boxes x bins, from all groups; sums where pixels had weights. Throws invalid_argument as
-    /// boxsum::box_histograms().
+    /// boxsum::box_histograms() does.
     histogram_list box_histograms(std::span<const box> boxes, std::int64_t plane = 0) const;
 
   private:

@@ -50,7 +50,7 @@ struct histogram_shapes {
     std::optional<view_shape> weights = {};
 };
 
-/// Of the views of a call; their memory is not touched.
+/// The shapes of the views of a call; their memory is not touched.
 histogram_shapes shapes_of(const histogram_inputs& inputs, const histogram_outputs& outputs);
 
 /// Computes the integral histogram of host images on this machine's CPU: H(b, r, c) is the number of pixels of bin b in
@@ -61,11 +61,11 @@ histogram_shapes shapes_of(const histogram_inputs& inputs, const histogram_outpu
 ///     integral_histogram({image, weights}, bins, {sums}, {.threads = 2});
 ///
 /// image: planes x rows x cols, one channel; 8u, 16u, 32s or 32f (see binning for what each rule takes).
-/// histograms: planes x bins x rows x cols, or bins x (rows + 1) x (cols + 1) for `padded`; `exclusive` is refused, it
-/// could not answer boxes at the last row and column. Entries are 32u, or 16u where rows * cols <= 65535; 32f with
-/// weights. Every entry is written, nothing else of its memory is. 32u entries wrap modulo 2^32, and a box of fewer
-/// pixels is exact all the same. Sums of weights have the same bits from run to run and for any number of threads; a
-/// weight that is not finite shows only in the bin of its pixel, from its position onwards.
+/// histograms: planes x bins x rows x cols, or planes x bins x (rows + 1) x (cols + 1) for `padded`; `exclusive` is
+/// refused, because it could not answer boxes at the last row and column. Entries are 32u, or 16u where rows * cols <=
+/// 65535; 32f with weights. Every entry is written, nothing else of its memory is. 32u entries wrap modulo 2^32, and a
+/// box of fewer pixels is exact all the same. Sums of weights have the same bits from run to run and for any number of
+/// threads; a weight that is not finite shows only in the bin of its pixel, from its position onwards.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (element types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs.
@@ -95,7 +95,7 @@ histogram_table<Entry> integral_histogram(const image_view<T>& image, const binn
 
 /// Whether an algorithm of the operation `histogram` computes histograms of these entries and form for images of this
 /// shape: counts of 32u or 16u, or 32f, which are sums of weights. Throws invalid_argument for a shape that is wrong in
-/// itself.
+/// itself and for parameters that the algorithm does not have.
 support supports(const algorithm_info& algorithm, const view_shape& image, const binning& bins, dtype entries,
                  table_form form = {}, std::string_view parameters = {});
 
@@ -130,7 +130,8 @@ std::vector<T> box_histogram(const histogram_table<T>& histograms, const box& b,
     return out;
 }
 
-/// Histograms one behind the other: counts, or sums where pixels have weights. The other one is empty.
+/// Histograms one behind the other, each of `bins` values: counts, or sums where pixels have weights. The other list is
+/// empty.
 struct histogram_list {
     std::vector<std::uint32_t> counts;
     std::vector<float> sums;

@@ -13,7 +13,7 @@ namespace boxsum BOXSUM_EXPORT {
 /// What a table is made of. Members that are not set are not read.
 struct sat_inputs {
     const_any_view image;
-    /// What the whole tables hold around this part, where the image is a part of a larger one.
+    /// Where the image is a part of a larger one: what the whole tables hold around the part.
     table_carries carries = {};          ///< of `sat_outputs::sums`
     table_carries squares_carries = {};  ///< of `sat_outputs::squares`
 };
@@ -31,13 +31,15 @@ struct sat_outputs {
 ///     boxsum::sat({.image = image}, {.sums = table, .squares = squares});
 ///
 /// inputs.image: planes x rows x cols x channels; every channel of every plane is summed by itself.
+/// inputs.carries: nothing, or the sums around a part of a larger image (see table_carries). Algorithms without
+/// `algorithm_info::carries` do not take them (unsupported).
 /// outputs: same planes and channels; rows x cols, or (rows + 1) x (cols + 1) for `padded`. Every entry is written,
 /// nothing else of their memory is (bytes between rows stay as they are).
 /// The pair of element types of image and sums must be in `type_pairs()`, with squares the three in
 /// `squares_triples()`. Integer tables wrap modulo 2^bits; floating tables obey the bound of docs/concepts.md and have
 /// the same bits from run to run and for any number of threads.
 /// In place (the sums have the image's pointer, element size and strides, `inclusive`) works where the algorithm says
-/// so; every other overlap is an error.
+/// so. A carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.

@@ -9,7 +9,7 @@ namespace boxsum BOXSUM_EXPORT {
 
 /// How a CPU algorithm writes its table.
 enum class store_policy : std::uint8_t {
-    automatic,  ///< by output size and last-level cache, see `info`
+    automatic,  ///< by output size and last-level cache, see cpu_info
     cached,     ///< ordinary stores: right when the table is read at once and fits in cache
     streaming,  ///< non-temporal stores: right when it does not
 };

@@ -12,8 +12,8 @@
 
 namespace boxsum BOXSUM_EXPORT {
 
-/// Extents of the table of a rows x cols image. Of an image whose padded table has one more than 64 bits count, the
-/// image's own: the checks of sizes refuse either.
+/// Rows (or columns) of the table of an image with so many. Where 64 bits do not hold those of a padded table they are
+/// the image's, and the checks of sizes refuse these, too.
 constexpr std::int64_t table_rows(std::int64_t image_rows, table_layout layout) noexcept {
     return table_form(layout).table_extent(image_rows);
 }
@@ -48,7 +48,7 @@ class table {
   public:
     table() = default;
 
-    /// A table for images of rows x cols pixels. Throws invalid_argument for extents below 1 or beyond 64 bits,
+    /// For images of image_rows x image_cols pixels. Throws invalid_argument for extents below 1 or beyond 64 bits,
     /// out_of_memory.
     table(std::int64_t image_rows, std::int64_t image_cols, table_form form = {}, std::int64_t channels = 1,
           std::int64_t planes = 1, const host_allocator& from = {})

@@ -120,24 +120,24 @@ class table_view {
     table_form form_;
 };
 
-/// What a whole table holds around the part of it that is to be made: the part of a larger image whose first pixel is
-/// (R, C) there. S are the whole table's inclusive sums, whatever the layout of the part.
+/// What a whole table holds around the part of it that is made. The image is a part of a larger one, and its first
+/// pixel is pixel (R, C) there. S are the whole table's inclusive sums, whatever the layout of the part.
 ///
 ///     above  S(R - 1, C - 1), S(R - 1, C), ... S(R - 1, C + cols - 1): 1 x (cols + 1) entries, the corner first; or
 ///            1 x cols entries where the corner is zero (C == 0)
 ///     left   S(R, C - 1), ... S(R + rows - 1, C - 1): rows x 1 entries
 ///
 /// Null data stands for zeros. Element type, planes and channels are the table's. The part's sum at (r, c) is
-/// above(c) + (left(r) - corner) + the sum of its own pixels up to there. What comes out is the part of the whole table
-/// in its layout: padded, and as far as it goes exclusive, the first row is the corner and `above`, the first column
-/// the corner and `left`, entry for entry. There a carry may be that row or column itself; otherwise it may not overlap
-/// what is written.
+/// above(c) + (left(r) - corner) + the sum of its own pixels up to there. The result is this part of the whole table,
+/// in the layout that is asked for. The first row of a padded result is the corner and `above`, its first column the
+/// corner and `left`, entry for entry; an exclusive result has as much of them as it has entries. In these two layouts
+/// a carry may be that row or column itself. No carry may overlap what is written otherwise.
 struct table_carries {
     const_any_view above{};
     const_any_view left{};
 };
 
-/// The shapes of carries. Nothing stands for zeros.
+/// The shapes of carries. One that is not set stands for zeros.
 struct carry_shapes {
     std::optional<view_shape> above;  ///< 1 x (cols + 1) entries, the corner first, or 1 x cols without it
     std::optional<view_shape> left;   ///< rows x 1

@@ -44,7 +44,7 @@ struct window_extents {
 ///     boxsum::box_filter({image}, {result}, {.window = 31});                               // 31 x 31
 ///     boxsum::box_filter({image}, {result}, {.window = {31, 15}});                         // 31 rows, 15 columns
 ///     boxsum::box_filter({image}, {result}, {.window = boxsum::window_radius(3)});         // 7 x 7
-///     boxsum::box_filter({image}, {result}, {.window = boxsum::window_extents{.left = 8}});  // with 8 to the left
+///     boxsum::box_filter({image}, {result}, {.window = boxsum::window_extents{.left = 8}});  // 1 x 9
 ///
 /// Extents are not negative. They may exceed the image.
 struct window {

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 
-/// Questions to tables in device memory, for many boxes at once: sums, means and variances of boxes that lie in device
-/// memory, to results that lie there. What box_sums(), box_means() and box_variances() of boxsum/box.hpp say of one
-/// table, to the last bit; a NaN may be another one. For boxes that a kernel makes there is boxsum/cuda/box.cuh.
+/// Questions to tables in device memory, for many boxes at once: sums, means and variances. Boxes and results lie in
+/// device memory, too. The results are those of box_sums(), box_means() and box_variances() of boxsum/box.hpp for the
+/// same table, to the last bit; a NaN may be another one. Kernels that make boxes themselves use boxsum/cuda/box.cuh.
 ///
-/// Boxes are not seen by the host. One that is empty, or not inside the image, or, in an exclusive table, touches the
+/// The host does not see the boxes. One that is empty, or not inside the image, or, in an exclusive table, touches the
 /// last row or column, has the answer NaN, and the sum 0 where sums are integers.
 ///
 /// Tables have entries of 32u, 32s, 64u, 64s, 32f or 64f. Everything lies in memory of one device, that of the stream;

@@ -22,13 +22,14 @@ int current_device();
 /// Makes `device` the calling thread's. Throws unsupported, naming it and how many there are.
 void set_device(int device);
 
+/// What the driver says of a device.
 struct device_info {
     int device = 0;
     std::string name;
     int major = 0, minor = 0;  ///< compute capability
     int multiprocessors = 0;
     std::size_t memory_bytes = 0;
-    std::size_t free_bytes = 0;
+    std::size_t free_bytes = 0;  ///< at the time of the call
     std::size_t l2_bytes = 0;
     int driver_version = 0;   ///< of the CUDA driver's API: 13000 is 13.0
     int runtime_version = 0;  ///< of the runtime that this library was built with

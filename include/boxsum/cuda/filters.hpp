@@ -20,6 +20,8 @@
 ///   Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
 ///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
 ///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
+///   The strips have streams of their own: `stream` is not used then, and work that was enqueued on it is not waited
+///   for.
 /// - Integer images: the same results, bit for bit, as on the CPU, of parts of images too.
 /// - Floating images go through a 64f table: every mean carries an absolute error of up to
 ///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; and a pixel

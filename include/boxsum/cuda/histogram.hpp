@@ -29,7 +29,7 @@ class histogram_table {
   public:
     histogram_table() = default;
 
-    /// For images of image_rows x image_cols. Throws invalid_argument, out_of_memory, unsupported without CUDA.
+    /// For images of image_rows x image_cols pixels. Throws invalid_argument, out_of_memory, unsupported without CUDA.
     histogram_table(std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols, stream_ref stream,
                     table_form form = {}, std::int64_t planes = 1)
         : shape_(device_histogram_shape(dtype_of<T>, bins, image_rows, image_cols, form, planes)),
@@ -72,7 +72,7 @@ class histogram_plan {
                    const histogram_options& options = {})
         : histogram_plan(shapes_of(inputs, outputs), bins, options) {}
 
-    /// Bytes of device memory that a run needs; a larger workspace does too.
+    /// Bytes of workspace that a run needs; a larger workspace will do.
     std::size_t workspace_bytes() const noexcept;
 
     /// The algorithm that was chosen.
@@ -80,12 +80,11 @@ class histogram_plan {
 
     int device() const noexcept;
 
-    /// Enqueues the computation. Neither allocates nor synchronises, so it can be captured into a CUDA graph and
-    /// replayed. The views have the shapes that the plan was made for, on memory that its device can reach; the plan
-    /// outlives the run.
-    /// Throws invalid_argument, naming argument and values: a shape or form of another plan, weights missing or not
-    /// planned, a host pointer, overlapping memory, a workspace as sat_plan::run_async() refuses it. Errors of the
-    /// kernels surface at the next checked call.
+    /// Enqueues the computation on `stream`, which is the workspace's. Neither allocates nor synchronises, so it can be
+    /// captured into a CUDA graph and replayed. The views have the shapes that the plan was made for, on memory that
+    /// its device can reach; the plan outlives the run. Throws invalid_argument, naming argument and values: a shape or
+    /// form of another plan, weights missing or not planned, a host pointer, overlapping memory, a workspace as
+    /// sat_plan::run_async() refuses it. Errors of the kernels surface at the next checked call.
     void run_async(const histogram_inputs& inputs, const histogram_outputs& outputs, workspace& workspace,
                    stream_ref stream) const;
 
@@ -97,6 +96,7 @@ class histogram_plan {
 /// Computes integral histograms on the device of `stream` and waits. Inputs and outputs each lie in device or host
 /// memory; the pointers say which. What lies on the host is copied; histograms on the host are computed in groups of
 /// bins, as many at a time as device memory has room for, so they may be larger than that.
+/// There is no form that only enqueues: a plan does that.
 /// Throws what histogram_plan throws; out_of_memory where not even one bin fits.
 void integral_histogram(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
                         stream_ref stream, const histogram_options& options = {});

@@ -65,7 +65,8 @@ extern template void window_histograms(const const_any_histogram_view&, const wi
 extern template void window_histograms(const const_any_histogram_view&, const window_grid&, std::span<float>,
                                        stream_ref, std::int64_t);
 
-/// Exhaustive search as by boxsum::best_windows(), with its result. Throws what that does.
+/// Exhaustive search as by boxsum::best_windows(), with its result; only the target goes up and the matches come down.
+/// Throws what that throws, and as box_histograms_async() for histograms that are not in device memory.
 std::vector<histogram_match> best_windows(const const_any_histogram_view& histograms,
                                           std::span<const window_grid> grids, std::span<const double> target,
                                           histogram_distance distance, std::int64_t count, stream_ref stream,

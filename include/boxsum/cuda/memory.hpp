@@ -109,12 +109,13 @@ class pinned_buffer {
     std::size_t size_ = 0;
 };
 
-/// Bytes of a view's rows on the device as `image` and `table` lay them out: rounded up to 256, so that every row is
-/// aligned for the widest access. Throws invalid_argument, naming the extents, for sizes that do not fit 63 bits.
+/// Extents and strides as `image` and `table` lay them out in device memory: rows on 256-byte boundaries, so that every
+/// row is aligned for the widest access. Throws invalid_argument, naming the extents, for sizes that do not fit 63
+/// bits.
 view_shape device_shape(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels = 1,
                         std::int64_t planes = 1);
 
-/// Bytes from the first element of a shape to one past its last.
+/// Bytes from the first element of a shape to one past its last. Throws invalid_argument as device_shape().
 std::size_t span_bytes(const view_shape& shape);
 
 /// Enqueues the copy of a batch of images between host and device, or within either; the pointers say which. Only

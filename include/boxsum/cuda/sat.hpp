@@ -33,8 +33,8 @@ struct sat_shapes {
     friend bool operator==(const sat_shapes&, const sat_shapes&) = default;
 };
 
-/// From the views of a call; their memory is not touched, only compared. Throws invalid_argument where the two tables
-/// have different forms.
+/// The shapes of the views of a call. Their memory is not touched, only compared; squares and carries without data are
+/// not wanted. Throws invalid_argument where the two tables have different forms.
 sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 
 /// Computes tables of one shape on the device that is current when the plan is made. Immutable: any number of threads
@@ -49,10 +49,10 @@ class sat_plan {
     /// that cannot do it.
     explicit sat_plan(const sat_shapes& shapes, const sat_options& options = {});
 
-    /// For calls with these shapes.
+    /// For calls with the shapes of these views.
     sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
 
-    /// Bytes of workspace that a run needs; a larger workspace does too.
+    /// Bytes of workspace that a run needs; a larger workspace will do.
     std::size_t workspace_bytes() const noexcept;
 
     /// The algorithm that was chosen.
@@ -60,13 +60,12 @@ class sat_plan {
 
     int device() const noexcept;
 
-    /// Enqueues the computation on the workspace's stream. Neither allocates nor synchronises, so it can be captured
-    /// into a CUDA graph and replayed. The views have the shapes that the plan was made for, on memory that its device
-    /// can reach.
-    /// Throws invalid_argument, naming argument and values: a shape of another plan, a host pointer, overlapping
-    /// memory, a workspace that is too small, of another device, on another stream, in use by another thread or
-    /// without memory. Where memory lies is asked for once per address and thread, and again after a device_buffer was
-    /// freed. Errors of the kernels surface at the next checked call.
+    /// Enqueues the computation on `stream`, which is the workspace's. Neither allocates nor synchronises, so it can be
+    /// captured into a CUDA graph and replayed. The views have the shapes that the plan was made for, on memory that
+    /// its device can reach. Throws invalid_argument, naming argument and values: a shape of another plan, a host
+    /// pointer, overlapping memory, a workspace that is too small, of another device, on another stream, in use by
+    /// another thread or without memory. Where memory lies is asked for once per address and thread, and again after a
+    /// device_buffer was freed. Errors of the kernels surface at the next checked call.
     void run_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream) const;
 
   private:
@@ -83,7 +82,7 @@ class sat_list_plan {
     /// Throws as `sat_plan`, naming the index; invalid_argument for an empty list.
     explicit sat_list_plan(std::span<const sat_shapes> shapes, const sat_options& options = {});
 
-    /// For calls with these shapes. Throws invalid_argument for spans of different lengths too.
+    /// For calls with the shapes of these views. Throws invalid_argument for spans of different lengths, too.
     sat_list_plan(std::span<const sat_inputs> inputs, std::span<const sat_outputs> outputs,
                   const sat_options& options = {});
 
@@ -104,13 +103,13 @@ class sat_list_plan {
     std::shared_ptr<const state> state_;
 };
 
-/// Enqueues the table of a device image, with a plan that is made at the first call with these shapes and options and
-/// kept (the last 64 are). The workspace grows as needed, so this may allocate. Throws what `sat_plan` and its
-/// run_async throw, and out_of_memory; the device stays usable.
+/// Enqueues the table of a device image on the workspace's device. The plan is made at the first call with these shapes
+/// and options, and kept (the last 64 are). The workspace grows as needed, so this may allocate. Throws what `sat_plan`
+/// and its run_async throw, and out_of_memory; the device stays usable.
 void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream,
                const sat_options& options = {});
 
-/// The same in a workspace of the library's, and waits.
+/// The same on the device of `stream`, in a workspace of the library's, and waits.
 void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options = {});
 
 }  // namespace cuda
