@@ -63,7 +63,7 @@ MUTANTS = (
            "team.first_row(band, bands) - row, end - first, sums",
            "team.first_row(band + 1, bands) - row, end - first, sums"),
     Mutant("tiles_without_the_tiles_to_their_left", "a tile starts every row at zero",
-           "src/cpu/wavefront.cpp", "cpu wavefront", "*simd*", "t.carry_in = column > 0;", "t.carry_in = false;"),
+           "src/cpu/wavefront.cpp", "cpu wavefront", "*simd*", "t.carry_in = column > 0 || from_edge;", "t.carry_in = from_edge;"),
     Mutant("overlap_of_neighbours", "two views that touch count as overlapping",
            "src/core/view_checks.cpp", "views", "validate.overlap*", "first + first_bytes <= second", "first + first_bytes < second"),
     # CUDA kernels, on the emulated device.

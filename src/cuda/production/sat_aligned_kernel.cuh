@@ -335,8 +335,9 @@ struct aligned_block : aligned_finish<Pixel, Sum, Columns, Load, Store, Channels
                 if constexpr (roles::takes_left)
                     carries = this->carries_and_left(carries, shared.corner[slot], at, warp);
                 if (panel == panels - 1) {
-                    if constexpr (!roles::carries_stay) this->arrive(shared.finished[slot]);
+                    // Before `finished`, behind which the slot goes round: of a phase two laps ago nobody can tell.
                     if constexpr (roles::whole_sectors) shared.beside.there[slot].wait(now.parity());
+                    if constexpr (!roles::carries_stay) this->arrive(shared.finished[slot]);
                     if (warp == 0) this->count_as_read(at);
                 }
                 this->store(at, panel, warp, x, top, carries, this->beside_of(now));
