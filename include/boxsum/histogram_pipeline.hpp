@@ -24,7 +24,7 @@
 namespace boxsum BOXSUM_EXPORT {
 
 namespace detail {
-class __attribute__((visibility("hidden"))) frame_pipeline;  // of the library's own
+class frame_pipeline;
 }
 
 /// What all frames of a pipeline have in common: one channel, 8u, 16u, 32s or 32f.

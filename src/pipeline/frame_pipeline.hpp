@@ -30,7 +30,8 @@ struct frame_plan {
 /// Each bracket is a thread. As many slots circulate as there are buffers. Slots stay in order in every queue, so a
 /// failed one reaches the caller behind all frames before it. Whoever fails passes its slot on and closes the queues
 /// before itself: the threads there end at their next push.
-class frame_pipeline {
+/// Hidden here and not in the public header: GCC warns of a field whose type shows less than its class does.
+class __attribute__((visibility("hidden"))) frame_pipeline {
   public:
     frame_pipeline(const frame_format& format, const binning& bins, frame_plan plan, frame_source source, int buffers,
                    std::unique_ptr<frame_worker> worker);
