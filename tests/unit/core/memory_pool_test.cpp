@@ -49,7 +49,7 @@ TEST(memory_pool, blocks_fit_their_requests) {
     memory_pool pool(1 << 30);
     for (std::size_t power = 0; power < 24; ++power)
         for (std::size_t part = 0; part < 16; ++part)
-            for (const std::size_t off : {0, 1, 2}) {
+            for (const std::size_t off : {0U, 1U, 2U}) {
                 const std::size_t bytes = (std::size_t{1} << power) * (16 + part) / 16 + off - 1;
                 if (bytes == 0) continue;
                 const host_buffer a = pool.acquire(bytes);
