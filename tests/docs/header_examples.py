@@ -47,7 +47,7 @@ EXAMPLES = {
         "const boxsum::frame_request& request, boxsum::frame_source read, void (&use)(const boxsum::frame_result&)",
     ("histogram_tasks.hpp", "histogram_tasks tasks;"):
         "boxsum::const_any_view image, const boxsum::binning& bins, boxsum::histogram_table<std::uint32_t>& histograms",
-    ("cuda/sat.hpp", "boxsum::cuda::sat_plan plan"): DEVICE.format("boxsum::image_view<std::uint32_t> d_table"),
+    ("cuda/sat.hpp", "boxsum::cuda::sat_plan plan"): DEVICE.format("boxsum::table_view<std::uint32_t> d_table"),
     ("cuda/histogram.hpp", "boxsum::cuda::histogram_table<std::uint32_t> histograms("):
         "std::int64_t frame_rows, std::int64_t frame_cols, boxsum::cuda::stream_ref stream",
     ("cuda/histogram.hpp", "boxsum::cuda::histogram_plan plan"):
@@ -70,8 +70,9 @@ EXAMPLES = {
     ("cuda/box.cuh", "__global__ void means_around("): None,  # a kernel and its launch: examples/boxes_in_kernels.cu
     ("cuda/box.cuh", "means_around<<<"): None,
 }
-# Other libraries as far as examples use them.
-PRELUDE = """struct CUstream_st;
+# Other libraries as far as examples use them. The pragma, because clang lets a later -Wall undo -Wno-unused-variable.
+PRELUDE = """#pragma GCC diagnostic ignored "-Wunused-variable"
+struct CUstream_st;
 namespace rmm::mr {
 struct device_memory_resource {
     void* allocate(std::size_t bytes, CUstream_st* stream);
