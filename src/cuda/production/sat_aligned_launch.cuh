@@ -96,6 +96,9 @@ struct tile_launch {
     aligned_plan plan;
     device_limits limits;
     unsigned grid = 0;
+    /// That got its shared memory. `start` launches this one: every translation unit may have a kernel of its own of
+    /// one template (nvcc 13 gives their stubs internal linkage), and the linker takes functions from any of them.
+    void (*kernel)() = nullptr;
     /// Null: there is no kernel for this place.
     void (*start)(const tile_launch&, const table_memory&, const execution&, map_cache&) = nullptr;
 
@@ -152,7 +155,8 @@ void start_tiles(const tile_launch& l, const table_memory& memory, const executi
         throw std::logic_error("words take " + std::to_string(slots.bytes()) + " bytes of a workspace of " +
                                std::to_string(how.workspace_bytes));
     using roles = aligned_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
-    launch_allowed(sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>,
+    using kernel = decltype(&sat_aligned_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>);
+    launch_allowed(reinterpret_cast<kernel>(l.kernel),
                    {.grid = l.grid,
                     .block = tile::threads,
                     .shared_bytes = dynamic_bytes_of<roles>,
@@ -171,7 +175,11 @@ tile_launch launch_of(const sat_geometry& g, const aligned_plan& plan, const dev
     BOXSUM_CUDA_TRY(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, aligned_tile<Sum>::threads, shared_bytes));
     const auto blocks = static_cast<unsigned>(std::max(1, resident) * limits.multiprocessors);
-    return {g, plan, limits, std::min(blocks, plan.tiles),
+    return {g,
+            plan,
+            limits,
+            std::min(blocks, plan.tiles),
+            reinterpret_cast<void (*)()>(kernel),
             start_tiles<Pixel, Sum, Columns, Load, Store, Channels, Panels>};
 }
 
