@@ -51,7 +51,7 @@ SUBJECTS = {
     "staged_rows": device("staged_rows"),
     "word_gather": device("word_gather"),
     "cpu bands": Subject("cpu_test", ("src/cpu/bands.cpp",)),
-    "cpu wavefront": Subject("conformance_test", ("src/cpu/wavefront.cpp",)),
+    "cpu wavefront": Subject("cpu_test", ("src/cpu/wavefront.cpp",)),
     "views": Subject("api_test", ("src/core/view_checks.cpp",)),
     "boxes": Subject("api_test", ("src/api/box.cpp",)),
 }
@@ -63,7 +63,9 @@ MUTANTS = (
            "team.first_row(band, bands) - row, end - first, sums",
            "team.first_row(band + 1, bands) - row, end - first, sums"),
     Mutant("tiles_without_the_tiles_to_their_left", "a tile starts every row at zero",
-           "src/cpu/wavefront.cpp", "cpu wavefront", "*simd*", "t.carry_in = column > 0 || from_edge;", "t.carry_in = from_edge;"),
+           "src/cpu/wavefront.cpp", "cpu wavefront", "*across_tiles_and_panels*",
+           "t.carry_in = column > 0 || from_edge;",
+           "t.carry_in = from_edge;"),
     Mutant("overlap_of_neighbours", "two views that touch count as overlapping",
            "src/core/view_checks.cpp", "views", "validate.overlap*", "first + first_bytes <= second", "first + first_bytes < second"),
     # CUDA kernels, on the emulated device.
