@@ -274,13 +274,27 @@ struct multiplicity {
 };
 constexpr std::array<multiplicity, 6> multiplicities{{{1, 1}, {3, 1}, {1, 3}, {4, 2}, {2, 1}, {1, 1}}};
 
+/// The axes beside types, layout and extents. Their lengths are coprime with one another or small.
+void take_turn(conformance_case& c, std::size_t turn, std::span<const pattern> patterns) {
+    const memory_layout& m = memory_layouts[(turn + turn / 6) % memory_layouts.size()];
+    c.image_gap = m.image_gap;
+    c.table_gap = m.table_gap;
+    c.image_offset = m.image_offset;
+    c.table_offset = m.table_offset;
+    const multiplicity& k = multiplicities[(turn + turn / 7) % multiplicities.size()];
+    c.channels = k.channels;
+    c.planes = k.planes;
+    c.contents = patterns[(turn + turn / 5) % patterns.size()];
+    c.seed = turn + 1;
+}
+
 }  // namespace
 
 std::vector<conformance_case> conformance_cases(dtype input, dtype table, std::optional<dtype> squares, effort e) {
     const std::span<const extents> shapes = e == effort::full ? std::span<const extents>(full_shapes) : quick_shapes;
     const std::span<const pattern> patterns = patterns_for(input);
     std::vector<conformance_case> cases;
-    std::size_t turn = 0;  // rotates the other axes, which have coprime lengths with one another or are small
+    std::size_t turn = 0;
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded})
         for (const extents& shape : shapes) {
             const std::size_t runs = e == effort::full ? 3 : 2;
@@ -292,16 +306,7 @@ std::vector<conformance_case> conformance_cases(dtype input, dtype table, std::o
                 c.layout = layout;
                 c.rows = shape.rows;
                 c.cols = shape.cols;
-                const memory_layout& m = memory_layouts[(turn + turn / 6) % memory_layouts.size()];
-                c.image_gap = m.image_gap;
-                c.table_gap = m.table_gap;
-                c.image_offset = m.image_offset;
-                c.table_offset = m.table_offset;
-                const multiplicity& k = multiplicities[(turn + turn / 7) % multiplicities.size()];
-                c.channels = k.channels;
-                c.planes = k.planes;
-                c.contents = patterns[(turn + turn / 5) % patterns.size()];
-                c.seed = turn + 1;
+                take_turn(c, turn, patterns);
                 cases.push_back(c);
                 if (layout == table_layout::inclusive && i == 0 && !squares && size_of(input) == size_of(table)) {
                     c.in_place = true;
@@ -335,16 +340,7 @@ std::vector<conformance_case> part_cases(dtype input, dtype table, std::optional
             c.cols = at.cols;
             c.rows_above = at.rows_above;
             c.cols_left = at.cols_left;
-            const memory_layout& m = memory_layouts[(turn + turn / 6) % memory_layouts.size()];
-            c.image_gap = m.image_gap;
-            c.table_gap = m.table_gap;
-            c.image_offset = m.image_offset;
-            c.table_offset = m.table_offset;
-            const multiplicity& k = multiplicities[(turn + turn / 7) % multiplicities.size()];
-            c.channels = k.channels;
-            c.planes = k.planes;
-            c.contents = patterns[(turn + turn / 5) % patterns.size()];
-            c.seed = turn + 1;
+            take_turn(c, turn, patterns);
             cases.push_back(c);
             if (layout == table_layout::padded && at.rows_above > 0 && at.cols_left > 0) {
                 c.carries = carry_place::border;
