@@ -17,7 +17,11 @@ namespace {
 
 // ---- what filters make of windows -----------------------------------------------------------------------------------
 
-window_filter means_of(const filters::window_job& windows) {
+window_filter means_of(const filters::window_job& windows, dtype result) {
+    if (result == windows.shape.type && fused_supports(windows, false))
+        return {.windows = windows, .fused = true, .consume = [](const filter_step& at) {
+                    enqueue_fused_means(at.fused, at.results[0], at.stream);
+                }};
     return {.windows = windows,
             .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
 }
@@ -25,7 +29,7 @@ window_filter means_of(const filters::window_job& windows) {
 /// Results are mean, variance and deviation. As on the CPU: a mean alone needs no squares, and a rounded one needs the
 /// sum itself.
 window_filter statistics_of(const filters::window_job& windows, const filters::statistics_shapes& results) {
-    if (!results.variance && !results.deviation) return means_of(windows);
+    if (!results.variance && !results.deviation) return means_of(windows, results.mean->type);
     return {.windows = windows, .squares = true, .consume = [](const filter_step& at) {
                 window_results to{at.results[0], at.results[1], at.results[2]};
                 if (to.mean.data != nullptr && !is_floating(to.mean.shape.type)) {
@@ -172,8 +176,8 @@ int filter_plan::device() const noexcept {
 box_filter_plan::box_filter_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                  const filter_options& options)
     : filter_plan(std::make_shared<state>(
-          means_of(filters::box_filter_job(part_of(inputs), outputs.result.shape, options)), part_of(inputs),
-          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+          means_of(filters::box_filter_job(part_of(inputs), outputs.result.shape, options), outputs.result.shape.type),
+          part_of(inputs), std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
 
 void box_filter_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                 stream_ref stream) const {
@@ -283,7 +287,7 @@ void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stre
     check_image(inputs.image);
     const filters::window_job job = filters::box_filter_job(part_of(inputs), outputs.result.shape, options);
     filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute(means_of(job), {inputs.image, {outputs.result}}, stream);
+    execute(means_of(job, outputs.result.shape.type), {inputs.image, {outputs.result}}, stream);
 }
 
 void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, stream_ref stream,
