@@ -157,17 +157,13 @@ void scan_bytes(const tile& t) {
                     }
                     load_whole(i + columns);
                     sums.sum_groups();
-                    write_quarter<0, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<0, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                     sums.scan_within(transpose);
-                    write_quarter<1, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<1, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                     sums.scan_across(carry_blocks);
-                    write_quarter<2, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<2, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                     sums.unpack(transpose, last_lane);
-                    write_quarter<3, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<3, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                 }
                 ahead.take_turn();
             }
