@@ -101,10 +101,13 @@ TEST(host, streams_what_exceeds_the_cache_and_later_with_several_threads) {
 
 /// A packed table with a border, as OpenCV has it: every row starts elsewhere.
 TEST(host, rows_that_start_anywhere_are_streamed) {
-    alignas(64) static std::byte some[64];
-    const view_shape from{.type = dtype::u8, .rows = 8192, .cols = 8192, .row_stride = 8192};
-    const view_shape to{.type = dtype::u32, .rows = 8193, .cols = 8193, .row_stride = 4 * 8193};
-    const cpu_decision made = decide_sat({{some, from}}, {{{some + 4, to}, table_layout::padded}}, {.threads = 1});
+    const auto rows = static_cast<std::int64_t>(describe_cpu().streaming_from_bytes / 4096);  // a fourth more
+    const view_shape from{.type = dtype::u8, .rows = rows, .cols = 1024, .row_stride = 1024};
+    const view_shape to{.type = dtype::u32, .rows = rows + 1, .cols = 1025, .row_stride = 4 * 1025};
+    const auto pixels = memory_pool::shared().acquire(static_cast<std::size_t>(rows * 1024));
+    const auto entries = memory_pool::shared().acquire(static_cast<std::size_t>((rows + 1) * 4 * 1025 + 4));
+    const any_view table{static_cast<std::byte*>(entries.data()) + 4, to};
+    const cpu_decision made = decide_sat({{pixels.data(), from}}, {{table, table_layout::padded}}, {.threads = 1});
     EXPECT_EQ(made.store, describe_cpu().instruction_set == "scalar" ? store_policy::cached : store_policy::streaming);
 }
 
