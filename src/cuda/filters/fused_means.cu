@@ -12,37 +12,38 @@ struct mean_output {
     char* data;
     std::int64_t row_stride;
     std::uint32_t raise;  ///< what makes centred pixels positive
+    std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
     std::uint32_t flip;   ///< XORed to a word of positive means
     bool in_units;        ///< a thread's means can be written together
     divider uncut;        ///< by the pixels of an uncut window
     double inverse;       ///< of them
 };
 
-/// floor(x / n + 1/2) of positive pixels, from the sum of centred ones. For many windows of n pixels.
+/// floor(x / n + 1/2), or floor(x / n), of positive pixels, from the sum of centred ones. For many windows of n pixels.
 template <typename Sum>
-struct half_up;
+struct rounded;
 
 template <>
-struct half_up<std::uint32_t> {  // what is divided is below 2^31
+struct rounded<std::uint32_t> {  // what is divided is below 2^31
     std::uint32_t bias;
     divider by;
 
     __device__ void prepare(int n, bool uncut, const mean_output& to) {
-        bias = to.raise * static_cast<std::uint32_t>(n) + static_cast<std::uint32_t>(n) / 2;
+        bias = to.raise * static_cast<std::uint32_t>(n) + to.half * (static_cast<std::uint32_t>(n) / 2);
         by = uncut ? to.uncut : divider(static_cast<std::uint32_t>(n));
     }
     __device__ std::uint32_t operator()(std::uint32_t x) const { return by.quotient(x + bias); }
 };
 
 template <>
-struct half_up<std::uint64_t> {
+struct rounded<std::uint64_t> {
     std::uint64_t bias;
     double inverse;
     std::uint32_t n;
 
     __device__ void prepare(int pixels, bool uncut, const mean_output& to) {
         n = static_cast<std::uint32_t>(pixels);
-        bias = std::uint64_t{to.raise} * n + n / 2;
+        bias = std::uint64_t{to.raise} * n + to.half * (n / 2);
         inverse = uncut ? to.inverse : 1.0 / n;
     }
     /// Off by at most one before it is corrected: three roundings of 2^-53 each, of a quotient below 2^16.
@@ -57,15 +58,15 @@ struct half_up<std::uint64_t> {
 };
 
 /// The same of one window of height * width pixels.
-__device__ std::uint32_t one_half_up(std::uint64_t x, int height, int width, const mean_output& to) {
-    half_up<std::uint64_t> mean;
+__device__ std::uint32_t one_rounded(std::uint64_t x, int height, int width, const mean_output& to) {
+    rounded<std::uint64_t> mean;
     mean.prepare(height * width, false, to);
     return mean(x);
 }
 
-__device__ std::uint32_t one_half_up(std::uint32_t x, int height, int width, const mean_output& to) {
+__device__ std::uint32_t one_rounded(std::uint32_t x, int height, int width, const mean_output& to) {
     const auto n = static_cast<std::uint32_t>(height * width);
-    const std::uint32_t y = x + to.raise * n + n / 2;
+    const std::uint32_t y = x + to.raise * n + to.half * (n / 2);
     // Off by at most one before it is corrected: a quotient below 2^16, a few relative errors of 2^-23.
     auto q = static_cast<std::uint32_t>(__fdividef(static_cast<float>(y), static_cast<float>(n)));
     const auto rest = static_cast<std::int32_t>(y - q * n);
@@ -82,7 +83,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
         constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel)), bits = 32 / in_word;
         char* const first = to.data + batch.row * to.row_stride;
         if (batch.owns()) {
-            half_up<Sum> mean[rows];
+            rounded<Sum> mean[rows];
             if (batch.plain) {
 #pragma unroll
                 for (int j = 0; j < rows; ++j) mean[j].prepare(static_cast<int>(t.rows.full * t.cols.full), true, to);
@@ -113,7 +114,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
             for (int j = 0; j < rows; ++j)
                 if (j < batch.valid)
                     reinterpret_cast<Pixel*>(first + j * to.row_stride)[col * t.channels + batch.channel] =
-                        static_cast<Pixel>(one_half_up(w.sum(j), batch.height[j], width, to) ^ to.flip);
+                        static_cast<Pixel>(one_rounded(w.sum(j), batch.height[j], width, to) ^ to.flip);
         });
     });
 }
@@ -124,6 +125,7 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     mean_output to{};
     to.data = static_cast<char*>(result.data);
     to.row_stride = result.shape.row_stride;
+    to.half = task.job->rounding == rounding_mode::half_up;
     to.raise = sizeof(Pixel) == 1 ? 128 : 32768;
     to.flip = is_signed ? 0x80008000u : 0;
     constexpr std::int64_t unit = K * sizeof(Pixel);

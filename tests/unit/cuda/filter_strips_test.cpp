@@ -76,7 +76,7 @@ TEST_F(filter_strips, take_their_part_of_a_radius_map) {
             options.window = {};
             variable_box_filter({image.view(), radii.view()}, {expected.view()}, options);
             const cuda::window_filter variable{
-                .windows = filters::variable_job({image.shape}, radii.shape, got.shape, c.window.above, options),
+                .windows = filters::variable_job({image.shape}, radii.shape, {got.shape}, c.window.above, options),
                 .consume = [](const cuda::filter_step& at) {
                     cuda::enqueue_variable_means(at.task, at.radius, 1000, at.results[0], at.stream);
                 }};
