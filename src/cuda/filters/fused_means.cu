@@ -13,7 +13,8 @@ struct mean_output {
     std::int64_t row_stride;
     std::uint32_t raise;  ///< what makes centred pixels positive
     std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
-    std::uint32_t flip;   ///< XORed to a positive mean
+    std::uint32_t flip;   ///< XORed to a word of positive means
+    bool in_units;        ///< a thread's means can be written together
     divider uncut;        ///< by the pixels of an uncut window
     double inverse;       ///< of them
 };
@@ -79,25 +80,40 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
                                                                         mean_output to) {
     for_each_batch<Pixel, Sum, false, K>(t, [&](const auto& batch) {
         constexpr int rows = window_sums<Sum, false>::rows;
-        rounded<Sum> mean[rows];
-#pragma unroll
-        for (int j = 0; j < rows; ++j) {
-            if (batch.plain)
-                mean[j].prepare(static_cast<int>(t.rows.full * t.cols.full), true, to);
-            else
-                mean[j].prepare(batch.height[j] * static_cast<int>(t.cols.full), false, to);
-        }
+        constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel)), bits = 32 / in_word;
         char* const first = to.data + batch.row * to.row_stride;
-        batch.for_each_column([&](int col, const auto& w, bool whole) {
-            auto* out = reinterpret_cast<Pixel*>(first) + (col * t.channels + batch.channel);
-            const int width = whole ? 0 : fused_width(t, col);
+        if (to.in_units && batch.owns()) {
+            rounded<Sum> mean[rows];
+            if (batch.plain) {
 #pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                if (!batch.plain && j >= batch.valid) break;
-                const std::uint32_t x = whole ? mean[j](w.sum(j)) : one_rounded(w.sum(j), batch.height[j], width, to);
-                *out = static_cast<Pixel>(x ^ to.flip);
-                out = reinterpret_cast<Pixel*>(reinterpret_cast<char*>(out) + to.row_stride);
+                for (int j = 0; j < rows; ++j) mean[j].prepare(static_cast<int>(t.rows.full * t.cols.full), true, to);
+            } else {
+#pragma unroll
+                for (int j = 0; j < rows; ++j)
+                    mean[j].prepare(batch.height[j] * static_cast<int>(t.cols.full), false, to);
             }
+            std::uint32_t out[rows][K / in_word];
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const std::uint32_t x = mean[j](w.sum(j)) << (bits * (i % in_word));
+                    out[j][i / in_word] = i % in_word == 0 ? x ^ to.flip : out[j][i / in_word] ^ x;
+                }
+            }
+            char* const own = first + std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel));
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid) store_streaming(reinterpret_cast<std::uint32_t*>(own + j * to.row_stride), out[j]);
+        }
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+            const int width = fused_width(t, col);
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid)
+                    reinterpret_cast<Pixel*>(first + j * to.row_stride)[col * t.channels + batch.channel] =
+                        static_cast<Pixel>(one_rounded(w.sum(j), batch.height[j], width, to) ^ to.flip);
         });
     });
 }
@@ -110,7 +126,10 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     to.row_stride = result.shape.row_stride;
     to.half = task.job->rounding == rounding_mode::half_up;
     to.raise = sizeof(Pixel) == 1 ? 128 : 32768;
-    to.flip = is_signed ? 0x8000u : 0;
+    to.flip = is_signed ? 0x80008000u : 0;
+    constexpr std::int64_t unit = K * sizeof(Pixel);
+    to.in_units = result.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(result.data) % unit == 0 &&
+                  result.shape.row_stride % unit == 0;
     const std::int64_t uncut = task.job->rows.full * task.job->cols.full;
     if constexpr (sizeof(Sum) == 4) to.uncut = divider(static_cast<std::uint32_t>(uncut));
     to.inverse = 1.0 / static_cast<double>(uncut);

@@ -100,7 +100,8 @@ __global__ __launch_bounds__(most_fused_threads) void fused_moment_kernel(const 
     }
     for_each_batch<Pixel, Sum, true, K>(t, [&](const auto& batch) {
         constexpr int rows = window_sums<Sum, true>::rows;
-        batch.for_each_column([&](int col, const auto& w, bool whole) {
+        batch.for_each_column(false, [&](int col, const auto& w) {
+            const bool whole = batch.whole(col);
             const int width = whole ? static_cast<int>(t.cols.full) : fused_width(t, col);
             const int element = col * t.channels + batch.channel;
 #pragma unroll
@@ -208,6 +209,7 @@ struct binary_output {
     threshold_terms terms;
     const window_extremes* extremes;
     float inverse;  ///< of the pixels of an uncut window
+    bool in_units;  ///< a thread's pixels can be read, and its results written, together
 };
 
 /// The decision in double. `above`: the numerator of the variance, 0 where all pixels of the window are x.
@@ -236,32 +238,73 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         constexpr int rows = window_sums<u32, Squares>::rows;
         const char* const pixels = image.image + batch.row * image.row_stride;
         char* const out = to.data + batch.row * to.row_stride;
-        batch.for_each_column([&](int col, const auto& w, bool whole) {
-            const int width = whole ? static_cast<int>(t.cols.full) : fused_width(t, col);
-            const int element = col * t.channels + batch.channel;
+        const auto above_of = [&](const auto& w, int j, int n) {
+            if constexpr (!Squares) return std::uint64_t{0};
+            const auto sum = static_cast<std::int64_t>(static_cast<int>(w.sum(j)));
+            return std::uint64_t{static_cast<u32>(n)} * w.squares(j) - static_cast<std::uint64_t>(sum * sum);
+        };
+        // By how much a pixel exceeds its threshold.
+        const auto margin_of = [&](const auto& w, int j, int x, int n, float inverse) {
+            const float m = __fmaf_rn(static_cast<float>(static_cast<int>(w.sum(j))), inverse, 128.0f);
+            float limit = __fmaf_rn(rule.mean, m, rule.at_zero);
+            if constexpr (Squares) {
+                const std::uint64_t above = above_of(w, j, n);
+                const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(above >> 32)), 4294967296.0f,
+                                                  static_cast<float>(static_cast<u32>(above)));
+                const float s = root_within_two_units(numerator) * inverse;
+                limit = __fmaf_rn(s, __fmaf_rn(rule.product, m, rule.deviation), limit);
+            }
+            return static_cast<float>(x) - limit;
+        };
+        const auto exactly = [&](const auto& w, int j, int x, int n) {
+            const int sum = static_cast<int>(w.sum(j));
+            const std::uint64_t above = above_of(w, j, n);
+            return exceeds_exactly(terms, x, Squares ? above == 0 : sum == (x - 128) * n, sum, above, n);
+        };
+        if (to.in_units && batch.owns()) {
+            const int full = static_cast<int>(t.cols.full);
+            u32 x[rows][K / 4], yes[rows][K / 4] = {}, doubtful = 0;
+            float inverse[rows];
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
-                if (!batch.plain && j >= batch.valid) break;
+                inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
+                const int row = batch.plain || j < batch.valid ? j : 0;
+                const auto own =
+                    *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
+#pragma unroll
+                for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
+            }
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const float margin = margin_of(w, j, static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu),
+                                                   batch.height[j] * full, inverse[j]);
+                    if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
+                    if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid)
+                    store_streaming(reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()), yes[j]);
+            while (doubtful != 0) {
+                const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
+                doubtful &= doubtful - 1;
+                if (j >= batch.valid) continue;
+                const int pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i];
+                reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] =
+                    exactly(batch.own_window(i), j, pixel, batch.height[j] * full) ? to.yes : u8{0};
+            }
+        }
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+            const int width = fused_width(t, col), element = col * t.channels + batch.channel;
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
                 const int x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
-                const int n = batch.height[j] * width, sum = static_cast<int>(w.sum(j));
-                const float inverse = whole && batch.plain ? to.inverse : __frcp_rn(static_cast<float>(n));
-                const float m = __fmaf_rn(static_cast<float>(sum), inverse, 128.0f);
-                float limit = __fmaf_rn(rule.mean, m, rule.at_zero);
-                std::uint64_t above = 0;
-                if constexpr (Squares) {
-                    above = std::uint64_t{static_cast<u32>(n)} * w.squares(j) -
-                            static_cast<std::uint64_t>(static_cast<std::int64_t>(sum) * sum);
-                    const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(above >> 32)), 4294967296.0f,
-                                                      static_cast<float>(static_cast<u32>(above)));
-                    const float s = root_within_two_units(numerator) * inverse;
-                    limit = __fmaf_rn(s, __fmaf_rn(rule.product, m, rule.deviation), limit);
-                }
-                const float margin = static_cast<float>(x) - limit;
-                bool exceeds = margin > 0;
-                if (!(fabsf(margin) > rule.error)) {  // also where it is NaN
-                    const bool flat = Squares ? above == 0 : sum == (x - 128) * n;
-                    exceeds = exceeds_exactly(terms, x, flat, sum, above, n);
-                }
+                const int n = batch.height[j] * width;
+                const float margin = margin_of(w, j, x, n, __frcp_rn(static_cast<float>(n)));
+                const bool exceeds = fabsf(margin) > rule.error ? margin > 0 : exactly(w, j, x, n);
                 reinterpret_cast<u8*>(out + j * to.row_stride)[element] = exceeds ? to.yes : u8{0};
             }
         });
@@ -289,10 +332,14 @@ void launch_moments(const fused_task& task, moment_output to, stream_ref stream)
 }
 
 template <bool Squares>
-void launch_threshold(const fused_task& task, binary_output to, stream_ref stream) {
+void launch_threshold(const fused_task& task, binary_output to, const view_shape& result, stream_ref stream) {
     constexpr fused_sums sums = Squares ? fused_sums::squares : fused_sums::narrow;
     constexpr int columns = fused_columns(dtype::u8, sums);
     to.inverse = 1.0f / static_cast<float>(task.job->rows.full * task.job->cols.full);
+    const auto in_units = [](const void* data, const view_shape& s) {
+        return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;
+    };
+    to.in_units = in_units(task.image.data, task.image.shape) && in_units(to.data, result);
     launch_fused<u8, u32, Squares, columns>(fused_threshold_kernel<Squares, columns>, task,
                                             fused_shape_of(*task.job, sums, task.end_row - task.first_row), stream,
                                             compared_of<u8>(task), to);
@@ -330,9 +377,10 @@ void enqueue_fused_threshold(const fused_task& task, const any_view& result, con
     const auto yes = static_cast<std::uint8_t>(formula.output == threshold_output::zero_one ? 1 : 255);
     const bool limit = formula.output == threshold_output::threshold;
     if (task.image.shape.type == dtype::u8 && !limit && formula.method <= threshold_method::wolf) {
-        const binary_output to{static_cast<char*>(result.data), result.shape.row_stride, yes, terms, extremes, 0};
-        if (formula.method == threshold_method::bradley) return launch_threshold<false>(task, to, stream);
-        return launch_threshold<true>(task, to, stream);
+        const binary_output to{
+            static_cast<char*>(result.data), result.shape.row_stride, yes, terms, extremes, 0, false};
+        if (formula.method == threshold_method::bradley) return launch_threshold<false>(task, to, result.shape, stream);
+        return launch_threshold<true>(task, to, result.shape, stream);
     }
     moment_output to{};
     to.job = limit ? moment_job::limit : moment_job::threshold;

@@ -280,30 +280,51 @@ struct alignas(16) window_sums {
     __device__ Sum squares(int row) const { return value[rows + row]; }
 };
 
-/// Windows of `valid` rows around the columns of a strip. Threads take one column after the other, in turn, so that
-/// those of a warp write side by side wherever rows start, and the few cut windows of an image keep all of them busy.
-template <typename Sum, bool Squares>
+/// Windows of `valid` rows around the columns of a strip, begin .. end - 1. There are two ways through them. A thread
+/// may own K neighbouring columns: it then works on all of them at once and writes them together. Or threads take one
+/// column after the other, in turn: those of a warp write side by side wherever rows start. With the first, columns
+/// that cannot be owned, since a side cuts their windows or K of them do not fit, are left to the second.
+template <typename Sum, bool Squares, int K>
 struct window_batch {
     using sums = window_sums<Sum, Squares>;
-    const sums *high, *low;      ///< ends of the thread's first window
-    int step;                    ///< entries from one of its windows to the next
-    int first, stride, end;      ///< its columns
+    const sums* planes;
+    const sums *high, *low;  ///< ends of the first window that the thread owns
+    int high_wraps, low_wraps;
+    int pitch, threads, thread, channel;
+    int row, valid;
+    int begin, begin_owned, end_owned, end;
     int begin_whole, end_whole;  ///< columns whose windows no side cuts
-    int channel, row, valid;
-    bool plain;              ///< no window is cut at the top or bottom, and all rows are valid
-    int height[sums::rows];  ///< rows that each row's windows hold
+    int high_at, low_at;         ///< places of the ends of the window of `begin` among the columns read
+    bool plain;                  ///< no window is cut at the top or bottom, and all rows are valid
+    int height[sums::rows];      ///< rows that each row's windows hold
 
-    /// f(column, sums, whether no side cuts its windows) for the thread's columns.
+    __device__ int own() const { return begin + K * thread; }
+    __device__ bool owns() const { return own() >= begin_owned && own() < end_owned; }
+    __device__ bool whole(int col) const { return col >= begin_whole && col < end_whole; }
+
+    /// The windows around own() + i.
+    __device__ sums own_window(int i) const {
+        const int step = i * pitch, back = 1 - K * pitch;
+        return difference(high[step + (i < high_wraps ? 0 : back)], low[step + (i < low_wraps ? 0 : back)]);
+    }
+
+    /// f(column, sums) for a thread's share of the columns, but for those that are owned where `owned` says so.
     template <typename F>
-    __device__ void for_each_column(F f) const {
-        const sums *h = high, *l = low;
-        for (int col = first; col < end; col += stride, h += step, l += step) {
-            const sums a = *h, b = *l;
-            sums w;
-#pragma unroll
-            for (int k = 0; k < sums::values; ++k) w.value[k] = a.value[k] - b.value[k];
-            f(col, w, col >= begin_whole && col < end_whole);
+    __device__ void for_each_column(bool owned, F f) const {
+        const int before = begin_owned - begin, skipped = owned ? end_owned - begin_owned : 0;
+#pragma unroll 1
+        for (int i = thread; i < end - begin - skipped; i += threads) {
+            const int at = owned && i >= before ? i + skipped : i, h = high_at + at, l = low_at + at;
+            f(begin + at, difference(planes[(h & (K - 1)) * pitch + h / K], planes[(l & (K - 1)) * pitch + l / K]));
         }
+    }
+
+  private:
+    __device__ static sums difference(const sums& a, const sums& b) {
+        sums w;
+#pragma unroll
+        for (int k = 0; k < sums::values; ++k) w.value[k] = a.value[k] - b.value[k];
+        return w;
     }
 };
 
@@ -386,20 +407,29 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const int first_row = t.first_row + band * t.band_rows;
     const int end_row = first_row + t.band_rows < t.end_row ? first_row + t.band_rows : t.end_row;
 
-    const auto place = [&](int col) {
-        const int at = col - first_read;
-        return planes + (at & (K - 1)) * pitch + at / K;
-    };
-    window_batch<Sum, Squares> batch;
-    batch.first = first_col + thread;
-    batch.stride = threads;
+    window_batch<Sum, Squares, K> batch;
+    batch.planes = planes;
+    batch.pitch = pitch;
+    batch.threads = threads;
+    batch.thread = thread;
+    batch.channel = channel;
+    batch.begin = first_col;
     batch.end = end_col;
-    batch.high = place(batch.first + right);
-    batch.low = place(batch.first - left - 1);
-    batch.step = threads / K;
+    batch.high_at = first_col + right - first_read;
+    batch.low_at = first_col - left - 1 - first_read;
+    batch.high = planes + (batch.high_at & (K - 1)) * pitch + batch.high_at / K + thread;
+    batch.low = planes + (batch.low_at & (K - 1)) * pitch + batch.low_at / K + thread;
+    batch.high_wraps = K - (batch.high_at & (K - 1));
+    batch.low_wraps = K - (batch.low_at & (K - 1));
     batch.begin_whole = cut ? left : 0;
     batch.end_whole = cut ? width - right : width;
-    batch.channel = channel;
+    {  // whole runs of K columns from first_col on
+        const int first = batch.begin_whole > first_col ? batch.begin_whole - first_col : 0;
+        const int last = (batch.end_whole < end_col ? batch.end_whole : end_col) - first_col;
+        const int begin = (first + K - 1) / K * K, end = last / K * K;
+        batch.begin_owned = end > begin ? first_col + begin : first_col;
+        batch.end_owned = end > begin ? first_col + end : first_col;
+    }
 
     columns_type columns;
     if (reads) columns = first_columns<Pixel, Sum, Squares, K>(t, band, first_row, read_col, channel);
