@@ -22,3 +22,4 @@
 #include <boxsum/version.hpp>
 #include <boxsum/view.hpp>
 #include <boxsum/window.hpp>
+#include <boxsum/window_queries.hpp>
