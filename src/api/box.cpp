@@ -254,6 +254,10 @@ uint128 largest_magnitude(dtype type) {
 std::int64_t largest_safe_box(dtype input, dtype table) {
     if (is_floating(input)) return 0;                     // a rounding can come with the first addition
     if (is_signed(input) && !is_signed(table)) return 0;  // negative sums have no unsigned value
+    if (is_signed(input) && !is_floating(table)) {        // the most negative of both: 2^bits apart
+        const auto bits = [](dtype type) { return static_cast<int>(size_of(type)) * 8; };
+        return bits(table) < bits(input) ? 0 : std::int64_t{1} << std::min(bits(table) - bits(input), 62);
+    }
     return terms_that_fit(largest_magnitude(input), table);
 }
 

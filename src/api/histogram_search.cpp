@@ -86,6 +86,12 @@ void detail::check_target(std::span<const double> target, std::int64_t bins) {
     check_total("target", target);
 }
 
+void detail::check_distance(histogram_distance distance) {
+    if (name_of(distance).empty())
+        throw invalid_argument("distance: is " + std::to_string(static_cast<int>(distance)) +
+                               ", not a histogram_distance");
+}
+
 namespace {
 
 /// Entries of one bin for the `n` windows of one row of the grid (Poostchi et al., eq. 2), in the order of subtraction
@@ -261,7 +267,8 @@ std::vector<histogram_match> search_all(const histogram_view<const T>& histogram
 }  // namespace
 
 std::string_view name_of(histogram_distance distance) noexcept {
-    return distance_names[static_cast<std::size_t>(distance)];
+    const auto i = static_cast<std::size_t>(distance);
+    return i < distance_names.size() ? distance_names[i] : std::string_view();
 }
 
 std::optional<histogram_distance> histogram_distance_from_name(std::string_view name) noexcept {
@@ -273,6 +280,7 @@ std::optional<histogram_distance> histogram_distance_from_name(std::string_view 
 double distance_between(histogram_distance distance, std::span<const double> a, std::span<const double> b) {
     if (a.size() != b.size())
         throw invalid_argument("b: has " + std::to_string(b.size()) + " bins, but a has " + std::to_string(a.size()));
+    detail::check_distance(distance);
     detail::check_total("a", a);
     detail::check_total("b", b);
     const double a_total = sum_of(a), b_total = sum_of(b);
@@ -333,6 +341,7 @@ std::vector<histogram_match> best_windows(const const_any_histogram_view& histog
                                           double largest_overlap) try {
     if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
     if (grids.empty()) throw invalid_argument("grids: there is none");
+    detail::check_distance(distance);
     if (!(largest_overlap >= 0 && largest_overlap <= 1))
         throw invalid_argument("largest_overlap: is " + std::to_string(largest_overlap) + ", must be 0 to 1");
     check_histograms(histograms, plane);

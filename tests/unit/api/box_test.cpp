@@ -211,7 +211,8 @@ TEST(box, largest_safe_box) {
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::u32), 16843009);
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::s32), 8421504);
     EXPECT_EQ(largest_safe_box(dtype::u16, dtype::u32), 65537);
-    EXPECT_EQ(largest_safe_box(dtype::s16, dtype::s32), 65535);
+    EXPECT_EQ(largest_safe_box(dtype::s16, dtype::s32), 65536);
+    EXPECT_EQ(largest_safe_box(dtype::s32, dtype::s32), 1);
     EXPECT_EQ(largest_safe_box_of_squares(dtype::u8, dtype::u32), 66051);
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::f32), 65793);
     EXPECT_EQ(largest_safe_box(dtype::u32, dtype::u32), 1);
@@ -220,6 +221,31 @@ TEST(box, largest_safe_box) {
     EXPECT_EQ(largest_safe_box_of_squares(dtype::u64, dtype::u64), 0);
     EXPECT_EQ(largest_safe_box_of_squares(dtype::s64, dtype::u64), 0);
     EXPECT_GT(largest_safe_box(dtype::u8, dtype::f64), std::int64_t{35} * 1000 * 1000 * 1000 * 1000);
+}
+
+/// For every pair of integers: so many of the least and of the greatest value fit, and one more does not.
+TEST(box, largest_safe_box_is_the_largest) {
+    __extension__ using wide = __int128;
+    const auto least = [](dtype t) { return is_signed(t) ? -(wide{1} << (size_of(t) * 8 - 1)) : wide{0}; };
+    const auto greatest = [](dtype t) { return (wide{1} << (size_of(t) * 8 - (is_signed(t) ? 1 : 0))) - 1; };
+    using enum dtype;
+    for (const dtype input : {u8, u16, s16, u32, s32, u64, s64})
+        for (const dtype table : {u8, u16, s16, u32, s32, u64, s64}) {
+            const auto fits = [&](wide n) {
+                return n * least(input) >= least(table) && n * greatest(input) <= greatest(table);
+            };
+            const wide n = largest_safe_box(input, table);
+            EXPECT_TRUE(fits(n)) << name_of(input) << ' ' << name_of(table);
+            EXPECT_FALSE(fits(n + 1)) << name_of(input) << ' ' << name_of(table);
+        }
+    // Floating tables hold all integers up to these, of either sign.
+    for (const dtype input : {u8, u16, s16, u32, s32})
+        for (const dtype table : {f32, f64}) {
+            const wide limit = wide{1} << (table == f32 ? 24 : 53), n = largest_safe_box(input, table);
+            const wide magnitude = std::max(greatest(input), -least(input));
+            EXPECT_TRUE(n * magnitude <= limit && (n + 1) * magnitude > limit)
+                << name_of(input) << ' ' << name_of(table);
+        }
 }
 
 TEST(box, scalars_print_exactly) {

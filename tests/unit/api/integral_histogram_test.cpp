@@ -403,6 +403,12 @@ TEST(best_windows, mistakes_are_named) {
     EXPECT_NE(search(grids, {1e308, 1e308}, 1).find("target: its bins add up to inf"), std::string::npos);
     EXPECT_NE(search(grids, {0, 1e-310}, 1).find("target: its bins add up to 1e-310"), std::string::npos);
     const std::vector<double> target{1, 1};
+    constexpr auto no_distance = static_cast<histogram_distance>(77);
+    EXPECT_EQ(message_of([&] { best_windows(h, grids, target, no_distance, 1); }),
+              "distance: is 77, not a histogram_distance");
+    EXPECT_EQ(message_of([&] { distance_between(no_distance, target, target); }),
+              "distance: is 77, not a histogram_distance");
+    EXPECT_EQ(name_of(no_distance), "");
     EXPECT_TRUE(best_windows(h, too_large, target, histogram_distance::l1, 3).empty());
 }
 
