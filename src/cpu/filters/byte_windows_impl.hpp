@@ -271,11 +271,11 @@ inline verdicts decide(words x, const four& s, const four& p, const words* n, co
         v.yes[j] = d > 0;
         numbers close = absolute(d) < size * rule.bound_of_difference + bound;
         if constexpr (method == threshold_method::niblack) {
-            // All pixels alike: x n = S, and n^2 var = S (255 n - S) - 2 n P is 0 modulo 2^32, and small.
-            const words count = n[j], sum = s.w[j], value = (words) __builtin_convertvector(pixel, numbers);
-            const words numerator = sum * (255 * count - sum) - 2 * count * p.w[j];
-            const numbers alike = ((numbers)(value * count - sum) == 0) & ((numbers)numerator == 0) &
-                                  (absolute(m * (255.0f - m) - q) < 0.5f) & (count <= 65536u);
+            // All pixels alike, x: S = n x and P = n x (255 - x) / 2, and only then, as P is strictly concave.
+            const words value = (words) __builtin_convertvector(pixel, numbers);
+            const words of_one = value * (255 - value) >> 1;
+            const numbers alike =
+                ((numbers)(value * n[j]) == (numbers)s.w[j]) & ((numbers)(of_one * n[j]) == (numbers)p.w[j]);
             v.yes[j] &= ~alike;
             close &= ~alike;
         }
