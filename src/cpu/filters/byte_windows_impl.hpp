@@ -153,33 +153,49 @@ inline words pack(const four& f) {
 
 /// floor(w / n + 1/2), or without the half, of windows of `n` pixels each.
 ///
-/// v / n with v = w - centre + bias is at least 1 / (2 n) from every half integer, where bias is 0 for an odd n, 1/2
-/// for an even one, and (1 - n) / 2 for rounding down; and |v| <= 129 n < 2^23 is exact. The product with 1 / n errs by
-/// the reciprocal's and its own rounding, 2^-24 of at most 129 each, the sum with 1.5 * 2^23 + 127 rounds once, to an
-/// integer: right while 2^-23 * 129 < 1 / (2 n).
+/// (w + bias) / n is at least 1 / (2 n) from every half integer, where bias is 0 for an odd n, 1/2 for an even one, and
+/// (1 - n) / 2 for rounding down; w + bias < 2^23 is exact. The product with 1 / n errs by the reciprocal's and its own
+/// rounding, 2^-24 of at most 256 each; the sum with 1.5 * 2^23 rounds once, to an integer: right while 2^-15 <
+/// 1 / (2 n). With 127 n taken away first, of which the integer is told in the end, the quotient is at most 129, and n
+/// may be twice as large.
 class uniform_means {
   public:
     uniform_means(u32 n, bool half_up)
-        : direct_(n < 32000),
+        : way_(n < 16000 && half_up && n % 2 != 0 ? way::direct
+               : n < 32000                        ? way::centred
+                                                  : way::exact),
           n_(n),
           half_(half_up ? n / 2 : 0),
           centre_(all(127 * n)),
           bias_(all_real(half_up ? (n % 2 == 0 ? 0.5f : 0.0f) : (1 - static_cast<f32>(n)) / 2)),
-          reciprocal_(all_real(direct_ ? 1 / static_cast<f32>(n) : quotient<u32>::reduced / static_cast<f32>(n))) {}
+          reciprocal_(all_real((way_ == way::exact ? quotient<u32>::reduced : 1.0f) / static_cast<f32>(n))) {}
 
-    inline words of(words w) const {
-        if (direct_) {
-            const reals v = __builtin_convertvector((numbers)(w - centre_), reals) + bias_;
-            return (words)(v * reciprocal_ + all_real(0x1.8p23f + 127)) & 0xffu;
+    inline void take(four& f) const {
+        switch (way_) {
+            case way::direct:
+                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)w, reals), 0);
+                return;
+            case way::centred:
+                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)(w - centre_), reals) + bias_, 127);
+                return;
+            case way::exact:
+                for (words& w : f.w) {
+                    const words t = w + half_;
+                    const reals quotient = __builtin_convertvector((numbers)t, reals) * reciprocal_;
+                    const words q = (words) __builtin_convertvector(quotient, numbers);
+                    w = q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
+                }
         }
-        const words t = w + half_;
-        const words q =
-            (words) __builtin_convertvector(__builtin_convertvector((numbers)t, reals) * reciprocal_, numbers);
-        return q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
     }
 
   private:
-    bool direct_;
+    enum class way { direct, centred, exact };
+
+    inline words rounded(reals v, int centre) const {
+        return (words)(v * reciprocal_ + all_real(0x1.8p23f + static_cast<f32>(centre))) & 0xffu;
+    }
+
+    way way_;
     u32 n_, half_;
     words centre_;
     reals bias_, reciprocal_;
@@ -199,7 +215,7 @@ void means(u8* out, const byte_windows& row, const byte_counts& counts, bool hal
     for (i64 i = 0; i < n; i += bytes) {
         four f = scan.next(i);
         if (i >= counts.first_full && i < counts.end_full)
-            for (words& w : f.w) w = uniform.of(w);
+            uniform.take(f);
         else
             for (int j = 0; j < 4; ++j)
                 f.w[j] =
@@ -224,7 +240,7 @@ inline bool any(numbers mask) {
 /// A pixel against its window, by comparisons in 32 bits with a bound E of their error; u = 2^-24. With the sum S, P of
 /// the window, m = S / n, var = m (255 - m) - 2 P / n and M the true mean:
 ///   m errs by 3 u M; m (255 - m) by u M (3 M + 5 (255 - M)), 2 P / n <= M (255 - M) by 4 u of it; var by 2550 u M.
-///   bradley: x > (1 - k) m. Their difference errs by 6 u |1 - k| M and its own rounding.
+///   bradley: x > (1 - k) m, which errs by 5 u of itself: x is compared with 15 u less and 15 u more.
 ///   Others: x > c + d, as a |a| > e with a = x - (1 - k) m or x - m, g = max(1, |1 - k|):
 ///     a errs by 5 u g M + u |a|, so a |a| by |a| u 255 g 13;
 ///     sauvola: e = (k / R) |k / R| m^2 var errs by 12 u of itself and (k / R)^2 m^2 2550 u M;
@@ -248,9 +264,9 @@ inline verdicts decide(words x, const four& s, const four& p, const words* n, co
         const reals pixel = __builtin_convertvector((numbers)(j == 3 ? x >> 24 : (x >> (8 * j)) & 0xffu), reals);
         const reals m = __builtin_convertvector((numbers)s.w[j], reals) * reciprocal[j];
         if constexpr (method == threshold_method::bradley) {
-            const reals t = m * rule.scale, d = pixel - t;
-            v.yes[j] = d > 0;
-            doubts |= absolute(d) < absolute(t) * 0x1p-20f;
+            const reals t = m * rule.scale;
+            v.yes[j] = pixel > t * (1 - 0x1p-20f);
+            doubts |= v.yes[j] ^ (pixel > t * (1 + 0x1p-20f));
             continue;
         }
         const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal[j] + reciprocal[j]);
