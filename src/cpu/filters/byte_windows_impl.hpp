@@ -224,6 +224,30 @@ void means(u8* out, const byte_windows& row, const byte_counts& counts, bool hal
     }
 }
 
+// ---- by the definition ----
+
+/// Windows of a block in the order of its pixels, in double.
+struct defined_block {
+    f64 mean[bytes], deviation[bytes];
+
+    defined_block(const four& s, const four& p, const words* n) {
+        alignas(bytes) u32 sum[bytes], spread[bytes], number[bytes];
+        for (int j = 0; j < 4; ++j) {
+            store(sum + j * lanes_of_block, s.w[j]);
+            store(spread + j * lanes_of_block, p.w[j]);
+            store(number + j * lanes_of_block, n[j]);
+        }
+        for (int k = 0; k < bytes; ++k) {
+            const int at = k % 4 * lanes_of_block + k / 4;
+            const u64 total = sum[at], c = number[at];
+            const f64 real = static_cast<f64>(c);
+            mean[k] = static_cast<f64>(total) / real;
+            deviation[k] =
+                __builtin_sqrt(static_cast<f64>(total * (255 * c - total) - 2 * c * spread[at]) / (real * real));
+        }
+    }
+};
+
 // ---- thresholds ----
 
 inline reals absolute(reals x) {
@@ -327,23 +351,10 @@ void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windo
             }
         const verdicts v = decide<method>(load_pixels(x + i, n - i), s, p, count, reciprocal, rule);
         if (v.doubt) {
-            alignas(bytes) u32 sum[bytes], spread[bytes], number[bytes];
-            for (int j = 0; j < 4; ++j) {
-                store(sum + j * lanes_of_block, s.w[j]);
-                store(spread + j * lanes_of_block, p.w[j]);
-                store(number + j * lanes_of_block, count[j]);
-            }
-            f64 mean[bytes], deviation[bytes], limit[bytes];
-            for (int k = 0; k < bytes; ++k) {
-                const int at = k % 4 * lanes_of_block + k / 4;
-                const u64 total = sum[at], c = number[at];
-                const f64 real = static_cast<f64>(c);
-                mean[k] = static_cast<f64>(total) / real;
-                deviation[k] =
-                    __builtin_sqrt(static_cast<f64>(total * (255 * c - total) - 2 * c * spread[at]) / (real * real));
-            }
+            const defined_block block(s, p, count);
+            f64 limit[bytes];
             const i64 here = n - i < bytes ? n - i : bytes;
-            thresholds<u8>(limit, x + i, mean, deviation, *rule.definition, here, 1);
+            thresholds<u8>(limit, x + i, block.mean, block.deviation, *rule.definition, here, 1);
             exceeds<u8>(out + i, x + i, limit, rule.yes, here);
             continue;
         }
@@ -364,6 +375,85 @@ void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_wi
             return decide_row<threshold_method::nick>(out, x, sums, spreads, counts, rule, n);
         default:
             return decide_row<threshold_method::sauvola>(out, x, sums, spreads, counts, rule, n);
+    }
+}
+
+// ---- means and deviations ----
+
+template <int... i>
+inline reals zip_low(reals a, reals b, lanes<f32>::list<i...>) {
+    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + i / 2)...);
+}
+template <int... i>
+inline reals zip_high(reals a, reals b, lanes<f32>::list<i...>) {
+    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + lanes_of_block / 2 + i / 2)...);
+}
+
+/// Values in lane order become those of neighbouring pixels.
+inline void store_reals(f32* to, const f32* in_lanes, i64 n) {
+    reals v[4];
+    std::memcpy(v, in_lanes, sizeof v);
+    const typename make_list<lanes_of_block>::template of<lanes<f32>> every;
+    const reals a = zip_low(v[0], v[2], every), b = zip_low(v[1], v[3], every);
+    const reals c = zip_high(v[0], v[2], every), d = zip_high(v[1], v[3], every);
+    const reals ordered[4] = {zip_low(a, b, every), zip_high(a, b, every), zip_low(c, d, every), zip_high(c, d, every)};
+    if (n >= bytes) return std::memcpy(to, ordered, sizeof ordered), void();
+    f32 some[bytes];
+    std::memcpy(some, ordered, sizeof ordered);
+    std::memcpy(to, some, static_cast<std::size_t>(n) * sizeof(f32));
+}
+
+/// Mean and deviation in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n P,
+/// each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 3 units of the
+/// last place of those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
+/// - Means: S / n, whose middle would be an odd multiple of 2^-(24 - e) for a mean from 2^e on, is that middle only if
+///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
+///   that.
+/// - Deviations: told by the bits; then, and where windows are cut, the block is done by the definition.
+void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
+                const byte_counts& counts, i64 n) {
+    row_scan s_scan(sums), p_scan(spreads);
+    const u32 full = counts.rows * counts.full;
+    const f64 real = full, reciprocal = 1 / real;
+    for (i64 i = 0; i < n; i += bytes) {
+        const four s = s_scan.next(i), p = p_scan.next(i);
+        bool defined = i < counts.first_full || i >= counts.end_full || full % 131072 == 0;
+        if (!defined) {
+            // In lane order, in memory: plain loops, of which every instruction set makes what it has.
+            alignas(bytes) u32 sum[bytes], spread[bytes];
+            alignas(bytes) f64 root[bytes];
+            alignas(bytes) f32 means[bytes], roots[bytes];
+            for (int j = 0; j < 4; ++j) {
+                store(sum + j * lanes_of_block, s.w[j]);
+                store(spread + j * lanes_of_block, p.w[j]);
+            }
+            for (int k = 0; k < bytes; ++k) {
+                const f64 total = sum[k];
+                root[k] = __builtin_sqrt(total * (255 * real - total) - static_cast<f64>(spread[k]) * (2 * real)) *
+                          reciprocal;
+                means[k] = static_cast<f32>(total * reciprocal);
+                roots[k] = static_cast<f32>(root[k]);
+            }
+            // The 29 bits that 32-bit numbers lack, within 8 of their middle.
+            u64 middles = 0;
+            for (int k = 0; k < bytes; ++k) {
+                u64 bits;
+                std::memcpy(&bits, &root[k], sizeof bits);
+                middles |= ((bits + 8 - 0x10000000) & 0x1fffffff) < 16 ? u64{1} : u64{0};
+            }
+            defined = middles != 0;
+            if (!defined) {
+                if (mean != nullptr) store_reals(mean + i, means, n - i);
+                store_reals(deviation + i, roots, n - i);
+                continue;
+            }
+        }
+        words count[4];
+        for (int j = 0; j < 4; ++j) count[j] = load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
+        const defined_block block(s, p, count);
+        const i64 here = n - i < bytes ? n - i : bytes;
+        if (mean != nullptr) convert_32f(mean + i, block.mean, here);
+        convert_32f(deviation + i, block.deviation, here);
     }
 }
 
