@@ -286,14 +286,8 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 for (int j = 0; j < rows; ++j) {
                     const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
                     const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
-                    bool exceeds = margin > 0;
-                    if (!(fabsf(margin) > rule.error)) {  // also where it is NaN
-                        if (is_flat(w, j, pixel, batch.height[j] * full))
-                            exceeds = flat(pixel);
-                        else
-                            doubtful |= 1u << (rows * i + j);
-                    }
-                    if (exceeds) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
+                    if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
+                    if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
                 }
             }
 #pragma unroll
@@ -305,8 +299,10 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 doubtful &= doubtful - 1;
                 if (j >= batch.valid) continue;
                 const int pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i];
-                reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] =
-                    exactly(batch.own_window(i), j, pixel, batch.height[j] * full) ? to.yes : u8{0};
+                const auto w = batch.own_window(i);
+                const int n = batch.height[j] * full;
+                const bool exceeds = is_flat(w, j, pixel, n) ? flat(pixel) : exactly(w, j, pixel, n);
+                reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] = exceeds ? to.yes : u8{0};
             }
         }
         batch.for_each_column(to.in_units, [&](int col, const auto& w) {
