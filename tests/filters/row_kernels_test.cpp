@@ -50,24 +50,28 @@ void check_rounding(const row_kernels& kernels, A n) {
     w.push_back(static_cast<A>(top * n));
     w.push_back(static_cast<A>(top * n - 1));
     const auto count = static_cast<std::int64_t>(w.size());
-    std::vector<Out> uniform(w.size()), each(w.size());
+    const A half = static_cast<A>(-1);
+    std::vector<Out> uniform(w.size()), each(w.size()), down(w.size());
     const std::vector<A> ones(w.size(), 1);
     if constexpr (sizeof(Out) == 1) {
-        k.mean_8u(uniform.data(), w.data(), n, 0, count);
-        k.mean_8u_each(each.data(), w.data(), n, ones.data(), 0, count);
+        k.mean_8u(uniform.data(), w.data(), n, half, 0, count);
+        k.mean_8u(down.data(), w.data(), n, 0, 0, count);
+        k.mean_8u_each(each.data(), w.data(), n, ones.data(), half, 0, count);
     } else {
-        k.mean_16u(uniform.data(), w.data(), n, 0, count);
-        k.mean_16u_each(each.data(), w.data(), n, ones.data(), 0, count);
+        k.mean_16u(uniform.data(), w.data(), n, half, 0, count);
+        k.mean_16u(down.data(), w.data(), n, 0, 0, count);
+        k.mean_16u_each(each.data(), w.data(), n, ones.data(), half, 0, count);
     }
     for (std::size_t i = 0; i < w.size(); ++i) {
         __extension__ typedef unsigned __int128 u128;
         const u128 expected = (2 * static_cast<u128>(w[i]) + n) / (2 * static_cast<u128>(n));
         ASSERT_EQ(uniform[i], static_cast<Out>(expected)) << w[i] << " / " << n;
         ASSERT_EQ(each[i], static_cast<Out>(expected)) << w[i] << " / " << n;
+        ASSERT_EQ(down[i], static_cast<Out>(w[i] / n)) << w[i] << " / " << n;
     }
 }
 
-TEST(row_kernels, means_round_half_up_exactly) {
+TEST(row_kernels, means_round_exactly) {
     for (const kernel_set& set : runnable()) {
         SCOPED_TRACE(set.name);
         for (const u32 n : {1u, 2u, 3u, 6u, 9u, 49u, 1000u, 3721u, 65537u, 361201u, 4194305u, 8388607u, 8388608u})
@@ -167,10 +171,10 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
                 row_job job(
                     windows_of({image.view().shape()},
                                {.window = window_radius(r / 2, r), .border = border_mode::reflect, .threads = 1}),
-                    image.view());
+                    {image.view()});
                 job.kernels = set.kernels;
                 oracle::picture<T> out(1, 23, 331, channels);
-                filters::box_filter(job, out.view());
+                filters::box_filter(job, {out.view()});
                 oracle::each(out.view(), [&](auto... at) { blurred[which].push_back(out.view()(at...)); });
                 moments<T>(job, {0, 0, 23},
                            [&](std::int64_t, std::int64_t, std::int64_t n, const f64* mean, const f64* variance) {
@@ -183,6 +187,90 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
             }
         }
     }
+}
+
+/// Bytes have windows of their own; the same pixels in 16 bits do not, and are the oracle. Noise, ties (flat areas,
+/// black ones, too), and ramps; windows in 16 bits and taller ones; every border.
+TEST(byte_windows, are_as_of_wider_pixels) {
+    const struct {
+        std::int64_t rows, cols;
+        window reach;
+    } cases[] = {{40, 131, 3},
+                 {37, 64, window(8, 5)},
+                 {150, 97, window_radius(64, 20)},
+                 {150, 200, window_radius(70, 33)},
+                 {9, 700, window_radius(2, 160)},
+                 {33, 1, 5},
+                 {1, 65, window_radius(0, 7)},
+                 {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}}};
+    for (const auto& c : cases)
+        for (int kind = 0; kind < 3; ++kind) {
+            oracle::picture<u8> bytes(2, c.rows, c.cols, 1, 5);
+            oracle::picture<u16> words(2, c.rows, c.cols, 1, 1);
+            oracle::fill_random(bytes, 21);
+            if (kind > 0)
+                bytes.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
+                    const bool black = col < c.cols / 3, flat = row < c.rows / 2;
+                    const int value = flat ? 201 + static_cast<int>(p) : static_cast<int>(row * 2 + col / 3);
+                    return black ? 0 : kind == 1 ? value : 255 - value % 2;
+                });
+            words.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
+                return bytes.view()(row, col, 0, p);
+            });
+            for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                             border_mode::constant, border_mode::mirror, border_mode::wrap})
+                for (const rounding_mode rounding : {rounding_mode::half_up, rounding_mode::floor}) {
+                    const filter_options options{.window = c.reach,
+                                                 .border = border,
+                                                 .border_value = border == border_mode::constant ? 77.0 : 0.0,
+                                                 .rounding = rounding,
+                                                 .threads = 1};
+                    oracle::picture<u8> out(2, c.rows, c.cols, 1, 3);
+                    oracle::picture<u16> expected(2, c.rows, c.cols, 1);
+                    box_filter({words.view()}, {expected.view()}, options);
+                    const auto run = [&](const kernel_set& set, auto&& filter) {
+                        SCOPED_TRACE(set.name + " " + std::to_string(c.rows) + "x" + std::to_string(c.cols) + " kind " +
+                                     std::to_string(kind) + " " + std::string(name_of(border)));
+                        out.fill([](auto...) { return 99; });
+                        filter();
+                        ASSERT_TRUE(out.guards_intact());
+                    };
+                    const auto job_of = [&](const kernel_set& set) {
+                        row_job job(windows_of({bytes.view().shape()}, options), {bytes.view()});
+                        job.kernels = set.kernels;
+                        return job;
+                    };
+                    for (const kernel_set& set : runnable())
+                        run(set, [&] {
+                            filters::box_filter(job_of(set), {out.view()});
+                            ASSERT_EQ(
+                                oracle::first_difference(
+                                    out.view(), [&](auto... at) { return static_cast<u8>(expected.view()(at...)); }),
+                                "");
+                        });
+                    if (rounding == rounding_mode::floor) continue;
+                    oracle::picture<u8> verdict(2, c.rows, c.cols, 1);
+                    for (const threshold_method method : {threshold_method::bradley, threshold_method::niblack,
+                                                          threshold_method::sauvola, threshold_method::nick})
+                        for (const double k : {default_k(method), -default_k(method), 0.0, 1.5}) {
+                            threshold_rule rule{.method = method, .k = k, .output = threshold_output::zero_one};
+                            if (method == threshold_method::sauvola) rule.range = 128;
+                            adaptive_threshold({words.view()}, {verdict.view()}, rule, options);
+                            for (const kernel_set& set : runnable())
+                                run(set, [&] {
+                                    filters::adaptive_threshold(
+                                        job_of(set),
+                                        make_threshold_job({bytes.view().shape()}, {out.view().shape()}, rule, options),
+                                        {out.view()});
+                                    ASSERT_EQ(oracle::first_difference(
+                                                  out.view(), [&](auto... at) { return verdict.view()(at...); }),
+                                              "")
+                                        << name_of(method) << " " << k;
+                                });
+                        }
+                    ASSERT_FALSE(testing::Test::HasFatalFailure());
+                }
+        }
 }
 
 }  // namespace
