@@ -2,7 +2,7 @@
 // scripts/bench_gpu collects them.
 //
 //     gpu_sat_bench [section...]      sections: table small host layouts carries special algorithms boxes peers
-//     filters; none: all
+//     filters convolve; none: all
 //
 // Inputs are random and rotate through more memory than the second-level cache holds, so that every launch reads from
 // memory. A figure is the median of several repetitions; runners take turns within a repetition, so that a drift of
