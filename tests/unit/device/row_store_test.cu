@@ -62,7 +62,7 @@ __global__ void one_behind_kernel(Sum* row) {
 /// Rows of `pieces` pieces side by side, one element apart, so that none may write beside itself. Element i is i + 1,
 /// counted with the gaps.
 template <typename Sum, int Unit>
-__global__ void rows_kernel(Sum* first, int rows, int pieces) {
+__global__ void pieces_kernel(Sum* first, int rows, int pieces) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     const int step = pieces * row_elements<Sum> + 1;
     using row_ends = cuda::row_ends<Sum, lane_cols, Unit>;
@@ -130,7 +130,7 @@ TEST_F(device_row_store, whole_rows_start_anywhere) {
 TEST_F(device_row_store, pieces_of_many_rows_meet) {
     const auto check = [&]<typename Sum>(Sum) {
         constexpr int rows = 19;
-        for (const auto kernel : {rows_kernel<Sum, 16>, rows_kernel<Sum, 32>})
+        for (const auto kernel : {pieces_kernel<Sum, 16>, pieces_kernel<Sum, 32>})
             for (const int pieces : {1, 3})
                 for (int offset = 0; offset < 4; ++offset) {
                     const int step = pieces * row_elements<Sum> + 1;
