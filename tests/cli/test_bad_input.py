@@ -238,7 +238,7 @@ class BadRequests(CliTest):
         wide = self.write("wide.npy", f.npy((2, 2), "64u", [1, 2, 3, 4]))
         for kind in ("64u", "64s"):
             name = self.write(f"{kind}.npy", f.npy((2, 2), kind, [1, 2, 3, 4]))
-            for args in (("table", name, "-o", self.out), ("query", name, "--box", "0,0,1,1"),
+            for args in (("table", name, "-o", self.out), ("query", name, "--box", "0,0,1,1", "--algorithm", "simd"),
                          ("table", name, "-o", self.out, "--table-type", "64f")):
                 message = self.refused(UNSUPPORTED, f"'{name}' is {kind}: tables are made of images of 8u, 16u", *args)
                 self.assertIn("64f", message)

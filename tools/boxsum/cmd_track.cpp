@@ -3,6 +3,7 @@
 #include "cuda_device.hpp"
 #include "device.hpp"
 #include "image_io/input_file.hpp"
+#include "machine_info.hpp"
 #include "option_types.hpp"
 #include "stopwatch.hpp"
 #include "text_output.hpp"
@@ -14,8 +15,10 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,13 +30,13 @@ constexpr const char* track_footer =
     R"(IN is a YUV4MPEG2 stream, - for standard input, or numbered images with % and the number of digits: frames/%04d.png.
 The histogram of the box in the first frame is looked for in every following one, in all windows of the box's size that
 are at most --reach pixels away, and the nearest is taken. Brightness is what is compared.
-Each frame gives a line: frame,row,col,rows,cols,distance. With --json it is an object, and one more line reports the
+Each frame gives a line, with the number of its image where images are numbered: frame,row,col,rows,cols,distance. With --json it is an object, and one more line reports the
 frame rate, the seconds that each stage was busy, and how far stages overlapped. A stream that breaks off ends with an
 error that names the frame; the lines before it are kept.
 
 Examples:
   ffmpeg -i street.avi -f yuv4mpegpipe - | boxsum track - --box 238,620,109,36
-  boxsum track frames/%04d.png --first 1 --box 20,30,40,25 --annotate followed)";
+  boxsum track frames/%04d.png --box 20,30,40,25 --annotate followed)";
 
 /// Part of the frame that windows near `at` can lie in.
 box reachable(const box& at, std::int64_t reach, std::int64_t rows, std::int64_t cols) {
@@ -119,16 +122,22 @@ std::string report_line(const pipeline_report& report, double write_seconds, con
                                         {"seconds", report.seconds},
                                         {"frames_per_second", report.frames_per_second()},
                                         {"buffers", options.buffers},
-                                        {"device", options.device},
+                                        {"device", chosen_device(options.device)},
                                         {"stage_seconds", stages},
                                         {"overlap", report.overlap()}}}};
     return line.dump() + "\n";
 }
 
 std::optional<int> device_of(const std::string& text) {
-    if (text == "cpu") return {};
-    if (text == "cuda") device_of_environment();  // which must make sense
-    return device_from_text(text);
+    const std::string device = chosen_device(text);
+    if (device == "cpu") return {};
+    return device_from_text(device);
+}
+
+/// The folder itself, not what it should lie in.
+void make_folder(const std::string& path) {
+    if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return;
+    throw io_error("cannot make the folder '" + path + "': " + errno_text(errno));
 }
 
 }  // namespace
@@ -146,21 +155,20 @@ void setup_track(CLI::App& app, action& chosen) {
     command->add_option("--update", options->update, "share of the newest histogram in the target, 0 to 1 (default: 0)")
         ->check(finite_number)  // Range lets a NaN pass
         ->check(CLI::Range(0.0, 1.0));
-    command->add_option("--first", options->first, "number of the first image (default: 0)")
+    command->add_option("--first", options->first, "number of the first image (default: the lowest)")
         ->check(CLI::Range(0, 1'000'000'000));
     command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in")
         ->check(some_text);
     command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
         ->check(CLI::Range(1, 8));
-    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")
-        ->check(CLI::Validator(check_named_device, ""));
-    command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
+    add_device_options(*command, options->device, options->threads);
     command->add_flag("--json", options->json, "lines as JSON, and a report as the last one");
     command->footer(track_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_track(*options); }; });
 }
 
 exit_code run_track(const track_options& options) {
+    if (!options.annotate.empty()) make_folder(options.annotate);
     const std::unique_ptr<frame_reader> frames = open_frames(options.input, options.first);
     const box start = *parse_box(options.box);
     tracker follower(options, start, frames->rows(), frames->cols());
@@ -168,7 +176,7 @@ exit_code run_track(const track_options& options) {
     pipeline_options how;
     how.buffers = options.buffers;
     how.device = device_of(options.device);
-    how.histogram.threads = options.threads;
+    how.histogram.threads = bounded_threads(options.threads);
     const auto plan = [&](std::int64_t, const frame_answer* previous) { return follower.plan(previous); };
     const auto read = [&](const frame_memory& frame) {
         const view_shape& s = frame.image.shape;
@@ -183,10 +191,11 @@ exit_code run_track(const track_options& options) {
             const std::int64_t n = result->frame;
             const histogram_match m = n == 0 ? histogram_match{start, 0} : result->matches.front();
             if (n == 0 && !options.json) print_output("frame,row,col,rows,cols,distance\n");
-            print_output(line_of(options.json, n, m));
+            const std::int64_t number = frames->first() + n;
+            print_output(line_of(options.json, number, m));
             if (!options.annotate.empty()) {
                 const view_shape& s = result->image.shape;
-                write_annotated(options.annotate, n,
+                write_annotated(options.annotate, number,
                                 {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride},
                                 m.where);
             }

@@ -4,7 +4,7 @@
 #include "cuda_device.hpp"
 #include "device.hpp"
 #include "errors.hpp"
-#include "image_io/image_file.hpp"
+#include "machine_info.hpp"
 #include "option_types.hpp"
 
 #include <boxsum/cuda/device.hpp>
@@ -25,12 +25,6 @@ std::string check_window(const std::string& text) {
     for (const std::int64_t n : *v)
         if (n < 1 || n % 2 == 0) return "'" + text + "': a window has an odd number of rows and columns, at least 1";
     return {};
-}
-
-std::string chosen_device(const std::string& device) {
-    if (device != "auto" && device != "cuda") return device;
-    const std::string chosen = device_of_environment();
-    return device == "cuda" ? device : chosen.empty() ? "cpu" : chosen;
 }
 
 /// A message of the library, which calls its arguments by their names in the API.
@@ -60,15 +54,9 @@ void add_filter_options(CLI::App& command, filter_options& options) {
     command.add_option("--border", options.border, "what lies beyond the border: shrink, reflect, replicate, constant")
         ->capture_default_str()
         ->check(CLI::IsMember({"shrink", "reflect", "replicate", "constant"}));
-    command.add_option("--border-value", options.border_value, "the value, with --border constant")
-        ->capture_default_str()
+    command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
-    command.add_option("--threads", options.threads, "CPU threads; 0 chooses by size")
-        ->capture_default_str()
-        ->check(CLI::Range(0, 4096));
-    command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
-        ->capture_default_str()
-        ->check(CLI::Validator(check_device, ""));
+    add_device_options(command, options.device, options.threads);
 }
 
 void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
@@ -87,14 +75,17 @@ void run_filter(const filter_options& options, std::string_view window_option, c
 }
 
 void add_window_option(CLI::App& command, std::string& window) {
-    command.add_option("--window", window, "rows and columns of the window, N or N,M, odd")
+    command.add_option("-w,--window", window, "rows and columns of the window, N or N,M, odd")
         ->capture_default_str()
         ->check(CLI::Validator(check_window, ""));
 }
 
 boxsum::filter_options library_options(const filter_options& options) {
-    return {
-        .border = *border_from_name(options.border), .border_value = options.border_value, .threads = options.threads};
+    if (options.border_value && options.border != "constant")
+        throw usage_error("--border-value: needs --border constant, whose value it is");
+    return {.border = *border_from_name(options.border),
+            .border_value = options.border_value.value_or(0),
+            .threads = bounded_threads(options.threads)};
 }
 
 window_size window_of(const std::string& text) {
@@ -126,9 +117,12 @@ writable_image quantised(const writable_image& source, dtype type, double scale,
     return result;
 }
 
-image read_filter_input(const std::string& path) {
-    const image source = read_image(path);
-    return source.view.shape.type == dtype::f16 ? widened(source) : source;
+image read_filter_input(const std::string& path, const source_options& options) {
+    const image source = read_source(path, options);
+    if (source.view.shape.type != dtype::f16) return source;
+    image wide = widened(source);
+    wide.alpha = source.alpha;
+    return wide;
 }
 
 writable_image allocate_like(const view_shape& shape, dtype type) {

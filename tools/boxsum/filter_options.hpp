@@ -2,11 +2,13 @@
 
 #include "image_io/format.hpp"
 #include "image_io/image.hpp"
+#include "source.hpp"
 
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +21,7 @@ namespace boxsum::cli {
 /// What `blur`, `threshold`, `stats` and `normalize` share.
 struct filter_options {
     std::string border = "shrink";
-    double border_value = 0;
+    std::optional<double> border_value;
     int threads = 0;
     std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:N"
 };
@@ -37,7 +39,8 @@ void run_filter(const filter_options& options, std::string_view window_option, c
 /// --window N[,M]
 void add_window_option(CLI::App& command, std::string& window);
 
-/// The options as the library takes them, but for the window.
+/// The options as the library takes them, but for the window. Throws usage_error for a border's value without that
+/// border.
 boxsum::filter_options library_options(const filter_options& options);
 
 /// "N" or "N,M" after the parser has checked it: odd, at least 1.
@@ -56,7 +59,7 @@ dtype floating_result_type(dtype image, image_format format) noexcept;
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset);
 
 /// Reads an image for a filter; 16f is widened to 32f, which holds it exactly.
-image read_filter_input(const std::string& path);
+image read_filter_input(const std::string& path, const source_options& options);
 
 /// An image of the same extents and another type.
 writable_image allocate_like(const view_shape& shape, dtype type);

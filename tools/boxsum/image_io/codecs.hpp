@@ -19,15 +19,16 @@ image read_jpeg(const encoded_bytes& file);
 void write_jpeg(output_file& out, const const_any_view& pixels, int quality);
 
 /// TIFF and BigTIFF: 8- to 64-bit integers, 16- to 64-bit floats, strips and tiles, contiguous and separate planes,
-/// both byte orders. The first page. 8-bit signed samples become 16s; palettes become RGB; "min is white" is inverted,
-/// but for transparency.
-image read_tiff(const encoded_bytes& file);
+/// both byte orders. One page, counted from 1. 8-bit signed samples become 16s; palettes become RGB; "min is white" is
+/// inverted, but for transparency.
+image read_tiff(const encoded_bytes& file, int page = 1);
 /// Uncompressed strips; BigTIFF when the file may exceed 4 GiB.
 void write_tiff(output_file& out, const const_any_view& pixels);
 
-/// PGM and PPM, ASCII and binary, 8 and 16 bits. Values are kept as stored, whatever the maximal value is.
+/// PGM and PPM, ASCII and binary, 8 and 16 bits. Values are kept as stored, whatever the maximal value is;
+/// it is kept beside them, and written again unless a pixel exceeds it.
 image read_pnm(const encoded_bytes& file);
-void write_pnm(output_file& out, const const_any_view& pixels);
+void write_pnm(output_file& out, const image& source);
 
 /// PFM: 32f, grey or RGB. The magnitude of the scale is ignored, as elsewhere.
 image read_pfm(const encoded_bytes& file);

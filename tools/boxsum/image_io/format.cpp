@@ -53,18 +53,16 @@ std::string_view name_of(image_format format) noexcept {
 }
 
 std::optional<image_format> format_from_name(std::string_view name) noexcept {
+    const auto same = [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? static_cast<char>(b - 'A' + 'a') : b); };
     for (const named_format& entry : names)
-        if (entry.name == name) return entry.format;
+        if (std::equal(entry.name.begin(), entry.name.end(), name.begin(), name.end(), same)) return entry.format;
     return {};
 }
 
 std::optional<image_format> format_from_path(std::string_view path) {
     const std::size_t dot = path.rfind('.');
     if (dot == std::string_view::npos || path.find('/', dot) != std::string_view::npos) return {};
-    std::string ending(path.substr(dot + 1));
-    std::transform(ending.begin(), ending.end(), ending.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return format_from_name(ending);
+    return format_from_name(path.substr(dot + 1));
 }
 
 std::optional<image_format> format_from_bytes(std::span<const std::byte> bytes) noexcept {

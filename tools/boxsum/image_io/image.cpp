@@ -1,11 +1,11 @@
 #include "image_io/image.hpp"
 
 #include "errors.hpp"
+#include "image_io/memory_limit.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
 #include <string>
 
 namespace boxsum::cli {
@@ -16,17 +16,11 @@ std::string text_of(const view_shape& s) {
            std::string(name_of(s.type));
 }
 
-/// Bytes that the kernel can still give out without swapping; 0 when it does not say.
-std::uint64_t available_memory() {
-    std::ifstream info("/proc/meminfo");
-    std::string key, unit;
-    std::uint64_t kilobytes = 0;
-    while (info >> key >> kilobytes) {
-        if (key == "MemAvailable:") return kilobytes * 1024;
-        std::getline(info, unit);
-    }
-    return 0;
-}
+/// A block, and its share of what the process may take.
+struct reserved_block {
+    memory_reservation reservation;
+    host_buffer memory;
+};
 
 template <typename Word>
 void swap_words(std::span<std::byte> elements) {
@@ -69,14 +63,10 @@ view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
 
 writable_image allocate_image(const view_shape& packed) {
     const auto bytes = static_cast<std::uint64_t>(packed.plane_stride);
-    // Linux promises more than it has and kills the process that believes it. Small blocks are not worth a look.
-    constexpr std::uint64_t worth_a_look = std::uint64_t{1} << 30;
-    if (bytes > worth_a_look)
-        if (const std::uint64_t available = available_memory(); available != 0 && bytes > available)
-            throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes for " + text_of(packed) + ": " +
-                                std::to_string(available) + " are available");
-    auto memory = std::make_shared<host_buffer>(memory_pool::shared().acquire(bytes));
-    return {{memory->data(), packed}, memory};
+    const auto block = std::make_shared<reserved_block>();
+    block->reservation = memory_reservation(bytes, text_of(packed));
+    block->memory = memory_pool::shared().acquire(bytes);
+    return {{block->memory.data(), packed}, std::shared_ptr<host_buffer>(block, &block->memory)};
 }
 
 void check_plausible_size(const view_shape& shape, std::uint64_t pixel_bytes, std::uint64_t file_bytes, double ratio) {

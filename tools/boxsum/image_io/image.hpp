@@ -16,7 +16,12 @@ namespace boxsum::cli {
 struct image {
     const_any_view view;
     std::shared_ptr<const void> owner;
-    std::string note = {};  ///< what the reader left out and the user should know ("it has several pages; ...")
+    std::string note = {};    ///< what the reader left out and the user should know ("it has several pages; ...")
+    bool alpha = false;       ///< the last channel is the pixels' opacity, no colour
+    std::int64_t maxval = 0;  ///< the value of white where it is not the type's largest (PGM and PPM); else 0
+
+    /// Channels that are no opacity.
+    std::int64_t colours() const { return view.shape.channels - (alpha ? 1 : 0); }
 };
 
 /// An image being filled: packed rows from the shared pool.
@@ -24,10 +29,20 @@ struct writable_image {
     any_view view;
     std::shared_ptr<host_buffer> owner;
 
-    operator image() const { return {view, owner, {}}; }  // NOLINT: a filled image is an image
+    operator image() const { return {.view = view, .owner = owner}; }  // NOLINT: a filled image is an image
 
     /// First byte of a row.
     std::byte* row(std::int64_t r) const { return static_cast<std::byte*>(view.data) + r * view.shape.row_stride; }
+};
+
+/// What is read of a file that has more than one image.
+struct read_options {
+    int page = 1;
+};
+
+/// How pixels are packed into a file.
+struct write_options {
+    int quality = 95;  ///< JPEG's
 };
 
 /// Bytes of one packed row.
@@ -37,7 +52,7 @@ std::int64_t row_bytes(const view_shape& shape);
 /// the size in bytes fits 63 bits.
 view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels);
 
-/// Throws out_of_memory, naming the size, also when the machine would promise memory that it does not have.
+/// Throws out_of_memory, naming the size, when it and what is in use exceed memory_limit().
 writable_image allocate_image(const view_shape& packed);
 
 /// Throws input_error when decoding `pixel_bytes` from a file of `file_bytes` would take a better compression than

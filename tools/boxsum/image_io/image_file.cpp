@@ -7,18 +7,22 @@
 namespace boxsum::cli {
 namespace {
 
-constexpr int jpeg_quality = 95;
+image_format format_of(std::span<const std::byte> bytes) {
+    if (const auto format = format_from_bytes(bytes)) return *format;
+    throw input_error("it is none of PNG, JPEG, TIFF, PGM, PPM, PFM, NPY");
+}
 
-image decode(const encoded_bytes& file) {
-    const std::optional<image_format> format = format_from_bytes(file.bytes);
-    if (!format) throw input_error("it is none of PNG, JPEG, TIFF, PGM, PPM, PFM, NPY");
-    switch (*format) {
+image decode(const encoded_bytes& file, const read_options& options) {
+    const image_format format = format_of(file.bytes);
+    if (options.page != 1 && format != image_format::tiff)
+        throw input_error("it has no page " + std::to_string(options.page) + "; only TIFF has pages");
+    switch (format) {
         case image_format::png:
             return read_png(file);
         case image_format::jpeg:
             return read_jpeg(file);
         case image_format::tiff:
-            return read_tiff(file);
+            return read_tiff(file, options.page);
         case image_format::pnm:
             return read_pnm(file);
         case image_format::pfm:
@@ -58,14 +62,16 @@ capability capability_of(image_format format, const view_shape& s) {
 
 }  // namespace
 
-image read_image(const std::string& path) {
-    const encoded_bytes file = open_input(path);
+image read_image(const std::string& path, const read_options& options) {
     try {
-        image result = decode(file);
+        const encoded_bytes file = open_input(path, [](std::span<const std::byte> bytes) { format_of(bytes); });
+        image result = decode(file, options);
         if (!result.note.empty()) print_note(std::string("'") + input_name(path) + "': " + result.note);
         return result;
     } catch (const input_error& e) {
-        throw input_error("cannot read '" + input_name(path) + "': " + e.what());
+        const std::string message = e.what();
+        if (message.starts_with("cannot ")) throw;  // open_input() has named the file
+        throw input_error("cannot read '" + input_name(path) + "': " + message);
     }
 }
 
@@ -89,17 +95,18 @@ void check_can_hold(const std::string& path, image_format format, const view_sha
                           std::to_string(pixels.channels) + (pixels.channels == 1 ? " channel" : " channels"));
 }
 
-void write_image(output_file& out, image_format format, const const_any_view& pixels) {
+void write_image(output_file& out, image_format format, const image& source, const write_options& options) {
+    const const_any_view& pixels = source.view;
     check_can_hold(out.path(), format, pixels.shape);
     switch (format) {
         case image_format::png:
             return write_png(out, pixels);
         case image_format::jpeg:
-            return write_jpeg(out, pixels, jpeg_quality);
+            return write_jpeg(out, pixels, options.quality);
         case image_format::tiff:
             return write_tiff(out, pixels);
         case image_format::pnm:
-            return write_pnm(out, pixels);
+            return write_pnm(out, source);
         case image_format::pfm:
             return write_pfm(out, pixels);
         case image_format::npy:

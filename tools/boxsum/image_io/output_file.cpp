@@ -24,8 +24,12 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
-/// Names of unfinished files, readable from a signal handler. A command writes at most two files.
-std::array<std::atomic<const char*>, 4> unfinished{};
+/// Names of unfinished files, readable from a signal handler. A command writes at most three files, and as many
+/// commands run at once as there are threads.
+std::array<std::atomic<const char*>, 1024> unfinished{};
+
+/// Whether SIGPIPE was to end this process when it started.
+bool pipes_end_the_process = false;
 
 void remove_unfinished() noexcept {
     for (auto& slot : unfinished)
@@ -186,7 +190,9 @@ void output_file::abandon() noexcept {
 }
 
 void output_file::fail(int code) const {
-    throw io_error("cannot write '" + output_name(path_) + "': " + errno_text(code));
+    const std::string message = "cannot write '" + output_name(path_) + "': " + errno_text(code);
+    if (code == EPIPE) throw closed_pipe(message);
+    throw io_error(message);
 }
 
 void output_file::write(std::span<const std::byte> bytes) {
@@ -234,6 +240,17 @@ std::uint64_t output_file::size() {
 }
 
 void output_file::commit() {
+    finish();
+    appear();
+}
+
+void commit_together(std::span<output_file* const> files) {
+    for (output_file* file : files) file->finish();
+    const signals_blocked guard;
+    for (output_file* file : files) file->appear();
+}
+
+void output_file::finish() {
     flush();
     if (spool_ >= 0) {
         std::vector<std::byte> block(std::size_t{1} << 20);
@@ -247,13 +264,22 @@ void output_file::commit() {
         const int closed = ::close(std::exchange(fd_, -1));  // network file systems report a full disk here
         if (closed != 0) fail(errno);
     }
+}
+
+void output_file::appear() {
     if (!temporary_.empty()) {
-        if (::rename(temporary_.c_str(), destination_.c_str()) != 0) fail(errno);
         const signals_blocked guard;
+        if (::rename(temporary_.c_str(), destination_.c_str()) != 0) fail(errno);
         if (slot_ >= 0) unfinished[static_cast<std::size_t>(slot_)].store(nullptr);
         slot_ = -1;
         temporary_.clear();
     }
+}
+
+void end_as_by_closed_pipe() {
+    if (!pipes_end_the_process) return;
+    ::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
 }
 
 void reserve_standard_streams() {
@@ -269,14 +295,15 @@ void install_signal_handlers() {
     struct sigaction action {};
     ::sigfillset(&action.sa_mask);
     action.sa_handler = end_by_signal;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int number :
+         {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2, SIGXCPU}) {
         struct sigaction before {};
         ::sigaction(number, nullptr, &before);
         if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);  // nohup stays nohup
     }
     action.sa_handler = input_was_truncated;
     ::sigaction(SIGBUS, &action, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);
+    pipes_end_the_process = ::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
     ::signal(SIGXFSZ, SIG_IGN);
 }
 

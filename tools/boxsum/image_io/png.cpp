@@ -139,7 +139,9 @@ image read_png(const encoded_bytes& file) {
     std::vector<png_bytep> rows(extents.rows);
     for (png_uint_32 r = 0; r < extents.rows; ++r) rows[r] = reinterpret_cast<png_bytep>(pixels.row(r));
     if (!read_pixels(state, rows.data())) throw input_error(state.message);
-    return pixels;
+    image result = pixels;
+    result.alpha = extents.channels == 2 || extents.channels == 4;
+    return result;
 }
 
 void write_png(output_file& out, const const_any_view& pixels) {

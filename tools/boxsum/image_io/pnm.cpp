@@ -3,6 +3,7 @@
 #include "image_io/netpbm_header.hpp"
 #include "image_io/rows.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <string>
@@ -51,6 +52,26 @@ void read_binary(std::span<const std::byte> samples, const writable_image& out, 
     }
 }
 
+template <typename T>
+bool within(const const_any_view& pixels, std::int64_t maxval) {
+    bool all = true;
+    for (std::int64_t r = 0; r < pixels.shape.rows; ++r) {
+        const T* const row = reinterpret_cast<const T*>(row_of(pixels, r).data());
+        all = all && std::all_of(row, row + pixels.shape.cols * pixels.shape.channels,
+                                 [maxval](T value) { return value <= maxval; });
+    }
+    return all;
+}
+
+/// That of the file that an image comes from, where its pixels still keep to it and its samples have as many bytes.
+std::int64_t maxval_of(const image& source) {
+    const bool wide = source.view.shape.type == dtype::u16;
+    const std::int64_t most = wide ? max_16bit : max_8bit, maxval = source.maxval;
+    if (maxval == 0 || maxval > most || (wide && maxval <= max_8bit)) return most;
+    const bool kept = wide ? within<std::uint16_t>(source.view, maxval) : within<std::uint8_t>(source.view, maxval);
+    return kept ? maxval : most;
+}
+
 }  // namespace
 
 image read_pnm(const encoded_bytes& file) {
@@ -76,19 +97,22 @@ image read_pnm(const encoded_bytes& file) {
                           " bytes follow: it is truncated");
 
     const writable_image pixels = allocate_image(shape);
+    image result = pixels;
+    if (maxval != max_8bit && maxval != max_16bit) result.maxval = maxval;
     if (!ascii)
         read_binary(samples, pixels, maxval);
     else if (shape.type == dtype::u8)
         read_ascii<std::uint8_t>(scanner, pixels, maxval);
     else
         read_ascii<std::uint16_t>(scanner, pixels, maxval);
-    return pixels;
+    return result;
 }
 
-void write_pnm(output_file& out, const const_any_view& pixels) {
+void write_pnm(output_file& out, const image& source) {
+    const const_any_view& pixels = source.view;
     const view_shape& s = pixels.shape;
     const std::string header = std::string(s.channels == 1 ? "P5" : "P6") + "\n" + std::to_string(s.cols) + " " +
-                               std::to_string(s.rows) + "\n" + (s.type == dtype::u8 ? "255" : "65535") + "\n";
+                               std::to_string(s.rows) + "\n" + std::to_string(maxval_of(source)) + "\n";
     out.write(std::as_bytes(std::span(header)));
     if (s.type == dtype::u8 || std::endian::native == std::endian::big) {
         for_packed_runs(pixels, [&](std::span<const std::byte> run) { out.write(run); });

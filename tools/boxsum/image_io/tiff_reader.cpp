@@ -217,6 +217,15 @@ std::int64_t colour_channels(const tiff_handle& file, const tiff_layout& layout)
     return std::max<std::int64_t>(1, layout.channels - extra);
 }
 
+/// Whether the last of 2 or 4 channels is said to be opacity.
+bool last_is_alpha(const tiff_handle& file, std::int64_t channels) {
+    std::uint16_t extra = 0;
+    std::uint16_t* kinds = nullptr;
+    TIFFGetFieldDefaulted(file.get(), TIFFTAG_EXTRASAMPLES, &extra, &kinds);
+    return (channels == 2 || channels == 4) && extra == 1 &&
+           (kinds[0] == EXTRASAMPLE_UNASSALPHA || kinds[0] == EXTRASAMPLE_ASSOCALPHA);
+}
+
 /// "Min is white" of unsigned samples: the complement of every bit of the first `colours` channels.
 void invert(const writable_image& pixels, const tiff_layout& layout, std::int64_t colours) {
     auto* bytes = static_cast<std::byte*>(pixels.view.data);
@@ -228,8 +237,11 @@ void invert(const writable_image& pixels, const tiff_layout& layout, std::int64_
 
 }  // namespace
 
-image read_tiff(const encoded_bytes& file) {
+image read_tiff(const encoded_bytes& file, int page) {
     const tiff_handle handle(file.bytes);
+    if (page != 1 && TIFFSetDirectory(handle.get(), static_cast<tdir_t>(page - 1)) != 1)
+        throw input_error("it has no page " + std::to_string(page) + ", but " +
+                          std::to_string(TIFFNumberOfDirectories(handle.get())));
     const tiff_layout layout = read_layout(handle.get());
     const view_shape shape = packed_shape(type_of(layout), layout.rows, layout.cols, layout.channels);
     check_plausible_size(shape, static_cast<std::uint64_t>(shape.plane_stride), file.bytes.size(),
@@ -248,7 +260,9 @@ image read_tiff(const encoded_bytes& file) {
     if (layout.sample_format == SAMPLEFORMAT_INT && layout.sample_bytes == 1) pixels = widened_s8(pixels);
 
     image result = pixels;
-    if (TIFFLastDirectory(handle.get()) == 0) result.note = "it has several pages; the first one is read";
+    result.alpha = last_is_alpha(handle, shape.channels);
+    if (page == 1 && TIFFLastDirectory(handle.get()) == 0)
+        result.note = "it has several pages; the first one is read (--page)";
     return result;
 }
 

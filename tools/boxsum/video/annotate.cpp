@@ -25,7 +25,7 @@ void write_annotated(const std::string& folder, std::int64_t number, const image
     std::string digits = std::to_string(number);
     if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
     output_file file(folder + "/frame_" + digits + ".png");
-    write_image(file, output_format(file.path(), "png", "--annotate"), out.view);
+    write_image(file, image_format::png, out);
     file.commit();
 }
 

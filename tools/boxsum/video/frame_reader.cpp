@@ -77,7 +77,8 @@ writable_image luma_of(const image& source, const std::string& path) {
 
 class numbered_frames final : public frame_reader {
   public:
-    numbered_frames(number_pattern pattern, int first) : pattern_(std::move(pattern)), number_(first) {
+    numbered_frames(number_pattern pattern, std::optional<int> first)
+        : pattern_(std::move(pattern)), number_(first ? *first : first_number(pattern_)), first_(number_) {
         ahead_ = read(pattern_.path(number_));
         rows_ = ahead_->view.shape.rows;
         cols_ = ahead_->view.shape.cols;
@@ -85,11 +86,14 @@ class numbered_frames final : public frame_reader {
 
     std::int64_t rows() const override { return rows_; }
     std::int64_t cols() const override { return cols_; }
+    int first() const override { return first_; }
 
     bool next(const image_view<std::uint8_t>& frame) override {
         const std::string path = pattern_.path(number_);
-        struct ::stat status {};
-        if (!ahead_ && ::stat(path.c_str(), &status) != 0) return false;
+        if (!ahead_ && !exists(path)) {
+            check_end();
+            return false;
+        }
         const writable_image image = ahead_ ? *ahead_ : read(path);
         ahead_.reset();
         const view_shape& s = image.view.shape;
@@ -102,10 +106,34 @@ class numbered_frames final : public frame_reader {
     }
 
   private:
+    /// Programs count from 0 or from 1, and some from anywhere.
+    static int first_number(const number_pattern& pattern) {
+        constexpr int most = 1000;
+        for (int number = 0; number <= most; ++number)
+            if (exists(pattern.path(number))) return number;
+        throw input_error("'" + pattern.path(0) + "' is missing, and so are those up to number " +
+                          std::to_string(most) + ": give the first one's (--first)");
+    }
+
+    static bool exists(const std::string& path) {
+        struct ::stat status {};
+        return ::stat(path.c_str(), &status) == 0;
+    }
+
+    /// Throws where images follow behind the one that is missing: it is a gap, not the end.
+    void check_end() const {
+        constexpr int furthest = 1000;
+        for (int next = number_ + 1; next <= number_ + furthest; ++next)
+            if (exists(pattern_.path(next)))
+                throw input_error("'" + pattern_.path(number_) + "' is missing, but there is '" + pattern_.path(next) +
+                                  "': a gap in the numbers");
+    }
+
     static writable_image read(const std::string& path) { return luma_of(read_image(path), path); }
 
     number_pattern pattern_;
     int number_;
+    int first_;
     std::int64_t rows_ = 0;
     std::int64_t cols_ = 0;
     std::optional<writable_image> ahead_;  ///< the first image, whose extents the caller asks for before its pixels
@@ -113,7 +141,7 @@ class numbered_frames final : public frame_reader {
 
 }  // namespace
 
-std::unique_ptr<frame_reader> open_frames(const std::string& input, int first) {
+std::unique_ptr<frame_reader> open_frames(const std::string& input, std::optional<int> first) {
     if (input.find('%') == std::string::npos) return std::make_unique<y4m_frames>(input);
     const auto pattern = parse_pattern(input);
     if (!pattern) throw usage_error("IN: '" + input + "' is no pattern of numbered images like frames/%04d.png");
