@@ -82,9 +82,9 @@ exit_code run_threshold(const threshold_command_options& options) {
         const image& source = parts.colours;
         threshold_rule rule{*threshold_from_name(options.method), options.k, options.range};
         if (options.method == "sauvola" && !options.range && is_floating(source.view.shape.type)) {
-            if (const double range = half_range_of(source); range > 0) rule.sauvola_range = range;
+            if (const double range = half_range_of(source); range > 0) rule.range = range;
             if (!common.report.quiet)
-                print_note("--range: " + text_of(rule.sauvola_range.value_or(0.5)) +
+                print_note("--range: " + text_of(rule.range.value_or(0.5)) +
                            ", half the range of the image's values");
         }
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
