@@ -97,6 +97,8 @@ exit_code run_one(const stats_options& options, const std::string& input, const 
         const bool rounded = out.written.type != out.computed.view.shape.type;
         image pixels = rounded ? quantised(out.computed, out.written.type, 1, 0) : out.computed;
         if (out.role == "mean") pixels.maxval = source.maxval;
+        pixels.metadata = source.metadata;
+        if (!common.report.quiet) note_what_is_lost(source, out.format, input);
         write_image(*out.file, out.format, join_alpha(pixels, parts), common.files.write);
         report.outputs.push_back({out.role, out.path, out.written});
         files.push_back(&*out.file);

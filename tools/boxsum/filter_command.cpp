@@ -28,12 +28,14 @@ exit_code run_one(const filter_command_options& options, const filter_command& c
     if (parts.has_alpha()) expected = packed_shape(expected.type, expected.rows, expected.cols, expected.channels + 1);
     check_can_hold(output_path, format, expected);
     check_memory(static_cast<std::uint64_t>(expected.plane_stride), "the result");
+    if (!options.report.quiet) note_what_is_lost(source, format, input);
     output_file output(output_path);
 
     busy.phase(command.doing);
     const stopwatch computing;
     image result = command.compute(parts, format);
     if (!result.alpha) result = join_alpha(result, parts);
+    result.metadata = source.metadata;
     report.seconds = computing.seconds();
 
     busy.phase("writing " + output_name(output_path));

@@ -72,11 +72,49 @@ std::int64_t maxval_of(const image& source) {
     return kept ? maxval : most;
 }
 
+/// PBM: a bit or a digit is 1 where the pixel is black.
+image read_pbm(netpbm_scanner& scanner, bool ascii) {
+    const std::int64_t cols = scanner.integer("the width");
+    const std::int64_t rows = scanner.integer("the height");
+    scanner.one_space();
+    const view_shape shape = packed_shape(dtype::u8, rows, cols, 1);
+    const std::span<const std::byte> bits = scanner.rest();
+    const std::int64_t row_size = (cols + 7) / 8;
+    const std::int64_t least = ascii ? rows * cols : rows * row_size;  // no overflow: plane_stride is larger
+    if (static_cast<std::int64_t>(bits.size()) < least)
+        throw input_error("the header claims " + std::to_string(rows) + " x " + std::to_string(cols) + " bits, but only " +
+                          std::to_string(bits.size()) + " bytes follow: it is truncated");
+    const writable_image pixels = allocate_image(shape);
+    const auto white = [](bool black) { return black ? std::byte{0} : std::byte{255}; };
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < cols; ++c) {
+            const bool black = ascii ? scanner.digit()
+                                     : (bits[static_cast<std::size_t>(r * row_size + c / 8)] >> (7 - c % 8) &
+                                        std::byte{1}) != std::byte{0};
+            pixels.row(r)[c] = white(black);
+        }
+    return pixels;
+}
+
+void write_pbm(output_file& out, const const_any_view& pixels) {
+    const view_shape& s = pixels.shape;
+    const std::string header = "P4\n" + std::to_string(s.cols) + " " + std::to_string(s.rows) + "\n";
+    out.write(std::as_bytes(std::span(header)));
+    std::vector<std::byte> bits(static_cast<std::size_t>((s.cols + 7) / 8));
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+        pack_bits(row_of(pixels, r), bits.data());
+        for (std::byte& b : bits) b = ~b;
+        if (s.cols % 8 != 0) bits.back() &= static_cast<std::byte>(0xff << (8 - s.cols % 8));
+        out.write(bits);
+    }
+}
+
 }  // namespace
 
 image read_pnm(const encoded_bytes& file) {
     netpbm_scanner scanner(file.bytes);
     const char kind = scanner.kind();
+    if (kind == '1' || kind == '4') return read_pbm(scanner, kind == '1');
     const bool ascii = kind == '2' || kind == '3';
     const std::int64_t channels = kind == '3' || kind == '6' ? 3 : 1;
     const std::int64_t cols = scanner.integer("the width");
@@ -108,7 +146,8 @@ image read_pnm(const encoded_bytes& file) {
     return result;
 }
 
-void write_pnm(output_file& out, const image& source) {
+void write_pnm(output_file& out, const image& source, const write_options& options) {
+    if (options.bits == 1) return write_pbm(out, source.view);
     const const_any_view& pixels = source.view;
     const view_shape& s = pixels.shape;
     const std::string header = std::string(s.channels == 1 ? "P5" : "P6") + "\n" + std::to_string(s.cols) + " " +
