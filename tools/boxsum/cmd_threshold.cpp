@@ -54,12 +54,12 @@ double half_range_of(const image& source) {
 void setup_threshold(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<threshold_command_options>();
     CLI::App* command = app.add_subcommand("threshold", "Adaptive threshold");
-    command->add_option("--method", options->method, "bradley, niblack, sauvola or wolf")
+    command->add_option("--method", options->method, "bradley, niblack, sauvola, wolf, nick, singh or phansalkar")
         ->capture_default_str()
-        ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf"}));
+        ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"}));
     add_window_option(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
-    command->add_option("--range", options->range, "Sauvola's R, above 0")->check(positive_number);
+    command->add_option("--range", options->range, "R of sauvola, singh and phansalkar, above 0")->check(positive_number);
     command->add_option("--channels", options->channels, "of colour images: grey (their brightness) or each")
         ->capture_default_str()
         ->check(CLI::IsMember({"grey", "each"}));
@@ -82,9 +82,9 @@ exit_code run_threshold(const threshold_command_options& options) {
         const image& source = parts.colours;
         threshold_rule rule{*threshold_from_name(options.method), options.k, options.range};
         if (options.method == "sauvola" && !options.range && is_floating(source.view.shape.type)) {
-            if (const double range = half_range_of(source); range > 0) rule.sauvola_range = range;
+            if (const double range = half_range_of(source); range > 0) rule.range = range;
             if (!common.report.quiet)
-                print_note("--range: " + text_of(rule.sauvola_range.value_or(0.5)) +
+                print_note("--range: " + text_of(rule.range.value_or(0.5)) +
                            ", half the range of the image's values");
         }
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
