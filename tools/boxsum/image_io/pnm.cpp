@@ -134,6 +134,8 @@ image read_pnm(const encoded_bytes& file) {
                           std::to_string(channels) + " samples, but only " + std::to_string(samples.size()) +
                           " bytes follow: it is truncated");
 
+    // Bytes are pixels as they are: the file's own are looked at, not a copy.
+    if (!ascii && maxval == max_8bit) return {.view = {samples.data(), shape}, .owner = file.owner};
     const writable_image pixels = allocate_image(shape);
     image result = pixels;
     if (maxval != max_8bit && maxval != max_16bit) result.maxval = maxval;

@@ -321,6 +321,38 @@ void read_metadata(TIFF* tiff, image& result) {
         result.metadata = std::make_shared<image_metadata>(std::move(metadata));
 }
 
+/// Pixels that lie in the file as an image does are not copied: the view is of the file's own bytes.
+bool map_strips(TIFF* tiff, const tiff_layout& layout, const view_shape& shape, const encoded_bytes& file, image& mapped) {
+    const bool plain = layout.photometric == PHOTOMETRIC_MINISBLACK || layout.photometric == PHOTOMETRIC_RGB;
+    const bool widened = layout.sample_format == SAMPLEFORMAT_INT && layout.sample_bytes == 1;
+    if (TIFFIsTiled(tiff) != 0 || layout.compression != COMPRESSION_NONE || !layout.direct() || !plain || widened ||
+        TIFFIsByteSwapped(tiff) != 0 ||
+        tag<std::uint16_t>(tiff, TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) != FILLORDER_MSB2LSB)
+        return false;
+    const std::uint64_t strip_rows = std::max<std::uint32_t>(1, tag<std::uint32_t>(tiff, TIFFTAG_ROWSPERSTRIP, 1));
+    const std::uint64_t start = TIFFGetStrileOffset(tiff, 0);
+    std::uint64_t offset = start;
+    for (std::uint64_t row = 0, strip = 0; row < static_cast<std::uint64_t>(shape.rows); row += strip_rows, ++strip) {
+        const auto number = static_cast<std::uint32_t>(strip);
+        const std::uint64_t rows = std::min(strip_rows, static_cast<std::uint64_t>(shape.rows) - row);
+        const std::uint64_t bytes = rows * static_cast<std::uint64_t>(shape.row_stride);
+        if (TIFFGetStrileOffset(tiff, number) != offset || TIFFGetStrileByteCount(tiff, number) != bytes) return false;
+        offset += bytes;
+    }
+    if (start % layout.sample_bytes != 0 || offset > file.bytes.size()) return false;
+    const std::byte* const data = file.bytes.data() + start;
+    if (reinterpret_cast<std::uintptr_t>(data) % layout.sample_bytes != 0) return false;
+    mapped = {.view = {data, shape}, .owner = file.owner};
+    return true;
+}
+
+/// What a page says besides its pixels.
+void finish(const tiff_handle& handle, int page, image& result) {
+    read_metadata(handle.get(), result);
+    if (page == 1 && TIFFLastDirectory(handle.get()) == 0)
+        result.note = "it has several pages; the first one is read (--page)";
+}
+
 }  // namespace
 
 image read_tiff(const encoded_bytes& file, const read_options& options) {
@@ -339,6 +371,11 @@ image read_tiff(const encoded_bytes& file, const read_options& options) {
         throw input_error("its extents overflow 64 bits");
     check_plausible_size(shape, stored, file.bytes.size(), best_ratio(layout.compression));
 
+    if (image mapped; map_strips(handle.get(), layout, shape, file, mapped)) {
+        mapped.alpha = last_is_alpha(handle, shape.channels);
+        finish(handle, page, mapped);
+        return mapped;
+    }
     writable_image pixels = allocate_image(shape);
     if (TIFFIsTiled(handle.get()) != 0)
         read_tiles(handle, layout, pixels, file.bytes.size());
@@ -354,9 +391,7 @@ image read_tiff(const encoded_bytes& file, const read_options& options) {
     image result = pixels;
     if (layout.photometric == PHOTOMETRIC_SEPARATED && layout.band < 0) result = rgb_of_cmyk(pixels, false);
     result.alpha = layout.band < 0 && last_is_alpha(handle, result.view.shape.channels);
-    read_metadata(handle.get(), result);
-    if (page == 1 && TIFFLastDirectory(handle.get()) == 0)
-        result.note = "it has several pages; the first one is read (--page)";
+    finish(handle, page, result);
     return result;
 }
 
