@@ -89,8 +89,7 @@ exit_code run_threshold(const threshold_command_options& options) {
         if (has_range && !options.range && is_floating(source.view.shape.type)) {
             if (const double range = half_range_of(source); range > 0) rule.range = range;
             if (!common.report.quiet)
-                print_note("--range: " + text_of(rule.range.value_or(0.5)) +
-                           ", half the range of the image's values");
+                print_note("--range: " + text_of(rule.range.value_or(0.5)) + ", half the range of the image's values");
         }
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
         run_filter(
