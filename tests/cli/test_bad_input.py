@@ -273,7 +273,8 @@ class BadRequests(CliTest):
                 out.truncate(out.tell() + side * side)
         except OSError as e:
             self.skipTest(f"no sparse file of 1 TB here: {e}")
-        self.refused(OUT_OF_MEMORY, "bytes", "table", self.path("sparse.npy"), "-o", self.out)
+        self.refused(OUT_OF_MEMORY, "bytes", "table", self.path("sparse.npy"), "-o", self.out, "--squares",
+                     self.path("s.npy"))
 
 
 if __name__ == "__main__":

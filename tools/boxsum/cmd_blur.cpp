@@ -58,6 +58,16 @@ class mean_filter {
             [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how_); });
     }
 
+    /// The same for a part of an image, with the radius that is one for all.
+    void of_part(const image& source, const filter_inputs& part, const any_view& result) const {
+        run_filter(
+            options_.common.filter, "--radius: the window ",
+            [&] { box_filter(part, {.result = result}, options_for(source, how_)); }, [](cuda::stream_ref) {});
+    }
+
+    const boxsum::window& window() const { return how_.window; }
+    const image& mask() const { return mask_; }
+
   private:
     const blur_options& options_;
     boxsum::filter_options how_;
@@ -112,7 +122,16 @@ exit_code run_blur(const blur_options& options) {
         result.maxval = source.colours.maxval;
         return result;
     };
-    return run_filter_command(options.common, {"blurring", shape, blurred});
+    filter_command command{"blurring", shape, blurred};
+    if (options.radius_map.empty()) {
+        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+            mean.of_part(source, part, result);
+        };
+        command.above = mean.window().above;
+        command.below = mean.window().below;
+        command.mask = mean.mask();
+    }
+    return run_filter_command(options.common, command);
 }
 
 }  // namespace boxsum::cli

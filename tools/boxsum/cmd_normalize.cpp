@@ -62,7 +62,17 @@ exit_code run_normalize(const normalize_options& options) {
         if (!integers_only(format)) return result;
         return quantised(result, dtype::u8, half_range / options.range.value_or(usual_range), half_range);
     };
-    return run_filter_command(options.common, {"normalising", shape, normalised});
+    filter_command command{"normalising", shape, normalised};
+    command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+        run_filter(
+            options.common.filter, "--window: ",
+            [&] { local_contrast(part, {.result = result}, rule, options_for(source, how)); }, [](cuda::stream_ref) {});
+    };
+    command.takes_rows = [](const image&, image_format format) { return !integers_only(format); };  // else quantised
+    command.above = how.window.above;
+    command.below = how.window.below;
+    command.mask = mask;
+    return run_filter_command(options.common, command);
 }
 
 }  // namespace boxsum::cli

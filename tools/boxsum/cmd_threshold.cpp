@@ -83,13 +83,18 @@ exit_code run_threshold(const threshold_command_options& options) {
         const view_shape& s = colours.view.shape;
         return packed_shape(dtype::u8, s.rows, s.cols, s.channels);
     };
+    const auto has_own_range = [&](const image& source) {
+        return has_range && !options.range && is_floating(source.view.shape.type);
+    };
+    const threshold_rule given{.method = *threshold_from_name(options.method), .k = options.k, .range = options.range};
     const auto thresholded = [&](const separated_image& parts, image_format) -> image {
         const image& source = parts.colours;
-        threshold_rule rule{*threshold_from_name(options.method), options.k, options.range};
-        if (has_range && !options.range && is_floating(source.view.shape.type)) {
+        threshold_rule rule = given;
+        if (has_own_range(source)) {
             if (const double range = half_range_of(source); range > 0) rule.range = range;
             if (!common.report.quiet)
-                print_note("--range: " + text_of(rule.range.value_or(0.5)) + ", half the range of the image's values");
+                print_note("--range: " + text_of(rule.range.value_or(default_range(source.view.shape.type))) +
+                           ", half the range of the image's values");
         }
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
         run_filter(
@@ -101,7 +106,20 @@ exit_code run_threshold(const threshold_command_options& options) {
             });
         return result;
     };
-    return run_filter_command(common, {"computing thresholds", shape, thresholded, {{"method", options.method}}});
+    filter_command command{"computing thresholds", shape, thresholded, {{"method", options.method}}};
+    if (options.method != "wolf") {  // which looks at all windows before it decides
+        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+            run_filter(
+                common.filter, "--window: ",
+                [&] { adaptive_threshold(part, {.result = result}, given, options_for(source, how)); },
+                [](cuda::stream_ref) {});
+        };
+        command.takes_rows = [&](const image& source, image_format) { return !has_own_range(source); };
+        command.above = how.window.above;
+        command.below = how.window.below;
+        command.mask = mask;
+    }
+    return run_filter_command(common, command);
 }
 
 }  // namespace boxsum::cli

@@ -2,6 +2,9 @@
 
 #include "image_io/image.hpp"
 #include "image_io/output_file.hpp"
+#include "image_io/row_sink.hpp"
+
+#include <span>
 
 /// One reader and one writer per file format. Readers take the whole file's bytes and throw input_error without the
 /// file's name (read_image() adds it); they check the header's claims against the number of bytes before allocating,
@@ -30,11 +33,13 @@ void write_webp(output_file& out, const image& source, int quality);
 image read_tiff(const encoded_bytes& file, const read_options& options = {});
 /// Strips; BigTIFF when the file may exceed 4 GiB. Compression uses the predictor of the type.
 void write_tiff(output_file& out, const image& source, const write_options& options = {});
+row_sink tiff_rows(output_file& out, const image& about, const write_options& options);
 
 /// PBM, PGM and PPM, ASCII and binary, 8 and 16 bits. PBM's white and black are 255 and 0. Values are kept as stored, whatever the maximal value is;
 /// it is kept beside them, and written again unless a pixel exceeds it.
 image read_pnm(const encoded_bytes& file);
 void write_pnm(output_file& out, const image& source, const write_options& options = {});
+row_sink pnm_rows(output_file& out, const image& about);
 
 /// PFM: 32f, grey or RGB. The magnitude of the scale is ignored, as elsewhere.
 image read_pfm(const encoded_bytes& file);
@@ -45,5 +50,8 @@ void write_pfm(output_file& out, const const_any_view& pixels);
 /// file's own bytes. Any number of channels where one of them is asked for.
 image read_npy(const encoded_bytes& file, const read_options& options = {});
 void write_npy(output_file& out, const const_any_view& pixels);
+row_sink npy_rows(output_file& out, const image& about);
+/// What stands before an array of these extents, whose elements follow in C order.
+void write_npy_header(output_file& out, dtype type, std::span<const std::int64_t> extents);
 
 }  // namespace boxsum::cli

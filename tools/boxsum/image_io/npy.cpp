@@ -3,6 +3,7 @@
 #include "image_io/rows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -252,18 +253,27 @@ image read_npy(const encoded_bytes& file, const read_options& options) {
     return copy;
 }
 
-void write_npy(output_file& out, const const_any_view& pixels) {
-    const view_shape& s = pixels.shape;
-    std::string text = "{'descr': '" + descr_of(s.type) + "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(s.rows) + ", " + std::to_string(s.cols) +
-                       (s.channels > 1 ? ", " + std::to_string(s.channels) : "") + "), }";
+void write_npy_header(output_file& out, dtype type, std::span<const std::int64_t> extents) {
+    std::string shape;
+    for (const std::int64_t n : extents) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+    std::string text = "{'descr': '" + descr_of(type) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     // The array starts on a multiple of 64 bytes, so that a mapped file is aligned.
     const std::size_t before = magic.size() + 4;
     text.append(64 - (before + text.size() + 1) % 64, ' ').push_back('\n');
     const std::string length{static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
     const std::string header = std::string(magic) + std::string("\x01\x00", 2) + length + text;
     out.write(std::as_bytes(std::span(header)));
-    for_packed_runs(pixels, [&](std::span<const std::byte> run) { out.write(run); });
+}
+
+row_sink npy_rows(output_file& out, const image& about) {
+    const view_shape& s = about.view.shape;
+    const std::array<std::int64_t, 3> extents = {s.rows, s.cols, s.channels};
+    write_npy_header(out, s.type, std::span(extents).first(s.channels > 1 ? 3 : 2));
+    return {[&out](const const_any_view& rows) { write_rows(out, rows); }, [] {}};
+}
+
+void write_npy(output_file& out, const const_any_view& pixels) {
+    npy_rows(out, {.view = pixels}).write(pixels);
 }
 
 }  // namespace boxsum::cli

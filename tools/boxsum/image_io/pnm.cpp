@@ -148,24 +148,28 @@ image read_pnm(const encoded_bytes& file) {
     return result;
 }
 
+row_sink pnm_rows(output_file& out, const image& about) {
+    const view_shape& s = about.view.shape;
+    const std::string header = std::string(s.channels == 1 ? "P5" : "P6") + "\n" + std::to_string(s.cols) + " " +
+                               std::to_string(s.rows) + "\n" + std::to_string(maxval_of(about)) + "\n";
+    out.write(std::as_bytes(std::span(header)));
+    if (s.type == dtype::u8 || std::endian::native == std::endian::big)
+        return {[&out](const const_any_view& rows) { write_rows(out, rows); }, [] {}};
+    return {[&out](const const_any_view& rows) {
+                std::vector<std::byte> swapped(static_cast<std::size_t>(row_bytes(rows.shape)));
+                for (std::int64_t r = 0; r < rows.shape.rows; ++r) {
+                    const std::span<const std::byte> row = row_of(rows, r);
+                    std::memcpy(swapped.data(), row.data(), row.size());
+                    swap_byte_order(swapped, 2);
+                    out.write(swapped);
+                }
+            },
+            [] {}};
+}
+
 void write_pnm(output_file& out, const image& source, const write_options& options) {
     if (options.bits == 1) return write_pbm(out, source.view);
-    const const_any_view& pixels = source.view;
-    const view_shape& s = pixels.shape;
-    const std::string header = std::string(s.channels == 1 ? "P5" : "P6") + "\n" + std::to_string(s.cols) + " " +
-                               std::to_string(s.rows) + "\n" + std::to_string(maxval_of(source)) + "\n";
-    out.write(std::as_bytes(std::span(header)));
-    if (s.type == dtype::u8 || std::endian::native == std::endian::big) {
-        for_packed_runs(pixels, [&](std::span<const std::byte> run) { out.write(run); });
-        return;
-    }
-    std::vector<std::byte> swapped(static_cast<std::size_t>(row_bytes(s)));
-    for (std::int64_t r = 0; r < s.rows; ++r) {
-        const std::span<const std::byte> row = row_of(pixels, r);
-        std::memcpy(swapped.data(), row.data(), row.size());
-        swap_byte_order(swapped, 2);
-        out.write(swapped);
-    }
+    pnm_rows(out, source).write(source.view);
 }
 
 }  // namespace boxsum::cli

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace boxsum::cli {
@@ -82,37 +84,72 @@ void set_tags(TIFF* tiff, const view_shape& s, std::int64_t rows_per_strip, cons
     }
 }
 
+/// Collects rows to strips.
+class strip_writer {
+  public:
+    strip_writer(output_file& out, const image& about, const write_options& options)
+        : handle_(out, big(about.view.shape, options)), bits_(options.bits == 1) {
+        const view_shape& s = about.view.shape;
+        row_bytes_ = packed_row(s, options);
+        // G4 describes a row by the one above it: a page is one strip, as readers of faxes expect it.
+        const bool one_strip = options.compress == "g4" && row_bytes_ * s.rows < classic_limit / 4;
+        rows_per_strip_ = one_strip ? s.rows : std::clamp<std::int64_t>(strip_bytes / row_bytes_, 1, s.rows);
+        set_tags(handle_.get(), s, rows_per_strip_, options);
+        if (about.metadata) set_metadata(handle_.get(), *about.metadata);
+        strip_.resize(static_cast<std::size_t>(rows_per_strip_ * row_bytes_));
+    }
+
+    void write(const const_any_view& rows) {
+        for (std::int64_t r = 0; r < rows.shape.rows; ++r) {
+            const std::span<const std::byte> row = row_of(rows, r);
+            std::byte* const to = strip_.data() + rows_ * row_bytes_;
+            if (bits_)
+                pack_bits(row, to);
+            else
+                std::memcpy(to, row.data(), row.size());
+            if (++rows_ == rows_per_strip_) write_strip();
+        }
+    }
+
+    void finish() {
+        if (rows_ > 0) write_strip();
+        handle_.close_written();
+    }
+
+  private:
+    static constexpr std::int64_t classic_limit = 4'000'000'000;  // offsets of 32 bits, and room for directories
+
+    static std::int64_t packed_row(const view_shape& s, const write_options& options) {
+        return options.bits == 1 ? (s.cols + 7) / 8 : row_bytes(s);
+    }
+    static bool big(const view_shape& s, const write_options& options) {
+        return packed_row(s, options) > classic_limit / s.rows;
+    }
+
+    void write_strip() {
+        const auto bytes = static_cast<tmsize_t>(std::exchange(rows_, 0) * row_bytes_);
+        if (TIFFWriteEncodedStrip(handle_.get(), number_++, strip_.data(), bytes) < 0) handle_.fail_writing();
+    }
+
+    tiff_handle handle_;
+    bool bits_;
+    std::int64_t row_bytes_ = 0, rows_per_strip_ = 1;
+    std::vector<std::byte> strip_;
+    std::int64_t rows_ = 0;  // in the strip
+    std::uint32_t number_ = 0;
+};
+
 }  // namespace
 
-void write_tiff(output_file& out, const image& source, const write_options& options) {
-    const const_any_view& pixels = source.view;
-    const view_shape& s = pixels.shape;
-    const bool bits = options.bits == 1;
-    const std::int64_t packed = bits ? (s.cols + 7) / 8 : row_bytes(s);
-    constexpr std::int64_t classic_limit = std::int64_t{4'000'000'000};  // offsets of 32 bits, and room for directories
-    tiff_handle handle(out, packed > classic_limit / s.rows);
-    // G4 describes a row by the one above it: a page is one strip, as readers of faxes expect it.
-    const bool one_strip = options.compress == "g4" && packed * s.rows < classic_limit / 4;
-    const std::int64_t rows_per_strip = one_strip ? s.rows : std::clamp<std::int64_t>(strip_bytes / packed, 1, s.rows);
-    set_tags(handle.get(), s, rows_per_strip, options);
-    if (source.metadata) set_metadata(handle.get(), *source.metadata);
+row_sink tiff_rows(output_file& out, const image& about, const write_options& options) {
+    const auto writer = std::make_shared<strip_writer>(out, about, options);
+    return {[writer](const const_any_view& rows) { writer->write(rows); }, [writer] { writer->finish(); }};
+}
 
-    std::vector<std::byte> strip(static_cast<std::size_t>(rows_per_strip * packed));
-    std::uint32_t number = 0;
-    for (std::int64_t top = 0; top < s.rows; top += rows_per_strip, ++number) {
-        std::size_t bytes = 0;
-        for (std::int64_t r = top; r < std::min(top + rows_per_strip, s.rows); ++r) {
-            const std::span<const std::byte> row = row_of(pixels, r);
-            if (bits)
-                pack_bits(row, strip.data() + bytes);
-            else
-                std::memcpy(strip.data() + bytes, row.data(), row.size());
-            bytes += static_cast<std::size_t>(packed);
-        }
-        if (TIFFWriteEncodedStrip(handle.get(), number, strip.data(), static_cast<tmsize_t>(bytes)) < 0)
-            handle.fail_writing();
-    }
-    handle.close_written();
+void write_tiff(output_file& out, const image& source, const write_options& options) {
+    const row_sink rows = tiff_rows(out, source, options);
+    rows.write(source.view);
+    rows.finish();
 }
 
 }  // namespace boxsum::cli
