@@ -50,12 +50,11 @@ class Memory(CliTest):
     def test_a_limit_is_kept(self):
         source = self.write("bomb.png", bomb(4000))
         out = self.path("x.npy")
-        for args, words in ((("table", source, out), "128064008 bytes for the table"),
-                            (("table", source, out, "--squares", self.path("s.npy")), "256128016 bytes for two tables"),
+        for args, words in ((("table", source, out, "--squares", self.path("s.npy")), "256128016 bytes for two tables"),
                             (("stats", source, "--mean", out, "--std", self.path("s.npy")), "bytes for the results")):
             self.refused(OUT_OF_MEMORY, words, *args, "--memory", "100M")
         self.refused(OUT_OF_MEMORY, "16000000 bytes", "query", source, "--box", "0,0,1,1", "--memory", "10M")
-        self.boxsum("table", source, out, "--memory", "200M", "--table-type", "32u", "-q")
+        self.boxsum("table", source, out, "--memory", "50M", "-q")  # goes through memory in strips
 
     def test_address_space_limit(self):
         """Said at once, not found out by the kernel."""
@@ -82,6 +81,102 @@ class Memory(CliTest):
             yes.stdout.close()
         self.assertEqual(done.returncode, BAD_INPUT)
         self.assertIn(b"none of PNG", done.stderr)
+
+
+class Strips(CliTest):
+    """What is written row by row goes through memory in strips: the same bytes as at once."""
+
+    def test_filters(self):
+        for kind, channels in (("8u", 1), ("16u", 3), ("16s", 1), ("32f", 1), ("64f", 2)):
+            values = f.pixels(kind, 300 * 90 * channels)
+            source = self.write("in.npy", f.npy((300, 90, channels), kind, values))
+            mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
+            for args in (("blur", "-r", "3,5"), ("blur", "-r", 2, "--border", "reflect"), ("blur", "-r", 90, "--type", "64f"),
+                         ("blur", "-r", "0,4", "--mask", mask), ("normalize", "-w", 9),
+                         ("threshold", "-w", 7, "--method", "niblack"), ("threshold", "-w", 7, "--method", "bradley")):
+                whole, strips = self.path("whole.npy"), self.path("strips.npy")
+                self.boxsum(args[0], source, whole, *args[1:], "-q")
+                self.boxsum(args[0], source, strips, *args[1:], "-q", "--memory", "100K")
+                self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args))
+                for name in ("x.tif", "x.pgm", "x.npy"):
+                    if name == "x.pgm" and (args[0] == "normalize" or "64f" in args or kind not in ("8u", "16u") and args[0] == "blur" or channels == 2):
+                        continue
+                    self.boxsum(args[0], source, self.path(name), *args[1:], "-q", "--memory", "100K")
+                    self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
+                    self.boxsum("blur", whole, self.path("expected.npy"), "-r", 0, "-q")
+                    self.assertEqual(self.read("again.npy"), self.read("expected.npy"), (kind, args, name))
+
+    def test_tables(self):
+        for kind, channels in (("8u", 1), ("16u", 3), ("32s", 1)):
+            values = f.pixels(kind, 200 * 40 * channels)
+            source = self.write("in.npy", f.npy((200, 40, channels), kind, values))
+            for layout in ("padded", "inclusive", "exclusive"):
+                for table in ("64u", "32u") if kind != "32s" else ("64s", "32s"):
+                    args = ("--layout", layout, "--table-type", table, "-q")
+                    self.boxsum("table", source, self.path("whole.npy"), *args, "--algorithm", "reference")
+                    self.boxsum("table", source, self.path("strips.npy"), *args, "--memory", "100K")
+                    self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, layout, table))
+
+    def test_more_than_the_memory(self):
+        """A gigabyte of zeros and ones, a limit of 64 MB."""
+        side = 32768
+        with open(self.path("in.npy"), "wb") as out:
+            out.write(f.npy((side, side), "8u", None, data=b""))
+            start = out.tell()
+            for k in range(5):
+                out.seek(start + 8000 * k * (side + 1))
+                out.write(b"\xff")
+            out.truncate(start + side * side)
+        code, kilobytes = peak_memory("blur", self.path("in.npy"), "/dev/null", "--format", "npy", "-r", 20, "--memory", "64M")
+        self.assertEqual(code, 0)
+        self.assertLess(kilobytes - (side * side >> 10), 200 << 10)  # beside the mapped file, whose pages count, too
+
+
+class NoData(CliTest):
+    def test_nodata(self):
+        values = [float(v) for v in f.pixels("8u", 70)]
+        values[12] = values[13] = values[40] = -9999.0
+        plain = self.write("in.npy", f.npy((7, 10), "32f", values))
+        tagged = self.write("in.tif", f.tiff(7, 10, 1, "32f", values, tags=[(42113, 2, list(b"-9999\0"))]))
+        expected = []
+        for r in range(7):
+            for c in range(10):
+                w = [v for v in oracle.window(values, 7, 10, r, c, 1, 1) if v != -9999]
+                expected.append(sum(w) / len(w))
+        for args in ((plain, "--nodata", "-9999"), (tagged,)):
+            self.boxsum("blur", args[0], self.path("x.npy"), "-r", 1, *args[1:], "-q")
+            got = f.read_npy(self.read("x.npy"))[2]
+            self.assertLess(max(abs(a - b) for a, b in zip(got, expected)), 1e-4)
+        self.boxsum("blur", tagged, self.path("x.npy"), "-r", 0, "-q")
+        self.assertEqual(f.read_npy(self.read("x.npy"))[2], values)  # where nothing counts, nodata again
+        self.boxsum("blur", plain, self.path("x.npy"), "-r", 0, "--nodata", "-9999", "--fill", 5, "-q")
+        self.assertEqual([v for i, v in enumerate(f.read_npy(self.read("x.npy"))[2]) if i in (12, 13, 40)], [5.0] * 3)
+
+    def test_nan_and_masks(self):
+        values = [float(v) for v in f.pixels("8u", 70)]
+        values[33] = math.nan
+        source = self.write("in.npy", f.npy((7, 10), "32f", values))
+        self.boxsum("stats", source, "--mean", self.path("m.npy"), "-w", 3, "--ignore-nan", "-q")
+        self.assertFalse(any(math.isnan(v) for v in f.read_npy(self.read("m.npy"))[2]))
+        values[33] = 0.0
+        self.write("in.npy", f.npy((7, 10), "32f", values))
+        mask = self.write("mask.pgm", f.pnm(7, 10, 1, [0 if i == 33 else 255 for i in range(70)]))
+        self.boxsum("stats", source, "--mean", self.path("n.npy"), "-w", 3, "--mask", mask, "-q")
+        self.assertEqual(self.read("n.npy"), self.read("m.npy"))
+        self.refused(BAD_INPUT, "--mask", "blur", source, self.path("x.npy"), "-r", 1, "--mask",
+                     self.write("small.pgm", f.pnm(7, 9, 1, [1] * 63)))
+
+    def test_more_thresholds(self):
+        values = f.pixels("8u", 70)
+        source = self.write("in.pgm", f.pnm(7, 10, 1, values))
+        both = [oracle.mean_and_variance(oracle.window(values, 7, 10, r, c, 2, 2)) for r in range(7) for c in range(10)]
+        formulas = {"nick": lambda x, m, v: m - 0.2 * math.sqrt(v + m * m),
+                    "phansalkar": lambda x, m, v: m * (1 + 2 * math.exp(-10 * m / 255) + 0.25 * (math.sqrt(v) / 127.5 - 1))}
+        for method, formula in formulas.items():
+            self.boxsum("threshold", source, self.path("x.npy"), "-w", 5, "--method", method, "-q")
+            self.assertEqual(f.read_npy(self.read("x.npy"))[2],
+                             [255 if x > formula(x, m, v) else 0 for x, (m, v) in zip(values, both)], method)
+        self.boxsum("threshold", source, self.path("x.npy"), "-w", 5, "--method", "singh", "--range", 100, "-q")
 
 
 class Boxes(CliTest):
@@ -197,6 +292,18 @@ class Boxes(CliTest):
         width = (60000 - 100) / 50
         for b in range(50):
             self.assertEqual(int(first[5 + b]), sum(int((v - 100) * (1 / width)) == b for v in sample if 100 <= v < 60000))
+
+    def test_tensors(self):
+        values = f.pixels("8u", 12 * 17)
+        source = self.write("in.pgm", f.pnm(12, 17, 1, values))
+        expected = []
+        for b in range(6):
+            expected += oracle.inclusive([1 if int(v * (6 / 256)) == b else 0 for v in values], 12, 17)
+        for memory in ((), ("--memory", "8000b")):
+            self.boxsum("hist", source, "--bins", 6, "--tensor", self.path("t.npy"), *memory)
+            self.assertEqual(f.read_npy(self.read("t.npy")), ((6, 12, 17), "<u4", expected))
+        self.refused(BAD_INPUT, "--band or --grey", "hist", self.write("c.ppm", f.pnm(2, 2, 3, [1] * 12)), "--tensor",
+                     self.path("x.npy"))
 
     def test_histograms_of_every_type(self):
         for kind in ("8u", "16s", "32u", "32s", "64s", "16f", "32f", "64f"):

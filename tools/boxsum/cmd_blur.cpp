@@ -32,35 +32,55 @@ class mean_filter {
     explicit mean_filter(const blur_options& options)
         : options_(options), how_(library_options(options.common.filter)) {
         if (options.radius_map.empty()) how_.window = radius_of(options.radius);
+        mask_ = read_mask(options.common.filter, options.common.source);
+        if (mask_.view.data != nullptr && !options.radius_map.empty())
+            throw usage_error("--mask: means nothing with --radius-map");
     }
 
-    void operator()(const const_any_view& source, const any_view& result) const {
-        const filter_outputs to{result};
+    void operator()(const image& source, const any_view& result) const {
+        filter_outputs to;
+        to.result = result;
         const filter_options& filter = options_.common.filter;
         if (options_.radius_map.empty())
             return run_filter(
-                filter, "--radius: the window ", [&] { box_filter({source}, to, how_); },
-                [&](cuda::stream_ref stream) { cuda::box_filter({source}, to, stream, how_); });
+                filter, "--radius: the window ",
+                [&] { box_filter(inputs_of(source, mask_), to, options_for(source, how_)); },
+                [&](cuda::stream_ref stream) {
+                    cuda::box_filter(inputs_of(source, mask_), to, stream, options_for(source, how_));
+                });
         const image radii = read_source(options_.radius_map, {.region = options_.common.source.region});
-        const variable_inputs from{source, radii.view};
+        variable_inputs from;
+        from.image = source.view;
+        from.radius = radii.view;
         run_filter(
             filter,
             "--radius-map: '" + input_name(options_.radius_map) + "': ", [&] { variable_box_filter(from, to, how_); },
             [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how_); });
     }
 
+    /// The same for a part of an image, with the radius that is one for all.
+    void of_part(const image& source, const filter_inputs& part, const any_view& result) const {
+        run_filter(
+            options_.common.filter, "--radius: the window ",
+            [&] { box_filter(part, {.result = result}, options_for(source, how_)); }, [](cuda::stream_ref) {});
+    }
+
+    const boxsum::window& window() const { return how_.window; }
+    const image& mask() const { return mask_; }
+
   private:
     const blur_options& options_;
     boxsum::filter_options how_;
+    image mask_;
 };
 
 /// Colours weighted by opacity: the mean of their products over the mean of the opacity.
 image blur_transparent(const mean_filter& mean, const separated_image& source, dtype type) {
     const writable_image products = premultiplied(source);
     const writable_image colours = allocate_like(products.view.shape, products.view.shape.type);
-    mean(products.view, colours.view);
+    mean(products, colours.view);
     const writable_image alpha = allocate_like(source.alpha.view.shape, products.view.shape.type);
-    mean(source.alpha.view, alpha.view);
+    mean(source.alpha, alpha.view);
     return divided_by_alpha(colours, alpha, source, type);
 }
 
@@ -97,12 +117,21 @@ exit_code run_blur(const blur_options& options) {
         const view_shape& s = source.colours.view.shape;
         if (source.has_alpha()) return blur_transparent(mean, source, type(s));
         const writable_image out = allocate_like(s, type(s));
-        mean(source.colours.view, out.view);
+        mean(source.colours, out.view);
         image result = out;
         result.maxval = source.colours.maxval;
         return result;
     };
-    return run_filter_command(options.common, {"blurring", shape, blurred});
+    filter_command command{"blurring", shape, blurred};
+    if (options.radius_map.empty()) {
+        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+            mean.of_part(source, part, result);
+        };
+        command.above = mean.window().above;
+        command.below = mean.window().below;
+        command.mask = mean.mask();
+    }
+    return run_filter_command(options.common, command);
 }
 
 }  // namespace boxsum::cli

@@ -6,6 +6,7 @@
 #include "compute.hpp"
 #include "cuda_device.hpp"
 #include "device.hpp"
+#include "image_io/codecs.hpp"
 #include "image_io/input_file.hpp"
 #include "image_io/memory_limit.hpp"
 #include "machine_info.hpp"
@@ -22,10 +23,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace boxsum::cli {
@@ -41,7 +44,8 @@ bin. Without --range it is all values of 8-bit and 16-bit images; other images n
 
 Examples:
   boxsum hist photo.png --bins 8 --box 10,20,50,70
-  boxsum hist depth.tiff --bins 64 --range 0.5,4 --boxes boxes.csv --csv > histograms.csv)";
+  boxsum hist depth.tiff --bins 64 --range 0.5,4 --boxes boxes.csv --csv > histograms.csv
+  boxsum hist photo.png --grey --bins 16 --tensor histograms.npy)";
 
 std::optional<std::pair<double, double>> parse_range(std::string_view text) {
     std::pair<double, double> range;
@@ -176,6 +180,33 @@ channel_counts count(const hist_options& options, const histogram_options& how, 
     return counts;
 }
 
+/// The integral histogram of an image of one channel as an array of bins x rows x cols of 32u, inclusive; as many bins at
+/// a time as memory holds.
+void write_tensor(const hist_options& options, const histogram_options& how, const image& source, const binning& bins) {
+    const view_shape& s = source.view.shape;
+    if (s.channels != 1)
+        throw input_error("--tensor: '" + input_name(options.input) + "' has " + std::to_string(s.channels) +
+                          " channels; choose one with --band or --grey");
+    output_file out(options.tensor);
+    const std::array<std::int64_t, 3> extents = {bins.bins(), s.rows, s.cols};
+    write_npy_header(out, dtype::u32, extents);
+    const box all{0, 0, s.rows, s.cols};
+    const std::int64_t group = bins_at_once(all, bins.bins());
+    const memory_reservation memory(static_cast<std::uint64_t>(static_cast<double>(group) * tensor_bytes(all)),
+                                    "an integral histogram of " + std::to_string(group) + " bins");
+    const writable_image numbers = bin_numbers(source, 0, bins, all);
+    histogram_table<std::uint32_t> tensor(group, s.rows, s.cols);
+    for (std::int64_t first = 0; first < bins.bins(); first += group) {
+        integral_histogram({numbers.view}, group_of(first, group), {tensor}, how);
+        for (std::int64_t b = 0; b < std::min(group, bins.bins() - first); ++b) {
+            const auto bin = tensor.view().entries().bin(b);
+            for (std::int64_t r = 0; r < s.rows; ++r)
+                out.write(std::as_bytes(std::span(bin.row(r), static_cast<std::size_t>(s.cols))));
+        }
+    }
+    out.commit();
+}
+
 double lower_edge(const binning& bins, std::int64_t bin) {
     const double share = static_cast<double>(bin) / static_cast<double>(bins.bins());
     return bin == bins.bins() ? bins.hi() : bins.lo() + share * (bins.hi() - bins.lo());
@@ -279,6 +310,8 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("--algorithm", options->algorithm, "see 'boxsum algorithms --operation histogram'");
     command->add_option("--param", options->parameters, "name=value of the algorithm; may be repeated")
         ->allow_extra_args(false);
+    command->add_option("--tensor", options->tensor, "write the integral histogram to this NPY file: bins x rows x cols, 32u")
+        ->check(some_text);
     add_source_options(*command, options->source);
     add_device_options(*command, options->device, options->threads);
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
@@ -302,6 +335,11 @@ exit_code run_hist(const hist_options& options) {
     if (list.boxes.empty()) list.boxes.push_back({0, 0, s.rows, s.cols});
     const binning bins = binning_for(options, s.type);
     for (const box& b : list.boxes) check_box(b, s.rows, s.cols);  // before the work
+    if (!options.tensor.empty()) {
+        busy.phase("writing " + output_name(options.tensor));
+        write_tensor(options, how, source, bins);
+        if (options.boxes.empty() && options.boxes_file.empty()) return exit_code::done;
+    }
     busy.phase("counting " + input_name(options.input));
     const channel_counts counts = count(options, how, source, bins, list.boxes);
 

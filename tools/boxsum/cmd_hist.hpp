@@ -20,6 +20,7 @@ struct hist_options {
     std::vector<std::string> parameters;  ///< "name=value"
     std::string device = "auto";
     int threads = 0;
+    std::string tensor;  ///< file for the integral histogram itself; empty: none
     source_options source;
     bool json = false;
     bool csv = false;

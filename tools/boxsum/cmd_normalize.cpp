@@ -41,6 +41,7 @@ exit_code run_normalize(const normalize_options& options) {
     boxsum::filter_options how = library_options(options.common.filter);
     how.window = window_of(options.window);
     const contrast_rule rule{options.epsilon};
+    const image mask = read_mask(options.common.filter, options.common.source);
     const auto shape = [&](const image& colours, image_format format) {
         if (options.range && !integers_only(format))
             throw usage_error("--range: means nothing for " + std::string(name_of(format)) + ", which holds floats");
@@ -51,13 +52,27 @@ exit_code run_normalize(const normalize_options& options) {
         const image& source = parts.colours;
         const writable_image result = allocate_like(source.view.shape, dtype::f32);
         run_filter(
-            options.common.filter, "--window: ", [&] { local_contrast({source.view}, {result.view}, rule, how); },
-            [&](cuda::stream_ref stream) { cuda::local_contrast({source.view}, {result.view}, stream, rule, how); });
+            options.common.filter, "--window: ",
+            [&] { local_contrast(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how)); },
+            [&](cuda::stream_ref stream) {
+                cuda::local_contrast(inputs_of(source, mask), {.result = result.view}, stream, rule,
+                                     options_for(source, how));
+            });
         constexpr double half_range = 127.5, usual_range = 3;
         if (!integers_only(format)) return result;
         return quantised(result, dtype::u8, half_range / options.range.value_or(usual_range), half_range);
     };
-    return run_filter_command(options.common, {"normalising", shape, normalised});
+    filter_command command{"normalising", shape, normalised};
+    command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+        run_filter(
+            options.common.filter, "--window: ",
+            [&] { local_contrast(part, {.result = result}, rule, options_for(source, how)); }, [](cuda::stream_ref) {});
+    };
+    command.takes_rows = [](const image&, image_format format) { return !integers_only(format); };  // else quantised
+    command.above = how.window.above;
+    command.below = how.window.below;
+    command.mask = mask;
+    return run_filter_command(options.common, command);
 }
 
 }  // namespace boxsum::cli

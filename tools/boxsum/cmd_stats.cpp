@@ -85,9 +85,13 @@ exit_code run_one(const stats_options& options, const std::string& input, const 
     const stopwatch computing;
     boxsum::filter_options how = library_options(common.filter);
     how.window = window_of(options.window);
+    const image mask = read_mask(common.filter, common.source);
     run_filter(
-        common.filter, "--window: ", [&] { local_statistics({source.view}, results, how); },
-        [&](cuda::stream_ref stream) { cuda::local_statistics({source.view}, results, stream, how); });
+        common.filter, "--window: ",
+        [&] { local_statistics(inputs_of(source, mask), results, options_for(source, how)); },
+        [&](cuda::stream_ref stream) {
+            cuda::local_statistics(inputs_of(source, mask), results, stream, options_for(source, how));
+        });
     report.seconds = computing.seconds();
 
     const stopwatch writing;
@@ -97,6 +101,8 @@ exit_code run_one(const stats_options& options, const std::string& input, const 
         const bool rounded = out.written.type != out.computed.view.shape.type;
         image pixels = rounded ? quantised(out.computed, out.written.type, 1, 0) : out.computed;
         if (out.role == "mean") pixels.maxval = source.maxval;
+        pixels.metadata = source.metadata;
+        if (!common.report.quiet) note_what_is_lost(source, out.format, input);
         write_image(*out.file, out.format, join_alpha(pixels, parts), common.files.write);
         report.outputs.push_back({out.role, out.path, out.written});
         files.push_back(&*out.file);

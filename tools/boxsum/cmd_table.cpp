@@ -1,13 +1,22 @@
 #include "cmd_table.hpp"
 
 #include "image_io/image_file.hpp"
+#include "device.hpp"
 #include "image_io/input_file.hpp"
+#include "image_io/memory_limit.hpp"
+#include "image_io/row_sink.hpp"
+#include "machine_info.hpp"
 #include "option_types.hpp"
+#include "pixels.hpp"
 #include "progress.hpp"
 #include "stopwatch.hpp"
 
+#include <boxsum/cuda/device.hpp>
+
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 
 namespace boxsum::cli {
@@ -38,6 +47,64 @@ dtype chosen_squares_type(const table_options& options, dtype image, dtype table
                       " and tables of " + std::string(name_of(table)));
 }
 
+/// Whether a table is made and written in strips, so that it need not be in memory: by the CPU's own choice of algorithm,
+/// which knows how to go on from the row above. Floats are added in another order then: only where there is no room.
+bool goes_in_strips(const table_options& options, dtype image, dtype table, std::uint64_t bytes) {
+    const compute_options usual;
+    if (image == dtype::f16 || options.compute.algorithm != usual.algorithm || !options.compute.parameters.empty() ||
+        options.compute.store != usual.store ||
+        chosen_device(options.compute.device) != "cpu" || (options.compute.device != "cpu" && cuda::device_count() > 0))
+        return false;
+    return !is_floating(table) || bytes > memory_limit() - std::min(memory_limit(), memory_in_use());
+}
+
+/// Strip by strip: each is a padded table that goes on from the last row of the one before.
+void write_in_strips(const image& source, const view_shape& table, const table_options& options, const row_sink& sink,
+                     summary& report) {
+    const view_shape& s = source.view.shape;
+    const table_layout layout = *layout_from_name(options.layout);
+    const std::int64_t height = std::min(s.rows, rows_of_strip(row_bytes(table), 1));
+    const auto element = static_cast<std::int64_t>(size_of(table.type));
+    view_shape shape = packed_shape(table.type, height + 1, s.cols + 1, s.channels);
+    constexpr std::int64_t line = 64;  // rows start on cache lines
+    shape.row_stride = (shape.row_stride + line - 1) / line * line;
+    shape.plane_stride = shape.rows * shape.row_stride;
+    const writable_image strip = allocate_image(shape);
+    const writable_image above = allocate_image(packed_shape(table.type, 1, s.cols, s.channels));
+    table_job job;
+    job.options.threads = bounded_threads(options.compute.threads);
+    for (std::int64_t top = 0; top < s.rows; top += height) {
+        const std::int64_t rows = std::min(height, s.rows - top);
+        const_any_view part = source.view;
+        part.data = row_as<std::byte>(source.view, top);
+        part.shape.rows = rows;
+        any_view entries = strip.view;
+        entries.shape.rows = rows + 1;
+        const stopwatch computing;
+        job.inputs.image = part;
+        if (top > 0) job.inputs.carries.above = above.view;
+        job.outputs.sums = {entries, table_layout::padded};
+        sat(job.inputs, job.outputs, job.options);
+        const std::byte* const last = row_as<std::byte>(entries, rows) + element * s.channels;
+        std::memcpy(above.row(0), last, static_cast<std::size_t>(row_bytes(above.view.shape)));
+        report.seconds += computing.seconds();
+
+        // Of the padded strip: all of it but the row that the strip before has written; inclusive sums; exclusive ones.
+        const stopwatch writing;
+        const bool inclusive = layout == table_layout::inclusive, padded = layout == table_layout::padded;
+        const_any_view written = entries;
+        const std::int64_t first = inclusive || (padded && top > 0) ? 1 : 0;
+        written.data = row_as<std::byte>(entries, first) + (inclusive ? element * s.channels : 0);
+        written.shape.rows = padded && top == 0 ? rows + 1 : rows;
+        written.shape.cols = padded ? s.cols + 1 : s.cols;
+        sink.write(written);
+        report.writing_seconds += writing.seconds();
+    }
+    const stopwatch writing;
+    sink.finish();
+    report.writing_seconds += writing.seconds();
+}
+
 exit_code run_one(const table_options& options, const std::string& input, const std::string& output_path,
                   const std::string& squares_path) {
     check_outputs({output_path, squares_path}, options.report);
@@ -61,8 +128,23 @@ exit_code run_one(const table_options& options, const std::string& input, const 
     if (squares_type) squares_output.emplace(squares_path);
 
     busy.phase("computing the table");
+    const table_form form = *layout_from_name(options.layout);
+    const view_shape& shape = source.view.shape;
+    image about{.view = {nullptr, packed_shape(type, form.table_extent(shape.rows), form.table_extent(shape.cols), shape.channels)}};
+    check_can_hold(output_path, format, about.view.shape);
+    const bool strips = !squares_type && goes_in_strips(options, input_type, type,
+                                                        static_cast<std::uint64_t>(about.view.shape.plane_stride));
+    if (const auto sink = strips ? row_sink_for(output, format, about, options.files.write) : std::nullopt) {
+        summary report{input, shape, {{"table", output_path, about.view.shape}}, 0, {}};
+        report.reading_seconds = reading_seconds;
+        write_in_strips(source, about.view.shape, options, *sink, report);
+        output.commit();
+        busy.stop();
+        report.details = {{"layout", options.layout}, {"device", "cpu"}, {"algorithm", options.compute.algorithm}};
+        return print_summary(report, options.report);
+    }
     const computed_tables tables =
-        compute_tables(source, *layout_from_name(options.layout), type, squares_type, options.compute);
+        compute_tables(source, form, type, squares_type, options.compute);
 
     busy.phase("writing " + output_name(output_path));
     const stopwatch writing;

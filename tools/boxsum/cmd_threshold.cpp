@@ -23,6 +23,9 @@ constexpr const char* threshold_footer =
   sauvola  T = m (1 + k (s / R - 1))                k =  0.2, R half the range of the type; of
                                                               a floating image half the range of its values
   wolf     T = m - k (1 - s / s_max) (m - I_min)    k =  0.5
+  nick     T = m + k sqrt(s^2 + m^2)                k = -0.2
+  singh    T = m (1 + k (d / (2 R - d) - 1))        k =  0.2, d = |x - m|, R as of sauvola
+  phansalkar  T = m (1 + p exp(-q m / (2 R)) + k (s / R - 1))   k = 0.25, p = 2, q = 10, R as of sauvola
 Colours become one brightness first (--luma); with --channels each every channel gets a threshold of its own. Opacity is
 kept.
 
@@ -54,12 +57,12 @@ double half_range_of(const image& source) {
 void setup_threshold(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<threshold_command_options>();
     CLI::App* command = app.add_subcommand("threshold", "Adaptive threshold");
-    command->add_option("--method", options->method, "bradley, niblack, sauvola or wolf")
+    command->add_option("--method", options->method, "bradley, niblack, sauvola, wolf, nick, singh or phansalkar")
         ->capture_default_str()
-        ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf"}));
+        ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"}));
     add_window_option(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
-    command->add_option("--range", options->range, "Sauvola's R, above 0")->check(positive_number);
+    command->add_option("--range", options->range, "R of sauvola, singh and phansalkar, above 0")->check(positive_number);
     command->add_option("--channels", options->channels, "of colour images: grey (their brightness) or each")
         ->capture_default_str()
         ->check(CLI::IsMember({"grey", "each"}));
@@ -69,32 +72,54 @@ void setup_threshold(CLI::App& app, action& chosen) {
 }
 
 exit_code run_threshold(const threshold_command_options& options) {
-    if (options.range && options.method != "sauvola") throw usage_error("--range: only the method sauvola has an R");
+    const bool has_range = options.method == "sauvola" || options.method == "singh" || options.method == "phansalkar";
+    if (options.range && !has_range) throw usage_error("--range: the method " + options.method + " has no R");
     filter_command_options common = options.common;
     if (options.channels == "grey") common.source.grey = true;
     boxsum::filter_options how = library_options(common.filter);
     how.window = window_of(options.window);
+    const image mask = read_mask(common.filter, common.source);
     const auto shape = [](const image& colours, image_format) {
         const view_shape& s = colours.view.shape;
         return packed_shape(dtype::u8, s.rows, s.cols, s.channels);
     };
+    const auto has_own_range = [&](const image& source) {
+        return has_range && !options.range && is_floating(source.view.shape.type);
+    };
+    const threshold_rule given{.method = *threshold_from_name(options.method), .k = options.k, .range = options.range};
     const auto thresholded = [&](const separated_image& parts, image_format) -> image {
         const image& source = parts.colours;
-        threshold_rule rule{*threshold_from_name(options.method), options.k, options.range};
-        if (options.method == "sauvola" && !options.range && is_floating(source.view.shape.type)) {
+        threshold_rule rule = given;
+        if (has_own_range(source)) {
             if (const double range = half_range_of(source); range > 0) rule.range = range;
             if (!common.report.quiet)
-                print_note("--range: " + text_of(rule.range.value_or(0.5)) + ", half the range of the image's values");
+                print_note("--range: " + text_of(rule.range.value_or(default_range(source.view.shape.type))) +
+                           ", half the range of the image's values");
         }
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
         run_filter(
-            common.filter, "--window: ", [&] { adaptive_threshold({source.view}, {result.view}, rule, how); },
+            common.filter, "--window: ",
+            [&] { adaptive_threshold(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how)); },
             [&](cuda::stream_ref stream) {
-                cuda::adaptive_threshold({source.view}, {result.view}, stream, rule, how);
+                cuda::adaptive_threshold(inputs_of(source, mask), {.result = result.view}, stream, rule,
+                                         options_for(source, how));
             });
         return result;
     };
-    return run_filter_command(common, {"computing thresholds", shape, thresholded, {{"method", options.method}}});
+    filter_command command{"computing thresholds", shape, thresholded, {{"method", options.method}}};
+    if (options.method != "wolf") {  // which looks at all windows before it decides
+        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+            run_filter(
+                common.filter, "--window: ",
+                [&] { adaptive_threshold(part, {.result = result}, given, options_for(source, how)); },
+                [](cuda::stream_ref) {});
+        };
+        command.takes_rows = [&](const image& source, image_format) { return !has_own_range(source); };
+        command.above = how.window.above;
+        command.below = how.window.below;
+        command.mask = mask;
+    }
+    return run_filter_command(common, command);
 }
 
 }  // namespace boxsum::cli

@@ -15,10 +15,8 @@
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -27,7 +25,8 @@ namespace boxsum::cli {
 namespace {
 
 constexpr const char* track_footer =
-    R"(IN is a YUV4MPEG2 stream, - for standard input, or numbered images with % and the number of digits: frames/%04d.png.
+    R"(IN is a video that ffmpeg reads, a YUV4MPEG2 stream, - for such a stream on standard input, or numbered images with %
+and the number of digits: frames/%04d.png.
 The histogram of the box in the first frame is looked for in every following one, in all windows of the box's size that
 are at most --reach pixels away, and the nearest is taken. Brightness is what is compared.
 Each frame gives a line, with the number of its image where images are numbered: frame,row,col,rows,cols,distance. With --json it is an object, and one more line reports the
@@ -35,6 +34,7 @@ frame rate, the seconds that each stage was busy, and how far stages overlapped.
 error that names the frame; the lines before it are kept.
 
 Examples:
+  boxsum track street.mp4 --box 238,620,109,36 --annotate followed.mp4
   ffmpeg -i street.avi -f yuv4mpegpipe - | boxsum track - --box 238,620,109,36
   boxsum track frames/%04d.png --box 20,30,40,25 --annotate followed)";
 
@@ -101,15 +101,18 @@ class tracker {
     std::vector<double> target_;
 };
 
-std::string line_of(bool json, std::int64_t frame, const histogram_match& m) {
+std::string line_of(const track_options& options, std::int64_t frame, const histogram_match& m) {
     const box& b = m.where;
-    if (json)
-        return nlohmann::ordered_json{{"frame", frame}, {"row", b.row},   {"col", b.col},
-                                      {"rows", b.rows}, {"cols", b.cols}, {"distance", m.distance}}
-                   .dump() +
-               "\n";
+    const bool lost = options.lost && m.distance > *options.lost;
+    if (options.json) {
+        nlohmann::ordered_json line{{"frame", frame}, {"row", b.row},   {"col", b.col},
+                                    {"rows", b.rows}, {"cols", b.cols}, {"distance", m.distance}};
+        if (options.lost) line["lost"] = lost;
+        return line.dump() + "\n";
+    }
     return std::to_string(frame) + "," + std::to_string(b.row) + "," + std::to_string(b.col) + "," +
-           std::to_string(b.rows) + "," + std::to_string(b.cols) + "," + text_of(m.distance) + "\n";
+           std::to_string(b.rows) + "," + std::to_string(b.cols) + "," + text_of(m.distance) +
+           (!options.lost ? "" : lost ? ",1" : ",0") + "\n";
 }
 
 std::string report_line(const pipeline_report& report, double write_seconds, const track_options& options) {
@@ -134,18 +137,12 @@ std::optional<int> device_of(const std::string& text) {
     return device_from_text(device);
 }
 
-/// The folder itself, not what it should lie in.
-void make_folder(const std::string& path) {
-    if (::mkdir(path.c_str(), 0777) == 0 || errno == EEXIST) return;
-    throw io_error("cannot make the folder '" + path + "': " + errno_text(errno));
-}
-
 }  // namespace
 
 void setup_track(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<track_options>();
     CLI::App* command = app.add_subcommand("track", "Follow a region through a video by its histogram");
-    command->add_option("IN", options->input, "YUV4MPEG2 file, - or numbered images")->required();
+    command->add_option("IN", options->input, "video, YUV4MPEG2 file, - or numbered images")->required();
     command->add_option("--box", options->box, "row,col,rows,cols in the first frame")->required()->check(box_text);
     command->add_option("--bins", options->bins, "of brightness (default: 32)")->check(CLI::Range(1, 256));
     command->add_option("--distance", options->distance, "l1, l2, chi-square, intersection, bhattacharyya (default)")
@@ -157,8 +154,10 @@ void setup_track(CLI::App& app, action& chosen) {
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--first", options->first, "number of the first image (default: the lowest)")
         ->check(CLI::Range(0, 1'000'000'000));
-    command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in")
+    command->add_option("--annotate", options->annotate, "folder, or video for ffmpeg, of frames with the region drawn in")
         ->check(some_text);
+    command->add_option("--lost", options->lost, "say in each line whether the distance exceeds this: the region is lost")
+        ->check(finite_number);
     command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
         ->check(CLI::Range(1, 8));
     add_device_options(*command, options->device, options->threads);
@@ -168,7 +167,6 @@ void setup_track(CLI::App& app, action& chosen) {
 }
 
 exit_code run_track(const track_options& options) {
-    if (!options.annotate.empty()) make_folder(options.annotate);
     const std::unique_ptr<frame_reader> frames = open_frames(options.input, options.first);
     const box start = *parse_box(options.box);
     tracker follower(options, start, frames->rows(), frames->cols());
@@ -184,26 +182,29 @@ exit_code run_track(const track_options& options) {
     };
     histogram_pipeline pipeline({dtype::u8, frames->rows(), frames->cols()}, binning::uniform(options.bins, 0, 256),
                                 {.planner = plan}, read, how);
+    std::optional<annotated_frames> annotated;
+    if (!options.annotate.empty()) annotated.emplace(options.annotate, frames->rows(), frames->cols());
     double write_seconds = 0;
     try {
         while (const frame_result* const result = pipeline.next()) {
             const stopwatch writing;
             const std::int64_t n = result->frame;
             const histogram_match m = n == 0 ? histogram_match{start, 0} : result->matches.front();
-            if (n == 0 && !options.json) print_output("frame,row,col,rows,cols,distance\n");
+            if (n == 0 && !options.json) 
+                print_output(std::string("frame,row,col,rows,cols,distance") + (options.lost ? ",lost\n" : "\n"));
             const std::int64_t number = frames->first() + n;
-            print_output(line_of(options.json, number, m));
-            if (!options.annotate.empty()) {
+            print_output(line_of(options, number, m));
+            if (annotated) {
                 const view_shape& s = result->image.shape;
-                write_annotated(options.annotate, number,
-                                {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride},
-                                m.where);
+                annotated->write(
+                    number, {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride}, m.where);
             }
             write_seconds += writing.seconds();
         }
     } catch (const pipeline_error& e) {
         std::rethrow_exception(e.cause());  // it names the frame or the file, and decides the exit code
     }
+    if (annotated) annotated->finish();
     const pipeline_report report = pipeline.report();
     if (report.frames == 0) throw input_error("'" + input_name(options.input) + "' has no frame");
     if (options.json) print_output(report_line(report, write_seconds, options));

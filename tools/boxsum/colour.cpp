@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace boxsum::cli {
@@ -137,6 +139,11 @@ image to_grey(const image& source, const std::string& luma) {
     });
     image grey = source;
     grey.view = out.view;
+    if (source.metadata && !source.metadata->icc.empty()) {  // a profile is of three colours or of one
+        auto metadata = std::make_shared<image_metadata>(*source.metadata);
+        metadata->icc.clear();
+        grey.metadata = std::move(metadata);
+    }
     grey.owner = out.owner;
     return grey;
 }

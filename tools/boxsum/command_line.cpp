@@ -12,6 +12,7 @@
 #include "cmd_threshold.hpp"
 #include "cmd_track.hpp"
 #include "cmd_verify.hpp"
+#include "documents.hpp"
 #include "text_output.hpp"
 
 #include <boxsum/version.hpp>
@@ -19,6 +20,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -34,7 +36,23 @@ Examples:
   boxsum blur photo.png soft.png -r 5
   boxsum threshold scans/1.png scans/2.png -o text/{name}.png
   boxsum query photo.png --box 10,20,5,7
-  boxsum help blur)";
+  boxsum help blur
+
+Completion: boxsum completion bash (or zsh, fish) prints a script for the shell; packages install it.)";
+
+/// What packages install beside the tool; not for people, so --help does not list it.
+void setup_documents(CLI::App& app, action& chosen) {
+    CLI::App* manual = app.add_subcommand("manual", "The manual page, in roff")->group("");
+    manual->callback([&app, &chosen] {
+        chosen = [page = manual_page(app)] { return print_output(page); };
+    });
+    CLI::App* completion = app.add_subcommand("completion", "A script that completes commands in a shell")->group("");
+    const auto shell = std::make_shared<std::string>();
+    completion->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    completion->callback([&app, &chosen, shell] {
+        chosen = [script = completion_script(app, *shell)] { return print_output(script); };
+    });
+}
 
 void setup(CLI::App& app, action& chosen) {
     app.require_subcommand(1);
@@ -52,6 +70,7 @@ void setup(CLI::App& app, action& chosen) {
     setup_info(app, chosen);
     setup_verify(app, chosen);
     setup_bench(app, chosen);
+    setup_documents(app, chosen);
 }
 
 /// The number of letters to change, add or leave out from one word to the other.

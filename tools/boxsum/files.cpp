@@ -127,8 +127,18 @@ void add_input_arguments(CLI::App& command, file_options& options) {
 
 void add_file_options(CLI::App& command, file_options& options, const std::string& formats) {
     command.add_option("--format", options.format, "format of the output: " + formats)->check(some_text);
-    command.add_option("--quality", options.write.quality, "of JPEG, 1 to 100 (default: 95)")
+    command
+        .add_option("--quality", options.write.quality,
+                    "of JPEG (from 96 on with full colours) and WebP (100: lossless), 1 to 100 (default: 95)")
         ->check(CLI::Range(1, 100));
+    command
+        .add_option("--compress", options.write.compress,
+                    "of TIFF: none (default), packbits, lzw, deflate, zstd or g4 (black and white)")
+        ->check(CLI::IsMember({"none", "packbits", "lzw", "deflate", "zstd", "g4"}));
+    command.add_option("--level", options.write.level, "of PNG and deflate: 1 (default, fast) to 9 (small)")
+        ->check(CLI::Range(1, 9));
+    command.add_option("--bits", options.write.bits, "1: black and white as single bits (PNG, TIFF, PBM)")
+        ->check(CLI::IsMember({1, 8}));
     command.add_flag("--skip-existing", options.skip_existing, "leave files alone whose output is there");
     command.add_option("--jobs", options.jobs, "files at a time (default: one for each processor)")
         ->check(CLI::Range(1, 256));

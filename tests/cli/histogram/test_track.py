@@ -79,6 +79,47 @@ class Track(ToolTest):
         text = self.refused(BAD_INPUT, "f3.pgm' is missing, but there is", "track", self.dir / "f%d.pgm", "--box", self.box)
         self.assertEqual([line[:2] for line in parsed_track(text)], self.expected[:3])
 
+    def with_ffmpeg(self, script):
+        """A program of that name: what is tested is how it is called and what becomes of what it says."""
+        tools = self.dir / "tools"
+        tools.mkdir(exist_ok=True)
+        (tools / "ffmpeg").write_text("#!/bin/sh\n" + script)
+        (tools / "ffmpeg").chmod(0o755)
+        return {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+
+    def test_other_videos_go_through_ffmpeg(self):
+        self.write("made.y4m", y4m([luma(n) for n in range(FRAMES)]))
+        video = self.write("street.avi", b"RIFF, or so")
+        made = self.dir / "followed.mp4"
+        env = self.with_ffmpeg(f'for last; do :; done\nif [ "$last" = - ]; then cat {self.dir}/made.y4m; '
+                               f'else cat > "${{last#file:}}"; fi\n')
+        done = subprocess.run([BINARY, "track", video, "--box", self.box, "--annotate", made], env=env, capture_output=True,
+                              timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual([line[:2] for line in parsed_track(done.stdout.decode())], self.expected)
+        self.assertEqual(made.stat().st_size, FRAMES * ROWS * COLS)
+        frame = made.read_bytes()[3 * ROWS * COLS:]
+        row, col = place(3)
+        self.assertEqual((frame[row * COLS + col], frame[(row - 1) * COLS + col]), (0, 255))
+        for script, words in (("exit 1", b"ffmpeg cannot read"), (f"cat {self.dir}/made.y4m; exit 1", b"ffmpeg fails before")):
+            done = subprocess.run([BINARY, "track", video, "--box", self.box], env=self.with_ffmpeg(script),
+                                  capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, BAD_INPUT, script)
+            self.assertIn(words, done.stderr)
+        nowhere = {**os.environ, "PATH": str(self.dir)}
+        done = subprocess.run([BINARY, "track", video, "--box", self.box], env=nowhere, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, UNSUPPORTED)
+        self.assertIn(b"there is no ffmpeg here to read it", done.stderr)
+
+    def test_a_lost_region_is_said(self):
+        dark = bytes(v // 2 for v in luma(0))
+        stream = y4m([luma(0), luma(1), dark])
+        lines = self.boxsum("track", "-", "--box", self.box, "--lost", 0.3, stdin=stream).splitlines()
+        self.assertEqual(lines[0], "frame,row,col,rows,cols,distance,lost")
+        self.assertEqual([line.split(",")[6] for line in lines[1:]], ["0", "0", "1"])
+        lines = self.boxsum("track", "-", "--box", self.box, "--lost", 0.3, "--json", stdin=stream).splitlines()
+        self.assertEqual([json.loads(line)["lost"] for line in lines[:-1]], [False, False, True])
+
     def test_a_stream_that_breaks_off_keeps_the_lines_so_far(self):
         stream = y4m([luma(n) for n in range(FRAMES)])
         text = self.refused(BAD_INPUT, "ends within frame 7", "track", "-", "--box", self.box, stdin=stream[:-10])
@@ -150,7 +191,7 @@ class Track(ToolTest):
     def test_mistakes(self):
         good = y4m([luma(0)])
         for code, words, args, stdin in (
-                (BAD_INPUT, "no YUV4MPEG2", ["--box", self.box], b"RIFF\n"),
+                (BAD_INPUT, "ffmpeg -i VIDEO -f yuv4mpegpipe", ["--box", self.box], b"RIFF\n"),
                 (BAD_INPUT, "no YUV4MPEG2", ["--box", self.box], b""),
                 (BAD_INPUT, "420p10", ["--box", self.box], good.replace(b"420jpeg", b"420p10")),
                 (BAD_INPUT, "'W0'", ["--box", self.box], good.replace(b"W80", b"W0")),

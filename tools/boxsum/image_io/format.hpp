@@ -8,9 +8,9 @@
 
 namespace boxsum::cli {
 
-enum class image_format : std::uint8_t { png, jpeg, tiff, pnm, pfm, npy };
+enum class image_format : std::uint8_t { png, jpeg, tiff, pnm, pfm, npy, webp };
 
-/// "png", "jpeg", "tiff", "pnm", "pfm", "npy"
+/// "png", "jpeg", "tiff", "pnm", "pfm", "npy", "webp"
 std::string_view name_of(image_format format) noexcept;
 
 /// The names above, and the usual endings of file names ("jpg", "tif", "pgm", "ppm"), in any case of letters.

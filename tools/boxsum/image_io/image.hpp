@@ -1,11 +1,14 @@
 #pragma once
 
+#include "image_io/metadata.hpp"
+
 #include <boxsum/table.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -18,6 +21,8 @@ struct image {
     std::shared_ptr<const void> owner;
     std::string note = {};    ///< what the reader left out and the user should know ("it has several pages; ...")
     bool alpha = false;       ///< the last channel is the pixels' opacity, no colour
+    std::shared_ptr<const image_metadata> metadata = {};  ///< null: none
+    int orientation = 1;      ///< EXIF's, as read; read_image() turns the image upright
     std::int64_t maxval = 0;  ///< the value of white where it is not the type's largest (PGM and PPM); else 0
 
     /// Channels that are no opacity.
@@ -35,14 +40,18 @@ struct writable_image {
     std::byte* row(std::int64_t r) const { return static_cast<std::byte*>(view.data) + r * view.shape.row_stride; }
 };
 
-/// What is read of a file that has more than one image.
+/// What is read of a file that has more than one image or channel.
 struct read_options {
     int page = 1;
+    int band = 0;  ///< from 1; 0: all channels
 };
 
 /// How pixels are packed into a file.
 struct write_options {
-    int quality = 95;  ///< JPEG's
+    int quality = 95;               ///< JPEG's and WebP's
+    std::string compress = {};      ///< TIFF's scheme: none, packbits, lzw, deflate, zstd, g4; empty: none
+    std::optional<int> level = {};  ///< of PNG and of TIFF's deflate, 0 to 9; default: fast
+    int bits = 0;                   ///< 1: black and white as single bits (PNG, TIFF, PBM); 0: as the pixels are
 };
 
 /// Bytes of one packed row.
@@ -64,6 +73,10 @@ struct encoded_bytes {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;
 };
+
+/// Red, green and blue of cyan, magenta, yellow and black (8u or 16u), without a profile: (white - ink)(white - black).
+/// `inverted`: the samples are what is left of white, as Adobe's are.
+image rgb_of_cmyk(const writable_image& inks, bool inverted);
 
 /// Reverses the bytes of every element, for files of the other byte order.
 void swap_byte_order(std::span<std::byte> elements, std::size_t element_bytes);

@@ -20,6 +20,9 @@ image_format output_format(const std::string& path, const std::string& chosen, s
 /// Throws `unsupported`, naming the output, when the format cannot hold such pixels. To be asked before the work.
 void check_can_hold(const std::string& path, image_format format, const view_shape& pixels);
 
+/// Prints a note when the format cannot hold what the input says about its place on Earth or its colours.
+void note_what_is_lost(const image& source, image_format format, const std::string& input);
+
 /// Writes and leaves committing to the caller, so that several outputs can appear together.
 void write_image(output_file& out, image_format format, const image& pixels, const write_options& options = {});
 

@@ -35,6 +35,9 @@ class output_file {
     /// Appends.
     void write(std::span<const std::byte> bytes);
 
+    /// Appends rows that have something between them, without a copy of long ones.
+    void write_rows(const std::byte* data, std::size_t row_bytes, std::size_t stride, std::size_t rows);
+
     /// For writers that go back and patch: afterwards write_at(), read_at() and size() work, on pipes through memory.
     void make_seekable();
     void write_at(std::uint64_t offset, std::span<const std::byte> bytes);

@@ -3,10 +3,12 @@
 #include "errors.hpp"
 #include "image_io/image_file.hpp"
 #include "text_output.hpp"
+#include "video/ffmpeg.hpp"
 #include "video/y4m_reader.hpp"
 
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -33,6 +35,47 @@ class y4m_frames final : public frame_reader {
   private:
     y4m_reader reader_;
 };
+
+/// Whatever ffmpeg reads.
+class video_frames final : public frame_reader {
+  public:
+    explicit video_frames(const std::string& path)
+        : path_(path), ffmpeg_(decoding_command(path), piped_program::direction::writes_to_us), reader_(start()) {}
+
+    std::int64_t rows() const override { return reader_->rows(); }
+    std::int64_t cols() const override { return reader_->cols(); }
+    bool next(const image_view<std::uint8_t>& frame) override {
+        if (!reader_->next()) {
+            if (!ffmpeg_.finish()) throw input_error("ffmpeg fails before the end of '" + path_ + "'");
+            return false;
+        }
+        copy_frame(reader_->luma(), frame);
+        return true;
+    }
+
+  private:
+    std::unique_ptr<y4m_reader> start() {
+        try {
+            return std::make_unique<y4m_reader>(ffmpeg_.pipe(), path_);
+        } catch (const input_error&) {  // it wrote nothing: its own message has been printed
+            throw input_error("ffmpeg cannot read '" + path_ + "'");
+        }
+    }
+
+    std::string path_;
+    piped_program ffmpeg_;
+    std::unique_ptr<y4m_reader> reader_;
+};
+
+/// Whether a file says that it is YUV4MPEG2, or is no file to look into: a pipe is not read twice.
+bool is_y4m(const std::string& path) {
+    struct ::stat status {};
+    if (path == "-" || ::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return true;
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+    char start[9] = {};
+    return file == nullptr || (std::fread(start, 1, sizeof(start), file.get()) == sizeof(start) &&
+                               std::memcmp(start, "YUV4MPEG2", sizeof(start)) == 0);
+}
 
 /// "frames/%04d.png"
 struct number_pattern {
@@ -142,7 +185,15 @@ class numbered_frames final : public frame_reader {
 }  // namespace
 
 std::unique_ptr<frame_reader> open_frames(const std::string& input, std::optional<int> first) {
-    if (input.find('%') == std::string::npos) return std::make_unique<y4m_frames>(input);
+    if (input.find('%') == std::string::npos) {
+        if (is_y4m(input)) return std::make_unique<y4m_frames>(input);
+        try {
+            return std::make_unique<video_frames>(input);
+        } catch (const unsupported& e) {
+            throw unsupported("'" + input + "' is no YUV4MPEG2 stream, and " + e.what() +
+                              " to read it (package ffmpeg)");
+        }
+    }
     const auto pattern = parse_pattern(input);
     if (!pattern) throw usage_error("IN: '" + input + "' is no pattern of numbered images like frames/%04d.png");
     return std::make_unique<numbered_frames>(*pattern, first);

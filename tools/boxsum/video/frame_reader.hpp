@@ -25,7 +25,8 @@ class frame_reader {
     virtual bool next(const image_view<std::uint8_t>& frame) = 0;
 };
 
-/// A YUV4MPEG2 file, "-" for such a stream on standard input, or numbered images, "frames/%04d.png", from number
+/// A YUV4MPEG2 file, "-" for such a stream on standard input, any other video through ffmpeg (`unsupported` where there
+/// is none), or numbered images, "frames/%04d.png", from number
 /// `first` on (the lowest from 0 on that is there) until one is missing. A gap in the numbers is an input_error at its
 /// place. Throws usage_error for a % that is no such pattern; input_error for a stream or
 /// first image that cannot be read.
