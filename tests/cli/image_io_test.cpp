@@ -16,9 +16,8 @@ namespace {
 
 constexpr dtype every_type[] = {dtype::u8,  dtype::u16, dtype::s16, dtype::u32, dtype::s32,
                                 dtype::u64, dtype::s64, dtype::f16, dtype::f32, dtype::f64};
-constexpr image_format every_format[] = {image_format::png, image_format::jpeg, image_format::tiff,
-                                         image_format::pnm, image_format::pfm,  image_format::npy,
-                                         image_format::webp};
+constexpr image_format every_format[] = {image_format::png, image_format::jpeg, image_format::tiff, image_format::pnm,
+                                         image_format::pfm, image_format::npy,  image_format::webp};
 
 class round_trip : public testing::TestWithParam<image_format> {
   protected:

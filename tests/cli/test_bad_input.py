@@ -157,7 +157,7 @@ class BadRequests(CliTest):
                 ("--radius", "blur", self.image, self.out, "--radius", "1,2,3"),
                 ("--radius", "blur", self.image, self.out, "--radius", "1.5"),
                 ("--format", "blur", self.image, "-", "--radius", "1"),
-                ("--border", "blur", self.image, self.out, "--radius", "1", "--border", "wrap"),
+                ("--border", "blur", self.image, self.out, "--radius", "1", "--border", "sideways"),
                 ("--border-value", "blur", self.image, self.out, "--radius", "1", "--border-value", "nan"),
                 ("--window", "threshold", self.image, self.out, "--window", "4"),
                 ("--window", "threshold", self.image, self.out, "--window", "0"),

@@ -98,13 +98,11 @@ class Strips(CliTest):
                 self.boxsum(args[0], source, whole, *args[1:], "-q")
                 self.boxsum(args[0], source, strips, *args[1:], "-q", "--memory", "100K")
                 self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args))
-                for name in ("x.tif", "x.pgm", "x.npy"):
-                    if name == "x.pgm" and (args[0] == "normalize" or "64f" in args or kind not in ("8u", "16u") and args[0] == "blur" or channels == 2):
-                        continue
-                    self.boxsum(args[0], source, self.path(name), *args[1:], "-q", "--memory", "100K")
-                    self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
-                    self.boxsum("blur", whole, self.path("expected.npy"), "-r", 0, "-q")
-                    self.assertEqual(self.read("again.npy"), self.read("expected.npy"), (kind, args, name))
+            for name in ("x.tif", "x.pgm") if kind in ("8u", "16u") else ("x.tif",):
+                self.boxsum("blur", source, whole, "-r", 3, "-q")
+                self.boxsum("blur", source, self.path(name), "-r", 3, "-q", "--memory", "100K")
+                self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
+                self.assertEqual(self.read("again.npy"), self.read("whole.npy"), (kind, name))
 
     def test_tables(self):
         for kind, channels in (("8u", 1), ("16u", 3), ("32s", 1)):
@@ -418,7 +416,7 @@ class Colours(CliTest):
             self.boxsum("stats", self.source, "--mean", self.path("x.npy"), *options, "-q")
             self.boxsum("stats", other, "--mean", self.path("y.npy"), "-q")
             self.assertEqual(self.read("x.npy"), self.read("y.npy"), options)
-        self.refused(BAD_INPUT, "--band", "blur", grey, self.path("x.npy"), "-r", 1, "--band", 2)
+        self.refused(BAD_INPUT, "no band 2", "blur", grey, self.path("x.npy"), "-r", 1, "--band", 2)
         self.refused(BAD_INPUT, "--region", "blur", grey, self.path("x.npy"), "-r", 1, "--region", "0,0,12,1")
         self.refused(USAGE, "--region", "blur", grey, self.path("x.npy"), "-r", 1, "--region", "0,0,12")
 

@@ -11,9 +11,10 @@ from boxsum_cli import BAD_INPUT, UNSUPPORTED, CliTest, main
 
 
 def profile(space=b"RGB "):
-    """An ICC profile without tags, complete enough for libpng's checks."""
-    head = bytearray(132)
-    head[0:4] = struct.pack(">I", 132)
+    """An ICC profile with one tag, complete enough for libpng's checks."""
+    head = bytearray(156)
+    head[0:4] = struct.pack(">I", 156)
+    head[128:156] = struct.pack(">I4sII4sI4s", 1, b"cprt", 144, 12, b"text", 0, b"none")
     head[8] = 2
     head[12:16], head[16:20], head[20:24], head[36:40] = b"mntr", space, b"XYZ ", b"acsp"
     head[68:80] = struct.pack(">III", 0xF6D6, 0x10000, 0xD32D)
@@ -97,7 +98,7 @@ class Reading(CliTest):
             inks = f.pixels(kind, 6 * 7 * 4)
             expected = [((white - inks[i + k]) * (white - inks[i + 3]) + white // 2) // white
                         for i in range(0, len(inks), 4) for k in range(3)]
-            data = f.tiff(6, 7, 4, kind, inks, photometric=5, tags=[(338, 3, [])] if False else [])
+            data = f.tiff(6, 7, 4, kind, inks, photometric=5)
             self.assertEqual(self.pixels(data, notes=b"CMYK"), ((6, 7, 3), expected))
         shape, _ = self.pixels(f.JPEG["cmyk"], notes=b"CMYK")
         self.assertEqual(shape, (16, 16, 3))

@@ -180,13 +180,14 @@ channel_counts count(const hist_options& options, const histogram_options& how, 
     return counts;
 }
 
-/// The integral histogram of an image of one channel as an array of bins x rows x cols of 32u, inclusive; as many bins at
-/// a time as memory holds.
+/// The integral histogram of an image of one channel as an array of bins x rows x cols of 32u, inclusive; as many bins
+/// at a time as memory holds.
 void write_tensor(const hist_options& options, const histogram_options& how, const image& source, const binning& bins) {
     const view_shape& s = source.view.shape;
     if (s.channels != 1)
         throw input_error("--tensor: '" + input_name(options.input) + "' has " + std::to_string(s.channels) +
                           " channels; choose one with --band or --grey");
+    if (chosen_device(options.device) != "cpu") throw unsupported("--tensor: is made by the CPU");
     output_file out(options.tensor);
     const std::array<std::int64_t, 3> extents = {bins.bins(), s.rows, s.cols};
     write_npy_header(out, dtype::u32, extents);
@@ -310,7 +311,9 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("--algorithm", options->algorithm, "see 'boxsum algorithms --operation histogram'");
     command->add_option("--param", options->parameters, "name=value of the algorithm; may be repeated")
         ->allow_extra_args(false);
-    command->add_option("--tensor", options->tensor, "write the integral histogram to this NPY file: bins x rows x cols, 32u")
+    command
+        ->add_option("--tensor", options->tensor,
+                     "write the integral histogram to this NPY file: bins x rows x cols, 32u")
         ->check(some_text);
     add_source_options(*command, options->source);
     add_device_options(*command, options->device, options->threads);

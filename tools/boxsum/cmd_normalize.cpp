@@ -65,8 +65,9 @@ exit_code run_normalize(const normalize_options& options) {
     filter_command command{"normalising", shape, normalised};
     command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
         run_filter(
-            options.common.filter, "--window: ",
-            [&] { local_contrast(part, {.result = result}, rule, options_for(source, how)); }, [](cuda::stream_ref) {});
+            options.common.filter,
+            "--window: ", [&] { local_contrast(part, {.result = result}, rule, options_for(source, how)); },
+            [](cuda::stream_ref) {});
     };
     command.takes_rows = [](const image&, image_format format) { return !integers_only(format); };  // else quantised
     command.above = how.window.above;

@@ -87,8 +87,8 @@ exit_code run_one(const stats_options& options, const std::string& input, const 
     how.window = window_of(options.window);
     const image mask = read_mask(common.filter, common.source);
     run_filter(
-        common.filter, "--window: ",
-        [&] { local_statistics(inputs_of(source, mask), results, options_for(source, how)); },
+        common.filter,
+        "--window: ", [&] { local_statistics(inputs_of(source, mask), results, options_for(source, how)); },
         [&](cuda::stream_ref stream) {
             cuda::local_statistics(inputs_of(source, mask), results, stream, options_for(source, how));
         });

@@ -1,7 +1,7 @@
 #include "cmd_table.hpp"
 
-#include "image_io/image_file.hpp"
 #include "device.hpp"
+#include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
 #include "image_io/memory_limit.hpp"
 #include "image_io/row_sink.hpp"
@@ -47,13 +47,14 @@ dtype chosen_squares_type(const table_options& options, dtype image, dtype table
                       " and tables of " + std::string(name_of(table)));
 }
 
-/// Whether a table is made and written in strips, so that it need not be in memory: by the CPU's own choice of algorithm,
-/// which knows how to go on from the row above. Floats are added in another order then: only where there is no room.
+/// Whether a table is made and written in strips, so that it need not be in memory: by the CPU's own choice of
+/// algorithm, which knows how to go on from the row above. Floats are added in another order then: only where there is
+/// no room.
 bool goes_in_strips(const table_options& options, dtype image, dtype table, std::uint64_t bytes) {
     const compute_options usual;
     if (image == dtype::f16 || options.compute.algorithm != usual.algorithm || !options.compute.parameters.empty() ||
-        options.compute.store != usual.store ||
-        chosen_device(options.compute.device) != "cpu" || (options.compute.device != "cpu" && cuda::device_count() > 0))
+        options.compute.store != usual.store || chosen_device(options.compute.device) != "cpu" ||
+        (options.compute.device != "cpu" && cuda::device_count() > 0))
         return false;
     return !is_floating(table) || bytes > memory_limit() - std::min(memory_limit(), memory_in_use());
 }
@@ -130,7 +131,9 @@ exit_code run_one(const table_options& options, const std::string& input, const 
     busy.phase("computing the table");
     const table_form form = *layout_from_name(options.layout);
     const view_shape& shape = source.view.shape;
-    image about{.view = {nullptr, packed_shape(type, form.table_extent(shape.rows), form.table_extent(shape.cols), shape.channels)}};
+    image about{.view = {nullptr, packed_shape(type, form.table_extent(shape.rows), form.table_extent(shape.cols),
+                                               shape.channels)},
+                .owner = {}};
     check_can_hold(output_path, format, about.view.shape);
     const bool strips = !squares_type && goes_in_strips(options, input_type, type,
                                                         static_cast<std::uint64_t>(about.view.shape.plane_stride));
@@ -143,8 +146,7 @@ exit_code run_one(const table_options& options, const std::string& input, const 
         report.details = {{"layout", options.layout}, {"device", "cpu"}, {"algorithm", options.compute.algorithm}};
         return print_summary(report, options.report);
     }
-    const computed_tables tables =
-        compute_tables(source, form, type, squares_type, options.compute);
+    const computed_tables tables = compute_tables(source, form, type, squares_type, options.compute);
 
     busy.phase("writing " + output_name(output_path));
     const stopwatch writing;

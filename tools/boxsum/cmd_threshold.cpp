@@ -62,7 +62,8 @@ void setup_threshold(CLI::App& app, action& chosen) {
         ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"}));
     add_window_option(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
-    command->add_option("--range", options->range, "R of sauvola, singh and phansalkar, above 0")->check(positive_number);
+    command->add_option("--range", options->range, "R of sauvola, singh and phansalkar, above 0")
+        ->check(positive_number);
     command->add_option("--channels", options->channels, "of colour images: grey (their brightness) or each")
         ->capture_default_str()
         ->check(CLI::IsMember({"grey", "each"}));
@@ -99,7 +100,9 @@ exit_code run_threshold(const threshold_command_options& options) {
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
         run_filter(
             common.filter, "--window: ",
-            [&] { adaptive_threshold(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how)); },
+            [&] {
+                adaptive_threshold(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how));
+            },
             [&](cuda::stream_ref stream) {
                 cuda::adaptive_threshold(inputs_of(source, mask), {.result = result.view}, stream, rule,
                                          options_for(source, how));
@@ -110,8 +113,8 @@ exit_code run_threshold(const threshold_command_options& options) {
     if (options.method != "wolf") {  // which looks at all windows before it decides
         command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
             run_filter(
-                common.filter, "--window: ",
-                [&] { adaptive_threshold(part, {.result = result}, given, options_for(source, how)); },
+                common.filter,
+                "--window: ", [&] { adaptive_threshold(part, {.result = result}, given, options_for(source, how)); },
                 [](cuda::stream_ref) {});
         };
         command.takes_rows = [&](const image& source, image_format) { return !has_own_range(source); };

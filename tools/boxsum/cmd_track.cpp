@@ -112,7 +112,10 @@ std::string line_of(const track_options& options, std::int64_t frame, const hist
     }
     return std::to_string(frame) + "," + std::to_string(b.row) + "," + std::to_string(b.col) + "," +
            std::to_string(b.rows) + "," + std::to_string(b.cols) + "," + text_of(m.distance) +
-           (!options.lost ? "" : lost ? ",1" : ",0") + "\n";
+           (!options.lost ? ""
+            : lost        ? ",1"
+                          : ",0") +
+           "\n";
 }
 
 std::string report_line(const pipeline_report& report, double write_seconds, const track_options& options) {
@@ -154,9 +157,11 @@ void setup_track(CLI::App& app, action& chosen) {
         ->check(CLI::Range(0.0, 1.0));
     command->add_option("--first", options->first, "number of the first image (default: the lowest)")
         ->check(CLI::Range(0, 1'000'000'000));
-    command->add_option("--annotate", options->annotate, "folder, or video for ffmpeg, of frames with the region drawn in")
+    command
+        ->add_option("--annotate", options->annotate, "folder, or video for ffmpeg, of frames with the region drawn in")
         ->check(some_text);
-    command->add_option("--lost", options->lost, "say in each line whether the distance exceeds this: the region is lost")
+    command
+        ->add_option("--lost", options->lost, "say in each line whether the distance exceeds this: the region is lost")
         ->check(finite_number);
     command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
         ->check(CLI::Range(1, 8));
@@ -190,14 +195,15 @@ exit_code run_track(const track_options& options) {
             const stopwatch writing;
             const std::int64_t n = result->frame;
             const histogram_match m = n == 0 ? histogram_match{start, 0} : result->matches.front();
-            if (n == 0 && !options.json) 
+            if (n == 0 && !options.json)
                 print_output(std::string("frame,row,col,rows,cols,distance") + (options.lost ? ",lost\n" : "\n"));
             const std::int64_t number = frames->first() + n;
             print_output(line_of(options, number, m));
             if (annotated) {
                 const view_shape& s = result->image.shape;
-                annotated->write(
-                    number, {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride}, m.where);
+                annotated->write(number,
+                                 {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride},
+                                 m.where);
             }
             write_seconds += writing.seconds();
         }

@@ -43,12 +43,12 @@ Completion: boxsum completion bash (or zsh, fish) prints a script for the shell;
 /// What packages install beside the tool; not for people, so --help does not list it.
 void setup_documents(CLI::App& app, action& chosen) {
     CLI::App* manual = app.add_subcommand("manual", "The manual page, in roff")->group("");
-    manual->callback([&app, &chosen] {
-        chosen = [page = manual_page(app)] { return print_output(page); };
-    });
+    manual->callback([&app, &chosen] { chosen = [page = manual_page(app)] { return print_output(page); }; });
     CLI::App* completion = app.add_subcommand("completion", "A script that completes commands in a shell")->group("");
     const auto shell = std::make_shared<std::string>();
-    completion->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    completion->add_option("SHELL", *shell, "bash, zsh or fish")
+        ->required()
+        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
     completion->callback([&app, &chosen, shell] {
         chosen = [script = completion_script(app, *shell)] { return print_output(script); };
     });

@@ -14,7 +14,8 @@ namespace {
 
 /// Commands that --help lists.
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-    std::vector<const CLI::App*> commands = app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); });
+    std::vector<const CLI::App*> commands =
+        app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); });
     return commands;
 }
 
@@ -40,7 +41,8 @@ std::vector<std::string> values_of(const CLI::Option& option) {
     std::string text = option.get_description();
     if (const std::size_t colon = text.find(": "); colon != std::string::npos) text = text.substr(colon + 2);
     for (std::size_t open = text.find('('); open != std::string::npos; open = text.find('('))
-        text.erase(open, text.find(')', open) == std::string::npos ? std::string::npos : text.find(')', open) + 1 - open);
+        text.erase(open,
+                   text.find(')', open) == std::string::npos ? std::string::npos : text.find(')', open) + 1 - open);
     if (const std::size_t last = text.rfind(" or "); last != std::string::npos) text.replace(last, 4, ", ");
     std::vector<std::string> words;
     while (!text.empty()) {
@@ -50,7 +52,8 @@ std::vector<std::string> values_of(const CLI::Option& option) {
         word.erase(0, word.find_first_not_of(' '));
         word.erase(word.find_last_not_of(' ') + 1);
         if (word.empty() || word == "...") continue;
-        if (!std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-'; }))
+        if (!std::all_of(word.begin(), word.end(),
+                         [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-'; }))
             return {};
         words.push_back(word);
     }
@@ -70,7 +73,7 @@ std::string roff(std::string_view text) {
     return result;
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_word(std::string_view text) {
     std::string result = "'";
     for (const char c : text) result += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return result + "'";
@@ -99,13 +102,14 @@ std::string bash_script(const CLI::App& app) {
             if (!words.empty() && takes_value(*option))
                 values += "            " + names_of(*option, "|") + ") words='" + words + "' ;;\n";
         }
-        cases += "        " + command->get_name() + ")\n            options='" + names + "'\n            case $before in\n" +
-                 values + "            esac ;;\n";
+        cases += "        " + command->get_name() + ")\n            options='" + names +
+                 "'\n            case $before in\n" + values + "            esac ;;\n";
     }
     return "# Completion of boxsum for bash.\n_boxsum() {\n    local current=${COMP_WORDS[COMP_CWORD]} "
            "before=${COMP_WORDS[COMP_CWORD-1]} words='' options=''\n    COMPREPLY=()\n    if [[ $COMP_CWORD -eq 1 || ( "
            "$COMP_CWORD -eq 2 && $before == help ) ]]; then\n        COMPREPLY=($(compgen -W '" +
-           commands + "help --help --version' -- \"$current\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n" + cases +
+           commands +
+           "help --help --version' -- \"$current\"))\n        return\n    fi\n    case ${COMP_WORDS[1]} in\n" + cases +
            "    esac\n    if [[ -n $words ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
            "    elif [[ $current == -* ]]; then COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
            "    else COMPREPLY=($(compgen -f -- \"$current\"))\n    fi\n}\ncomplete -o filenames -F _boxsum boxsum\n";
@@ -114,21 +118,26 @@ std::string bash_script(const CLI::App& app) {
 std::string zsh_script(const CLI::App& app) {
     std::string commands, cases;
     for (const CLI::App* command : commands_of(app)) {
-        commands += "        " + quoted(command->get_name() + ":" + command->get_description()) + "\n";
+        commands += "        " + shell_word(command->get_name() + ":" + command->get_description()) + "\n";
         cases += "        " + command->get_name() + ") _arguments -s";
         for (const CLI::Option* option : named_options(*command)) {
             std::string words;
             for (const std::string& word : values_of(*option)) words += word + " ";
             std::string help = option->get_description();
             for (const char c : {'[', ']', ':'}) std::replace(help.begin(), help.end(), c, ' ');
-            const std::string value = !takes_value(*option) ? "" : words.empty() ? ":value:_files" : ":value:(" + words + ")";
-            for (const std::string& name : option->get_lnames()) cases += " \\\n            " + quoted("--" + name + "[" + help + "]" + value);
-            for (const std::string& name : option->get_snames()) cases += " \\\n            " + quoted("-" + name + "[" + help + "]" + value);
+            const std::string value = !takes_value(*option) ? ""
+                                      : words.empty()       ? ":value:_files"
+                                                            : ":value:(" + words + ")";
+            for (const std::string& name : option->get_lnames())
+                cases += " \\\n            " + shell_word("--" + name + "[" + help + "]" + value);
+            for (const std::string& name : option->get_snames())
+                cases += " \\\n            " + shell_word("-" + name + "[" + help + "]" + value);
         }
         cases += " \\\n            '*:file:_files' ;;\n";
     }
     return "#compdef boxsum\n# Completion of boxsum for zsh.\nlocal -a commands\ncommands=(\n" + commands +
-           ")\nif (( CURRENT == 2 )); then\n    _describe command commands\nelse\n    local command=$words[2]\n    shift words\n"
+           ")\nif (( CURRENT == 2 )); then\n    _describe command commands\nelse\n    local command=$words[2]\n    "
+           "shift words\n"
            "    (( CURRENT-- ))\n    case $command in\n" +
            cases + "        help) _describe command commands ;;\n    esac\nfi\n";
 }
@@ -137,15 +146,15 @@ std::string fish_script(const CLI::App& app) {
     std::string text = "# Completion of boxsum for fish.\n";
     for (const CLI::App* command : commands_of(app)) {
         text += "complete -c boxsum -f -n __fish_use_subcommand -a " + command->get_name() + " -d " +
-                quoted(command->get_description()) + "\n";
+                shell_word(command->get_description()) + "\n";
         for (const CLI::Option* option : named_options(*command)) {
             text += "complete -c boxsum -n '__fish_seen_subcommand_from " + command->get_name() + "'";
             for (const std::string& name : option->get_snames()) text += " -s " + name;
             for (const std::string& name : option->get_lnames()) text += " -l " + name;
             std::string words;
             for (const std::string& word : values_of(*option)) words += (words.empty() ? "" : " ") + word;
-            if (takes_value(*option)) text += words.empty() ? " -r" : " -x -a " + quoted(words);
-            text += " -d " + quoted(option->get_description()) + "\n";
+            if (takes_value(*option)) text += words.empty() ? " -r" : " -x -a " + shell_word(words);
+            text += " -d " + shell_word(option->get_description()) + "\n";
         }
     }
     return text;
@@ -154,8 +163,9 @@ std::string fish_script(const CLI::App& app) {
 }  // namespace
 
 std::string manual_page(const CLI::App& app) {
-    std::string page = ".TH BOXSUM 1 \"\" \"boxsum " + std::string(version()) + "\" \"User Commands\"\n.SH NAME\nboxsum \\- " +
-                       roff(app.get_description()) + "\n.SH SYNOPSIS\n.B boxsum\n\\fICOMMAND\\fR [\\fIOPTION\\fR]... "
+    std::string page = ".TH BOXSUM 1 \"\" \"boxsum " + std::string(version()) +
+                       "\" \"User Commands\"\n.SH NAME\nboxsum \\- " + roff(app.get_description()) +
+                       "\n.SH SYNOPSIS\n.B boxsum\n\\fICOMMAND\\fR [\\fIOPTION\\fR]... "
                        "\\fIFILE\\fR...\n.br\n.B boxsum help\n\\fICOMMAND\\fR\n.SH DESCRIPTION\n";
     page += ".nf\n" + roff(app.get_footer()) + "\n.fi\n.SH OPTIONS\n";
     append_options(page, app);

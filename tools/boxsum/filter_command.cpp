@@ -1,7 +1,7 @@
 #include "filter_command.hpp"
 
-#include "image_io/image_file.hpp"
 #include "device.hpp"
+#include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
 #include "image_io/memory_limit.hpp"
 #include "image_io/row_sink.hpp"
@@ -30,9 +30,11 @@ void run_in_strips(const filter_command& command, const image& source, const vie
     const view_shape& s = source.view.shape;
     const std::int64_t reach = std::min(s.rows, command.above) + std::min(s.rows, command.below);
     const std::int64_t height = std::min(s.rows, rows_of_strip(row_bytes(result), 4 * reach));
-    const writable_image strip = allocate_image(packed_shape(result.type, height, result.cols, result.channels));
-    for (std::int64_t top = 0; top < s.rows; top += height) {
-        const std::int64_t bottom = std::min(s.rows, top + height);
+    // A last strip that is lower than the windows reach would be a part of the one before it: they are one.
+    const std::int64_t most = std::min(s.rows, height + reach);
+    const writable_image strip = allocate_image(packed_shape(result.type, most, result.cols, result.channels));
+    for (std::int64_t top = 0, bottom = 0; top < s.rows; top = bottom) {
+        bottom = s.rows - top <= most ? s.rows : top + height;
         const std::int64_t first = std::max<std::int64_t>(0, top - std::min(s.rows, command.above));
         const std::int64_t last = std::min(s.rows, bottom + std::min(s.rows, command.below));
         filter_inputs part;
@@ -76,8 +78,10 @@ exit_code run_one(const filter_command_options& options, const filter_command& c
     output_file output(output_path);
 
     busy.phase(command.doing);
-    const bool strips = command.rows && (!command.takes_rows || command.takes_rows(source, format)) && !parts.has_alpha() && chosen_device(options.filter.device) == "cpu";
-    image about{.view = {nullptr, expected}};
+    const bool strips = command.rows && options.filter.border != "wrap" &&
+                        (!command.takes_rows || command.takes_rows(source, format)) && !parts.has_alpha() &&
+                        chosen_device(options.filter.device) == "cpu";
+    image about{.view = {nullptr, expected}, .owner = {}};
     about.metadata = source.metadata;
     about.maxval = expected.type == source.view.shape.type ? source.maxval : 0;
     if (const auto sink = strips ? row_sink_for(output, format, about, options.files.write) : std::nullopt) {

@@ -32,11 +32,11 @@ struct filter_command {
     /// Computes it; opacity is put back by the command, unless the result has it.
     std::function<image(const separated_image& source, image_format format)> compute;
     std::vector<std::pair<std::string, std::string>> details = {};
-    /// The rows of the result whose windows lie in a part of an image without opacity, where a part is enough: the image
-    /// is then gone through in strips. Of `source` metadata are taken.
+    /// The rows of the result whose windows lie in a part of an image without opacity, where a part is enough: the
+    /// image is then gone through in strips. Of `source` metadata are taken.
     std::function<void(const image& source, const filter_inputs& part, const any_view& result)> rows = {};
     std::function<bool(const image& source, image_format format)> takes_rows = {};  ///< empty: every image
-    std::int64_t above = 0, below = 0;  ///< how far windows reach
+    std::int64_t above = 0, below = 0;                                              ///< how far windows reach
     image mask = {};
 };
 

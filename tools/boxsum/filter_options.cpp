@@ -32,9 +32,9 @@ std::string check_window(const std::string& text) {
 /// A message of the library, which calls its arguments by their names in the API.
 std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"window: ", window_option}, {"radius: ", window_option}, {"border_value: ", "--border-value: "},
-        {"nodata: ", "--nodata: "}, {"fill: ", "--fill: "}, {"min_count: ", "--min-count: "}, {"inputs.mask: ", "--mask: "},
-        {"mask: ", "--mask: "}};
+        {"window: ", window_option},   {"radius: ", window_option}, {"border_value: ", "--border-value: "},
+        {"nodata: ", "--nodata: "},    {"fill: ", "--fill: "},      {"min_count: ", "--min-count: "},
+        {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "}};
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
     return std::string(message);
@@ -79,7 +79,8 @@ void add_filter_options(CLI::App& command, filter_options& options) {
     command.add_option("--nodata", options.nodata, "pixels of this value do not count (default: what a GeoTIFF says)");
     command.add_flag("--ignore-nan", options.ignore_nan, "nor do pixels that are NaN");
     command.add_option("--mask", options.mask, "image file: pixels where it is 0 do not count")->check(some_text);
-    command.add_option("--min-count", options.min_count, "pixels that must count in a window for a result (default: 1)")
+    command
+        .add_option("--min-count", options.min_count, "pixels that must count in a window for a result (default: 1)")
         ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
     command.add_option("--fill", options.fill, "the result where fewer do (default: nodata, NaN or 0)");
     add_device_options(command, options.device, options.threads);

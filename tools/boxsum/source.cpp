@@ -42,7 +42,9 @@ image cropped(const image& source, const box& where, const std::string& name) {
 
 void add_source_options(CLI::App& command, source_options& options) {
     command.add_option("--page", options.page, "page of a TIFF, from 1")->check(CLI::Range(1, 65535))->group("Input");
-    command.add_option("--band", options.band, "only this channel, from 1")->check(CLI::Range(1, 65535))->group("Input");
+    command.add_option("--band", options.band, "only this channel, from 1")
+        ->check(CLI::Range(1, 65535))
+        ->group("Input");
     command.add_option("--region", options.region, "only this part: row,col,rows,cols")
         ->check(box_text)
         ->group("Input");

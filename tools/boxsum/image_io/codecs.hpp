@@ -28,15 +28,15 @@ void write_webp(output_file& out, const image& source, int quality);
 
 /// TIFF and BigTIFF: 8- to 64-bit integers, 16- to 64-bit floats, strips and tiles, contiguous and separate planes,
 /// both byte orders. One page, counted from 1. 8-bit signed samples become 16s; 1, 2 and 4 bits become 8, from
-/// 0 to 255; palettes become RGB; CMYK is converted without a profile; "min is white" is inverted, but for transparency.
-/// Any number of channels where one of them is asked for.
+/// 0 to 255; palettes become RGB; CMYK is converted without a profile; "min is white" is inverted, but for
+/// transparency. Any number of channels where one of them is asked for.
 image read_tiff(const encoded_bytes& file, const read_options& options = {});
 /// Strips; BigTIFF when the file may exceed 4 GiB. Compression uses the predictor of the type.
 void write_tiff(output_file& out, const image& source, const write_options& options = {});
 row_sink tiff_rows(output_file& out, const image& about, const write_options& options);
 
-/// PBM, PGM and PPM, ASCII and binary, 8 and 16 bits. PBM's white and black are 255 and 0. Values are kept as stored, whatever the maximal value is;
-/// it is kept beside them, and written again unless a pixel exceeds it.
+/// PBM, PGM and PPM, ASCII and binary, 8 and 16 bits. PBM's white and black are 255 and 0. Values are kept as stored,
+/// whatever the maximal value is; it is kept beside them, and written again unless a pixel exceeds it.
 image read_pnm(const encoded_bytes& file);
 void write_pnm(output_file& out, const image& source, const write_options& options = {});
 row_sink pnm_rows(output_file& out, const image& about);

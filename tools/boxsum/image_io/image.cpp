@@ -63,7 +63,8 @@ view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
     if (rows < 1 || cols < 1)
         throw input_error("the image is empty (" + std::to_string(rows) + " rows x " + std::to_string(cols) + " cols)");
     if (channels < 1 || channels > 4)
-        throw input_error("the image has " + std::to_string(channels) + " channels; 1 to 4 are read, or one of any number (--band)");
+        throw input_error("the image has " + std::to_string(channels) +
+                          " channels; 1 to 4 are read, or one of any number (--band)");
     std::int64_t elements_per_row = 0;
     if (__builtin_mul_overflow(cols, channels, &elements_per_row) ||
         __builtin_mul_overflow(elements_per_row, static_cast<std::int64_t>(size_of(type)), &s.row_stride) ||

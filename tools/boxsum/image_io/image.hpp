@@ -19,10 +19,10 @@ namespace boxsum::cli {
 struct image {
     const_any_view view;
     std::shared_ptr<const void> owner;
-    std::string note = {};    ///< what the reader left out and the user should know ("it has several pages; ...")
-    bool alpha = false;       ///< the last channel is the pixels' opacity, no colour
+    std::string note = {};  ///< what the reader left out and the user should know ("it has several pages; ...")
+    bool alpha = false;     ///< the last channel is the pixels' opacity, no colour
     std::shared_ptr<const image_metadata> metadata = {};  ///< null: none
-    int orientation = 1;      ///< EXIF's, as read; read_image() turns the image upright
+    int orientation = 1;                                  ///< EXIF's, as read; read_image() turns the image upright
     std::int64_t maxval = 0;  ///< the value of white where it is not the type's largest (PGM and PPM); else 0
 
     /// Channels that are no opacity.

@@ -63,7 +63,8 @@ image band_of(const image& source, int band) {
 image upright(const image& source) {
     const view_shape& s = source.view.shape;
     const int o = source.orientation;
-    const bool turned = o >= 5, rows_back = o == 3 || o == 4 || o == 7 || o == 8, cols_back = o == 2 || o == 3 || o == 6 || o == 7;
+    const bool turned = o >= 5, rows_back = o == 3 || o == 4 || o == 7 || o == 8,
+               cols_back = o == 2 || o == 3 || o == 6 || o == 7;
     const writable_image out =
         allocate_image(packed_shape(s.type, turned ? s.cols : s.rows, turned ? s.rows : s.cols, s.channels));
     const std::size_t pixel = size_of(s.type) * static_cast<std::size_t>(s.channels);
@@ -84,7 +85,8 @@ image upright(const image& source) {
     if (source.metadata) {
         auto metadata = std::make_shared<image_metadata>(*source.metadata);
         if (turned) std::swap(metadata->horizontal_per_cm, metadata->vertical_per_cm);
-        if (!std::exchange(metadata->geo, {}).empty()) result.note = "its GeoTIFF tags do not fit the image turned upright";
+        if (!std::exchange(metadata->geo, {}).empty())
+            result.note = "its GeoTIFF tags do not fit the image turned upright";
         result.metadata = std::move(metadata);
     }
     return result;

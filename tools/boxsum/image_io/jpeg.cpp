@@ -97,7 +97,7 @@ bool read_header(jpeg_reader& reader, std::span<const std::byte> bytes) {
 
 bool read_pixels(jpeg_reader& reader, const writable_image& pixels) {
     if (setjmp(reader.errors.jump) != 0) return false;
-    reader.info.out_color_space = is_cmyk(reader.info)                ? JCS_CMYK
+    reader.info.out_color_space = is_cmyk(reader.info)              ? JCS_CMYK
                                   : pixels.view.shape.channels == 1 ? JCS_GRAYSCALE
                                                                     : JCS_RGB;
     jpeg_start_decompress(&reader.info);
@@ -167,7 +167,8 @@ void set_resolution(jpeg_compress_struct& info, const image_metadata& metadata) 
         metadata.vertical_per_cm > most)
         return;
     constexpr double cm_per_inch = 2.54;
-    const bool inches = metadata.horizontal_per_cm * cm_per_inch < most && metadata.vertical_per_cm * cm_per_inch < most;
+    const bool inches =
+        metadata.horizontal_per_cm * cm_per_inch < most && metadata.vertical_per_cm * cm_per_inch < most;
     const double unit = inches ? cm_per_inch : 1;
     info.density_unit = inches ? 1 : 2;
     info.X_density = static_cast<UINT16>(std::lround(metadata.horizontal_per_cm * unit));
@@ -186,7 +187,8 @@ bool compress(jpeg_writer& writer, const image& source, int quality) {
     jpeg_set_defaults(&writer.info);
     jpeg_set_quality(&writer.info, quality, TRUE);
     constexpr int best_with_coarse_colours = 95;
-    if (quality > best_with_coarse_colours) writer.info.comp_info[0].h_samp_factor = writer.info.comp_info[0].v_samp_factor = 1;
+    if (quality > best_with_coarse_colours)
+        writer.info.comp_info[0].h_samp_factor = writer.info.comp_info[0].v_samp_factor = 1;
     if (source.metadata) set_resolution(writer.info, *source.metadata);
     jpeg_start_compress(&writer.info, TRUE);
     if (source.metadata && !source.metadata->icc.empty())
@@ -209,14 +211,19 @@ image read_jpeg(const encoded_bytes& file) {
     const jpeg_decompress_struct& info = reader->info;
     const bool cmyk = is_cmyk(info);
     const view_shape shape = packed_shape(dtype::u8, info.image_height, info.image_width,
-                                          cmyk ? 4 : info.num_components == 1 ? 1 : 3);
+                                          cmyk                       ? 4
+                                          : info.num_components == 1 ? 1
+                                                                     : 3);
     check_plausible_size(shape, static_cast<std::uint64_t>(shape.plane_stride), file.bytes.size(),
                          info.arith_code ? best_arithmetic_ratio : best_huffman_ratio);
     const writable_image pixels = allocate_image(shape);
+    image about{.view = {}, .owner = {}};
+    read_metadata(*reader, about);  // libjpeg forgets it with the pixels' end
     if (!read_pixels(*reader, pixels)) throw input_error(reader->errors.message);
     image result = pixels;
     if (cmyk) result = rgb_of_cmyk(pixels, info.saw_Adobe_marker != 0);
-    read_metadata(*reader, result);
+    result.metadata = about.metadata;
+    result.orientation = about.orientation;
     return result;
 }
 

@@ -25,8 +25,8 @@ std::vector<library_version> library_versions() {
     return {{"libpng", png_get_libpng_ver(nullptr)},
             {"libjpeg", jpeg},
             {"libtiff", first_line.substr(first_line.rfind(' ') + 1)},
-            {"libwebp", std::to_string(webp >> 16) + "." + std::to_string(webp >> 8 & 0xff) + "." +
-                            std::to_string(webp & 0xff)},
+            {"libwebp",
+             std::to_string(webp >> 16) + "." + std::to_string(webp >> 8 & 0xff) + "." + std::to_string(webp & 0xff)},
             {"libdeflate", LIBDEFLATE_VERSION_STRING}};
 }
 

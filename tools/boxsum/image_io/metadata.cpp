@@ -36,7 +36,8 @@ void move_origin(image_metadata& metadata, std::int64_t row, std::int64_t col) {
             }
         if (tag.number == geo_tags::transformation && tag.doubles.size() == numbers_of_transformation)
             for (std::size_t i = 0; i < numbers_of_transformation; i += 4)  // a row of the matrix
-                tag.doubles[i + 3] += tag.doubles[i] * static_cast<double>(col) + tag.doubles[i + 1] * static_cast<double>(row);
+                tag.doubles[i + 3] +=
+                    tag.doubles[i] * static_cast<double>(col) + tag.doubles[i + 1] * static_cast<double>(row);
     }
 }
 

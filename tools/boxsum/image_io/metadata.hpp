@@ -34,8 +34,8 @@ inline constexpr std::uint32_t pixel_scale = 33550, tie_points = 33922, transfor
 /// The first pixel moves to (row, col): tie points and transformation follow.
 void move_origin(image_metadata& metadata, std::int64_t row, std::int64_t col);
 
-/// EXIF's orientation in the payload of an APP1 or eXIf block ("II*" or "MM", or with "Exif" before it), 1 to 8; 1 where
-/// there is none.
+/// EXIF's orientation in the payload of an APP1 or eXIf block ("II*" or "MM", or with "Exif" before it), 1 to 8; 1
+/// where there is none.
 int exif_orientation(std::span<const std::byte> exif) noexcept;
 
 }  // namespace boxsum::cli

@@ -233,11 +233,13 @@ image read_npy(const encoded_bytes& file, const read_options& options) {
                           (data.size() < stored ? " follow the header: it is truncated" : " follow the header"));
 
     const bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % size_of(element.type) == 0;
-    if (!element.widen_s8 && !element.swapped && !header.fortran_order && !one_band && aligned) return {{data.data(), packed}, file.owner, {}};
+    if (!element.widen_s8 && !element.swapped && !header.fortran_order && !one_band && aligned)
+        return {{data.data(), packed}, file.owner, {}};
 
     const writable_image copy = allocate_image(packed);
     array_order order{shape[0], shape[1], channels, element.stored_bytes, header.fortran_order};
-    const std::size_t bytes = static_cast<std::size_t>(packed.plane_stride) / size_of(element.type) * element.stored_bytes;
+    const std::size_t bytes =
+        static_cast<std::size_t>(packed.plane_stride) / size_of(element.type) * element.stored_bytes;
     // 8-bit samples that become 16s lie in the second half of their place until then.
     auto* const to = static_cast<std::byte*>(copy.view.data) + (element.widen_s8 ? bytes : 0);
     if (header.fortran_order || one_band)
@@ -273,7 +275,7 @@ row_sink npy_rows(output_file& out, const image& about) {
 }
 
 void write_npy(output_file& out, const const_any_view& pixels) {
-    npy_rows(out, {.view = pixels}).write(pixels);
+    npy_rows(out, {.view = pixels, .owner = {}}).write(pixels);
 }
 
 }  // namespace boxsum::cli

@@ -216,13 +216,13 @@ void output_file::write_rows(const std::byte* data, std::size_t row_bytes, std::
     std::array<struct iovec, 512> parts{};
     for (std::size_t r = 0; r < rows;) {
         const std::size_t count = std::min(parts.size(), rows - r);
-        for (std::size_t i = 0; i < count; ++i)
-            parts[i] = {const_cast<std::byte*>(data + (r + i) * stride), row_bytes};
+        for (std::size_t i = 0; i < count; ++i) parts[i] = {const_cast<std::byte*>(data + (r + i) * stride), row_bytes};
         ssize_t done = ::writev(fd, parts.data(), static_cast<int>(count));
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) fail(errno);
         // A pipe may take a part of a row: its rest is written by itself.
-        const std::size_t whole = static_cast<std::size_t>(done) / row_bytes, rest = static_cast<std::size_t>(done) % row_bytes;
+        const std::size_t whole = static_cast<std::size_t>(done) / row_bytes,
+                          rest = static_cast<std::size_t>(done) % row_bytes;
         r += whole;
         if (rest > 0) {
             if (const int code = write_all(fd, {data + r * stride + rest, row_bytes - rest}); code != 0) fail(code);

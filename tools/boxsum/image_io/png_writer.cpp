@@ -34,7 +34,7 @@ void write_chunk(output_file& out, std::string_view name, std::span<const std::b
     append_u32(head, static_cast<std::uint32_t>(data.size()));
     append(head, name);
     std::uint32_t crc = libdeflate_crc32(0, head.data() + 4, 4);
-    crc = libdeflate_crc32(crc, data.data(), data.size());
+    if (!data.empty()) crc = libdeflate_crc32(crc, data.data(), data.size());  // of no bytes it would start anew
     std::vector<std::byte> tail;
     append_u32(tail, crc);
     out.write(head);
@@ -47,8 +47,7 @@ std::vector<std::byte> packed(std::span<const std::byte> bytes, int level) {
         libdeflate_alloc_compressor(level), &libdeflate_free_compressor);
     if (compressor == nullptr) throw out_of_memory("libdeflate cannot allocate its state");
     std::vector<std::byte> result(libdeflate_zlib_compress_bound(compressor.get(), bytes.size()));
-    result.resize(
-        libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(), result.data(), result.size()));
+    result.resize(libdeflate_zlib_compress(compressor.get(), bytes.data(), bytes.size(), result.data(), result.size()));
     return result;
 }
 

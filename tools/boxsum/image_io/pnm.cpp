@@ -82,8 +82,8 @@ image read_pbm(netpbm_scanner& scanner, bool ascii) {
     const std::int64_t row_size = (cols + 7) / 8;
     const std::int64_t least = ascii ? rows * cols : rows * row_size;  // no overflow: plane_stride is larger
     if (static_cast<std::int64_t>(bits.size()) < least)
-        throw input_error("the header claims " + std::to_string(rows) + " x " + std::to_string(cols) + " bits, but only " +
-                          std::to_string(bits.size()) + " bytes follow: it is truncated");
+        throw input_error("the header claims " + std::to_string(rows) + " x " + std::to_string(cols) +
+                          " bits, but only " + std::to_string(bits.size()) + " bytes follow: it is truncated");
     const writable_image pixels = allocate_image(shape);
     const auto white = [](bool black) { return black ? std::byte{0} : std::byte{255}; };
     for (std::int64_t r = 0; r < rows; ++r)

@@ -12,7 +12,8 @@ namespace boxsum::cli {
 inline void write_rows(output_file& out, const const_any_view& pixels) {
     const auto* data = static_cast<const std::byte*>(pixels.data);
     const auto packed = static_cast<std::size_t>(row_bytes(pixels.shape));
-    const auto stride = static_cast<std::size_t>(pixels.shape.row_stride), rows = static_cast<std::size_t>(pixels.shape.rows);
+    const auto stride = static_cast<std::size_t>(pixels.shape.row_stride),
+               rows = static_cast<std::size_t>(pixels.shape.rows);
     if (stride == packed)
         out.write({data, packed * rows});
     else

@@ -295,9 +295,9 @@ void read_metadata(TIFF* tiff, image& result) {
     metadata.horizontal_per_cm = per_cm(TIFFTAG_XRESOLUTION);
     metadata.vertical_per_cm = per_cm(TIFFTAG_YRESOLUTION);
     // libtiff knows these tags by their numbers only: it gives the number of values and the values.
-    for (const std::uint32_t number : {geo_tags::pixel_scale, geo_tags::tie_points, geo_tags::transformation,
-                                       geo_tags::directory, geo_tags::doubles, geo_tags::texts, geo_tags::gdal_metadata,
-                                       geo_tags::gdal_nodata}) {
+    for (const std::uint32_t number :
+         {geo_tags::pixel_scale, geo_tags::tie_points, geo_tags::transformation, geo_tags::directory, geo_tags::doubles,
+          geo_tags::texts, geo_tags::gdal_metadata, geo_tags::gdal_nodata}) {
         std::uint32_t count = 0;
         const TIFFField* const field = TIFFFindField(tiff, number, TIFF_ANY);
         if (field == nullptr || TIFFFieldPassCount(field) == 0 || TIFFFieldReadCount(field) != TIFF_VARIABLE2 ||
@@ -322,7 +322,8 @@ void read_metadata(TIFF* tiff, image& result) {
 }
 
 /// Pixels that lie in the file as an image does are not copied: the view is of the file's own bytes.
-bool map_strips(TIFF* tiff, const tiff_layout& layout, const view_shape& shape, const encoded_bytes& file, image& mapped) {
+bool map_strips(TIFF* tiff, const tiff_layout& layout, const view_shape& shape, const encoded_bytes& file,
+                image& mapped) {
     const bool plain = layout.photometric == PHOTOMETRIC_MINISBLACK || layout.photometric == PHOTOMETRIC_RGB;
     const bool widened = layout.sample_format == SAMPLEFORMAT_INT && layout.sample_bytes == 1;
     if (TIFFIsTiled(tiff) != 0 || layout.compression != COMPRESSION_NONE || !layout.direct() || !plain || widened ||

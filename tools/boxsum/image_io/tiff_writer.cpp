@@ -1,8 +1,7 @@
+#include "errors.hpp"
 #include "image_io/codecs.hpp"
 #include "image_io/rows.hpp"
 #include "image_io/tiff_handle.hpp"
-
-#include "errors.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -41,7 +40,8 @@ void set_geo_tags(TIFF* tiff, const std::vector<image_metadata::tiff_tag>& tags)
         const TIFFDataType type = !t.shorts.empty() ? TIFF_SHORT : !t.doubles.empty() ? TIFF_DOUBLE : TIFF_ASCII;
         const short count = type == TIFF_ASCII ? TIFF_VARIABLE : TIFF_VARIABLE2;
         const TIFFFieldInfo info = {
-            t.number, count, count, type, FIELD_CUSTOM, 1, static_cast<unsigned char>(type == TIFF_ASCII ? 0 : 1), names};
+            t.number, count, count, type, FIELD_CUSTOM, 1, static_cast<unsigned char>(type == TIFF_ASCII ? 0 : 1),
+            names};
         if (TIFFMergeFieldInfo(tiff, &info, 1) != 0) continue;
         if (type == TIFF_SHORT)
             TIFFSetField(tiff, t.number, static_cast<std::uint32_t>(t.shorts.size()), t.shorts.data());
@@ -64,7 +64,7 @@ void set_metadata(TIFF* tiff, const image_metadata& metadata) {
     set_geo_tags(tiff, metadata.geo);
 }
 
-void set_tags(TIFF* tiff, const view_shape& s, std::int64_t rows_per_strip, const write_options& options) {
+void set_tags(TIFF* tiff, const view_shape& s, bool alpha, std::int64_t rows_per_strip, const write_options& options) {
     const bool color = s.channels >= 3;
     TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(s.rows));
     TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(s.cols));
@@ -79,8 +79,8 @@ void set_tags(TIFF* tiff, const view_shape& s, std::int64_t rows_per_strip, cons
     set_compression(tiff, s.type, options);
     TIFFSetField(tiff, TIFFTAG_ROWSPERSTRIP, static_cast<std::uint32_t>(rows_per_strip));
     if (s.channels == 2 || s.channels == 4) {
-        const std::uint16_t alpha = EXTRASAMPLE_UNASSALPHA;
-        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &alpha);
+        const std::uint16_t kind = alpha ? EXTRASAMPLE_UNASSALPHA : EXTRASAMPLE_UNSPECIFIED;
+        TIFFSetField(tiff, TIFFTAG_EXTRASAMPLES, 1, &kind);
     }
 }
 
@@ -94,7 +94,7 @@ class strip_writer {
         // G4 describes a row by the one above it: a page is one strip, as readers of faxes expect it.
         const bool one_strip = options.compress == "g4" && row_bytes_ * s.rows < classic_limit / 4;
         rows_per_strip_ = one_strip ? s.rows : std::clamp<std::int64_t>(strip_bytes / row_bytes_, 1, s.rows);
-        set_tags(handle_.get(), s, rows_per_strip_, options);
+        set_tags(handle_.get(), s, about.alpha, rows_per_strip_, options);
         if (about.metadata) set_metadata(handle_.get(), *about.metadata);
         strip_.resize(static_cast<std::size_t>(rows_per_strip_ * row_bytes_));
     }

@@ -82,13 +82,15 @@ bool piped_program::finish() {
 
 std::vector<std::string> decoding_command(const std::string& video) {
     // "file:" keeps a name like "http:x" or "-x" a name.
-    return {"ffmpeg", "-v", "error", "-nostdin", "-i", "file:" + video, "-map", "0:v:0", "-f", "yuv4mpegpipe",
-            "-pix_fmt", "yuv420p", "-"};
+    return {"ffmpeg", "-v",           "error",    "-nostdin", "-i", "file:" + video, "-map", "0:v:0",
+            "-f",     "yuv4mpegpipe", "-pix_fmt", "yuv420p",  "-"};
 }
 
 std::vector<std::string> encoding_command(const std::string& video, std::int64_t rows, std::int64_t cols) {
-    return {"ffmpeg", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "gray", "-s",
-            std::to_string(cols) + "x" + std::to_string(rows), "-r", "25", "-i", "-", "-pix_fmt", "yuv420p", "file:" + video};
+    return {"ffmpeg",   "-v",           "error", "-y", "-f",
+            "rawvideo", "-pix_fmt",     "gray",  "-s", std::to_string(cols) + "x" + std::to_string(rows),
+            "-r",       "25",           "-i",    "-",  "-pix_fmt",
+            "yuv420p",  "file:" + video};
 }
 
 }  // namespace boxsum::cli

@@ -83,7 +83,8 @@ std::string y4m_reader::read_line(const std::string& what) {
 void y4m_reader::parse_header(const std::string& header) {
     std::istringstream words(header);
     std::string word;
-    if (!(words >> word) || word != "YUV4MPEG2") throw input_error("'" + name_ +
+    if (!(words >> word) || word != "YUV4MPEG2")
+        throw input_error("'" + name_ +
                           "' is no YUV4MPEG2 stream; of a video ffmpeg makes one: ffmpeg -i VIDEO -f yuv4mpegpipe -");
     std::string chroma = "C420";
     while (words >> word) {
