@@ -11,10 +11,11 @@ from boxsum_cli import BAD_INPUT, UNSUPPORTED, CliTest, main
 
 
 def profile(space=b"RGB "):
-    """An ICC profile with one tag, complete enough for libpng's checks."""
-    head = bytearray(156)
-    head[0:4] = struct.pack(">I", 156)
-    head[128:156] = struct.pack(">I4sII4sI4s", 1, b"cprt", 144, 12, b"text", 0, b"none")
+    """An ICC profile with one tag, complete and, compressed, long enough for libpng's checks."""
+    text = bytes(f.pixels("8u", 112))
+    head = bytearray(144) + b"text" + bytes(4) + text
+    head[0:4] = struct.pack(">I", len(head))
+    head[128:144] = struct.pack(">I4sII", 1, b"cprt", 144, 8 + len(text))
     head[8] = 2
     head[12:16], head[16:20], head[20:24], head[36:40] = b"mntr", space, b"XYZ ", b"acsp"
     head[68:80] = struct.pack(">III", 0xF6D6, 0x10000, 0xD32D)

@@ -367,7 +367,8 @@ image read_tiff(const encoded_bytes& file, const read_options& options) {
     if (options.band > 0 && layout.channels > 1) layout.band = options.band - 1;
     const view_shape shape = packed_shape(type_of(layout), layout.rows, layout.cols, layout.channels_read());
     std::uint64_t stored = 0;
-    const std::size_t row_size = layout.stored_row_bytes(layout.cols) * (layout.separate ? layout.channels_read() : 1);
+    const std::size_t row_size =
+        layout.stored_row_bytes(layout.cols) * (layout.separate ? static_cast<std::size_t>(layout.channels_read()) : 1);
     if (__builtin_mul_overflow(row_size, static_cast<std::uint64_t>(layout.rows), &stored))
         throw input_error("its extents overflow 64 bits");
     check_plausible_size(shape, stored, file.bytes.size(), best_ratio(layout.compression));
