@@ -292,4 +292,5 @@ def _grid(size: Any, step: Any, region: Sequence[int] | None) -> tuple[int, int,
 
 def _shares(histograms: NumPyArray) -> NumPyArray:
     totals = histograms.sum(axis=-1, dtype=np.float64, keepdims=True)
-    return np.divide(histograms, totals, out=np.zeros(histograms.shape), where=totals != 0)
+    shares: NumPyArray = np.divide(histograms, totals, out=np.zeros(histograms.shape), where=totals != 0)
+    return shares

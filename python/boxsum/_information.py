@@ -81,8 +81,8 @@ def algorithms(operation: Operation = "sat") -> list[Algorithm]:
     >>> "reference" in [one.name for one in boxsum.algorithms()]
     True
     """
-    rows = _core.algorithms(operation)
-    return [Algorithm(*row[:-1], tuple(Parameter(*one) for one in row[-1])) for row in rows]
+    found = [Algorithm(*row) for row in _core.algorithms(operation)]
+    return [one._replace(parameters=tuple(Parameter(*part) for part in one.parameters)) for one in found]
 
 
 def verify(
@@ -108,7 +108,7 @@ def verify(
         Unsupported: a TypeError; an algorithm without code or device here.
 
     >>> import boxsum
-    >>> [result.failed for result in boxsum.verify("sat", "reference")]
+    >>> [result.failed for result in boxsum.verify("histogram", "sequential")]
     [0]
     """
     names = [algorithm] if algorithm is not None else _that_run_here(operation)

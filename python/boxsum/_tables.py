@@ -334,10 +334,40 @@ class Table(Generic[ArrayT]):
             extents[axis] -= layout == "padded"
         self.shape = tuple(extents)
 
+    @overload
+    @classmethod
+    def build(
+        cls,
+        image: NumPyArray,
+        /,
+        *,
+        squares: bool = ...,
+        layout: Layout = ...,
+        dtype: DType | None = ...,
+        squares_dtype: DType | None = ...,
+        channel_axis: int | None = ...,
+        threads: int = ...,
+        algorithm: str = ...,
+    ) -> Table[NumPyArray]: ...
+    @overload
     @classmethod
     def build(
         cls,
         image: ArrayT,
+        /,
+        *,
+        squares: bool = ...,
+        layout: Layout = ...,
+        dtype: DType | None = ...,
+        squares_dtype: DType | None = ...,
+        channel_axis: int | None = ...,
+        threads: int = ...,
+        algorithm: str = ...,
+    ) -> Table[ArrayT]: ...
+    @classmethod
+    def build(
+        cls,
+        image: Any,
         /,
         *,
         squares: bool = False,
@@ -347,23 +377,25 @@ class Table(Generic[ArrayT]):
         channel_axis: int | None = None,
         threads: int = 0,
         algorithm: str = "auto",
-    ) -> Table[ArrayT]:
+    ) -> Any:
         """Makes the table of an image, and that of its squares where ``squares`` says so (for variances).
 
         Arguments and errors are those of `sat` and `sat_squares`.
         """
-        more = (layout, dtype)
-        rest = (threads, algorithm, ROW_ALIGNMENT)
         if not squares:
-            values = _core.sat(image, *more, channel_axis, None, *rest)
+            values = _core.sat(image, layout, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT)
             return cls(values, layout=layout, channel_axis=channel_axis)
         squared = _square_of_narrow_signed(image)
         if squared is not None:
-            values = _core.sat(image, *more, channel_axis, None, *rest)
             kind = np.uint64 if squares_dtype is None else squares_dtype
-            second = _core.sat(squared, layout, kind, channel_axis, None, *rest)
+            values, second = (
+                _core.sat(pixels, layout, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT)
+                for pixels, entries in ((image, dtype), (squared, kind))
+            )
         else:
-            values, second = _core.sat_squares(image, *more, squares_dtype, channel_axis, None, None, *rest)
+            values, second = _core.sat_squares(
+                image, layout, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT
+            )
         return cls(values, second, layout=layout, channel_axis=channel_axis)
 
     def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:

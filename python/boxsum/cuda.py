@@ -8,7 +8,7 @@ from boxsum import _core
 
 
 class Device(NamedTuple):
-    index: int
+    number: int
     name: str
     major: int
     """Of the compute capability."""

@@ -326,29 +326,30 @@ void image_argument::read_as(element type) {
 
 companion_argument::companion_argument(nb::handle companion, std::string_view name, const image_argument& image)
     : array(open_array(companion, name)) {
-    const bool whole_batch = array.axes != 2;
-    const int channel_axis = [&] {
-        const int spatial = image.roles.axes - image.roles.batch - 2;  // 1 where channels are interleaved
-        return spatial == 1 ? image.roles.order[static_cast<std::size_t>(image.roles.axes) - 1] : -1;
-    }();
+    // The image's axes in its order, less the batch where only rows and columns are given, and less that of channels.
+    const axis_roles& whole = image.roles;
+    const auto all = static_cast<std::size_t>(whole.batch) + 2;
+    const int channel_axis = whole.planar        ? whole.order[static_cast<std::size_t>(whole.batch) - 1]
+                             : whole.interleaved ? whole.order[all]
+                                                 : -1;
+    std::vector<int> axes(whole.order.begin(), whole.order.begin() + static_cast<std::ptrdiff_t>(all));
+    if (array.axes == 2) axes.erase(axes.begin(), axes.end() - 2);
+    if (static_cast<std::size_t>(array.axes) != axes.size() || (whole.planar && array.axes != 2))
+        throw invalid_argument(std::string(name) + ": its shape is " + text_of_extents(array) +
+                               ", must be rows and columns of the image" +
+                               (whole.planar ? "" : ", or with its batch before them"));
     axis_roles roles;
     roles.axes = array.axes;
-    roles.batch = whole_batch ? image.roles.batch : 0;
-    roles.swapped = image.roles.swapped;
-    if (array.axes != roles.batch + 2)
-        throw invalid_argument(std::string(name) + ": its shape is " + text_of_extents(array) +
-                               ", must be rows and columns of the image, or those of its batch, too");
-    for (int i = 0; i < roles.batch + 2; ++i) {
-        // The image's axis at this place, less the channels' before it; or counted from the rows.
-        const int axis = image.roles.order[static_cast<std::size_t>(i + image.roles.batch - roles.batch)];
-        const int before = channel_axis >= 0 && channel_axis < axis ? 1 : 0;
-        const int without_channels = axis - before;
-        const int spatial_axes = image.roles.axes - (channel_axis >= 0 ? 1 : 0);
-        roles.order[static_cast<std::size_t>(i)] = whole_batch ? without_channels : without_channels - (spatial_axes - 2);
-        const std::int64_t extent = array.extent[static_cast<std::size_t>(roles.order[static_cast<std::size_t>(i)])];
-        if (extent != image.array.extent[static_cast<std::size_t>(axis)])
+    roles.batch = array.axes - 2;
+    roles.swapped = whole.swapped;
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        // Which of the axes that both have, in the order of the memory's description.
+        const auto before = std::count_if(axes.begin(), axes.end(), [&](int axis) { return axis < axes[i]; });
+        roles.order[i] = static_cast<int>(before);
+        if (array.extent[static_cast<std::size_t>(before)] != image.array.extent[static_cast<std::size_t>(axes[i])])
             throw invalid_argument(std::string(name) + ": its shape is " + text_of_extents(array) +
-                                   ", which is not that of the image, " + text_of_extents(image.array));
+                                   ", which is not that of the image, " + text_of_extents(image.array) +
+                                   (channel_axis < 0 ? "" : " with channels"));
     }
     if (array.empty) return;
     const element type = array.type == element::boolean ? element::u8 : array.type;

@@ -27,7 +27,7 @@ struct renamed {
     std::string_view from, to;
 };
 constexpr renamed names[] = {{"border_value: ", "cval: "},  {"window: ", "size: "},     {"sums: ", "out: "},
-                             {"result: ", "out: "},         {"grid: ", "windows: "},    {"sauvola_range: ", "r: "},
+                             {"result: overlaps", "out: overlaps"},        {"grid: ", "windows: "},    {"sauvola_range: ", "r: "},
                              {"histograms: ", "values: "},  {"parameters: ", "algorithm: "}};
 
 /// "8u", "16s", "64f" at `at`; how many characters, and the type's name here.
