@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy.typing as npt
 
 Layout: TypeAlias = Literal["inclusive", "exclusive", "padded"]
-Border: TypeAlias = Literal["shrink", "reflect", "replicate", "constant"]
+Border: TypeAlias = Literal["shrink", "reflect", "replicate", "constant", "mirror", "wrap"]
 BoxFormat: TypeAlias = Literal["rchw", "yxyx", "xyxy", "xywh"]
 Size: TypeAlias = "int | tuple[int, int]"
 DType: TypeAlias = "npt.DTypeLike"

@@ -4,7 +4,7 @@ import numpy as np
 
 import boxsum
 
-page = np.random.default_rng(2).integers(120, 256, (300, 400), dtype=np.uint8)
+page = np.random.default_rng(2).integers(200, 221, (300, 400), dtype=np.uint8)
 page[100:110, 50:350] = 20  # a line of ink
 
 ink = ~boxsum.threshold(page, 31, method="sauvola", k=0.2)

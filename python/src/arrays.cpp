@@ -112,9 +112,9 @@ strided packed_copy(const strided& from, const axis_roles& roles, element type) 
     for (int i = 0; i < roles.axes; ++i) order[static_cast<std::size_t>(i)] = roles.order[static_cast<std::size_t>(i)];
     PyArray_Dims permutation{order.data(), roles.axes};
     const nb::object transposed = stolen(PyArray_Transpose(as_numpy(from.owner), &permutation));
-    const nb::object copy = stolen(PyArray_FromArray(
-        as_numpy(transposed), PyArray_DescrFromType(row_of(type).numpy),
-        NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
+    const nb::object copy = stolen(PyArray_FromArray(as_numpy(transposed), PyArray_DescrFromType(row_of(type).numpy),
+                                                     NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED |
+                                                         NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
     ++copied;
     strided packed = open_numpy(copy, from.name);
     // Its axes again in the order of the array, so that the roles stay what they are.
@@ -180,7 +180,8 @@ axis_roles roles_of(const strided& array, int channel_axis, const role_rules& ru
         const auto channel = static_cast<std::size_t>(channel_axis);
         const std::int64_t channels = array.extent[channel];
         const bool wide = array.type == element::u64 || array.type == element::s64;
-        roles.interleaved = channels <= (wide ? rules.wide_channels : 4) && (channels == 1 || array.stride[channel] == bytes_of(array.type));
+        roles.interleaved = channels <= (wide ? rules.wide_channels : 4) &&
+                            (channels == 1 || array.stride[channel] == bytes_of(array.type));
         if (roles.interleaved) {
             roles.order[count] = channel_axis;
         } else {  // planes of their own
@@ -193,10 +194,12 @@ axis_roles roles_of(const strided& array, int channel_axis, const role_rules& ru
     }
     // In Fortran order the columns lie where rows do: the table of the transposed image is the transposed table.
     const auto row = static_cast<std::size_t>(roles.rows()), col = static_cast<std::size_t>(roles.cols());
-    const std::int64_t pixel = bytes_of(array.type) * (roles.interleaved ? array.extent[static_cast<std::size_t>(channel_axis)] : 1);
-    if (rules.may_swap && array.stride[row] == pixel && array.extent[col] > 1 && array.stride[col] >= array.extent[row] * pixel &&
-        array.extent[row] > 1) {
-        std::swap(roles.order[static_cast<std::size_t>(roles.batch)], roles.order[static_cast<std::size_t>(roles.batch) + 1]);
+    const std::int64_t pixel =
+        bytes_of(array.type) * (roles.interleaved ? array.extent[static_cast<std::size_t>(channel_axis)] : 1);
+    if (rules.may_swap && array.stride[row] == pixel && array.extent[col] > 1 &&
+        array.stride[col] >= array.extent[row] * pixel && array.extent[row] > 1) {
+        std::swap(roles.order[static_cast<std::size_t>(roles.batch)],
+                  roles.order[static_cast<std::size_t>(roles.batch) + 1]);
         roles.swapped = true;
     }
     return roles;
@@ -224,8 +227,7 @@ nb::object new_array(element type, int axes, const npy_intp* extent, const npy_i
 
 std::string text_of(const std::int64_t* extent, int axes) {
     std::string text = "(";
-    for (int i = 0; i < axes; ++i)
-        text.append(i == 0 ? "" : ", ").append(std::to_string(extent[i]));
+    for (int i = 0; i < axes; ++i) text.append(i == 0 ? "" : ", ").append(std::to_string(extent[i]));
     return text.append(axes == 1 ? ",)" : ")");
 }
 
@@ -263,7 +265,8 @@ element element_argument(nb::handle dtype, element fallback) {
     if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL) throw nb::python_error();
     const nb::object owner = nb::steal(reinterpret_cast<PyObject*>(descr));
     const element type = element_of_numpy(descr->type_num);
-    if (type == element::other) throw unsupported("dtype: is " + std::string(nb::str(owner).c_str()) + ", no type of tables");
+    if (type == element::other)
+        throw unsupported("dtype: is " + std::string(nb::str(owner).c_str()) + ", no type of tables");
     return type;
 }
 
@@ -299,7 +302,8 @@ std::string text_of_extents(const strided& array) {
     return text_of(array.extent.data(), array.axes);
 }
 
-image_argument::image_argument(nb::handle image, std::string_view name, nb::handle channel_axis, const role_rules& rules)
+image_argument::image_argument(nb::handle image, std::string_view name, nb::handle channel_axis,
+                               const role_rules& rules)
     : array(open_array(image, name)) {
     const int channel = channel_axis_argument(channel_axis, array.axes);
     const int spatial = array.axes - (channel >= 0 ? 1 : 0);
@@ -354,7 +358,9 @@ companion_argument::companion_argument(nb::handle companion, std::string_view na
     if (array.empty) return;
     const element type = array.type == element::boolean ? element::u8 : array.type;
     const auto as = dtype_of_element(type);
-    if (!as) throw unsupported(std::string(name) + ": its dtype is " + std::string(name_of(type)) + ", which is not taken here");
+    if (!as)
+        throw unsupported(std::string(name) + ": its dtype is " + std::string(name_of(type)) +
+                          ", which is not taken here");
     if (array.behaved) {
         if (const auto shape = view_of(array, roles, *as)) {
             view = {array.data, *shape};
@@ -388,8 +394,8 @@ result_argument::result_argument(nb::handle out, std::string_view name, const im
             const auto axis = static_cast<std::size_t>(roles.order[i]);
             strides[axis] = step;
             if (__builtin_mul_overflow(step, extent[axis], &step))
-                throw out_of_memory(std::string(name) + ": a result of shape " +
-                                    text_of(extent.data(), roles.axes) + " does not fit a 64-bit address space");
+                throw out_of_memory(std::string(name) + ": a result of shape " + text_of(extent.data(), roles.axes) +
+                                    " does not fit a 64-bit address space");
             if (static_cast<int>(i) == roles.batch + 1)
                 step = (step + shape.row_alignment - 1) / shape.row_alignment * shape.row_alignment;
             extents_of[axis] = extent[axis];
@@ -471,8 +477,9 @@ std::int64_t number_argument::count() const noexcept {
 }
 
 nb::object packed_array(nb::handle numbers, element type, const void** data, std::int64_t* count) {
-    nb::object array = stolen(PyArray_FromAny(numbers.ptr(), PyArray_DescrFromType(row_of(type).numpy), 1, 1,
-                                              NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST, nullptr));
+    nb::object array =
+        stolen(PyArray_FromAny(numbers.ptr(), PyArray_DescrFromType(row_of(type).numpy), 1, 1,
+                               NPY_ARRAY_CARRAY_RO | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_FORCECAST, nullptr));
     *data = PyArray_DATA(as_numpy(array));
     *count = PyArray_SIZE(as_numpy(array));
     return array;

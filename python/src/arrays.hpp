@@ -60,10 +60,10 @@ std::string text_of_extents(const strided& array);
 /// Which axes of an array are what: the last two are rows and columns, all before a batch; `channel_axis` is neither.
 struct axis_roles {
     int axes = 0;
-    int batch = 0;             ///< axes before the rows in `order`
-    bool interleaved = false;  ///< channels follow the columns in `order`
-    bool planar = false;       ///< channels are the last axis of the batch
-    bool swapped = false;      ///< in Fortran order: rows and columns have exchanged their roles
+    int batch = 0;                      ///< axes before the rows in `order`
+    bool interleaved = false;           ///< channels follow the columns in `order`
+    bool planar = false;                ///< channels are the last axis of the batch
+    bool swapped = false;               ///< in Fortran order: rows and columns have exchanged their roles
     std::array<int, max_axes> order{};  ///< axes of the array as batch..., rows, columns[, channels]
 
     int rows() const noexcept { return order[static_cast<std::size_t>(batch)]; }
@@ -72,8 +72,8 @@ struct axis_roles {
 
 /// What a function can make of an image.
 struct role_rules {
-    bool may_swap = true;             ///< in Fortran order rows and columns may exchange their roles
-    std::int64_t wide_channels = 4;   ///< interleaved ones of 64-bit integers; more become planes, as more than 4 do
+    bool may_swap = true;            ///< in Fortran order rows and columns may exchange their roles
+    std::int64_t wide_channels = 4;  ///< interleaved ones of 64-bit integers; more become planes, as more than 4 do
 };
 
 /// An image of the caller's as a view: of its own memory where the library can read that, of a packed copy otherwise.

@@ -39,7 +39,8 @@ struct boxes_argument {
         check_format(format);
         if (numbers.shape.empty() || numbers.shape.back() != 4) {
             std::string text;
-            for (const std::int64_t extent : numbers.shape) text.append(text.empty() ? "" : ", ").append(std::to_string(extent));
+            for (const std::int64_t extent : numbers.shape)
+                text.append(text.empty() ? "" : ", ").append(std::to_string(extent));
             throw invalid_argument("boxes: their shape is (" + text + "), the last extent must be 4");
         }
         count = numbers.count() / 4;
@@ -114,7 +115,8 @@ struct pieces {
     pieces(double from, double to) {
         const double first = std::floor(from), last = std::floor(to);
         const auto add = [&](double at, double number, double share) {
-            list[static_cast<std::size_t>(count++)] = {static_cast<std::int64_t>(at), static_cast<std::int64_t>(number), share};
+            list[static_cast<std::size_t>(count++)] = {static_cast<std::int64_t>(at), static_cast<std::int64_t>(number),
+                                                       share};
         };
         if (first == last) {
             add(first, 1, to - from);
@@ -146,8 +148,9 @@ double fractional_sum(const table_view<const T>& table, const edges& e, std::int
 template <typename T>
 table_view<const T> typed(const const_any_table_view& table) {
     const view_shape& s = table.entries.shape;
-    return {{static_cast<const T*>(table.entries.data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
-            table.form};
+    return {
+        {static_cast<const T*>(table.entries.data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
+        table.form};
 }
 
 /// Calls f with the table as a view of its element type, which table_argument has checked.
@@ -186,7 +189,8 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     std::optional<table_argument> second;
     if (what == question::variance) {
         second.emplace(squares, "squares", layout, channel_axis);
-        if (second->image.roles.order != sums.image.roles.order || second->image.array.extent != sums.image.array.extent)
+        if (second->image.roles.order != sums.image.roles.order ||
+            second->image.array.extent != sums.image.array.extent)
             throw invalid_argument("squares: their shape is " + text_of_extents(second->image.array) +
                                    ", must be that of the table, " + text_of_extents(sums.image.array) +
                                    ", in the same order of axes");
@@ -218,8 +222,10 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
         auto* const doubles = reinterpret_cast<double*>(result.data);
         for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t ch = 0; ch < s.channels; ++ch) {
-                const auto image = static_cast<std::size_t>(roles.planar ? plane / static_cast<std::int64_t>(channels) : plane);
-                const auto channel = static_cast<std::size_t>(roles.planar ? plane % static_cast<std::int64_t>(channels) : ch);
+                const auto image =
+                    static_cast<std::size_t>(roles.planar ? plane / static_cast<std::int64_t>(channels) : plane);
+                const auto channel =
+                    static_cast<std::size_t>(roles.planar ? plane % static_cast<std::int64_t>(channels) : ch);
                 const std::size_t first = image * count * channels + channel;
                 if (fractional) {
                     visit_table(sums.view, [&](const auto& view) {

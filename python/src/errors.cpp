@@ -26,9 +26,10 @@ void raise(PyObject* type, const char* message) {
 struct renamed {
     std::string_view from, to;
 };
-constexpr renamed names[] = {{"border_value: ", "cval: "},  {"window: ", "size: "},     {"sums: ", "out: "},
-                             {"result: overlaps", "out: overlaps"},        {"grid: ", "windows: "},    {"sauvola_range: ", "r: "},
-                             {"histograms: ", "values: "},  {"parameters: ", "algorithm: "}};
+constexpr renamed names[] = {
+    {"border_value: ", "cval: "},          {"window: ", "size: "},       {"sums: ", "out: "},
+    {"result: overlaps", "out: overlaps"}, {"grid: ", "windows: "},      {"range: ", "r: "},
+    {"min_weight: ", "min_count: "},       {"histograms: ", "values: "}, {"parameters: ", "algorithm: "}};
 
 /// "8u", "16s", "64f" at `at`; how many characters, and the type's name here.
 std::size_t type_word(std::string_view text, std::size_t at, std::string_view& name) {
@@ -99,11 +100,8 @@ void translate_exceptions() {
 }
 
 void refuse_word(std::string_view name, std::string_view given, std::string_view allowed) {
-    throw invalid_argument(std::string(name)
-                               .append(": is '")
-                               .append(given)
-                               .append("', must be one of ")
-                               .append(allowed));
+    throw invalid_argument(
+        std::string(name).append(": is '").append(given).append("', must be one of ").append(allowed));
 }
 
 }  // namespace boxsum::python

@@ -30,8 +30,8 @@ binning binning_argument(nb::handle given) {
         return binning::lookup(bins, {static_cast<const std::uint16_t*>(data), static_cast<std::size_t>(count)});
     }
     if (rule == "indices") return binning::indices(bins, outside_argument(outside));
-    return binning::uniform(bins, real_argument(nb::object(given[2]), "range"), real_argument(nb::object(given[3]), "range"),
-                            outside_argument(outside));
+    return binning::uniform(bins, real_argument(nb::object(given[2]), "range"),
+                            real_argument(nb::object(given[3]), "range"), outside_argument(outside));
 }
 
 /// The type that an image is read as: all its values, in one that histograms are made of.
@@ -64,7 +64,8 @@ struct histogram_argument {
 
     histogram_argument(nb::handle values, nb::handle layout) : array(open_array(values, "values")) {
         if (array.axes < 3)
-            throw invalid_argument("values: their shape is " + text_of_extents(array) + ", must have bins, rows and columns");
+            throw invalid_argument("values: their shape is " + text_of_extents(array) +
+                                   ", must have bins, rows and columns");
         if (array.type != element::u32 && array.type != element::u16 && array.type != element::f32)
             throw unsupported("values: their dtype is " + std::string(name_of(array.type)) +
                               ", histograms are uint16, uint32 or float32");
@@ -76,7 +77,8 @@ struct histogram_argument {
         s.cols = array.extent[last - 1];
         s.bin_stride = array.stride[last - 3];
         s.row_stride = array.stride[last - 2];
-        bool packed = array.behaved && !array.empty && array.stride[last - 1] == static_cast<std::int64_t>(size_of(s.type));
+        bool packed =
+            array.behaved && !array.empty && array.stride[last - 1] == static_cast<std::int64_t>(size_of(s.type));
         for (std::size_t i = last - 3; i-- > 0;) {
             if (array.extent[i] == 1) continue;
             if (s.planes == 1)
@@ -109,8 +111,7 @@ nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle w
                                  nb::handle dtype, nb::handle out, nb::handle threads, nb::handle algorithm) {
     image_argument in(image, "image", nb::none(), {.may_swap = false});
     in.read_as(histogram_reading(in.array.type));
-    if (in.empty)
-        throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
+    if (in.empty) throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
     const binning rule = binning_argument(bins);
     histogram_inputs inputs{in.view};
     std::optional<companion_argument> weighing;
@@ -124,12 +125,14 @@ nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle w
     const table_form form = layout_argument(layout);
     const element type = element_argument(dtype, weighing ? element::f32 : element::u32);
     if (type != element::u32 && type != element::u16 && type != element::f32)
-        throw unsupported("dtype: is " + std::string(name_of(type)) + ", must be uint32 or uint16, with weights float32");
+        throw unsupported("dtype: is " + std::string(name_of(type)) +
+                          ", must be uint32 or uint16, with weights float32");
     extents shape(in.array.extent.begin(), in.array.extent.begin() + in.array.axes - 2);
     const view_shape& s = in.view.shape;
     shape.insert(shape.end(), {rule.bins(), form.table_extent(s.rows), form.table_extent(s.cols)});
     const packed_result result(out, "out", shape, type);
-    tensor_shape t{*dtype_of_element(type), s.planes, rule.bins(), form.table_extent(s.rows), form.table_extent(s.cols)};
+    tensor_shape t{*dtype_of_element(type), s.planes, rule.bins(), form.table_extent(s.rows),
+                   form.table_extent(s.cols)};
     t.row_stride = t.cols * static_cast<std::int64_t>(size_of(t.type));
     t.bin_stride = t.rows * t.row_stride;
     t.plane_stride = t.bins * t.bin_stride;
@@ -159,8 +162,9 @@ nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle bo
     nb::gil_scoped_release released;
     in.visit([&]<typename T>(T) {
         for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
-            box_histograms<T>(in.view, whole, {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane},
-                              plane);
+            box_histograms<T>(
+                in.view, whole,
+                {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
     });
     return result.array;
 }
@@ -191,8 +195,9 @@ nb::object py_window_histograms(nb::handle values, nb::handle layout, nb::handle
     nb::gil_scoped_release released;
     in.visit([&]<typename T>(T) {
         for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
-            window_histograms<T>(in.view, windows, {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane},
-                                 plane);
+            window_histograms<T>(
+                in.view, windows,
+                {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
     });
     return result.array;
 }

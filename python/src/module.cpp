@@ -57,7 +57,8 @@ nb::object py_verify(nb::handle what, nb::handle name, bool thorough, nb::handle
     const operation op = operation_argument(what);
     const std::string_view word = text_argument(name, "algorithm");
     const algorithm_info* const algorithm = find_algorithm(op, word);
-    if (algorithm == nullptr) throw invalid_argument("algorithm: there is none of the name '" + std::string(word) + "'");
+    if (algorithm == nullptr)
+        throw invalid_argument("algorithm: there is none of the name '" + std::string(word) + "'");
     std::function<void(const verification&)> tell;
     if (!report.is_none())
         tell = [&](const verification& one) {

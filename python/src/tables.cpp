@@ -73,7 +73,8 @@ std::string list_of_tables(element image) {
             const auto same = is_unsigned(image) ? unsigned_of(table) : table;
             const auto exists = [&](element t) {
                 const auto pairs = type_pairs();
-                return from && std::find(pairs.begin(), pairs.end(), type_pair{*from, *dtype_of_element(t)}) != pairs.end();
+                return from &&
+                       std::find(pairs.begin(), pairs.end(), type_pair{*from, *dtype_of_element(t)}) != pairs.end();
             };
             if (!exists(table) && !exists(same)) continue;
             list.append(list.empty() ? "" : ", ").append(name_of(table));
@@ -114,7 +115,8 @@ void sat_by_halves(const const_any_view& image, const any_table_view& sums, cons
     halves.shape.type = dtype::u32;
     halves.shape.channels *= 2;  // of at most 2: see role_rules
     const view_shape& to = sums.entries.shape;
-    table<std::uint64_t> parts(image.shape.rows, image.shape.cols, sums.form, halves.shape.channels, image.shape.planes);
+    table<std::uint64_t> parts(image.shape.rows, image.shape.cols, sums.form, halves.shape.channels,
+                               image.shape.planes);
     sat({halves}, {parts}, options);
     const image_view<std::uint64_t> out(static_cast<std::uint64_t*>(sums.entries.data), to.rows, to.cols, to.row_stride,
                                         to.channels, to.planes, to.plane_stride);

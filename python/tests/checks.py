@@ -87,13 +87,15 @@ def check_fractional_boxes():
 
 def check_filters():
     image = reference.random_image((6, 9), np.uint8, 5)
-    for border in ("shrink", "reflect", "replicate", "constant"):
+    for border in ("shrink", "reflect", "replicate", "constant", "mirror", "wrap"):
         for size, origin in (((3, 5), (0, 0)), ((4, 2), (1, 0)), ((1, 3), (0, -1))):
             lists = reference.windows(image, size, border, 7, origin)
             means = reference.each(lists, lambda pixels: reference.half_up(reference.mean(pixels)), np.uint8)
             for given in (image, np.asfortranarray(image)):
                 result = boxsum.box_filter(given, size, border=border, cval=7, origin=origin)
                 np.testing.assert_array_equal(result, means)
+            sums = boxsum.box_filter(image, size, stat="sum", border=border, cval=7, origin=origin)
+            np.testing.assert_array_equal(sums, reference.each(lists, sum, np.int64))
             mean, var = boxsum.local_statistics(
                 image, size, results=("mean", "var"), border=border, cval=7, origin=origin
             )
@@ -108,7 +110,8 @@ def check_histograms():
         planes = [reference.table((image // 64 == b).astype(np.uint8), layout, np.uint32) for b in range(4)]
         np.testing.assert_array_equal(histograms.values, np.stack(planes))
         counts = [
-            np.bincount(image[r : r + h, c : c + w].ravel() // 64, minlength=4).tolist() for r, c, h, w in BOXES.tolist()
+            np.bincount(image[r : r + h, c : c + w].ravel() // 64, minlength=4).tolist()
+            for r, c, h, w in BOXES.tolist()
         ]
         for format in ("rchw", "yxyx", "xyxy", "xywh"):
             assert histograms.region(in_format(BOXES, format), format=format).tolist() == counts

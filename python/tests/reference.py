@@ -50,7 +50,13 @@ def assert_tables_equal(actual, expected, image):
     np.testing.assert_allclose(actual, expected, rtol=0, atol=2 * (rows + cols + 2) * unit * largest)
 
 
-BORDER_OF_PAD = {"reflect": "symmetric", "replicate": "edge", "constant": "constant"}
+BORDER_OF_PAD = {
+    "reflect": "symmetric",
+    "replicate": "edge",
+    "constant": "constant",
+    "mirror": "reflect",
+    "wrap": "wrap",
+}
 
 
 def windows(image, size, border, cval=0, origin=(0, 0)):

@@ -153,7 +153,10 @@ def test_wrong_boxes_are_named(box, format, words):
 
 def test_arguments_are_named():
     table = boxsum.Table.build(np.ones((3, 3), np.uint8))
-    for boxes, words in (([1, 2, 3], r"boxes: their shape is \(3\)"), (np.ones((2, 3), int), "the last extent must be 4")):
+    for boxes, words in (
+        ([1, 2, 3], r"boxes: their shape is \(3\)"),
+        (np.ones((2, 3), int), "the last extent must be 4"),
+    ):
         with pytest.raises(ValueError, match=words):
             table.sum(boxes)
     with pytest.raises(ValueError, match="format: is 'hw', must be one of 'rchw'"):

@@ -57,9 +57,13 @@ def rounded_boxes(right):
 
 
 def other_border(right):
-    return lambda image, size, border, *rest: right(
-        image, size, "replicate" if border == "reflect" else border, *rest
+    return lambda image, size, stat, border, *rest: right(
+        image, size, stat, "mirror" if border == "reflect" else border, *rest
     )
+
+
+def sums_for_means(right):
+    return lambda image, size, stat, *rest: right(image, size, "sum", *rest)
 
 
 def transposed_size(right):
@@ -67,8 +71,8 @@ def transposed_size(right):
 
 
 def negated_origin(right):
-    return lambda image, size, border, cval, origin, *rest: right(
-        image, size, border, cval, tuple(-one for one in origin), *rest
+    return lambda image, size, stat, border, cval, origin, *rest: right(
+        image, size, stat, border, cval, tuple(-one for one in origin), *rest
     )
 
 
@@ -83,6 +87,7 @@ WRONG = [
     ("box_query", means_for_sums, checks.check_boxes),
     ("box_query", rounded_boxes, checks.check_fractional_boxes),
     ("box_filter", other_border, checks.check_filters),
+    ("box_filter", sums_for_means, checks.check_filters),
     ("box_filter", transposed_size, checks.check_filters),
     ("box_filter", negated_origin, checks.check_filters),
     ("local_statistics", swapped_results, checks.check_filters),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import boxsum
 
-BORDERS = ("shrink", "reflect", "replicate", "constant")
+BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")
 
 
 @settings(max_examples=60, deadline=None)
@@ -76,15 +76,87 @@ def test_statistics_and_what_is_made_of_them(data):
         "niblack": means - 0.2 * deviations,
         "sauvola": means * (1 + 0.2 * (deviations / half - 1)),
         "wolf": means - 0.5 * (1 - deviations / largest) * (means - pixels.min()),
+        "nick": means - 0.2 * np.sqrt(deviations**2 + means**2),
+        "phansalkar": means * (1 + 2 * np.exp(-10 * means / (2 * half)) + 0.25 * (deviations / half - 1)),
     }
     for method, threshold in thresholds.items():
+        if not np.isfinite(threshold).all() or np.abs(threshold).max() > 1e12:
+            continue  # where phansalkar's exponential leaves all images
+        given_threshold = boxsum.threshold(image, size, method=method, border=border, result="threshold")
+        assert given_threshold.dtype == np.float64
+        np.testing.assert_allclose(given_threshold, threshold, rtol=1e-9, atol=1e-7 * scale)
         mask = boxsum.threshold(image, size, method=method, border=border)
         assert mask.dtype == np.bool_
-        clear = np.abs(pixels - threshold) > 1e-9 * scale
+        clear = np.abs(pixels - threshold) > 1e-7 * scale
         np.testing.assert_array_equal(mask[clear], (pixels > threshold)[clear])
         binary = boxsum.threshold(image, size, method=method, border=border, result="binary")
         np.testing.assert_array_equal(binary, mask.astype(np.uint8) * 255)
         assert set(np.unique(mask.view(np.uint8))) <= {0, 1}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_pixels_that_count(data):
+    """Masks, weights, NaN and nodata, for borders that repeat the image or end it."""
+    dtype = data.draw(st.sampled_from(["uint8", "int16", "float64"]))
+    rows, cols = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    image = reference.random_image((rows, cols), dtype, data.draw(st.integers(0, 99)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    border = data.draw(st.sampled_from(["shrink", "reflect", "mirror", "wrap", "replicate"]))
+    size = (data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5)))
+    counts = np.ones((rows, cols))
+    options = {}
+    if data.draw(st.booleans()):
+        mask = rng.integers(0, 2, (rows, cols)).astype(data.draw(st.sampled_from([bool, np.uint8])))
+        options["mask"] = np.asfortranarray(mask) if data.draw(st.booleans()) else mask
+        counts = counts * mask
+    weighted = data.draw(st.booleans())
+    if weighted:
+        options["weights"] = rng.uniform(0.5, 2, (rows, cols)).astype(np.float32)
+        counts = counts * options["weights"]
+    if dtype == "float64":
+        image[rng.integers(0, 3, (rows, cols)) == 0] = math.nan
+        options["nan"] = "omit"
+        counts = counts * ~np.isnan(image)
+    if data.draw(st.booleans()):
+        options["nodata"] = float(np.nan_to_num(image.flat[0]))
+        counts = counts * (image != options["nodata"])
+    options["min_count"] = data.draw(st.sampled_from([None, 1.5 if weighted else 2]))
+    options["fill"] = data.draw(st.sampled_from([None, -7.0]))
+    results = boxsum.local_statistics(
+        image, size, results=("count", "mean", "var", "sum"), border=border, dtype="float64", **options
+    )
+    filtered = boxsum.box_filter(image, size, border=border, dtype="float64", **options)
+    np.testing.assert_array_equal(np.isnan(filtered), np.isnan(results[1]))
+    values = np.nan_to_num(image.astype(float))
+    of_pixels = reference.windows(values, size, border)
+    of_counts = reference.windows(counts, size, border)
+    least = options["min_count"] or 0
+    blank = math.nan if options["fill"] is None else options["fill"]
+    for r, c in np.ndindex(rows, cols):
+        x, w = np.array(of_pixels[r][c]), np.array(of_counts[r][c])
+        total = w.sum()
+        assert results[0][r, c] == pytest.approx(total, abs=1e-6)
+        if abs(total - least) < 1e-6 and weighted:
+            continue
+        if total == 0 or total < least:
+            expected = [blank, blank]
+        else:
+            middle = (w * x).sum() / total
+            expected = [middle, (w * (x - middle) ** 2).sum() / total]
+        scale = max(1.0, float(np.abs(values).max()))
+        np.testing.assert_allclose(results[1][r, c], expected[0], rtol=0, atol=1e-6 * scale)
+        np.testing.assert_allclose(results[2][r, c], expected[1], rtol=0, atol=1e-6 * scale**2)
+        np.testing.assert_allclose(filtered[r, c], expected[0], rtol=0, atol=1e-6 * scale)
+        if total >= least and total > 0:
+            np.testing.assert_allclose(results[3][r, c], (w * x).sum(), rtol=0, atol=1e-5 * scale)
+
+
+def test_rounding():
+    image = np.array([[0, 1, 2, 3, 3, 3, 3]], np.uint8)
+    exact = boxsum.box_filter(image, (1, 2), dtype="float64")
+    np.testing.assert_array_equal(boxsum.box_filter(image, (1, 2)), np.floor(exact + 0.5))
+    np.testing.assert_array_equal(boxsum.box_filter(image, (1, 2), rounding="floor"), np.floor(exact))
 
 
 @pytest.mark.parametrize("border", BORDERS)
@@ -168,28 +240,85 @@ def test_arguments_are_named():
         (ValueError, "border: is 'edge', must be one of 'shrink'", lambda: boxsum.box_filter(image, 3, border="edge")),
         (ValueError, "cval: is 256.*uint8", lambda: boxsum.box_filter(image, 3, border="constant", cval=256)),
         (TypeError, "cval: is 'x', must be a real number", lambda: boxsum.box_filter(image, 3, cval="x")),
-        (TypeError, "dtype: is int32, must be uint8, float32 or float64", lambda: boxsum.box_filter(image, 3, dtype="int32")),
+        (
+            TypeError,
+            "dtype: is int32, must be uint8, float32 or float64",
+            lambda: boxsum.box_filter(image, 3, dtype="int32"),
+        ),
         (TypeError, "image: its dtype is int64, filters take", lambda: boxsum.box_filter(image.astype(int), 3)),
         (TypeError, "image: its dtype is complex128", lambda: boxsum.box_filter(image.astype(complex), 3)),
         (ValueError, "image: its shape is .5,., must have rows and columns", lambda: boxsum.box_filter(image[0], 3)),
-        (ValueError, "channel_axis: is 2, but the image has 2 axes", lambda: boxsum.box_filter(image, 3, channel_axis=2)),
+        (
+            ValueError,
+            "channel_axis: is 2, but the image has 2 axes",
+            lambda: boxsum.box_filter(image, 3, channel_axis=2),
+        ),
         (ValueError, "threads: is -1", lambda: boxsum.box_filter(image, 3, threads=-1)),
         (TypeError, "threads: is 'two', must be an integer", lambda: boxsum.box_filter(image, 3, threads="two")),
-        (ValueError, r"out: its shape is \(4, 4\), must be \(4, 5\)", lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 4), np.uint8))),
-        (TypeError, "out: its dtype is float64, must be uint8", lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 5)))),
+        (
+            ValueError,
+            r"out: its shape is \(4, 4\), must be \(4, 5\)",
+            lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 4), np.uint8)),
+        ),
+        (
+            TypeError,
+            "out: its dtype is float64, must be uint8",
+            lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 5))),
+        ),
         (ValueError, "out: overlaps image", lambda: boxsum.box_filter(image, 3, out=image)),
         (ValueError, "out: its strides", lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 10), np.uint8)[:, ::2])),
-        (ValueError, "results: 'mean' is named twice", lambda: boxsum.local_statistics(image, 3, results=("mean", "mean"))),
+        (
+            ValueError,
+            "results: 'mean' is named twice",
+            lambda: boxsum.local_statistics(image, 3, results=("mean", "mean")),
+        ),
         (ValueError, "results: is 'max', must be one of", lambda: boxsum.local_statistics(image, 3, results=("max",))),
         (ValueError, "results: is empty", lambda: boxsum.local_statistics(image, 3, results=())),
-        (ValueError, "out: has 1 arrays, must have one for each of the 2", lambda: boxsum.local_statistics(image, 3, out=[image])),
-        (TypeError, "dtype: is uint8, must be float32 or float64", lambda: boxsum.local_statistics(image, 3, dtype="uint8")),
+        (
+            ValueError,
+            "out: has 1 arrays, must have one for each of the 2",
+            lambda: boxsum.local_statistics(image, 3, out=[image]),
+        ),
+        (
+            TypeError,
+            "dtype: is uint8, must be float32 or float64",
+            lambda: boxsum.local_statistics(image, 3, dtype="uint8"),
+        ),
+        (ValueError, "nan: is 'drop', must be one of", lambda: boxsum.box_filter(image, 3, nan="drop")),
+        (ValueError, "rounding: is 'up', must be one of", lambda: boxsum.box_filter(image, 3, rounding="up")),
+        (ValueError, "stat: is 'max', must be one of", lambda: boxsum.box_filter(image, 3, stat="max")),
+        (
+            TypeError,
+            "mask: its dtype is float64, must be bool or uint8",
+            lambda: boxsum.box_filter(image, 3, mask=np.ones((4, 5))),
+        ),
+        (ValueError, "mask: its shape is .4, 4.", lambda: boxsum.box_filter(image, 3, mask=image[:, 1:])),
+        (
+            TypeError,
+            "weights: their dtype is float64, must be float32",
+            lambda: boxsum.box_filter(image, 3, weights=np.ones((4, 5))),
+        ),
+        (ValueError, "min_count: is 0", lambda: boxsum.box_filter(image, 3, min_count=0)),
+        (ValueError, "nodata: is 300", lambda: boxsum.box_filter(image, 3, nodata=300)),
+        (
+            ValueError,
+            "dtype: has a meaning for result='threshold' only",
+            lambda: boxsum.threshold(image, 3, dtype="float32"),
+        ),
         (ValueError, "method: is 'otsu', must be one of", lambda: boxsum.threshold(image, 3, method="otsu")),
-        (ValueError, "result: is 'grey', must be one of", lambda: boxsum.threshold(image, 3, result="grey")),
+        (
+            ValueError,
+            "result: is 'grey', must be one of 'mask', 'binary', 'threshold'",
+            lambda: boxsum.threshold(image, 3, result="grey"),
+        ),
         (ValueError, "k: is inf, must be finite", lambda: boxsum.threshold(image, 3, k=math.inf)),
         (ValueError, "r: has no meaning", lambda: boxsum.threshold(image, 3, method="niblack", r=3)),
         (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0)),
-        (ValueError, "radius: its shape is .4, 4., which is not that of the image", lambda: boxsum.variable_box_filter(image, image[:, :4])),
+        (
+            ValueError,
+            "radius: its shape is .4, 4., which is not that of the image",
+            lambda: boxsum.variable_box_filter(image, image[:, :4]),
+        ),
         (ValueError, "radius: .*-1", lambda: boxsum.variable_box_filter(image, np.full((4, 5), -1))),
         (TypeError, "radius: .*float64", lambda: boxsum.variable_box_filter(image, np.ones((4, 5)))),
     ]

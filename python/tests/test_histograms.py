@@ -23,7 +23,9 @@ def test_counts(layout, dtype):
     histograms = boxsum.integral_histogram(image, bins, range=(lo, hi), layout=layout)
     assert histograms.bins == bins and histograms.values.dtype == np.uint32
     values = image.astype(np.float64)
-    bins_of = np.where((values >= lo) & (values < hi), np.minimum(np.floor((values - lo) * (bins / (hi - lo))), bins - 1), -1)
+    bins_of = np.where(
+        (values >= lo) & (values < hi), np.minimum(np.floor((values - lo) * (bins / (hi - lo))), bins - 1), -1
+    )
     bins_of = bins_of.astype(int)
     expected = [reference.table((bins_of == b).astype(np.uint8), layout, np.uint32) for b in range(bins)]
     np.testing.assert_array_equal(histograms.values, expected)
@@ -118,13 +120,33 @@ def test_arguments_are_named():
     histograms = boxsum.integral_histogram(image, 4)
     cases = [
         (ValueError, "range: is None; for float32 images", lambda: boxsum.integral_histogram(image.astype("f4"), 4)),
-        (ValueError, "range: is .0, 1., but bins is a Binning", lambda: boxsum.integral_histogram(image, boxsum.Binning.indices(3), range=(0, 1))),
+        (
+            ValueError,
+            "range: is .0, 1., but bins is a Binning",
+            lambda: boxsum.integral_histogram(image, boxsum.Binning.indices(3), range=(0, 1)),
+        ),
         (ValueError, "bins", lambda: boxsum.integral_histogram(image, 0)),
         (ValueError, "bins", lambda: boxsum.integral_histogram(image, 5000)),
-        (ValueError, "outside: is 'wrap', must be one of", lambda: boxsum.integral_histogram(image, boxsum.Binning.uniform(3, 0, 9, "wrap"))),
-        (TypeError, "image: its dtype is float64, histograms take", lambda: boxsum.integral_histogram(image.astype(float), 4, range=(0, 1))),
-        (TypeError, "weights: their dtype is float64, must be float32", lambda: boxsum.integral_histogram(image, 4, weights=np.ones((4, 5)))),
-        (ValueError, "weights: its shape is .4, 4.", lambda: boxsum.integral_histogram(image, 4, weights=np.ones((4, 4), "f4"))),
+        (
+            ValueError,
+            "outside: is 'wrap', must be one of",
+            lambda: boxsum.integral_histogram(image, boxsum.Binning.uniform(3, 0, 9, "wrap")),
+        ),
+        (
+            TypeError,
+            "image: its dtype is float64, histograms take",
+            lambda: boxsum.integral_histogram(image.astype(float), 4, range=(0, 1)),
+        ),
+        (
+            TypeError,
+            "weights: their dtype is float64, must be float32",
+            lambda: boxsum.integral_histogram(image, 4, weights=np.ones((4, 5))),
+        ),
+        (
+            ValueError,
+            "weights: its shape is .4, 4.",
+            lambda: boxsum.integral_histogram(image, 4, weights=np.ones((4, 4), "f4")),
+        ),
         (ValueError, "exclusive", lambda: boxsum.integral_histogram(image, 4, layout="exclusive")),
         (TypeError, "dtype: is int64", lambda: boxsum.integral_histogram(image, 4, dtype=int)),
         (ValueError, r"boxes\[1\]: .*lies outside", lambda: histograms.region([[0, 0, 1, 1], [3, 3, 2, 2]])),

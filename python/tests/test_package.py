@@ -50,7 +50,7 @@ def test_stubs_have_the_names_of_the_module():
     assert set(in_stubs) == in_module
     for name, node in in_stubs.items():
         signature = getattr(_core, name).__nb_signature__[0][0]
-        assert len(re.findall(r"arg\d+:", signature)) == len(node.args.posonlyargs), name
+        assert len(re.findall(r"arg\d*:", signature)) == len(node.args.posonlyargs), name
 
 
 def test_algorithms_and_verification():

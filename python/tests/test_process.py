@@ -32,7 +32,11 @@ def calls():
     histograms = boxsum.integral_histogram(IMAGE, 4)
     histograms.windows(8, step=8)
     histograms.search([1, 2, 3, 4], 8, step=8)
-    for wrong in (lambda: boxsum.sat(IMAGE, layout="odd"), lambda: boxsum.sat(IMAGE, out=IMAGE), lambda: table.sum([1])):
+    for wrong in (
+        lambda: boxsum.sat(IMAGE, layout="odd"),
+        lambda: boxsum.sat(IMAGE, out=IMAGE),
+        lambda: table.sum([1]),
+    ):
         with pytest.raises((ValueError, TypeError)):
             wrong()
 
@@ -89,7 +93,10 @@ def test_eight_threads():
     def work(i):
         start.wait()
         for _ in range(60):
-            if not (boxsum.sat(images[i]) == tables[i]).all() or not (boxsum.box_filter(images[i], 7) == blurred[i]).all():
+            if (
+                not (boxsum.sat(images[i]) == tables[i]).all()
+                or not (boxsum.box_filter(images[i], 7) == blurred[i]).all()
+            ):
                 wrong.append(i)
             if int(boxsum.Table.build(images[i])[3:50, 2:60]) != int(images[i][3:50, 2:60].sum()):
                 wrong.append(i)

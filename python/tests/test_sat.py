@@ -8,7 +8,20 @@ from hypothesis import strategies as st
 
 import boxsum
 
-DTYPES = ["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float16", "float32", "float64"]
+DTYPES = [
+    "bool",
+    "uint8",
+    "int8",
+    "uint16",
+    "int16",
+    "uint32",
+    "int32",
+    "uint64",
+    "int64",
+    "float16",
+    "float32",
+    "float64",
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -77,9 +90,7 @@ def test_any_strides(data):
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float32"])
 def test_channels(channels, dtype):
     image = reference.random_image((2, 4, 5, channels), dtype)
-    expected = np.moveaxis(
-        reference.table(np.moveaxis(image, -1, 1), "padded", reference.default_dtype(dtype)), 1, -1
-    )
+    expected = np.moveaxis(reference.table(np.moveaxis(image, -1, 1), "padded", reference.default_dtype(dtype)), 1, -1)
     result = boxsum.sat(image, layout="padded", channel_axis=-1)
     reference.assert_tables_equal(result, expected, np.moveaxis(image, -1, 1))
 
