@@ -39,9 +39,10 @@ def test_sums_of_any_boxes(data):
 def test_fractional_boxes_are_integrals(data):
     rows, cols = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
     image = reference.random_image((rows, cols), data.draw(st.sampled_from(["uint8", "int16"])), 5)
-    interval = lambda extent: sorted(
-        data.draw(st.lists(st.floats(0, extent, width=32), min_size=2, max_size=2, unique=True))
-    )
+
+    def interval(extent):
+        return sorted(data.draw(st.lists(st.floats(0, extent, width=32), min_size=2, max_size=2, unique=True)))
+
     (top, bottom), (left, right) = interval(rows), interval(cols)
     exact = checks.fractional_sum(image, top, left, bottom, right)
     total = float(np.abs(image.astype(np.float64)).sum())
@@ -142,8 +143,8 @@ def test_no_boxes():
 )
 def test_wrong_boxes_are_named(box, format, words):
     image = reference.random_image((5, 7), "uint8")
-    for given in (image, np.asfortranarray(image)):
-        table = boxsum.sat(given)
+    for layout_of_memory in (image, np.asfortranarray(image)):
+        table = boxsum.sat(layout_of_memory)
         good = checks.in_format(np.array([0, 0, 1, 1]), format).astype(np.asarray(box).dtype)
         out = np.full(2, 5, np.float64 if isinstance(box[0], float) else np.uint64)
         with pytest.raises(boxsum.InvalidArgument, match=words):
