@@ -64,6 +64,31 @@ class Model(unittest.TestCase):
             ("(6)", 2304 + 186, 6240, True), ("(14)", 64.5 + 5, serial, False), ("(14), lanes", 64.5 + 160, serial, True),
             ("(15)", 120 + 5, serial, True), ("(15), lanes", 120 + 160, serial, True)])
 
+    def test_throughputs_are_those_of_the_gpu(self):
+        """Compute capability 9.0: 128 float additions a clock, so that additions take half of the P100's clocks."""
+        ours = {**P100, "float_additions": 128, "logical_operations": 64, "shuffles": 32, "shared_bytes_per_clock": 128}
+        verdicts = {name: (left, right) for name, _, left, right, _ in docs.chen_evaluated(ours)[1]}
+        self.assertEqual(verdicts["(14)"], (32.25 + 5, 64 + 7.75))
+        self.assertEqual(verdicts["(15)"], (20 + 80 + 5, 64 + 7.75))
+
+    def test_active_warps(self):
+        gpu = {"registers": 65536, "threads": 2048, "shared_bytes": 228 * 1024}
+        # 60 registers: a block of 1024 threads takes 61440 of 65536; of 256 threads, 15360, and shared memory holds 6 of 37888 bytes
+        self.assertEqual(docs.chen_active_warps(gpu, 1024, 60, 37888), (32, 32))
+        self.assertEqual(docs.chen_active_warps(gpu, 256, 60, 37888), (8, 32))
+        self.assertEqual(docs.chen_active_warps(gpu, 256, 32, 0), (8, 64))
+        self.assertEqual(docs.chen_active_warps({**gpu, "shared_bytes": 100 * 1024}, 256, 60, 37888), (8, 16))
+
+    def test_an_impossible_bandwidth_is_not_used(self):
+        def record(value):
+            rows = {"shared memory latency": 23, "shuffle latency": 24, "addition latency": 4, "shared memory bandwidth": value}
+            return {"micro": [{"name": name, "value": value} for name, value in rows.items()], "passes": [], "device": "a GPU"}
+
+        self.assertEqual(docs.measured_gpu(record(127.6))["shared_bytes_per_clock"], 127.6)
+        self.assertNotIn("shared_bytes_per_clock", docs.measured_gpu(record(484.8)))
+        self.assertIn("is wrong", docs.chen_model(record(484.8)))
+        self.assertNotIn("is wrong", docs.chen_model(record(127.6)))
+
     def test_bad_arguments_are_named(self):
         self.assertRaisesRegex(ValueError, "columns: is 0", docs.chen_counts, 0)
         self.assertRaisesRegex(ValueError, "warp: is 24", docs.chen_counts, 32, 24)
@@ -90,6 +115,13 @@ class Reports(unittest.TestCase):
         self.assertIn("| 2r1w | W=64 | 0.150 |", lines)
         self.assertIn("| 2r1w | W=32 | **0.125** |", lines)
         self.assertIn("|  | overhead | 25.0 % |", lines)
+
+    def test_a_spilled_register_cache_is_seen_and_no_record_has_one(self):
+        row = {"algorithm": "brlt-scanrow", "kernel": "k", "types": "64f64f", "local_bytes": 8}
+        self.assertEqual(docs.spilled({"passes": [row, {**row, "algorithm": "2r1w"}, {**row, "local_bytes": 0}]}),
+                         [("brlt-scanrow", "k", "64f64f", 8)])
+        for path in ROOT.glob("results/*/bench-zoo.json"):
+            self.assertEqual(docs.spilled(json.loads(path.read_text(encoding="utf-8"))), [], path)
 
     def test_a_wrong_result_is_shown_as_such(self):
         self.assertEqual(docs.milliseconds({"check": "wrong: row 3", "us": 1}), "**wrong**")
