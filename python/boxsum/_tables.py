@@ -198,7 +198,7 @@ def box_sum(
         InvalidArgument: a ValueError; a box that is empty or outside the image, with its index.
         Unsupported: a TypeError; a table of another dtype.
 
-    Source: Crow 1984; the four reads as in Chen et al. 2018, equation 3.
+    Source: Crow 1984; the four reads as in Chen et al. 2018, figure 1.
 
     >>> import numpy as np, boxsum
     >>> table = boxsum.sat(np.arange(12, dtype=np.uint8).reshape(3, 4), layout="padded")

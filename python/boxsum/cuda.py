@@ -23,7 +23,7 @@ class Device(NamedTuple):
 
 HOW_TO_BUILD = (
     "boxsum was built without CUDA; with a CUDA toolkit, "
-    "'pip install --no-binary boxsum --config-settings=cmake.define.BOXSUM_CUDA=ON boxsum' (or '.' in a clone) builds it"
+    "'pip install --config-settings=cmake.define.BOXSUM_CUDA=ON .' in a clone builds it"
 )
 
 
