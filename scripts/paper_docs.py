@@ -4,7 +4,7 @@
     scripts/paper_docs.py RECORD.json...      prints the report of these records as Markdown
 
 scripts/update_docs takes the same tables: `papers: sat`, of all records results/*/bench-zoo.json, and `papers: hist`, of all
-results/*/bench-hist-papers.json. Nothing here measures; every figure is the record's, or the paper's and then says so.
+results/*/bench-hist-papers.json; and `papers: verdicts`, what the papers say beside what these records say (paper_claims.py). Nothing here measures; every figure is the record's, or the paper's and then says so.
 """
 
 import json
@@ -20,6 +20,10 @@ NOTHING = "-"
 
 def paper(key):
     return json.loads((ROOT / "benchmarks" / "papers" / f"{key}.json").read_text(encoding="utf-8"))
+
+
+def read(path):
+    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
 def digits(value):
@@ -612,7 +616,10 @@ def report(record, heading="##"):
 
 
 def part(source, build=None):
-    """The generator of `papers: sat` and `papers: hist` for scripts/update_docs."""
+    """The generator of `papers: sat`, `papers: hist` and `papers: verdicts` for scripts/update_docs."""
+    if source == "verdicts":
+        import paper_claims  # reads records by what stands here
+        return paper_claims.part()
     name = {"sat": "bench-zoo.json", "hist": "bench-hist-papers.json"}[source]
     text = ""
     for path in sorted(ROOT.glob(f"results/*/{name}")):

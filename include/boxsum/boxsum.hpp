@@ -4,6 +4,7 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
+#include <boxsum/convolve.hpp>
 #include <boxsum/cpu.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
@@ -22,3 +23,4 @@
 #include <boxsum/version.hpp>
 #include <boxsum/view.hpp>
 #include <boxsum/window.hpp>
+#include <boxsum/window_queries.hpp>
