@@ -6,6 +6,9 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_1_25_API_VERSION
 #include <numpy/arrayobject.h>
+#if NPY_ABI_VERSION < 0x02000000
+#error "headers of NumPy 2 are needed; a module that is built with them works with NumPy 1.26, too"
+#endif
 
 #include <algorithm>
 #include <atomic>
