@@ -23,6 +23,7 @@ namespace {
 }
 
 void check_sampling(const filters::window_job& windows) {
+    if (windows.some_rows) refuse("results: are some of the rows");
     if (windows.masked) refuse("mask: is given");
     if (windows.weighted) refuse("weights: are given");
     if (windows.nan != nan_mode::propagate) refuse("nan: is omit");
