@@ -7,7 +7,7 @@ CMAKE_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -31,11 +31,17 @@ endif
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
 	scripts/wheel
 
+package: packages-build ## Make a Debian package and a tar archive of the statically linked tool, in build/package
+	JOBS=$(JOBS) scripts/package
+
 format: packages-check ## Format the sources with clang-format 14
 	scripts/format
 
 bench-cpu: packages-build packages-bench ## Measure the CPU backend beside OpenCV and the streaming limit
 	scripts/bench_cpu
+
+bench-tool: build ## Time the tool from file to file, beside OpenCV in Python where that is installed
+	scripts/bench_tool
 
 test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
 	scripts/test_gpu
