@@ -112,12 +112,12 @@ std::string text_report() {
     std::string text =
         std::string("boxsum        ") + version() + "\nbuild         " + build_description() + "\nprocessor     " +
         processor_name() + "\ninstructions  " + std::string(cpu.instruction_set) +
-        " (can be forced: " + joined(cpu.instruction_sets, " ") + ")\nthreads       " + std::to_string(cpu.threads) + " of " +
-        std::to_string(available_processors()) + " processors that this process may run on, two from " + binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " +
-        binary_size(cpu.l1_bytes) + ", L2 " + binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) +
-        " (of " + std::to_string(cpu.l3_cpus) + (cpu.l3_cpus == 1 ? " CPU" : " CPUs") +
-        "); tables that make more than " + binary_size(cpu.streaming_from_bytes) +
-        " with their image are written past them\nmemory        " +
+        " (can be forced: " + joined(cpu.instruction_sets, " ") + ")\nthreads       " + std::to_string(cpu.threads) +
+        " of " + std::to_string(available_processors()) + " processors that this process may run on, two from " +
+        binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " + binary_size(cpu.l1_bytes) + ", L2 " +
+        binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) + " (of " + std::to_string(cpu.l3_cpus) +
+        (cpu.l3_cpus == 1 ? " CPU" : " CPUs") + "); tables that make more than " +
+        binary_size(cpu.streaming_from_bytes) + " with their image are written past them\nmemory        " +
         binary_size(static_cast<std::size_t>(memory_bytes())) + ", of which this process may take " +
         binary_size(static_cast<std::size_t>(memory_limit())) + "; freed blocks of up to " +
         binary_size(memory_pool::shared().usage().limit_bytes) + " are kept for reuse (BOXSUM_POOL_LIMIT)\n";

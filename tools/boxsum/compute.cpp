@@ -4,8 +4,8 @@
 #include "errors.hpp"
 #include "image_io/input_file.hpp"
 #include "image_io/memory_limit.hpp"
-#include "pixels.hpp"
 #include "machine_info.hpp"
+#include "pixels.hpp"
 #include "text_output.hpp"
 
 #include <boxsum/algorithms.hpp>
