@@ -35,11 +35,13 @@ struct sat_outputs {
 /// `algorithm_info::carries` do not take them (unsupported).
 /// outputs: same planes and channels; rows x cols, or (rows + 1) x (cols + 1) for `padded`. Every entry is written,
 /// nothing else of their memory is (bytes between rows stay as they are).
-/// The pair of element types of image and sums must be in `type_pairs()`, with squares the three in
-/// `squares_triples()`. Integer tables wrap modulo 2^bits; floating tables obey the bound of docs/concepts.md and have
-/// the same bits from run to run and for any number of threads.
-/// In place (the sums have the image's pointer, element size and strides, `inclusive`) works where the algorithm says
-/// so. A carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
+/// Strides may be any (see view_shape): rows and planes are read and written where they lie. Where pixels have gaps
+/// between them, or lie backwards or across rows (a column stride), sat() works on a copy without gaps, of one more
+/// read and write; decide_sat() says of how many bytes. The pair of element types of image and sums must be in
+/// `type_pairs()`, with squares the three in `squares_triples()`. Integer tables wrap modulo 2^bits; floating tables
+/// obey the bound of docs/concepts.md and have the same bits from run to run and for any number of threads. In place
+/// (the sums have the image's pointer, element size and strides, `inclusive`) works where the algorithm says so. A
+/// carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.

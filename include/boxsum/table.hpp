@@ -88,10 +88,7 @@ class table {
   private:
     template <typename U>
     table_view<U> make() const noexcept {
-        const view_shape& s = owned_.shape;
-        return {
-            {static_cast<U*>(owned_.memory.data()), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
-            form_};
+        return {{static_cast<U*>(owned_.memory.data()), owned_.shape}, form_};
     }
 
     detail::owned_table owned_;

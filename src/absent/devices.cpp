@@ -88,6 +88,9 @@ sat_plan::sat_plan(const sat_inputs&, const sat_outputs&, const sat_options&) {
 std::size_t sat_plan::workspace_bytes() const noexcept {
     return 0;
 }
+std::size_t sat_plan::packed_bytes() const noexcept {
+    return 0;
+}
 const algorithm_info& sat_plan::algorithm() const noexcept {
     return state_->info;
 }
@@ -137,6 +140,9 @@ histogram_plan::histogram_plan(const histogram_shapes&, const binning&, const hi
     refuse();
 }
 std::size_t histogram_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+std::size_t histogram_plan::packed_bytes() const noexcept {
     return 0;
 }
 const algorithm_info& histogram_plan::algorithm() const noexcept {

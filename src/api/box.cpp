@@ -22,7 +22,7 @@ std::string text_of(const box& b) {
 
 void check_table(std::string_view argument, const const_any_table_view& table, std::int64_t channel,
                  std::int64_t plane) {
-    check_view(argument, table.entries);
+    check_read(argument, table.entries);
     check_layout(table.form.layout);
     detail::check_table_access(table.entries, channel, plane);
 }
@@ -40,9 +40,7 @@ void check_boxes(std::span<const box> boxes, std::size_t out, const const_any_ta
 
 template <typename T>
 table_view<const T> typed(const const_any_table_view& t) {
-    const view_shape& s = t.entries.shape;
-    return {{static_cast<const T*>(t.entries.data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
-            t.form};
+    return {{static_cast<const T*>(t.entries.data), t.entries.shape}, t.form};
 }
 
 /// Sum over a checked box, as a run-time typed value.

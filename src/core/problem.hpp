@@ -46,6 +46,13 @@ struct problem {
 
     bool has_carries() const noexcept { return carries || squares_carries; }
 
+    /// Whether pixels lie side by side in all that is read and written. Of validated problems.
+    bool has_packed_pixels() const noexcept {
+        const auto packed = [](const std::optional<view_shape>& s) { return !s || s->col_stride == packed_pixels; };
+        return packed(image) && packed(table) && packed(squares) && packed(carries.above) && packed(carries.left) &&
+               packed(squares_carries.above) && packed(squares_carries.left);
+    }
+
     table_form form() const noexcept { return layout; }
 
     type_pair types() const noexcept { return {image.type, table.type}; }

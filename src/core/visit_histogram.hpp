@@ -48,7 +48,7 @@ image_view<T> table_of_bin(const problem& p, void* tensor, std::int64_t bin, std
 
 template <typename T>
 image_view<const T> typed_view(const void* data, const view_shape& s) {
-    return {static_cast<const T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<const T*>(data), s};
 }
 
 }  // namespace boxsum

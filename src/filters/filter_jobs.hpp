@@ -20,7 +20,7 @@ struct part {
     extent whole = {};
 };
 
-/// Not of strides, which check_view() and checked_span_bytes() look at.
+/// Not of strides, which the checks of views look at.
 window_job windows_of(const part& given, const filter_options& options);
 
 window_job box_filter_job(const part& given, const view_shape& result, const filter_options& options);

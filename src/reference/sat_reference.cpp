@@ -34,11 +34,11 @@ Table narrow(Wide value) {
 
 template <typename T>
 image_view<T> typed(void* data, const view_shape& s) {
-    return {static_cast<T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<T*>(data), s};
 }
 template <typename T>
 image_view<const T> typed(const void* data, const view_shape& s) {
-    return {static_cast<const T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<const T*>(data), s};
 }
 
 /// The carries of one channel of one plane; zeros where there are none. Index -1 of either is the corner.

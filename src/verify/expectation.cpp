@@ -18,7 +18,7 @@ long double to_long_double(T value) {
 
 template <typename T>
 image_view<const T> typed(const void* data, const view_shape& s) {
-    return {static_cast<const T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<const T*>(data), s};
 }
 
 template <typename T>

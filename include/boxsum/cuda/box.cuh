@@ -52,7 +52,7 @@ struct device_table {
     device_table(const void* entries, const view_shape& s, const table_form& form)
         : data(static_cast<const std::byte*>(entries)),
           row_stride(s.row_stride),
-          col_stride(s.channels * static_cast<std::int64_t>(size_of(s.type))),
+          col_stride(s.pixel_stride()),
           plane_stride(s.planes == 1 ? 0 : s.plane_stride),
           rows(s.rows - form.border()),
           cols(s.cols - form.border()),

@@ -75,6 +75,9 @@ class histogram_plan {
     /// Bytes of workspace that a run needs; a larger workspace will do.
     std::size_t workspace_bytes() const noexcept;
 
+    /// As sat_plan::packed_bytes().
+    std::size_t packed_bytes() const noexcept;
+
     /// The algorithm that was chosen.
     const algorithm_info& algorithm() const noexcept;
 

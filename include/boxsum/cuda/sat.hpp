@@ -55,6 +55,11 @@ class sat_plan {
     /// Bytes of workspace that a run needs; a larger workspace will do.
     std::size_t workspace_bytes() const noexcept;
 
+    /// Bytes of the workspace that are copies without gaps: of views whose strides kernels do not take as they are (any
+    /// but those of rows and planes in the order of addresses, with or without gaps between them). 0: nothing is
+    /// copied.
+    std::size_t packed_bytes() const noexcept;
+
     /// The algorithm that was chosen.
     const algorithm_info& algorithm() const noexcept;
 
@@ -90,7 +95,8 @@ class sat_list_plan {
     const algorithm_info& algorithm() const noexcept;
     int device() const noexcept;
 
-    /// Whether the algorithm takes the list as one.
+    /// Whether the algorithm takes the list as one. It takes no list so in which a view has to be copied (see
+    /// sat_plan::packed_bytes()).
     bool together() const noexcept;
 
     /// As `sat_plan::run_async`; entry i of each span belongs to entry i of the plan's. No table may overlap another

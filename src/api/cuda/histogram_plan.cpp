@@ -53,13 +53,17 @@ struct histogram_plan::state {
 histogram_plan::histogram_plan(const histogram_shapes& shapes, const binning& bins, const histogram_options& options) {
     const problem p = make_histogram_problem(shapes, bins);
     (void)current_device();  // says that there is none
-    const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
+    const choice chosen = choose(packed(p), backend::cuda, options.algorithm, options.parameters);
     state_ = std::make_shared<const state>(
         state{shapes, bins, planned_problem(p, *chosen.record, chosen.parameters), upload_lookup(bins)});
 }
 
 std::size_t histogram_plan::workspace_bytes() const noexcept {
     return state_->planned.workspace_bytes();
+}
+
+std::size_t histogram_plan::packed_bytes() const noexcept {
+    return state_->planned.packed_bytes();
 }
 
 const algorithm_info& histogram_plan::algorithm() const noexcept {

@@ -35,10 +35,6 @@ problem problem_for(const sat_shapes& shapes) {
     return p;
 }
 
-std::size_t bytes_of(const view_shape& shape) {
-    return static_cast<std::size_t>(checked_span_bytes("view", shape));
-}
-
 // ---- the views of a run ---------------------------------------------------------------------------------------------
 
 /// Everything about the views of a problem that needs no pointer.
@@ -107,8 +103,9 @@ class view_checks {
     };
 
     void add(const char* argument, const view_shape& shape, bool written) {
+        const byte_reach reach = checked_reach(argument, shape, written ? access::write : access::read);
         views_[count_] = {shape, size_of(shape.type)};
-        ranges_[count_++] = {argument, nullptr, bytes_of(shape), written};
+        ranges_[count_++] = {argument, nullptr, static_cast<std::size_t>(reach.bytes()), written, reach.first};
     }
 
     static void require_given(const void* data, bool planned, const char* argument) {
@@ -152,7 +149,8 @@ struct sat_plan::state {
 sat_plan::sat_plan(const sat_shapes& shapes, const sat_options& options) {
     const problem p = problem_for(shapes);
     (void)current_device();  // says that there is none
-    state_ = std::make_shared<const state>(shapes, p, choose(p, backend::cuda, options.algorithm, options.parameters));
+    state_ = std::make_shared<const state>(shapes, p,
+                                           choose(packed(p), backend::cuda, options.algorithm, options.parameters));
 }
 
 sat_plan::sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options)
@@ -160,6 +158,10 @@ sat_plan::sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const s
 
 std::size_t sat_plan::workspace_bytes() const noexcept {
     return state_->planned.workspace_bytes();
+}
+
+std::size_t sat_plan::packed_bytes() const noexcept {
+    return state_->planned.packed_bytes();
 }
 
 const algorithm_info& sat_plan::algorithm() const noexcept {
@@ -216,8 +218,10 @@ void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat
     placed.reserve(3 * inputs.size());
     const auto place = [&](const auto& view, std::size_t i, bool written) {
         if (view.data == nullptr) return;
-        const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
-        placed.push_back({begin, begin + bytes_of(view.shape), view.data, &view.shape, i, written});
+        const byte_reach reach = checked_reach("view", view.shape, written ? access::write : access::read);
+        const auto begin = reinterpret_cast<std::uintptr_t>(view.data) - static_cast<std::uintptr_t>(-reach.first);
+        placed.push_back(
+            {begin, begin + static_cast<std::uintptr_t>(reach.bytes()), view.data, &view.shape, i, written});
     };
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const sat_inputs& in = inputs[i];
@@ -240,10 +244,10 @@ void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat
 
 /// One algorithm for all: the choice for the first image, if it serves the others, else the first that serves all.
 choice choose_for_all(const std::vector<problem>& problems, const sat_options& options) {
-    const choice first = choose(problems[0], backend::cuda, options.algorithm, options.parameters);
+    const choice first = choose(packed(problems[0]), backend::cuda, options.algorithm, options.parameters);
     const auto refused = [&](const choice& c) -> std::string {
         for (std::size_t i = 0; i < problems.size(); ++i)
-            if (const support s = check_support(*c.record, problems[i], c.parameters); !s)
+            if (const support s = check_support(*c.record, packed(problems[i]), c.parameters); !s)
                 return indexed("shapes", i) + "algorithm '" + std::string(c.record->info.name) +
                        "' does not support it: " + s.reason;
         return {};
@@ -294,7 +298,9 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
     }
     made->chosen = choose_for_all(made->problems, options);
     const algorithm_record& record = *made->chosen.record;
-    made->together = record.enqueue_list != nullptr;
+    made->together =
+        record.enqueue_list != nullptr && std::all_of(made->problems.begin(), made->problems.end(),
+                                                      [](problem p) { return packed_copies(p).bytes() == 0; });
     if (made->together) {
         made->record_bytes = record.list_workspace_bytes(made->problems, made->chosen.parameters);
         made->workspace = total_workspace_bytes(record, made->record_bytes);

@@ -96,6 +96,14 @@ void check_image(const const_any_view& image) {
     check_view("image", image);
 }
 
+/// As filters::check_results(), of plain views.
+void check_results(std::initializer_list<filters::named_view> inputs,
+                   std::initializer_list<filters::named_view> results) {
+    for (const filters::named_view& result : results)
+        if (result.view.data != nullptr) checked_span_bytes(result.name, result.view.shape);
+    filters::check_results(inputs, results);
+}
+
 }  // namespace
 
 // ---- plans ----------------------------------------------------------------------------------------------------------
@@ -282,7 +290,7 @@ void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stre
                 const filter_options& options) {
     check_image(inputs.image);
     const filters::window_job job = filters::box_filter_job(part_of(inputs), outputs.result.shape, options);
-    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     execute(means_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
@@ -291,8 +299,8 @@ void local_statistics(const filter_inputs& inputs, const window_outputs& outputs
     check_image(inputs.image);
     const filters::statistics_shapes shapes = shapes_of(outputs, has_data);
     const filters::window_job job = filters::statistics_job(part_of(inputs), shapes, options);
-    filters::check_results({{"image", inputs.image}},
-                           {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
+    check_results({{"image", inputs.image}},
+                  {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
     execute(statistics_of(job, shapes), {inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, stream);
 }
 
@@ -301,7 +309,7 @@ void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outpu
     check_image(inputs.image);
     const filters::threshold_job job =
         filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options);
-    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     execute(threshold_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
@@ -309,7 +317,7 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
                     const contrast_rule& rule, const filter_options& options) {
     check_image(inputs.image);
     const filters::contrast_job job = filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options);
-    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     execute(contrast_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
@@ -323,7 +331,7 @@ void variable_box_filter(const variable_inputs& inputs, const filter_outputs& ou
     const std::int64_t largest = inputs.largest_radius.value_or(found);
     const filters::window_job job =
         filters::variable_job(given, inputs.radius.shape, outputs.result.shape, largest, options);
-    filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
+    check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
     execute(variable_of(job, largest), {inputs.image, {outputs.result}, inputs.radius}, stream);
 }
 

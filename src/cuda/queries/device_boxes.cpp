@@ -21,7 +21,7 @@ constexpr std::int64_t most_boxes = std::int64_t{std::numeric_limits<std::int32_
 
 void check_table(std::string_view argument, const queried_table& t, int device) {
     const const_any_view& entries = t.table.entries;
-    check_view(argument, entries);
+    check_read(argument, entries);
     check_layout(t.table.form.layout);
     if (const std::size_t width = size_of(entries.shape.type); width != 4 && width != 8)
         throw unsupported(std::string(argument) + ": type is " + std::string(name_of(entries.shape.type)) +
