@@ -296,7 +296,7 @@ def part_sanitize():
     where, seconds = build("gpu-min", "min", "gpu_tests")
     tests = where / "tests"
     # What small shapes do not reach: tiles of two panels, whole sectors, sums and squares at once.
-    only = {"gpu_aligned_rings_test": "aligned_panels.*:aligned_sectors.any_*:aligned_sectors.planes_*:aligned_squares.*"}
+    only = {"gpu_tiles_test": "tile_panels.*:tile_sectors.any_*:tile_sectors.planes_*:tile_squares.*"}
     programs = ["gpu_small_test", "gpu_small_histogram_test", "gpu_device_test", *only]
     runs = []
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):

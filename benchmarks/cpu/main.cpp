@@ -2,6 +2,7 @@
 // turn, random data, reused aligned output on huge pages, pinned threads, medians. Every output is compared with the
 // reference before it is timed.
 
+#include "competitors/opencv_python.hpp"
 #include "cpu/core_latency.hpp"
 #include "cpu/streaming_limit.hpp"
 #include "measure/host_data.hpp"
@@ -28,6 +29,7 @@
 #include <fstream>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -44,6 +46,8 @@ struct settings {
     std::vector<int> threads;
     std::string isa = "auto";
     std::string layout = "inclusive";
+    std::string rows = "aligned";
+    std::string python = "python3";
     std::string store = "auto";
     std::string parameters;
     int rounds = 11;
@@ -57,7 +61,11 @@ struct settings {
 struct target {
     double speedup = 0;  ///< over OpenCV; 0: none
     double share = 0;    ///< of the streaming limit; 0: none
+    double newest = 0;   ///< speedup over Python's OpenCV; 0: none
 };
+
+/// Rows that start on multiples of 64 bytes, or packed ones.
+enum class row_starts { aligned, packed };
 
 struct bench_case {
     dtype input;
@@ -66,6 +74,8 @@ struct bench_case {
     std::int64_t size;
     int threads;
     target goal;
+    table_layout layout = table_layout::inclusive;
+    row_starts rows = row_starts::aligned;
 };
 
 std::string types_of(const bench_case& c) {
@@ -88,6 +98,16 @@ std::vector<bench_case> standard_cases(bool all) {
     for (const std::int64_t size : {512, 1024}) add(f32, f64, {}, size, 1, {3.7, 0.7});
     if (all) add(f32, f64, {}, 2048, 1, {});
     for (const std::int64_t size : {4096, 8192}) add(f32, f64, {}, size, 1, {2.5, 0.92});
+    // OpenCV's own layout.
+    const auto add_packed = [&](dtype in, dtype out, std::int64_t size, double newest) {
+        const double share = size >= 4096 ? 0.92 : 0;
+        cases.push_back({in, out, {}, size, 1, {0, share, newest}, table_layout::padded, row_starts::packed});
+    };
+    for (const std::int64_t size : {512, 1024, 2048, 4096, 8192}) {
+        add_packed(u8, u32, size, size <= 1024 ? 1.5 : 1.4);
+        if (size != 2048) add_packed(f32, f32, size, size <= 1024 ? 1.6 : 1.7);
+        if (size != 2048) add_packed(f32, f64, size, 2.5);
+    }
     add(u8, u32, u64, 1024, 1, {3.5, 0.7});
     add(u8, u32, u64, 4096, 1, {3.5, 0.85});
     if (all)
@@ -119,6 +139,8 @@ std::vector<bench_case> avx2_cases() {
 std::vector<bench_case> chosen_cases(const settings& s) {
     if (s.types.empty()) {
         std::vector<bench_case> cases = s.isa == "avx2" ? avx2_cases() : standard_cases(s.all);
+        for (bench_case& c : cases)
+            if (c.rows == row_starts::aligned) c.layout = *layout_from_name(s.layout);
         std::erase_if(cases, [&](const bench_case& c) {
             return (!s.sizes.empty() && std::find(s.sizes.begin(), s.sizes.end(), c.size) == s.sizes.end()) ||
                    (!s.threads.empty() && std::find(s.threads.begin(), s.threads.end(), c.threads) == s.threads.end());
@@ -131,7 +153,14 @@ std::vector<bench_case> chosen_cases(const settings& s) {
         const auto add = [&](dtype in, dtype out, std::optional<dtype> squares) {
             for (const std::int64_t size : s.sizes.empty() ? std::vector<std::int64_t>{512, 1024, 4096} : s.sizes)
                 for (const int threads : s.threads.empty() ? std::vector<int>{1} : s.threads)
-                    cases.push_back({in, out, squares, size, threads, {}});
+                    cases.push_back({in,
+                                     out,
+                                     squares,
+                                     size,
+                                     threads,
+                                     {},
+                                     *layout_from_name(s.layout),
+                                     s.rows == "packed" ? row_starts::packed : row_starts::aligned});
         };
         for (const type_pair t : type_pairs())
             if (name_of(t) == name) add(t.input, t.table, {});
@@ -142,11 +171,13 @@ std::vector<bench_case> chosen_cases(const settings& s) {
     return cases;
 }
 
-json run_case(const bench_case& c, const settings& s) {
+json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     memory_pool& pool = memory_pool::shared();
-    const table_form form = *layout_from_name(s.layout);
+    const table_form form = c.layout;
+    const std::int64_t alignment = c.rows == row_starts::aligned ? 64 : 1;
     const view_shape in_shape = aligned_shape(c.input, c.size, c.size, 1);
-    const view_shape out_shape = aligned_shape(c.table, form.table_extent(c.size), form.table_extent(c.size), 64);
+    const view_shape out_shape =
+        aligned_shape(c.table, form.table_extent(c.size), form.table_extent(c.size), alignment);
     // The padded table of OpenCV needs a little more than ours.
     const auto bytes = [&](std::size_t element) {
         return static_cast<std::size_t>((c.size + 64) * (c.size + 64)) * element + 4096;
@@ -162,7 +193,8 @@ json run_case(const bench_case& c, const settings& s) {
     const any_view table{out.data(), out_shape};
     sat_outputs outputs{.sums = {table, form}};
     if (c.squares)
-        outputs.squares = {{squares.data(), aligned_shape(*c.squares, out_shape.rows, out_shape.cols, 64)}, form};
+        outputs.squares = {{squares.data(), aligned_shape(*c.squares, out_shape.rows, out_shape.cols, alignment)},
+                           form};
 
     sat_options options;
     options.algorithm = "simd";
@@ -204,8 +236,22 @@ json run_case(const bench_case& c, const settings& s) {
     const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
     if (opencv) add("OpenCV", [&] { run_opencv_integral(image, c.table, out.data(), c.squares, squares.data()); });
 #endif
+    // Its process says how long it took; the question and the answer do not count.
+    double told_us = -1;
+    const bool has_newest = !newest.version().empty() && !c.squares && newest.prepare({c.input, c.table}, c.size);
+    if (has_newest) {
+        newest.run(1);
+        const int count = computations_for(newest.run(1), s.round_ms);
+        candidates.push_back(
+            {"newest OpenCV", [&, count] { told_us = newest.run(count); }, count, [&] { newest.run(1); }});
+    }
+    const auto stopwatch = [&](const std::function<void()>& run) {
+        told_us = -1;
+        const double us = host_us(run);
+        return told_us >= 0 ? told_us : us;
+    };
     const double latency = c.threads > 1 ? round_trip_ns() : 0;
-    const std::vector<spread> times = race(candidates, s.rounds, host_us);
+    const std::vector<spread> times = race(candidates, s.rounds, stopwatch);
 
     const double ours = times[0].median;
     const double limit = std::min({times[1].median, times[2].median, times[3].median});
@@ -213,7 +259,8 @@ json run_case(const bench_case& c, const settings& s) {
     json row;
     row["types"] = types_of(c);
     row["size"] = c.size;
-    row["layout"] = s.layout;
+    row["layout"] = name_of(c.layout);
+    row["rows"] = c.rows == row_starts::aligned ? "aligned" : "packed";
     row["threads"] = c.threads;
     row["instruction_set"] = decided.instruction_set;
     row["store"] = decided.store == store_policy::streaming ? "streaming" : "cached";
@@ -225,13 +272,15 @@ json run_case(const bench_case& c, const settings& s) {
     row["limit_fetched_us"] = times[2].median;
     row["limit_streaming_us"] = times[3].median;
     row["share_of_limit"] = limit / ours;
-    if (times.size() > 4) {
-        row["opencv_us"] = times[4].median;
-        row["speedup_over_opencv"] = times[4].median / ours;
+    for (std::size_t i = 4; i < times.size(); ++i) {
+        const std::string name = candidates[i].name == "OpenCV" ? "opencv" : "newest";
+        row[name + "_us"] = times[i].median;
+        row["speedup_over_" + name] = times[i].median / ours;
     }
     if (latency > 0) row["round_trip_ns"] = latency;
     if (c.goal.speedup > 0) row["target_speedup"] = c.goal.speedup;
     if (c.goal.share > 0) row["target_share"] = c.goal.share;
+    if (c.goal.newest > 0) row["target_newest"] = c.goal.newest;
     return row;
 }
 
@@ -250,8 +299,9 @@ std::string goal_text(const json& row, const char* value, const char* goal) {
 
 void print_header() {
     std::printf(
-        "| types | size | threads | isa, stores | boxsum us | limit us | OpenCV us | against OpenCV | share of limit | "
-        "round trip ns |\n|---|---|---|---|---|---|---|---|---|---|\n");
+        "| types | size | rows | threads | isa, stores | boxsum us | limit us | OpenCV us | newest us | against OpenCV "
+        "| "
+        "against newest | share of limit | round trip ns |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 void print_row(const json& row) {
@@ -261,13 +311,15 @@ void print_row(const json& row) {
         std::snprintf(text, sizeof text, "%.1f", row[name].get<double>());
         return text;
     };
-    std::printf("| %s | %lld^2 | %d | %s, %s%s | %s | %s | %s | %s | %s | %s |\n",
+    std::printf("| %s | %lld^2 | %s | %d | %s, %s%s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
                 row["types"].get<std::string>().c_str(), static_cast<long long>(row["size"].get<std::int64_t>()),
-                row["threads"].get<int>(), row["instruction_set"].get<std::string>().c_str(),
+                row["rows"].get<std::string>().c_str(), row["threads"].get<int>(),
+                row["instruction_set"].get<std::string>().c_str(),
                 (row["store"].get<std::string>() + (row["scheme"] == "bands" ? ", bands" : "")).c_str(),
                 row["correct"].get<bool>() ? "" : ", WRONG RESULT", number("boxsum_us").c_str(),
-                number("limit_us").c_str(), number("opencv_us").c_str(),
+                number("limit_us").c_str(), number("opencv_us").c_str(), number("newest_us").c_str(),
                 goal_text(row, "speedup_over_opencv", "target_speedup").c_str(),
+                goal_text(row, "speedup_over_newest", "target_newest").c_str(),
                 goal_text(row, "share_of_limit", "target_share").c_str(), number("round_trip_ns").c_str());
     std::fflush(stdout);
 }
@@ -279,11 +331,12 @@ json run_avx2_child(const settings& s) {
     if (length <= 0) throw io_error("/proc/self/exe cannot be read");
     self[length] = '\0';
     ::setenv("BOXSUM_BENCH_SELF", self, 1);
-    std::FILE* const pipe = ::popen(("OPENCV_CPU_DISABLE=AVX512-SKX \"$BOXSUM_BENCH_SELF\" --isa avx2 --no-avx2 --raw "
-                                     "--rounds " +
-                                     std::to_string(s.rounds))
-                                        .c_str(),
-                                    "r");
+    std::FILE* const pipe =
+        ::popen(("OPENCV_CPU_DISABLE=AVX512-SKX \"$BOXSUM_BENCH_SELF\" --isa avx2 --no-avx2 --raw --python '' "
+                 "--rounds " +
+                 std::to_string(s.rounds))
+                    .c_str(),
+                "r");
     if (pipe == nullptr) throw io_error("the process for the AVX2 comparison cannot be started");
     std::string text;
     char part[4096];
@@ -321,6 +374,11 @@ int run(const settings& s) {
     json report;
     report["machine"] = describe_machine();
     report["pinned_threads"] = pinned;
+    opencv_python newest(s.python);
+    if (newest.version().empty())
+        std::fprintf(stderr, "bench_cpu: the newest OpenCV is left out: %s\n", newest.absent().c_str());
+    else
+        report["machine"]["newest_opencv"] = newest.version() + ", called from Python";
     report["rows"] = json::array();
     if (!s.raw) {
         std::printf("machine: %s\n\n", report["machine"].dump().c_str());
@@ -333,7 +391,7 @@ int run(const settings& s) {
         report["rows"].push_back(std::move(row));
     };
     for (const bench_case& c : chosen_cases(s))
-        if (c.threads <= std::max(pinned, 1)) take(run_case(c, s));
+        if (c.threads <= std::max(pinned, 1)) take(run_case(c, s, newest));
     const bool has_avx2 =
         std::count(describe_cpu().instruction_sets.begin(), describe_cpu().instruction_sets.end(), "avx2") > 0;
     if (s.avx2 && s.types.empty() && s.isa == "auto" && has_avx2) {
@@ -361,6 +419,9 @@ int main(int argc, char** argv) {
     app.add_option("--threads", s.threads, "thread counts")->delimiter(',')->check(CLI::Range(1, 256));
     app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
     app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
+    app.add_option("--rows", s.rows, "of tables of --types: aligned to 64 bytes, or packed")
+        ->check(CLI::IsMember({"aligned", "packed"}));
+    app.add_option("--python", s.python, "interpreter whose cv2 is the newest OpenCV; '' leaves it out");
     app.add_option("--store", s.store)->check(CLI::IsMember({"auto", "cached", "streaming"}));
     app.add_option("--parameters", s.parameters, "more of the algorithm's, e.g. scheme=bands,fetch=off");
     app.add_option("--rounds", s.rounds, "interleaved rounds; medians over them")->check(CLI::Range(1, 1001));

@@ -19,10 +19,11 @@ struct cpu_info {
     int threads = 1;
     std::size_t l1_bytes = 0;  ///< data cache of a core; 0 where unknown
     std::size_t l2_bytes = 0;
-    std::size_t l3_bytes = 0;                  ///< last-level cache as the system reports it
-    int l3_cpus = 1;                           ///< CPUs of this system that share it
-    std::size_t streaming_from_bytes = 0;      ///< image plus tables: above this, written past the caches
-    std::size_t second_thread_from_bytes = 0;  ///< image plus tables from which two threads may be used
+    std::size_t l3_bytes = 0;              ///< last-level cache as the system reports it
+    int l3_cpus = 1;                       ///< CPUs of this system that share it
+    std::size_t streaming_from_bytes = 0;  ///< image plus tables: above this, one thread writes past the caches
+    std::size_t streaming_from_bytes_of_threads = 0;  ///< the same of several threads
+    std::size_t second_thread_from_bytes = 0;         ///< image plus tables from which two threads may be used
 };
 
 /// Reads what the system says on the first call, then costs nothing. Thread-safe.
@@ -38,13 +39,13 @@ struct cpu_decision {
 };
 
 /// What sat() does with the default algorithm: the number of threads grows with the bytes to move, and is smaller in
-/// a call where others do not have time at once; stores are streaming where image and tables exceed three quarters of
-/// the last-level cache (of which a system counts on 16 MiB per CPU at most, whatever it is told) and the tables' rows
-/// start on multiples of 64 bytes; integer tables of at most 8 MiB with their image are made in bands. `threads` and
-/// `store` of the options override the former (as far as there are rows for the threads; streaming needs the alignment
-/// all the same), the parameter "scheme" the latter. The decision is always that of the algorithm "simd", and
-/// `options.parameters` are read as its parameters, whatever `options.algorithm` says. (sat() itself takes parameters
-/// only beside a named algorithm.) Throws invalid_argument and unsupported as sat() does otherwise.
+/// a call where others do not have time at once; stores are streaming where image and tables exceed nine
+/// sixteenths of the last-level cache with one thread, seven eighths with several (a system counts on 16 MiB per CPU of
+/// it at most, whatever it is told), wherever rows start; integer tables of at most 8 MiB with their image are made in
+/// bands. `threads` and `store` of the options override the former (as far as there are rows for the threads; the
+/// kernels in plain C++ do not stream), the parameter "scheme" the latter. The decision is always that of the algorithm
+/// "simd", and `options.parameters` are read as its parameters, whatever `options.algorithm` says. (sat() itself takes
+/// parameters only beside a named algorithm.) Throws invalid_argument and unsupported as sat() does otherwise.
 cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
 
 }  // namespace boxsum

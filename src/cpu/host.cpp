@@ -66,7 +66,9 @@ cpu_info describe() {
     const cache last = find_cache(_SC_LEVEL3_CACHE_SIZE, 3);
     info.l3_bytes = last.bytes;
     info.l3_cpus = last.cpus;
-    info.streaming_from_bytes = usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3;
+    const std::size_t usable = usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus);
+    info.streaming_from_bytes = usable / 16 * 9;
+    info.streaming_from_bytes_of_threads = usable / 8 * 7;
     info.second_thread_from_bytes = static_cast<std::size_t>(2 * least_bytes);
     return info;
 }
@@ -116,11 +118,11 @@ int choose_threads(std::int64_t bytes, int requested) {
     return requested > 0 ? most : ready_threads(most, static_cast<double>(bytes) / bytes_per_us);
 }
 
-store_policy choose_store(std::int64_t bytes, bool aligned, store_policy requested) {
-    if (requested == store_policy::cached || !aligned) return store_policy::cached;
-    if (requested == store_policy::streaming) return store_policy::streaming;
-    return static_cast<std::uint64_t>(bytes) > describe_cpu().streaming_from_bytes ? store_policy::streaming
-                                                                                   : store_policy::cached;
+store_policy choose_store(std::int64_t bytes, int threads, store_policy requested) {
+    if (requested != store_policy::automatic) return requested;
+    const cpu_info& cpu = describe_cpu();
+    const std::size_t from = threads > 1 ? cpu.streaming_from_bytes_of_threads : cpu.streaming_from_bytes;
+    return static_cast<std::uint64_t>(bytes) > from ? store_policy::streaming : store_policy::cached;
 }
 
 bool stores_wait_for_lines() {

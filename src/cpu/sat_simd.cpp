@@ -107,13 +107,6 @@ std::int64_t view_bytes(const view_shape& s) {
     return s.planes * s.rows * s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
 }
 
-bool rows_aligned(const void* data, const view_shape& s, std::size_t unit) {
-    const auto is_multiple = [&](std::uint64_t value) { return value % unit == 0; };
-    return is_multiple(reinterpret_cast<std::uintptr_t>(data)) &&
-           is_multiple(static_cast<std::uint64_t>(s.row_stride)) &&
-           (s.planes == 1 || is_multiple(static_cast<std::uint64_t>(s.plane_stride)));
-}
-
 constexpr std::int64_t most_threads = 256;
 
 /// Values of the parameters below, by position.
@@ -121,15 +114,14 @@ enum parameter_position { isa_position, scheme_position, fetch_position };
 enum scheme_value { scheme_auto, scheme_wavefront, scheme_bands };
 enum fetch_value { fetch_auto, fetch_on, fetch_off };
 
-plan decide(const problem& p, const kernel_set& set, const void* table, const void* squares, const execution& how) {
+plan decide(const problem& p, const kernel_set& set, const execution& how) {
     plan decided;
     decided.set = &set;
     const std::int64_t table_bytes = view_bytes(p.table) + (p.squares ? view_bytes(*p.squares) : 0);
     const std::int64_t bytes = view_bytes(p.image) + table_bytes;
-    const bool aligned = rows_aligned(table, p.table, set.vector_bytes) &&
-                         (!p.squares || rows_aligned(squares, *p.squares, set.vector_bytes)) && set.vector_bytes > 1;
-    decided.store = cpu::choose_store(bytes, aligned, how.store);
     decided.threads = static_cast<int>(std::min<std::int64_t>(cpu::most_threads(bytes, how.threads), most_threads));
+    const bool can_stream = set.vector_bytes > 1;
+    decided.store = can_stream ? cpu::choose_store(bytes, decided.threads, how.store) : store_policy::cached;
     decided.bytes = bytes;
     const int scheme = how.parameters.choice[scheme_position], fetch = how.parameters.choice[fetch_position];
     decided.bands = scheme == scheme_bands || (scheme == scheme_auto && bytes <= cpu::most_bytes_in_bands);
@@ -268,7 +260,7 @@ std::size_t workspace_bytes(const problem&, const parameter_values&) {
 }
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
-    plan decided = decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how);
+    plan decided = decide(p, *kernels_of(how.parameters), how);
     if (decided.threads > 1)
         decided.threads = std::min(decided.threads, cpu::choose_threads(decided.bytes, how.threads));
     fill_tables(p, memory, decided);
@@ -311,7 +303,7 @@ constinit const algorithm_record simd_sat_record{
 };
 
 cpu_decision cpu::decision_of(const problem& p, const buffers& memory, const execution& how) {
-    const plan decided = decide(p, *kernels_of(how.parameters), memory.table, memory.squares, how);
+    const plan decided = decide(p, *kernels_of(how.parameters), how);
     const table_job job = make_job(p, memory, gather_left_edges(p, memory), decided);
     if (in_bands(job, decided)) return {decided.set->name, decided.threads, decided.store, "bands"};
     return {decided.set->name, threads_in_wavefront(job, decided.threads), decided.store, "wavefront"};

@@ -153,8 +153,8 @@ detail::bin_job make_job(const bin_image& image, const const_any_view& weights, 
     if (job.histogram.threads == 0 && workers > 1) job.histogram.threads = 1;
     // By the size of the whole: the parts alone might all fit the cache.
     if (job.histogram.store == store_policy::automatic)
-        job.histogram.store =
-            cpu::choose_store(checked_tensor_bytes("histograms", tensor.entries.shape), true, store_policy::automatic);
+        job.histogram.store = cpu::choose_store(checked_tensor_bytes("histograms", tensor.entries.shape),
+                                                static_cast<int>(workers), store_policy::automatic);
     return job;
 }
 

@@ -165,8 +165,10 @@ BOXSUM_INLINE void fill_rows(const bin_rows& b, std::int64_t first) {
                 for (int i = 0; i < Scan::vectors; ++i) {
                     const int v = half * Scan::vectors + i;
                     sums[v] = Scan::add(sums[v], scanned[i]);
-                    if constexpr (!whole)
-                        store_some(out + v * lanes, sums[v], present(v * lanes));
+                    const std::int64_t there = whole ? lanes : present(v * lanes);
+                    if (there == 0) continue;  // an empty mask still asks for its line
+                    if (there < lanes)
+                        store_some(out + v * lanes, sums[v], there);
                     else if constexpr (streaming)
                         _mm512_stream_si512(reinterpret_cast<__m512i*>(out + v * lanes), sums[v]);
                     else
@@ -177,6 +179,9 @@ BOXSUM_INLINE void fill_rows(const bin_rows& b, std::int64_t first) {
         if constexpr (streaming)
             for (int v = 0; v < 64 / lanes; ++v) _mm512_storeu_si512(running + c + v * lanes, sums[v]);
     };
+    if (streaming && cols % lanes != 0)  // ordinary stores end the rows
+        for (int r = 0; r < Rows; ++r)
+            __builtin_prefetch(reinterpret_cast<Entry*>(table + r * table_stride) + cols - 1, 1);
     std::int64_t c = 0;
     for (; c + index_unit <= cols; c += index_unit) columns(c, std::true_type{});
     if (c < cols) columns(c, std::false_type{});

@@ -215,7 +215,8 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
     job j;
     j.p = &p;
     j.pixels = &pixels;
-    j.streaming = cpu::choose_store(tensor_bytes(p), aligned, how.store) == store_policy::streaming;
+    j.streaming = aligned && cpu::choose_store(tensor_bytes(p), cpu::most_threads(tensor_bytes(p), how.threads),
+                                               how.store) == store_policy::streaming;
     j.fill = (j.streaming ? set.streaming : set.cached)[entry][pixels.wide()];
     j.lead = first_pixel_offset(p);
     j.index_stride = round_up(p.table.cols, index_unit);

@@ -87,8 +87,7 @@ inline constexpr std::size_t carry_bytes = 8;
 /// The kernels of one instruction set.
 struct kernel_set {
     const char* name;
-    /// Rows must start on multiples of this for the streaming kernels.
-    std::size_t vector_bytes;
+    std::size_t vector_bytes;  ///< 1: plain C++, without streaming kernels
 
     struct entry {
         tile_function cached = nullptr;       ///< one channel

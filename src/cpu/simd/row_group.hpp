@@ -114,13 +114,66 @@ struct row_group {
 inline constexpr std::int64_t table_fetch_bytes = 256;
 inline constexpr std::int64_t byte_table_fetch_bytes = 512;
 
+/// A row that is written past the caches, wherever it starts. Streaming stores want multiples of a vector, so what is
+/// stored are the last words of one vector of entries and the first of the next, joined by a permutation; what lies
+/// before the first multiple and behind the last is written by ordinary stores. Vectors come in the order of columns.
+template <typename Out>
+struct streamed_row {
+    static constexpr int all_words = vector_bytes / 4;
+    static constexpr int entry_words = static_cast<int>(sizeof(Out)) / 4;
+    Out* start;           ///< the multiple before the row
+    int words;            ///< from there to the row, 1 to all of a vector
+    vector_joiner join;   ///< of that many words and the rest
+    vec<Out> unfinished;  ///< the latest vector, whose last `words` words are not written
+
+    BOXSUM_INLINE void begin(Out* row) {
+        const int behind = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) / 4 % all_words);
+        words = behind == 0 ? all_words : behind;
+        start = row - words / entry_words;
+        join = vector_joiner(words);
+        unfinished = zero<Out>();
+    }
+    /// Any vector but the first.
+    BOXSUM_INLINE void put(std::int64_t i, vec<Out> v) {
+        stream(start + i, join(unfinished, v));
+        unfinished = v;
+    }
+    /// The first vector of the row, or the one that ends it, of which `entries` exist.
+    BOXSUM_INLINE void put_edge(std::int64_t i, vec<Out> v, int entries) {
+        const bool whole = entries >= vec<Out>::lanes;
+        if (entries <= 0) return;
+        if (i > 0 && whole) return put(i, v);
+        if (i > 0) finish(i);
+        store_part(start + words / entry_words + i, v,
+                   4 * (whole ? all_words - words : within_vector<Out>(entries) * entry_words));
+        unfinished = v;
+    }
+    /// What is left of a row of `entries` so far.
+    BOXSUM_INLINE void finish(std::int64_t entries) const {
+        store_part(start + entries, join(unfinished, unfinished), 4 * words);
+    }
+};
+
 /// Writes entries of four rows, as far as they exist.
-template <stores Policy, part Part, typename Out>
+template <stores Policy, typename Out>
 struct column_writer {
+    struct no_rows {};
     Out* const (&table)[rows_per_pass];
     Out* buffer;  // streaming: tile::row_buffer
     std::int64_t rows;
+    std::conditional_t<Policy == stores::streaming, streamed_row<Out>[rows_per_pass], no_rows> streamed;
 
+    template <typename In>
+    BOXSUM_INLINE column_writer(const tile& t, const row_group<In, Out>& group)
+        : table(group.table), buffer(static_cast<Out*>(t.row_buffer)), rows(group.rows) {
+        if constexpr (Policy == stores::streaming)
+            for (std::int64_t q = 0; q < rows_per_pass; ++q) {
+                streamed[q].begin(table[q]);
+                // Ordinary stores will write the ends of the next rows; of these rows they were asked for before.
+                prefetch(at(table[q], rows_per_pass * t.table_stride));
+                prefetch(at(table[q] + t.elements - 1, rows_per_pass * t.table_stride));
+            }
+    }
     /// The lines of `count` vectors from column i on, `ahead` bytes further.
     BOXSUM_INLINE void fetch(std::int64_t i, int count, std::int64_t ahead) const {
         for (std::int64_t q = 0; q < rows_per_pass; ++q)
@@ -128,17 +181,28 @@ struct column_writer {
                 if (k * vector_bytes % 64 == 0) prefetch(at(table[q] + i, ahead + k * vector_bytes));
     }
 
-    BOXSUM_INLINE void put(std::int64_t q, std::int64_t i, vec<Out> v, int last) const {
+    template <part Part>
+    BOXSUM_INLINE void put(std::int64_t q, std::int64_t i, vec<Out> v, int last) {
         if (Part != part::whole && q >= rows) return;
-        if constexpr (Part == part::edge) {
+        if constexpr (Policy == stores::streaming) {
+            if constexpr (Part == part::edge)
+                streamed[q].put_edge(i, v, last);
+            else
+                streamed[q].put(i, v);
+        } else if constexpr (Part == part::edge) {
             store_edge(table[q] + i, v, last);
-        } else if constexpr (Policy == stores::streaming) {
-            stream(table[q] + i, v);
         } else {
             store(table[q] + i, v);
         }
     }
+    /// After rows of `elements` entries.
+    BOXSUM_INLINE void finish(std::int64_t elements) const {
+        if constexpr (Policy == stores::streaming)
+            if (elements % vec<Out>::lanes == 0)
+                for (std::int64_t q = 0; q < rows_per_pass && q < rows; ++q) streamed[q].finish(elements);
+    }
     /// The row above of the next four rows.
+    template <part Part>
     BOXSUM_INLINE void keep(std::int64_t i, vec<Out> v, int last) const {
         if constexpr (Policy == stores::cached)
             return;
@@ -154,6 +218,12 @@ BOXSUM_INLINE const void* row_above(const tile& t, stores policy, std::int64_t r
     if (row == 0) return t.above;
     if (policy == stores::streaming) return t.row_buffer;
     return at(t.table, (row - 1) * t.table_stride);
+}
+
+/// Whether a row starts with a vector that is written as an edge.
+template <stores Policy>
+BOXSUM_INLINE bool starts_with_edge(const tile& t) {
+    return Policy == stores::streaming || t.lead > 0;
 }
 
 /// A vector of pixels, or of their squares.

@@ -64,13 +64,12 @@ struct byte_sums {
 };
 
 /// Quarter m of a vector of columns of four rows: the entries whose groups are lane m of each block.
-template <int m, typename Out, stores Policy, part Part>
+template <int m, part Part, typename Out, stores Policy>
 BOXSUM_INLINE void write_quarter(const u32x (&upto)[rows_per_pass], const byte_sums::bytes (&groups)[rows_per_pass],
-                                 byte_sums::bytes weights, const row_group<std::uint8_t, Out>& rows, Out* buffer,
-                                 bool fetch_table, std::int64_t i, int end) {
+                                 byte_sums::bytes weights, const row_group<std::uint8_t, Out>& rows,
+                                 column_writer<Policy, Out>& writer, bool fetch_table, std::int64_t i, int end) {
     constexpr int parts = static_cast<int>(sizeof(Out) / 4);
     constexpr int lanes = vec<Out>::lanes;
-    const column_writer<Policy, Part, Out> writer{rows.table, buffer, rows.rows};
     const std::int64_t first = i + m * u32x::lanes;
     const int last = end - m * u32x::lanes;
     if (Part == part::edge && last <= 0) return;
@@ -87,10 +86,10 @@ BOXSUM_INLINE void write_quarter(const u32x (&upto)[rows_per_pass], const byte_s
         convert<Out>(s, sums);
         for (int k = 0; k < parts; ++k) {
             entry[k] = add(entry[k], sums[k]);
-            writer.put(q, first + k * lanes, entry[k], last - k * lanes);
+            writer.template put<Part>(q, first + k * lanes, entry[k], last - k * lanes);
         }
     }
-    for (int k = 0; k < parts; ++k) writer.keep(first + k * lanes, entry[k], last - k * lanes);
+    for (int k = 0; k < parts; ++k) writer.template keep<Part>(first + k * lanes, entry[k], last - k * lanes);
 }
 
 template <typename Out, stores Policy>
@@ -103,7 +102,7 @@ void scan_bytes(const tile& t) {
     const byte_sums::bytes weights = bytes_behind();
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
-        auto* const buffer = static_cast<Out*>(t.row_buffer);
+        column_writer<Policy, Out> writer(t, rows);
         std::uint32_t left[rows_per_pass];
         for (int q = 0; q < rows_per_pass; ++q) left[q] = t.carry_in && q < rows.rows ? carry[row + q] : 0;
         byte_sums sums(left);
@@ -123,10 +122,10 @@ void scan_bytes(const tile& t) {
             sums.unpack(transpose, last_lane);
         };
         const auto write = [&]<part Part>(int last) __attribute__((always_inline)) {
-            write_quarter<0, Out, Policy, Part>(sums.upto, sums.groups, weights, rows, buffer, t.fetch_table, i, last);
-            write_quarter<1, Out, Policy, Part>(sums.upto, sums.groups, weights, rows, buffer, t.fetch_table, i, last);
-            write_quarter<2, Out, Policy, Part>(sums.upto, sums.groups, weights, rows, buffer, t.fetch_table, i, last);
-            write_quarter<3, Out, Policy, Part>(sums.upto, sums.groups, weights, rows, buffer, t.fetch_table, i, last);
+            write_quarter<0, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
+            write_quarter<1, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
+            write_quarter<2, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
+            write_quarter<3, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
             i += last;
         };
         const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
@@ -137,7 +136,7 @@ void scan_bytes(const tile& t) {
             write.template operator()<part::edge>(last);
         };
 
-        if (t.lead > 0) edge(static_cast<int>(t.lead), t.elements);
+        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), t.elements);
         if (rows.rows < rows_per_pass) {
             while (i + columns <= t.elements) {
                 load_whole(i);
@@ -158,23 +157,20 @@ void scan_bytes(const tile& t) {
                     }
                     load_whole(i + columns);
                     sums.sum_groups();
-                    write_quarter<0, Out, Policy, part::whole>(upto, groups, weights, rows, buffer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<0, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                     sums.scan_within(transpose);
-                    write_quarter<1, Out, Policy, part::whole>(upto, groups, weights, rows, buffer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<1, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                     sums.scan_across(carry_blocks);
-                    write_quarter<2, Out, Policy, part::whole>(upto, groups, weights, rows, buffer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<2, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                     sums.unpack(transpose, last_lane);
-                    write_quarter<3, Out, Policy, part::whole>(upto, groups, weights, rows, buffer, t.fetch_table, i,
-                                                               columns);
+                    write_quarter<3, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
                 }
                 ahead.take_turn();
             }
             write.template operator()<part::whole>(columns);
         }
         while (i < t.elements) edge(0, t.elements - i);
+        writer.finish(t.elements);
         if (t.carry != nullptr) {
             sums.save(left);
             for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = left[q];

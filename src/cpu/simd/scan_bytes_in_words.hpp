@@ -26,7 +26,7 @@ struct word_scan {
     static constexpr int quarter = columns / 4;
 
     const row_group<std::uint8_t, Out>& rows;
-    Out* buffer;
+    column_writer<Policy, Out> writer;
     bool fetch_table;
     read_ahead<Policy> ahead;
     u32x left[rows_per_pass];  // sum of each row left of the next vector, in all lanes
@@ -34,7 +34,6 @@ struct word_scan {
     /// Columns [i, i + w.last), of which those before i + w.first do not exist.
     template <part Part>
     BOXSUM_INLINE void scan(std::int64_t i, window w) {
-        const column_writer<Policy, Part, Out> writer{rows.table, buffer, rows.rows};
         vec<Out> entry[4];
         for (int m = 0; m < 4; ++m) {
             const Out* const above = rows.above == nullptr ? nullptr : rows.above + i + m * quarter;
@@ -67,12 +66,12 @@ struct word_scan {
                     vec<Out> sums[1];
                     convert<Out>(add(left[q], upto[m]), sums);
                     entry[m] = add(entry[m], sums[0]);
-                    writer.put(q, i + m * quarter, entry[m], w.last - m * quarter);
+                    writer.template put<Part>(q, i + m * quarter, entry[m], w.last - m * quarter);
                 }
                 left[q] = add(left[q], b == 0 ? before.low_total() : before.high_total());
             }
         }
-        for (int m = 0; m < 4; ++m) writer.keep(i + m * quarter, entry[m], w.last - m * quarter);
+        for (int m = 0; m < 4; ++m) writer.template keep<Part>(i + m * quarter, entry[m], w.last - m * quarter);
     }
 };
 
@@ -84,7 +83,7 @@ void scan_bytes_in_words(const tile& t) {
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
         word_scan scan{rows,
-                       static_cast<Out*>(t.row_buffer),
+                       column_writer<Policy, Out>(t, rows),
                        t.fetch_table,
                        read_ahead<Policy>(t, row, t.elements, rows_per_pass),
                        {}};
@@ -95,7 +94,7 @@ void scan_bytes_in_words(const tile& t) {
             scan.template scan<part::edge>(i, {first, last});
             i += last;
         };
-        if (t.lead > 0) edge(static_cast<int>(t.lead), t.elements);
+        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), t.elements);
         if (rows.rows < rows_per_pass) {
             for (; i + columns <= t.elements; i += columns) scan.template scan<part::few_rows>(i, {0, columns});
         } else {
@@ -106,6 +105,7 @@ void scan_bytes_in_words(const tile& t) {
             }
         }
         while (i < t.elements) edge(0, t.elements - i);
+        scan.writer.finish(t.elements);
         if (t.carry != nullptr)
             for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = first_lane(scan.left[q]);
     }

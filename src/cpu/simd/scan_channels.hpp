@@ -47,18 +47,24 @@ void scan_interleaved(const tile& t) {
         Out left[columns];
         for (int i = 0; i < columns; ++i) left[i] = t.carry_in ? carry[row * channels + i % channels] : Out{};
         sums.left = load(left);
+        streamed_row<Out> streamed;
+        if constexpr (Policy == stores::streaming) streamed.begin(table);
         std::int64_t i = 0;
         read_ahead<Policy> ahead(t, row, t.elements * static_cast<std::int64_t>(sizeof(In)), 1);
         const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
             const int last = remaining < columns ? static_cast<int>(remaining) : columns;
             const vec<Out> s = sums(load_pixels<In, Out, Square>(edge_input<In>(image + i, {first, last}).values()));
             const vec<Out> entry = add(load_above_edge(above == nullptr ? nullptr : above + i, last), s);
-            store_edge(table + i, entry, last);
-            if constexpr (Policy == stores::streaming) store_edge(buffer + i, entry, last);
+            if constexpr (Policy == stores::streaming) {
+                streamed.put_edge(i, entry, last);
+                store_edge(buffer + i, entry, last);
+            } else {
+                store_edge(table + i, entry, last);
+            }
             i += last;
         };
         // The lead may span vectors where there are more channels than lanes; such tiles go to the scalar kernels.
-        if (t.lead > 0) edge(static_cast<int>(t.lead), t.elements);
+        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), t.elements);
         const std::int64_t ends[] = {ahead.turn / static_cast<std::int64_t>(sizeof(In)), t.elements};
         for (const std::int64_t end : ends) {
             for (; i + columns <= end; i += columns) {
@@ -66,7 +72,7 @@ void scan_interleaved(const tile& t) {
                 const vec<Out> entry = add(load_above(above == nullptr ? nullptr : above + i), s);
                 if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(image + i);
                 if constexpr (Policy == stores::streaming) {
-                    stream(table + i, entry);
+                    streamed.put(i, entry);
                     store(buffer + i, entry);
                 } else {
                     store(table + i, entry);
@@ -76,6 +82,8 @@ void scan_interleaved(const tile& t) {
         }
         const std::int64_t whole = i;
         if (i < t.elements) edge(0, t.elements - i);
+        if constexpr (Policy == stores::streaming)
+            if (t.elements % columns == 0) streamed.finish(t.elements);
         if (t.carry != nullptr && whole == t.elements) {
             // Only whole tiles are continued; they end on a whole vector, and the next begins with lane 0 of `left`.
             store(left, sums.left);

@@ -57,7 +57,7 @@ struct column_scan {
     static constexpr int parts = static_cast<int>(sizeof(Out) / sizeof(Scan));
     static constexpr int lanes = vec<Out>::lanes;
     const row_group<In, Out>& rows;
-    Out* buffer;
+    column_writer<Policy, Out> writer;
     row_sums<Scan> sums;
     read_ahead<Policy> ahead;
     bool fetch_table;
@@ -81,13 +81,12 @@ struct column_scan {
 
     /// Writes its entries, up to element `last`.
     template <part Part>
-    BOXSUM_INLINE void write(const vec<Scan> (&x)[rows_per_pass], std::int64_t i, int last) const {
+    BOXSUM_INLINE void write(const vec<Scan> (&x)[rows_per_pass], std::int64_t i, int last) {
         vec<Out> entry[parts];
         for (int k = 0; k < parts; ++k) {
             const Out* const above = rows.above == nullptr ? nullptr : rows.above + i + k * lanes;
             entry[k] = Part == part::edge ? load_above_edge(above, last - k * lanes) : load_above(above);
         }
-        const column_writer<Policy, Part, Out> writer{rows.table, buffer, rows.rows};
         if constexpr (Part == part::whole && Policy == stores::cached)
             if (fetch_table) writer.fetch(i, parts, table_fetch_bytes);
         for (int q = 0; q < rows_per_pass; ++q) {
@@ -95,10 +94,10 @@ struct column_scan {
             convert<Out>(x[q], s);
             for (int k = 0; k < parts; ++k) {
                 entry[k] = plus_row(entry[k], s[k]);
-                writer.put(q, i + k * lanes, entry[k], last - k * lanes);
+                writer.template put<Part>(q, i + k * lanes, entry[k], last - k * lanes);
             }
         }
-        for (int k = 0; k < parts; ++k) writer.keep(i + k * lanes, entry[k], last - k * lanes);
+        for (int k = 0; k < parts; ++k) writer.template keep<Part>(i + k * lanes, entry[k], last - k * lanes);
     }
 
     template <part Part>
@@ -120,7 +119,7 @@ void scan_tile(const tile& t) {
         alignas(16) Scan left[rows_per_pass];
         for (int q = 0; q < rows_per_pass; ++q) left[q] = t.carry_in && q < rows.rows ? carry[row + q] : Scan{};
         column_scan<In, Scan, Out, Square, Policy> scan{
-            rows, static_cast<Out*>(t.row_buffer), row_sums<Scan>(left),
+            rows, column_writer<Policy, Out>(t, rows), row_sums<Scan>(left),
             read_ahead<Policy>(t, row, elements * static_cast<std::int64_t>(sizeof(In)), rows_per_pass), t.fetch_table};
         std::int64_t i = 0;
         const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
@@ -129,7 +128,7 @@ void scan_tile(const tile& t) {
             i += last;
         };
 
-        if (t.lead > 0) edge(static_cast<int>(t.lead), elements);
+        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), elements);
         if (rows.rows < rows_per_pass) {
             for (; i + columns <= elements; i += columns) scan.template scan<part::few_rows>(i, {0, columns});
         } else if (i + columns <= elements) {
@@ -151,6 +150,7 @@ void scan_tile(const tile& t) {
             i += columns;
         }
         while (i < elements) edge(0, elements - i);
+        scan.writer.finish(elements);
         if (t.carry != nullptr) {
             scan.sums.save(left);
             for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = left[q];

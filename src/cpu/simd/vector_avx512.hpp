@@ -70,6 +70,19 @@ template <typename T>
 BOXSUM_INLINE void stream(T* p, vec<T> v) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(p), bits(v));
 }
+/// The last words of one vector and the first of the next.
+struct vector_joiner {
+    __m512i source;
+    vector_joiner() = default;
+    /// `words` of the first, 1 to 16.
+    BOXSUM_INLINE explicit vector_joiner(int words)
+        : source(_mm512_add_epi32(_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+                                  _mm512_set1_epi32(16 - words))) {}
+    template <typename T>
+    BOXSUM_INLINE vec<T> operator()(vec<T> first, vec<T> next) const {
+        return from_bits<T>(_mm512_permutex2var_epi32(bits(first), source, bits(next)));
+    }
+};
 /// A vector's worth of bytes from p: those outside [first, last) are zero and not read.
 BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int first, int last) {
     const __mmask64 mask = first < last ? (~0ULL >> (64 - (last - first))) << first : 0;

@@ -46,6 +46,21 @@ BOXSUM_INLINE void stream(T* p, vec<T> v) {
         : "=Q"(*reinterpret_cast<uint64x2_t*>(p))
         : "w"(vget_low_u64(bits)), "w"(vget_high_u64(bits)));
 }
+/// The last words of one vector and the first of the next.
+struct vector_joiner {
+    uint8x16_t source;
+    vector_joiner() = default;
+    /// `words` of the first, 1 to 4.
+    BOXSUM_INLINE explicit vector_joiner(int words) {
+        const uint8x16_t byte = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+        source = byte + static_cast<std::uint8_t>(16 - 4 * words);
+    }
+    template <typename T>
+    BOXSUM_INLINE vec<T> operator()(vec<T> first, vec<T> next) const {
+        const uint8x16x2_t both = {{(uint8x16_t)first.r, (uint8x16_t)next.r}};
+        return {(typename vec<T>::reg)vqtbl2q_u8(both, source)};
+    }
+};
 /// Copies 0 to 16 bytes in pieces of powers of two.
 BOXSUM_INLINE void copy_small(std::byte* to, const std::byte* from, int bytes) {
     const auto piece = [&](auto size) __attribute__((always_inline)) {

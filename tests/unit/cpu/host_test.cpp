@@ -71,7 +71,9 @@ TEST(host, counts_on_no_more_cache_than_its_cpus_can_have) {
     EXPECT_EQ(cpu::usable_cache(0, 0, 4), 32 * mib);  // unknown
     EXPECT_EQ(cpu::usable_cache(24 * mib, 8 * mib, 4), 24 * mib);
     const cpu_info& info = describe_cpu();
-    EXPECT_EQ(info.streaming_from_bytes, cpu::usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus) / 4 * 3);
+    const std::size_t usable = cpu::usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus);
+    EXPECT_EQ(info.streaming_from_bytes, usable / 16 * 9);
+    EXPECT_EQ(info.streaming_from_bytes_of_threads, usable / 8 * 7);
 }
 
 TEST(host, threads_grow_with_the_work_and_obey_the_caller) {
@@ -85,15 +87,28 @@ TEST(host, threads_grow_with_the_work_and_obey_the_caller) {
     EXPECT_EQ(cpu::choose_threads(1, 7), 7);
 }
 
-TEST(host, streams_what_exceeds_the_cache_where_rows_are_aligned) {
+TEST(host, streams_what_exceeds_the_cache_and_later_with_several_threads) {
     const auto limit = static_cast<std::int64_t>(describe_cpu().streaming_from_bytes);
+    const auto of_threads = static_cast<std::int64_t>(describe_cpu().streaming_from_bytes_of_threads);
     using enum store_policy;
-    EXPECT_EQ(cpu::choose_store(limit, true, automatic), cached);
-    EXPECT_EQ(cpu::choose_store(limit + 1, true, automatic), streaming);
-    EXPECT_EQ(cpu::choose_store(limit + 1, false, automatic), cached);
-    EXPECT_EQ(cpu::choose_store(1, true, streaming), streaming);
-    EXPECT_EQ(cpu::choose_store(1, false, streaming), cached);
-    EXPECT_EQ(cpu::choose_store(limit + 1, true, cached), cached);
+    EXPECT_EQ(cpu::choose_store(limit, 1, automatic), cached);
+    EXPECT_EQ(cpu::choose_store(limit + 1, 1, automatic), streaming);
+    EXPECT_EQ(cpu::choose_store(of_threads, 2, automatic), cached);
+    EXPECT_EQ(cpu::choose_store(of_threads + 1, 2, automatic), streaming);
+    EXPECT_EQ(cpu::choose_store(1, 1, streaming), streaming);
+    EXPECT_EQ(cpu::choose_store(of_threads + 1, 1, cached), cached);
+}
+
+/// A packed table with a border, as OpenCV has it: every row starts elsewhere.
+TEST(host, rows_that_start_anywhere_are_streamed) {
+    const auto rows = static_cast<std::int64_t>(describe_cpu().streaming_from_bytes / 4096);  // a fourth more
+    const view_shape from{.type = dtype::u8, .rows = rows, .cols = 1024, .row_stride = 1024};
+    const view_shape to{.type = dtype::u32, .rows = rows + 1, .cols = 1025, .row_stride = 4 * 1025};
+    const auto pixels = memory_pool::shared().acquire(static_cast<std::size_t>(rows * 1024));
+    const auto entries = memory_pool::shared().acquire(static_cast<std::size_t>((rows + 1) * 4 * 1025 + 4));
+    const any_view table{static_cast<std::byte*>(entries.data()) + 4, to};
+    const cpu_decision made = decide_sat({{pixels.data(), from}}, {{table, table_layout::padded}}, {.threads = 1});
+    EXPECT_EQ(made.store, describe_cpu().instruction_set == "scalar" ? store_policy::cached : store_policy::streaming);
 }
 
 /// The image passes through the cache, too: a table that is too small alone is too large with it.

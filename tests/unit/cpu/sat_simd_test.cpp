@@ -70,7 +70,7 @@ TEST_P(sat_simd, matches_the_definition_for_every_width) {
             c.cols = cols;
             c.channels = turn % 5 == 0 ? 2 + static_cast<std::int64_t>(turn / 5 % 3) : 1;
             c.planes = turn % 13 == 0 ? 3 : 1;
-            c.table_gap = turn % 2 == 0 ? -1 : static_cast<std::int64_t>(turn % 7);  // streaming needs aligned rows
+            c.table_gap = turn % 2 == 0 ? -1 : static_cast<std::int64_t>(turn % 7);
             c.image_gap = static_cast<std::int64_t>(turn % 3);
             c.image_offset = static_cast<std::int64_t>(turn % 17);
             c.table_offset = turn % 4 == 1 ? static_cast<std::int64_t>(turn % 5) : 0;

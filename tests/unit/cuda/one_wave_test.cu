@@ -1,8 +1,8 @@
 // The one-wave kernel by itself, with any number of rows a warp. On a GPU and on an emulated device (tests/emulated),
 // where blocks start in any order.
 
-#include "cuda/production/sat_wave_launch.cuh"
-#include "support/aligned_kernel_test.cuh"
+#include "cuda/production/sat/wave_launch.cuh"
+#include "support/tile_kernel_test.cuh"
 
 namespace boxsum {
 namespace {
@@ -10,7 +10,7 @@ namespace {
 using test::layouts;
 using test::shape;
 
-class one_wave : public test::aligned_kernel_test {
+class one_wave : public test::tile_kernel_test {
   protected:
     template <typename Pixel, typename Table, int WarpRows>
     std::optional<std::string> wrong_in_wave(const shape& s) {

@@ -1,6 +1,6 @@
 #include "cuda/device/bulk_copy.cuh"
 #include "cuda/device/streaming.cuh"
-#include "cuda/production/tensor_map.hpp"
+#include "cuda/production/sat/tensor_map.hpp"
 #include "support/device_check.cuh"
 
 #include <boxsum/cuda/device.hpp>

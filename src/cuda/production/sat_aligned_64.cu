@@ -1,8 +1,0 @@
-#include "cuda/production/sat_aligned_launch.cuh"
-
-namespace boxsum::cuda {
-
-template std::unique_ptr<const prepared_table> prepare_tiles<f64>(const sat_geometry&, dtype, bool,
-                                                                  const device_limits&);
-
-}  // namespace boxsum::cuda
