@@ -8,6 +8,8 @@
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
+#include <optional>
+
 namespace boxsum BOXSUM_EXPORT {
 
 /// What a table is made of. Members that are not set are not read.
@@ -23,6 +25,23 @@ struct sat_outputs {
     any_table_view sums;
     any_table_view squares = {};  ///< sums of squared pixels; in the same form as `sums`
 };
+
+/// Shapes of a call: everything of it but its memory and its options. What plans of devices are made for.
+struct sat_shapes {
+    view_shape image;
+    view_shape sums;
+    std::optional<view_shape> squares = {};
+    table_form form = {};   ///< of both tables
+    bool in_place = false;  ///< `sums` lies on the image (see boxsum::sat())
+    carry_shapes carries = {};
+    carry_shapes squares_carries = {};
+
+    friend bool operator==(const sat_shapes&, const sat_shapes&) = default;
+};
+
+/// The shapes of the views of a call. Their memory is not touched, only compared; squares and carries without data are
+/// not wanted. Throws invalid_argument where the two tables have different forms.
+sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 
 /// Computes the summed area table of host images on this machine's CPU, and where it is asked for, in the same pass,
 /// the table of squared pixels.

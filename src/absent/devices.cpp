@@ -154,6 +154,10 @@ int histogram_plan::device() const noexcept {
 void histogram_plan::run_async(const histogram_inputs&, const histogram_outputs&, workspace&, stream_ref) const {
     refuse();
 }
+void integral_histogram_async(const histogram_inputs&, const binning&, const histogram_outputs&, workspace&, stream_ref,
+                              const histogram_options&) {
+    refuse();
+}
 void integral_histogram(const histogram_inputs&, const binning&, const histogram_outputs&, stream_ref,
                         const histogram_options&) {
     refuse();

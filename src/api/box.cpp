@@ -23,8 +23,8 @@ std::string text_of(const box& b) {
 void check_table(std::string_view argument, const const_any_table_view& table, std::int64_t channel,
                  std::int64_t plane) {
     check_read(argument, table.entries);
-    check_layout(table.form.layout);
-    detail::check_table_access(table.entries, channel, plane);
+    check_layout(argument, table.form.layout);
+    detail::check_table_access(argument, table.entries, channel, plane);
 }
 
 void check_boxes(std::span<const box> boxes, std::size_t out, const const_any_table_view& table) {
@@ -130,14 +130,15 @@ void check_box(const box& b, const const_any_table_view& table) {
 
 namespace detail {
 
-void check_table_access(const const_any_view& table, std::int64_t channel, std::int64_t plane) {
-    if (table.data == nullptr) throw invalid_argument("table: data is null");
-    if (channel < 0 || channel >= table.shape.channels)
-        throw invalid_argument("channel: is " + std::to_string(channel) + ", but the table has " +
-                               std::to_string(table.shape.channels));
-    if (plane < 0 || plane >= table.shape.planes)
-        throw invalid_argument("plane: is " + std::to_string(plane) + ", but the table has " +
-                               std::to_string(table.shape.planes));
+void check_table_access(std::string_view argument, const const_any_view& table, std::int64_t channel,
+                        std::int64_t plane) {
+    const auto refuse = [&](const char* what, std::int64_t value, std::int64_t count) {
+        throw invalid_argument(std::string(what) + ": is " + std::to_string(value) + ", but " + std::string(argument) +
+                               (argument.ends_with('s') ? " have " : " has ") + std::to_string(count));
+    };
+    if (table.data == nullptr) throw invalid_argument(std::string(argument) + ": data is null");
+    if (channel < 0 || channel >= table.shape.channels) refuse("channel", channel, table.shape.channels);
+    if (plane < 0 || plane >= table.shape.planes) refuse("plane", plane, table.shape.planes);
 }
 
 }  // namespace detail

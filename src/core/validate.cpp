@@ -107,7 +107,7 @@ bool same_place(const view_shape& a, const view_shape& b) {
 
 problem make_problem(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
                      const table_form& form) {
-    check_layout(form.layout);
+    check_layout("sums", form.layout);
     checked_reach("image", image, access::read);
     checked_reach("sums", sums, access::write);
     if (squares) checked_reach("squares", *squares, access::write);
@@ -116,7 +116,7 @@ problem make_problem(const view_shape& image, const view_shape& sums, const std:
     p.image = normal_shape(image);
     p.table = normal_shape(sums);
     if (squares) p.squares = normal_shape(*squares);
-    p.layout = form.layout;
+    p.form = form;
     if (squares ? !contains(all_squares_triples{}, p.triple()) : !contains(all_type_pairs{}, p.types()))
         throw unsupported((squares ? "type triple " + name_of(p.triple()) : "type pair " + name_of(p.types())) +
                           " is not in the closed list (image " + std::string(name_of(image.type)) + ", sums " +
@@ -135,9 +135,9 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     check_read("image", image);
     check_written("sums", sums.entries);
     if (with_squares) check_written("squares", squares.entries);
-    check_layout(sums.form.layout);
+    check_layout("sums", sums.form.layout);
     if (with_squares) {
-        check_layout(squares.form.layout);
+        check_layout("squares", squares.form.layout);
         if (squares.form != sums.form)
             throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
                                    ", but that of sums is " + std::string(name_of(sums.form.layout)));
@@ -161,6 +161,21 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
         check_carries_apart("squares_carries", inputs.squares_carries, "squares", squares, true);
     }
     return p;
+}
+
+sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
+    const any_view &sums = outputs.sums.entries, &squares = outputs.squares.entries;
+    sat_shapes shapes{inputs.image.shape, sums.shape};
+    shapes.form = outputs.sums.form;
+    shapes.in_place = inputs.image.data != nullptr && same_place(inputs.image, sums);
+    shapes.carries = carry_shapes_of(inputs.carries);
+    shapes.squares_carries = carry_shapes_of(inputs.squares_carries);
+    if (squares.data == nullptr) return shapes;
+    if (outputs.squares.form != outputs.sums.form)
+        throw invalid_argument("squares: its form is " + std::string(name_of(outputs.squares.form.layout)) +
+                               ", but that of sums is " + std::string(name_of(outputs.sums.form.layout)));
+    shapes.squares = squares.shape;
+    return shapes;
 }
 
 buffers memory_of(const sat_inputs& inputs, const sat_outputs& outputs) {

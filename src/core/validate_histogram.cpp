@@ -101,7 +101,7 @@ problem make_histogram_problem(const histogram_shapes& shapes, const binning& bi
     p.what = operation::histogram;
     p.image = normal_shape(shapes.image);
     p.table = tables_of_first_bin(entries);
-    p.layout = shapes.histograms.form.layout;
+    p.form = shapes.histograms.form;
     p.histogram =
         histogram_problem{bins.bins(), entries.bin_stride, bins.rule(), bins.lo(), bins.hi(), bins.outside(), {}};
     if (shapes.weights) p.histogram->weights = normal_shape(*shapes.weights);
@@ -128,9 +128,9 @@ histogram_shapes shapes_of(const histogram_inputs& inputs, const histogram_outpu
 }
 
 void check_form(const table_form& form) {
-    check_layout(form.layout);
+    check_layout("histograms", form.layout);
     if (form.layout == table_layout::exclusive)
-        throw invalid_argument("layout: is exclusive, integral histograms are inclusive or padded");
+        throw invalid_argument("histograms: layout is exclusive, integral histograms are inclusive or padded");
 }
 
 void check_histograms(const histogram_shape& histograms, std::int64_t plane) {

@@ -203,14 +203,15 @@ byte_reach check_written(std::string_view argument, const const_any_view& view) 
     return reach;
 }
 
-void check_layout(table_layout layout) {
+void check_layout(std::string_view argument, table_layout layout) {
     switch (layout) {
         case table_layout::inclusive:
         case table_layout::exclusive:
         case table_layout::padded:
             return;
     }
-    throw invalid_argument("layout: is " + std::to_string(static_cast<int>(layout)) + ", not a table_layout");
+    throw invalid_argument(std::string(argument) + ": layout is " + std::to_string(static_cast<int>(layout)) +
+                           ", not a table_layout");
 }
 
 void check_store(store_policy store) {

@@ -45,7 +45,7 @@ byte_reach check_read(std::string_view argument, const const_any_view& view);
 byte_reach check_written(std::string_view argument, const const_any_view& view);
 
 /// Throw invalid_argument for a value that the enumeration lacks.
-void check_layout(table_layout layout);
+void check_layout(std::string_view argument, table_layout layout);
 void check_store(store_policy store);
 
 /// Whether two views, which passed the checks above, share a byte that belongs to an element of both. Views may

@@ -36,7 +36,7 @@ std::int64_t bin_of_pixel(const histogram_problem& h, const std::uint16_t* looku
 
 /// Row 0 and column 0 of a padded table come before the first pixel.
 inline std::int64_t first_pixel_offset(const problem& p) {
-    return p.layout == table_layout::padded ? 1 : 0;
+    return p.form.border();
 }
 
 /// The table of one bin of one plane.

@@ -20,23 +20,6 @@
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
 
-/// What a plan is made for: everything of a call but its memory.
-struct sat_shapes {
-    view_shape image;
-    view_shape sums;
-    std::optional<view_shape> squares = {};
-    table_form form = {};   ///< of both tables
-    bool in_place = false;  ///< `sums` lies on the image (see boxsum::sat())
-    carry_shapes carries = {};
-    carry_shapes squares_carries = {};
-
-    friend bool operator==(const sat_shapes&, const sat_shapes&) = default;
-};
-
-/// The shapes of the views of a call. Their memory is not touched, only compared; squares and carries without data are
-/// not wanted. Throws invalid_argument where the two tables have different forms.
-sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
-
 /// Computes tables of one shape on the device that is current when the plan is made. Immutable: any number of threads
 /// and streams may run one plan, each with its own workspace.
 ///

@@ -25,7 +25,7 @@ problem problem_for(const sat_shapes& shapes) {
     const table_layout layout = shapes.form.layout;
     problem p = make_problem(shapes.image, shapes.sums, shapes.squares, layout);
     if (shapes.in_place && layout != table_layout::inclusive)
-        throw invalid_argument("layout: is " + std::string(name_of(layout)) + ", but in place needs inclusive");
+        throw invalid_argument("in_place: needs layout inclusive, but that of sums is " + std::string(name_of(layout)));
     if (shapes.in_place && !same_place(shapes.image, shapes.sums))
         throw invalid_argument(
             "in_place: needs element size, extents and strides of the image and the table to be the same");
@@ -292,8 +292,8 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
                 indexed("shapes", i) + "types are " + (p.squares ? name_of(p.triple()) : name_of(p.types())) +
                 ", but those of the first are " + (first.squares ? name_of(first.triple()) : name_of(first.types())));
         if (shapes[i].form != shapes[0].form)
-            throw invalid_argument(indexed("shapes", i) + "layout is " + std::string(name_of(p.layout)) +
-                                   ", but that of the first is " + std::string(name_of(first.layout)));
+            throw invalid_argument(indexed("shapes", i) + "layout is " + std::string(name_of(p.form.layout)) +
+                                   ", but that of the first is " + std::string(name_of(first.form.layout)));
         made->checks.emplace_back(p, shapes[i].form, made->device);
     }
     made->chosen = choose_for_all(made->problems, options);

@@ -2,6 +2,7 @@
 
 #include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/event.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "filters/radius_map.hpp"
@@ -11,7 +12,6 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <map>
 #include <string>
@@ -43,24 +43,12 @@ void run_on_device(const window_filter& filter, const filter_memory& memory, str
 
 // ---- host memory ----------------------------------------------------------------------------------------------------
 
-/// A point in a stream that others can wait for.
-class event {
-  public:
-    explicit event(stream_ref stream) {
-        BOXSUM_CUDA_TRY(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming));
-        const cudaError_t code = cudaEventRecord(handle_, stream.get());
-        if (code != cudaSuccess) (void)cudaEventDestroy(handle_);
-        BOXSUM_CUDA_TRY(code);
-    }
-    event(const event&) = delete;
-    event& operator=(const event&) = delete;
-    ~event() { (void)cudaEventDestroy(handle_); }
-
-    void wait(stream_ref waiter) const { BOXSUM_CUDA_TRY(cudaStreamWaitEvent(waiter.get(), handle_, 0)); }
-
-  private:
-    cudaEvent_t handle_ = nullptr;
-};
+/// What is enqueued on `waiter` from here on comes behind what is on `stream`.
+void let_wait(stream_ref waiter, stream_ref stream) {
+    event now(timing::off);
+    now.record(stream);
+    now.precede(waiter);  // which outlives the event: that goes when it has happened
+}
 
 /// Nothing that the streams use may be freed before they are done, also when an exception passes.
 struct wait_at_end {
@@ -158,9 +146,8 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     for (const strip& s : strips) tables.plan(s.to - s.from);
     tables.allocate(work);
     const wait_at_end guard{{upload, work, download}};
-    event(work).wait(upload);  // the memory is there
+    let_wait(upload, work);  // the memory is there
 
-    std::deque<event> done;
     for (std::int64_t plane = 0; plane < planes; ++plane) {
         const filter_memory one = plane_of(on_device, plane);
         std::int64_t uploaded = job.part_row;
@@ -173,13 +160,13 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
             const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
             if (radius.data != nullptr && plane < radius.shape.planes)
                 copy_async(rows_of(memory.radius, plane, first, end), rows_of(radius, plane, first, end), upload);
-            done.emplace_back(upload).wait(work);
+            let_wait(work, upload);
             window_task task = tables.enqueue(
                 rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s.from, work);
             task.first_row = s.first;
             task.end_row = s.end;
             enqueue_step(filter, task, one, static_cast<window_extremes*>(extremes.data()), work);
-            done.emplace_back(work).wait(download);
+            let_wait(download, work);
             for (std::size_t i = 0; i < memory.results.size(); ++i)
                 if (memory.results[i].data != nullptr)
                     copy_async(rows_of(on_device.results[i], plane, first, end),
