@@ -19,8 +19,8 @@
 ///   planes, cols and channels, and the same rows unless the image is a part (filter_inputs); strides are free.
 /// - Images of 8u, 16u, 16s, 32f and 64f; every other type is `unsupported`.
 /// - A pixel takes a fixed number of operations, whatever the window. What still grows: floating images keep the rows
-///   of a window in memory, and beyond the cache that costs up to some 3 times as much; where `reflect`, `replicate` or
-///   `constant` continue the image, what lies beyond it, up to its own size on every side, is summed too, so windows
+///   of a window in memory, and beyond the cache that costs up to some 3 times as much; where a border other than
+///   `shrink` continues the image, what lies beyond it, up to its own size on every side, is summed too, so windows
 ///   larger than a small image cost several times what small ones do.
 /// - Integer images: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window needs). The
 ///   variance comes from the exact numerator n*S2 - S*S in 64 or 128 bits and is never negative.
@@ -34,7 +34,9 @@
 /// - What is not finite, in every filter: a window with a NaN has NaN results. The mean of a window with infinities
 ///   follows the sum: inf, -inf, or NaN where both signs meet. Its variance and deviation are NaN, and so is all that
 ///   is made of them; a threshold that is NaN is exceeded by no pixel.
-/// - Results of integer type are rounded half up: floor(x + 1/2).
+/// - Results of integer type are rounded half up, floor(x + 1/2), or down (filter_options::rounding).
+/// - Samples that do not count: `mask`, `weights`, `nan` and `nodata` take pixels out of every window, in every filter
+///   but variable_box_filter; see sampling below.
 /// - Results have the same bits for any number of threads, except which NaN a NaN is (its sign and payload).
 /// - No result may overlap the image or another result (there is no in-place form): invalid_argument.
 /// - Working memory beyond the results, per thread: a few rows for integer images, at most 100 bytes per column and
@@ -51,9 +53,11 @@ enum class border_mode : std::uint8_t {
     reflect,    ///< the mirrored image, edge pixel repeated: d c b a | a b c d | d c b a (SciPy's "reflect")
     replicate,  ///< the edge pixel: a a a a | a b c d | d d d d (SciPy's "nearest")
     constant,   ///< a given value
+    mirror,     ///< the mirrored image, edge pixel not repeated: d c b | a b c d | c b a (SciPy's "mirror")
+    wrap,       ///< the image again: a b c d | a b c d | a b c d (SciPy's "wrap")
 };
 
-/// "shrink", "reflect", "replicate", "constant"
+/// "shrink", "reflect", "replicate", "constant", "mirror", "wrap"
 std::string_view name_of(border_mode border) noexcept;
 std::optional<border_mode> border_from_name(std::string_view name) noexcept;
 
@@ -83,16 +87,50 @@ struct extent {
 ///     boxsum::box_filter({.image = rows_90_to_209, .at = {90, 0}, .whole = {1000, 640}}, {rows_100_to_199},
 ///                        {.window = boxsum::window_radius(10)});
 ///
-/// Parts of rows are unsupported: `at.col` is 0, `whole.cols` the image's.
+/// Parts of rows are unsupported: `at.col` is 0, `whole.cols` the image's. With `wrap` the first and last rows of the
+/// whole have windows at its other end, and so have results only where the image is the whole.
+///
+/// Sampling. A pixel of the image counts where its mask is not 0, its value is not `nodata` and, with nan_mode::omit,
+/// not NaN; those that do not count might as well not be there, whatever they hold. Masks and weights belong to the
+/// image's pixels and continue beyond its border as it does; pixels of a constant border count with weight 1, unless
+/// their value says otherwise. Then, over the pixels of a window that count, with weights w (1 where none are given):
+///
+///     count = sum of w, mean = sum of w x / count, variance = sum of w (x - mean)^2 / count
+///
+/// - Integer images without weights stay exact. Otherwise sums are of doubles, by additions only; the mean is within
+///   gamma_(w+v+1) * (sum of w |x|) / count of the exact one, and gamma_(w+v) bounds the count's relative error.
+/// - Where count is below `min_count` (or `min_weight`), and where nothing counts, results are `fill`.
+/// - The window's own pixel need not count for means, sums and spreads, which so fill gaps. What compares it with its
+///   window, thresholds and contrast, is `fill` where it does not count.
+/// - Wolf's extremes are of windows and pixels with a result.
 struct filter_inputs {
     const_any_view image;
     origin at = {};
     extent whole = {};  ///< 0 x 0: the image is the whole
+    /// 8u: pixels where it is 0 do not count. Rows and cols of the image, 1 channel or the image's, 1 plane or its.
+    const_any_view mask = {};
+    /// 32f, shapes as of masks. A weight that is not above 0, or not finite, takes its pixel out.
+    const_any_view weights = {};
 };
 
 /// Where a filter with one result writes it.
 struct filter_outputs {
     any_view result;
+    /// If it has data, what counted in each window: the number of pixels (32u, 32f or 64f) or, with weights, their sum
+    /// (32f or 64f). Never `fill`.
+    any_view count = {};
+};
+
+/// How results of integer type are rounded.
+enum class rounding_mode : std::uint8_t {
+    half_up,  ///< floor(x + 1/2)
+    floor,
+};
+
+/// What NaN pixels of floating images do.
+enum class nan_mode : std::uint8_t {
+    propagate,  ///< they make the results of their windows NaN
+    omit,       ///< they do not count
 };
 
 /// What all filters can be told. The defaults cut windows off at the border.
@@ -102,6 +140,14 @@ struct filter_options {
     /// With border_mode::constant. A value of the image's type (an integer in its range for integer images; rounded to
     /// it for floating ones).
     double border_value = 0;
+    rounding_mode rounding = rounding_mode::half_up;
+    nan_mode nan = nan_mode::propagate;
+    /// Pixels of this value do not count. A value of the image's type, as border_value; NaN is every NaN.
+    std::optional<double> nodata = {};
+    std::int64_t min_count = 1;  ///< at least 1; not with weights
+    double min_weight = 0;       ///< finite, not negative; with weights only
+    /// Where too little counts. NaN if it is not given, 0 in results of integer type; of the results' types.
+    std::optional<double> fill = {};
     /// Threads of the CPU. 0: chosen by size.
     int threads = 0;
 };
@@ -116,47 +162,65 @@ void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, cons
 
 /// What local_statistics writes; those without data are not computed. At least one.
 struct window_outputs {
-    any_view mean = {};       ///< the image's type (rounded half up), 32f or 64f
+    any_view mean = {};       ///< the image's type (rounded), 32f or 64f
     any_view variance = {};   ///< 32f or 64f; the population's: sum of (x - mean)^2 over n
     any_view deviation = {};  ///< 32f or 64f; its square root
+    any_view sum = {};        ///< 32s or 64s (integer images without weights, windows whose sums fit), 32f or 64f
+    any_view count = {};      ///< as of filter_outputs
 };
 
-/// Mean, variance and standard deviation of the window around every pixel, in one pass. A mean alone is box_filter's.
+/// Mean, variance, standard deviation and sum of the window around every pixel. A mean alone is box_filter's.
 ///
 /// Variances of 16-bit images are unsupported for windows of more than 2^32 pixels, of 8-bit ones for more than 2^46.
 void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, const filter_options& options = {});
 
 /// With m and s the mean and standard deviation of the window, the threshold T of a pixel is
 enum class threshold_method : std::uint8_t {
-    bradley,  ///< m (1 - k); Bradley and Roth 2007; k = 0.15
-    niblack,  ///< m + k s; Niblack 1986; k = -0.2 (scikit-image's k has the opposite sign)
-    sauvola,  ///< m (1 + k (s / R - 1)); Sauvola and Pietikainen 2000; k = 0.2
-    wolf,     ///< m - k (1 - s / s_max) (m - I_min); Wolf and Jolion 2004; k = 0.5
+    bradley,     ///< m (1 - k); Bradley and Roth 2007; k = 0.15
+    niblack,     ///< m + k s; Niblack 1986; k = -0.2 (scikit-image's k has the opposite sign)
+    sauvola,     ///< m (1 + k (s / R - 1)); Sauvola and Pietikainen 2000; k = 0.2
+    wolf,        ///< m - k (1 - s / s_max) (m - I_min); Wolf and Jolion 2004; k = 0.5
+    nick,        ///< m + k sqrt(s^2 + m^2); Khurshid, Siddiqi, Faure and Vincent 2009 (as doxapy); k = -0.2
+    singh,       ///< m (1 + k (d / (2 R - d) - 1)), d = |x - m|, at most 254/255 of 2 R; T. R. Singh et al. 2011 (as
+                 ///< doxapy); k = 0.2
+    phansalkar,  ///< m (1 + p exp(-q m / (2 R)) + k (s / R - 1)); Phansalkar et al. 2011; k = 0.25, p = 2, q = 10
 };
 
-/// "bradley", "niblack", "sauvola", "wolf"
+/// "bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"
 std::string_view name_of(threshold_method method) noexcept;
 std::optional<threshold_method> threshold_from_name(std::string_view name) noexcept;
 
-/// The k that is used when none is given: 0.15, -0.2, 0.2, 0.5.
+/// The k that is used when none is given: 0.15, -0.2, 0.2, 0.5, -0.2, 0.2, 0.25.
 double default_k(threshold_method method) noexcept;
 
-/// Sauvola's R when none is given: half the range of the type, 127.5 for 8u, 32767.5 for 16u and 16s; 0.5 for 32f and
-/// 64f, whose images are taken to lie in 0..1 (scikit-image takes -1..1, hence 1).
-double default_sauvola_range(dtype image);
+/// R when none is given: half the range of the type, 127.5 for 8u, 32767.5 for 16u and 16s; 0.5 for 32f and 64f, whose
+/// images are taken to lie in 0..1 (scikit-image takes -1..1, hence 1).
+double default_range(dtype image);
+
+/// What adaptive_threshold writes.
+enum class threshold_output : std::uint8_t {
+    zero_255,   ///< 255 where pixel > T and 0 elsewhere; 8u
+    zero_one,   ///< 1 where pixel > T and 0 elsewhere; 8u
+    threshold,  ///< T itself; 32f or 64f
+};
 
 /// A threshold's formula.
 struct threshold_rule {
     threshold_method method = threshold_method::sauvola;
-    std::optional<double> k = {};              ///< finite; default_k(method)
-    std::optional<double> sauvola_range = {};  ///< R: finite, above 0; only with sauvola; default_sauvola_range(type)
+    std::optional<double> k = {};      ///< finite; default_k(method)
+    std::optional<double> range = {};  ///< R: finite, above 0; sauvola, singh, phansalkar; default_range(type)
+    std::optional<double> p = {};      ///< phansalkar's: finite
+    std::optional<double> q = {};      ///< phansalkar's: finite
+    threshold_output output = threshold_output::zero_255;
 };
 
-/// Adaptive threshold: result is 255 where pixel > T and 0 elsewhere. T is computed in double.
+/// Adaptive threshold: which pixels exceed T, or T itself. T is computed in double; its exp, by additions and
+/// multiplications in a fixed order, is within 4 units in the last place and the same everywhere.
 ///
-/// result: 8u. Wolf's s_max (largest deviation of all windows) and I_min (smallest pixel) are those of the plane and
-/// channel; NaN does not count; where s_max is 0, s / s_max is taken as 0. Wolf takes two passes over the image, and so
-/// does not take a part of one (unsupported). Windows as in local_statistics; Bradley's as in box_filter.
+/// result: as threshold_rule::output says. Wolf's s_max (largest deviation of all windows) and I_min (smallest pixel)
+/// are those of the plane and channel; NaN does not count; where s_max is 0, s / s_max is taken as 0. Wolf takes two
+/// passes over the image, and so does not take a part of one (unsupported). Windows as in local_statistics; Bradley's
+/// and Singh's as in box_filter.
 void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, const threshold_rule& rule = {},
                         const filter_options& options = {});
 
@@ -186,12 +250,12 @@ struct variable_inputs {
 
 /// Box mean with a radius per pixel: the window of (r, c) has 2*radius(r, c) + 1 rows and as many columns. Four reads
 /// of a summed area table per pixel (Crow 1984), whatever the radius. `options.window` has no meaning here and must be
-/// left alone.
+/// left alone; so must `nan`, `nodata`, `min_count`, `min_weight` and `fill`.
 ///
 /// result: the image's type (integers rounded half up), 32f or 64f.
 /// Integer images give exact sums as everywhere. Floating images go through a 64f table: every mean carries an absolute
 /// error of up to gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), and that for every time that a window
-/// repeats the image by `reflect` or `replicate`; the bits for a part of an image are those of the part's table. A
+/// repeats the image beyond its border; the bits for a part of an image are those of the part's table. A
 /// pixel that is not finite acts on the windows that contain it and on no other. Memory: a padded table of 4 or 8 bytes
 /// per pixel and channel of one plane, whatever the border; where a floating plane has pixels that are not finite also
 /// its copy, a mask of bytes, and one table for each of NaN, inf and -inf that occurs. Windows of more than 2^46 pixels

@@ -10,6 +10,7 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace boxsum::filters {
@@ -116,28 +117,71 @@ std::int64_t check_window(const window& w, border_mode border, std::int64_t rows
     return *pixels;
 }
 
+/// A value that an element of `type` can hold; infinities and NaN are values of floating types, too.
+void check_value(std::string_view argument, double value, std::string_view whose, dtype type) {
+    if (type == dtype::f64) return;
+    if (type == dtype::f32) {
+        if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max())
+            throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be a number of " +
+                                   std::string(whose) + " type 32f");
+        return;
+    }
+    const int bits = 8 * static_cast<int>(size_of(type)) - (is_signed(type) ? 1 : 0);
+    const double end = std::ldexp(1.0, bits), low = is_signed(type) ? -end : 0;
+    if (!(value >= low && value < end) || std::floor(value) != value)
+        throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be an integer of " +
+                               std::string(whose) + " type " + std::string(name_of(type)));
+}
+
 /// border is an enumerator; with `constant`, border_value is a value of the image's type.
 void check_border(border_mode border, double border_value, dtype image) {
     if (name_of(border).empty())
         throw invalid_argument("border: is " + std::to_string(static_cast<int>(border)) + ", not a border_mode");
-    if (border != border_mode::constant || image == dtype::f64) return;
-    if (image == dtype::f32) {  // infinities and NaN are values, too
-        if (std::isfinite(border_value) && std::abs(border_value) > std::numeric_limits<float>::max())
-            throw invalid_argument("border_value: is " + text(border_value) +
-                                   ", must be a number of the image's type 32f");
-        return;
-    }
-    const double low = image == dtype::s16 ? -32768 : 0;
-    const double high = image == dtype::u8 ? 255 : image == dtype::u16 ? 65535 : 32767;
-    if (!(border_value >= low && border_value <= high) || std::floor(border_value) != border_value)
-        throw invalid_argument("border_value: is " + text(border_value) + ", must be an integer of the image's type " +
-                               std::string(name_of(image)));
+    if (border == border_mode::constant) check_value("border_value", border_value, "the image's", image);
 }
 
-/// What lies beyond a constant border: a pixel, so a value of the image's type. Windows along rows and columns meet it
-/// in double and in that type, and must see the same.
-double border_pixel(double border_value, dtype image) {
-    return image == dtype::f32 ? static_cast<double>(static_cast<float>(border_value)) : border_value;
+/// A pixel of that value, so of the image's type: what lies beyond a constant border, nodata. Windows along rows and
+/// columns meet it in double and in that type, and must see the same.
+double as_pixel(double value, dtype image) {
+    return image == dtype::f32 ? static_cast<double>(static_cast<float>(value)) : value;
+}
+
+// ---- which samples count --------------------------------------------------------------------------------------------
+
+void check_sample_shape(std::string_view argument, const view_shape& given, dtype type, const view_shape& image) {
+    if (given.type != type)
+        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(given.type)) + ", must be " +
+                          std::string(name_of(type)));
+    if (given.rows != image.rows || given.cols != image.cols)
+        throw invalid_argument(std::string(argument) + ": rows x cols are " + std::to_string(given.rows) + " x " +
+                               std::to_string(given.cols) + ", must be the image's " + std::to_string(image.rows) +
+                               " x " + std::to_string(image.cols));
+    for (const auto& [what, value, of_image] :
+         {std::tuple{"planes", given.planes, image.planes}, {"channels", given.channels, image.channels}})
+        if (value != 1 && value != of_image)
+            throw invalid_argument(std::string(argument) + ": " + what + " is " + std::to_string(value) +
+                                   ", must be 1 or the image's " + std::to_string(of_image));
+}
+
+void check_sampling(const part& given, const filter_options& options) {
+    if (given.mask) check_sample_shape("mask", *given.mask, dtype::u8, given.image);
+    if (given.weights) check_sample_shape("weights", *given.weights, dtype::f32, given.image);
+    if (options.rounding != rounding_mode::half_up && options.rounding != rounding_mode::floor)
+        throw invalid_argument("rounding: is " + std::to_string(static_cast<int>(options.rounding)) +
+                               ", not a rounding_mode");
+    if (options.nan != nan_mode::propagate && options.nan != nan_mode::omit)
+        throw invalid_argument("nan: is " + std::to_string(static_cast<int>(options.nan)) + ", not a nan_mode");
+    if (options.nodata) check_value("nodata", *options.nodata, "the image's", given.image.type);
+    if (options.min_count < 1)
+        throw invalid_argument("min_count: is " + std::to_string(options.min_count) + ", must be at least 1");
+    if (options.min_count > 1 && given.weights)
+        throw invalid_argument("min_count: is " + std::to_string(options.min_count) +
+                               ", but with weights min_weight says how much must count");
+    if (!std::isfinite(options.min_weight) || options.min_weight < 0)
+        throw invalid_argument("min_weight: is " + text(options.min_weight) + ", must be finite and not negative");
+    if (options.min_weight > 0 && !given.weights)
+        throw invalid_argument("min_weight: is " + text(options.min_weight) +
+                               ", but without weights min_count says how much must count");
 }
 
 /// Which rows have results, from where the image lies in the whole.
@@ -179,6 +223,33 @@ void check_result(std::string_view argument, const view_shape& a, const window_j
                       allowed);
 }
 
+/// A result that `fill` may be written to.
+void check_filled_result(std::string_view argument, const view_shape& result, const window_job& job,
+                         std::initializer_list<dtype> types) {
+    check_result(argument, result, job, types);
+    if (job.fill) check_value("fill", *job.fill, "the result's", result.type);
+}
+
+void check_count(const std::optional<view_shape>& count, const window_job& job) {
+    if (!count) return;
+    if (job.weighted) return check_result("count", *count, job, {dtype::f32, dtype::f64});
+    check_result("count", *count, job, {dtype::u32, dtype::f32, dtype::f64});
+    if (count->type == dtype::u32 && job.largest_window > std::numeric_limits<std::uint32_t>::max())
+        throw unsupported("count: type is 32u, but windows have up to " + std::to_string(job.largest_window) +
+                          " pixels");
+}
+
+void check_sum(const std::optional<view_shape>& sum, const window_job& job) {
+    if (!sum) return;
+    if (is_floating(job.shape.type) || job.weighted)
+        return check_filled_result("sum", *sum, job, {dtype::f32, dtype::f64});
+    check_filled_result("sum", *sum, job, {dtype::s32, dtype::s64, dtype::f32, dtype::f64});
+    const std::int64_t largest_pixel = job.shape.type == dtype::u8 ? 255 : job.shape.type == dtype::u16 ? 65535 : 32768;
+    if (sum->type == dtype::s32 && job.largest_window > std::numeric_limits<std::int32_t>::max() / largest_pixel)
+        throw unsupported("sum: type is 32s, too small for windows of " + std::to_string(job.largest_window) +
+                          " pixels");
+}
+
 void check_finite(std::string_view argument, double value) {
     if (!std::isfinite(value))
         throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be finite");
@@ -190,6 +261,17 @@ void check_positive(std::string_view argument, double value) {
 }
 
 }  // namespace
+
+part part_of(const filter_inputs& inputs) {
+    const auto given = [](const const_any_view& v) {
+        return v.shape.rows != 0 ? std::optional(v.shape) : std::nullopt;
+    };
+    return {inputs.image.shape, inputs.at, inputs.whole, given(inputs.mask), given(inputs.weights)};
+}
+
+part part_of(const variable_inputs& inputs) {
+    return {inputs.image.shape, inputs.at, inputs.whole};
+}
 
 window_job windows_of(const part& given, const filter_options& options) {
     check_type(given.image);
@@ -204,55 +286,92 @@ window_job windows_of(const part& given, const filter_options& options) {
     job.rows = window_axis(whole_rows, w.above, w.below, options.border);
     job.cols = window_axis(given.image.cols, w.left, w.right, options.border);
     job.part_row = given.at.row;
-    job.border_value = border_pixel(options.border_value, given.image.type);
+    job.border_value = as_pixel(options.border_value, given.image.type);
     job.threads = options.threads;
+    check_sampling(given, options);
+    job.rounding = options.rounding;
+    job.masked = given.mask.has_value();
+    job.weighted = given.weights.has_value();
+    job.nan = options.nan;
+    if (options.nodata) job.nodata = as_pixel(*options.nodata, given.image.type);
+    job.min_count = options.min_count;
+    job.min_weight = options.min_weight;
+    job.fill = options.fill;
     place_results(job);
     return job;
 }
 
-window_job box_filter_job(const part& given, const view_shape& result, const filter_options& options) {
+window_job box_filter_job(const part& given, const result_shapes& results, const filter_options& options) {
     const window_job job = windows_of(given, options);
-    check_result("result", result, job, {given.image.type, dtype::f32, dtype::f64});
+    check_filled_result("result", results.result, job, {given.image.type, dtype::f32, dtype::f64});
+    check_count(results.count, job);
     return job;
 }
 
 window_job statistics_job(const part& given, const statistics_shapes& results, const filter_options& options) {
     const window_job job = windows_of(given, options);
-    if (!results.mean && !results.variance && !results.deviation)
-        throw invalid_argument("outputs: none of mean, variance and deviation is given");
-    if (results.mean) check_result("mean", *results.mean, job, {given.image.type, dtype::f32, dtype::f64});
-    if (results.variance) check_result("variance", *results.variance, job, {dtype::f32, dtype::f64});
-    if (results.deviation) check_result("deviation", *results.deviation, job, {dtype::f32, dtype::f64});
+    if (!results.mean && !results.variance && !results.deviation && !results.sum && !results.count)
+        throw invalid_argument("outputs: none of mean, variance, deviation, sum and count is given");
+    if (results.mean) check_filled_result("mean", *results.mean, job, {given.image.type, dtype::f32, dtype::f64});
+    if (results.variance) check_filled_result("variance", *results.variance, job, {dtype::f32, dtype::f64});
+    if (results.deviation) check_filled_result("deviation", *results.deviation, job, {dtype::f32, dtype::f64});
+    check_sum(results.sum, job);
+    check_count(results.count, job);
     if (results.variance || results.deviation) check_variance_window(job);
     return job;
 }
 
-threshold_job make_threshold_job(const part& given, const view_shape& result, const threshold_rule& rule,
+threshold_job make_threshold_job(const part& given, const result_shapes& results, const threshold_rule& rule,
                                  const filter_options& options) {
     const window_job windows = windows_of(given, options);
     if (name_of(rule.method).empty())
         throw invalid_argument("method: is " + std::to_string(static_cast<int>(rule.method)) +
                                ", not a threshold_method");
-    const double k = rule.k.value_or(default_k(rule.method));
-    check_finite("k", k);
-    if (rule.sauvola_range) {
-        check_positive("sauvola_range", *rule.sauvola_range);
-        if (rule.method != threshold_method::sauvola)
-            throw invalid_argument("sauvola_range: has no meaning for the method " + std::string(name_of(rule.method)));
+    const auto has_no_meaning = [&](std::string_view argument) {
+        throw invalid_argument(std::string(argument) + ": has no meaning for the method " +
+                               std::string(name_of(rule.method)));
+    };
+    threshold_job job{windows, rule.method, rule.k.value_or(default_k(rule.method))};
+    check_finite("k", job.k);
+    if (rule.range) {
+        check_positive("range", *rule.range);
+        if (rule.method != threshold_method::sauvola && rule.method != threshold_method::singh &&
+            rule.method != threshold_method::phansalkar)
+            has_no_meaning("range");
     }
+    job.range = rule.range.value_or(default_range(given.image.type));
+    job.p = rule.p.value_or(2);
+    job.q = rule.q.value_or(10);
+    check_finite("p", job.p);
+    check_finite("q", job.q);
+    if (rule.method != threshold_method::phansalkar && (rule.p || rule.q)) has_no_meaning(rule.p ? "p" : "q");
     if (rule.method == threshold_method::wolf && windows.rows.extent != given.image.rows)
         throw unsupported("method: is wolf, whose extremes are those of the whole image, of which this is a part");
-    if (rule.method != threshold_method::bradley) check_variance_window(windows);
-    check_result("result", result, windows, {dtype::u8});
-    return {windows, rule.method, k, rule.sauvola_range.value_or(default_sauvola_range(given.image.type))};
+    if (!job.of_means()) check_variance_window(windows);
+    job.output = rule.output;
+    switch (rule.output) {
+        case threshold_output::zero_255:
+        case threshold_output::zero_one:
+            check_filled_result("result", results.result, windows, {dtype::u8});
+            break;
+        case threshold_output::threshold:
+            check_filled_result("result", results.result, windows, {dtype::f32, dtype::f64});
+            break;
+        default:
+            throw invalid_argument("output: is " + std::to_string(static_cast<int>(rule.output)) +
+                                   ", not a threshold_output");
+    }
+    check_count(results.count, windows);
+    return job;
 }
 
-contrast_job make_contrast_job(const part& given, const view_shape& result, const contrast_rule& rule,
+contrast_job make_contrast_job(const part& given, const result_shapes& results, const contrast_rule& rule,
                                const filter_options& options) {
     const window_job windows = windows_of(given, options);
     check_positive("epsilon", rule.epsilon);
     check_variance_window(windows);
-    check_result("result", result, windows, {dtype::f32});
+    check_filled_result("result", results.result, windows, {dtype::f32});
+    check_count(results.count, windows);
     return {windows, rule.epsilon};
 }
 
@@ -273,16 +392,31 @@ void check_radius_map(const view_shape& radius, const part& given, std::optional
         throw invalid_argument("largest_radius: is not given, but the image is a part, with a halo of as many rows");
 }
 
-window_job variable_job(const part& given, const view_shape& radius, const view_shape& result, std::int64_t largest,
+window_job variable_job(const part& given, const view_shape& radius, const result_shapes& results, std::int64_t largest,
                         const filter_options& options) {
     if (options.window != window{})
         throw invalid_argument("window: has no meaning where every pixel has a radius of its own");
+    const filter_options plain;
+    for (const auto& [argument, given_value] : {std::pair{"nan", options.nan != plain.nan},
+                                                {"nodata", options.nodata.has_value()},
+                                                {"min_count", options.min_count != plain.min_count},
+                                                {"min_weight", options.min_weight != plain.min_weight},
+                                                {"fill", options.fill.has_value()}})
+        if (given_value)
+            throw unsupported(std::string(argument) + ": every pixel counts where every pixel has a radius of its own");
     filter_options with_window = options;
     with_window.window = window_radius(largest);
     const window_job job = windows_of(given, with_window);
-    check_result("result", result, job, {given.image.type, dtype::f32, dtype::f64});
-    check_map_extents(radius, result.rows, result.cols);
+    check_result("result", results.result, job, {given.image.type, dtype::f32, dtype::f64});
+    check_count(results.count, job);
+    check_map_extents(radius, results.result.rows, results.result.cols);
     return job;
+}
+
+void check_inputs(const filter_inputs& inputs) {
+    check_read("image", inputs.image);
+    if (inputs.mask.shape.rows != 0) check_read("mask", inputs.mask);
+    if (inputs.weights.shape.rows != 0) check_read("weights", inputs.weights);
 }
 
 void check_results(std::initializer_list<named_view> inputs, std::initializer_list<named_view> results) {
@@ -290,9 +424,10 @@ void check_results(std::initializer_list<named_view> inputs, std::initializer_li
         if (overlap(a.view, b.view)) throw invalid_argument(std::string(a.name).append(": overlaps ").append(b.name));
     };
     for (const named_view* out = results.begin(); out != results.end(); ++out) {
-        if (out->view.data == nullptr && results.size() > 1) continue;  // not wanted
+        if (out->view.data == nullptr && out->name != "result") continue;  // not wanted
         check_written(out->name, out->view);
-        for (const named_view& in : inputs) check_apart(*out, in);
+        for (const named_view& in : inputs)
+            if (in.view.data != nullptr) check_apart(*out, in);
         for (const named_view* other = results.begin(); other != out; ++other)
             if (other->view.data != nullptr) check_apart(*out, *other);
     }

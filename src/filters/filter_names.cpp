@@ -1,24 +1,24 @@
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
 
-#include <array>
+#include <span>
 #include <string>
 
 namespace boxsum {
 namespace {
 
-constexpr std::array<std::string_view, 4> border_names = {"shrink", "reflect", "replicate", "constant"};
-constexpr std::array<std::string_view, 4> threshold_names = {"bradley", "niblack", "sauvola", "wolf"};
+constexpr std::string_view border_names[] = {"shrink", "reflect", "replicate", "constant", "mirror", "wrap"};
+constexpr std::string_view threshold_names[] = {"bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"};
 
 template <typename Enum>
-std::optional<Enum> from_name(const std::array<std::string_view, 4>& names, std::string_view name) noexcept {
+std::optional<Enum> from_name(std::span<const std::string_view> names, std::string_view name) noexcept {
     for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i] == name) return static_cast<Enum>(i);
     return {};
 }
 
 template <typename Enum>
-std::string_view name_in(const std::array<std::string_view, 4>& names, Enum value) noexcept {
+std::string_view name_in(std::span<const std::string_view> names, Enum value) noexcept {
     const auto i = static_cast<std::size_t>(value);
     return i < names.size() ? names[i] : std::string_view{};
 }
@@ -44,16 +44,20 @@ double default_k(threshold_method method) noexcept {
         case threshold_method::bradley:
             return 0.15;
         case threshold_method::niblack:
+        case threshold_method::nick:
             return -0.2;
         case threshold_method::sauvola:
+        case threshold_method::singh:
             return 0.2;
+        case threshold_method::phansalkar:
+            return 0.25;
         case threshold_method::wolf:
             break;
     }
     return 0.5;
 }
 
-double default_sauvola_range(dtype image) {
+double default_range(dtype image) {
     switch (image) {
         case dtype::u8:
             return 127.5;

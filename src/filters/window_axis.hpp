@@ -15,8 +15,9 @@ struct window_axis {
     std::int64_t before = 0;  ///< reduced: below 2 * extent
     std::int64_t after = 0;
     border_mode border = border_mode::shrink;
-    std::int64_t full = 1;         ///< samples of an uncut window as it was asked for
-    std::int64_t repeats = 0;      ///< times that each sample comes on top of the reduced window (reflect)
+    std::int64_t full = 1;  ///< samples of an uncut window as it was asked for
+    /// Times that each sample comes on top of the reduced window (reflect, wrap; mirror, but its edges half as often).
+    std::int64_t repeats = 0;
     std::int64_t edge_before = 0;  ///< times that the sample beyond the first does (replicate, constant)
     std::int64_t edge_after = 0;   ///< times that the sample beyond the last does
 
@@ -29,6 +30,7 @@ struct window_axis {
             after = std::min(after, extent - 1);
         }
         full = before + after + 1;
+        if (border == border_mode::mirror && extent == 1) border = border_mode::replicate;  // a period of no samples
         switch (border) {
             case border_mode::shrink:
                 break;
@@ -45,6 +47,17 @@ struct window_axis {
                 before = std::min(before, extent);
                 after = std::min(after, extent);
                 break;
+            case border_mode::mirror:
+                // The period of 2 * extent - 2 samples holds inner samples twice, the edges once.
+                repeats = (before / (2 * extent - 2) + after / (2 * extent - 2)) * 2;
+                before %= 2 * extent - 2;
+                after %= 2 * extent - 2;
+                break;
+            case border_mode::wrap:
+                repeats = before / extent + after / extent;
+                before %= extent;
+                after %= extent;
+                break;
         }
     }
 
@@ -53,6 +66,31 @@ struct window_axis {
 
     /// Whether every window contains more than its reduced reach.
     constexpr bool reduced() const noexcept { return repeats > 0 || edge_before > 0 || edge_after > 0; }
+
+    /// Times that sample i comes on top of the reduced window by repetition.
+    constexpr std::int64_t repeated(std::int64_t i) const noexcept {
+        return border == border_mode::mirror && (i == 0 || i == extent - 1) ? repeats / 2 : repeats;
+    }
+
+    /// Calls sample(i) for every sample of what is repeated on top of the reduced window: the image, or mirror's
+    /// period. How often that is repeated.
+    template <typename F>
+    std::int64_t for_each_repeated(F&& sample) const {
+        for (std::int64_t i = 0; i < extent; ++i) sample(i);
+        if (border != border_mode::mirror) return repeats;
+        for (std::int64_t i = 1; i < extent - 1; ++i) sample(i);
+        return repeats / 2;
+    }
+
+    /// Samples that every window has on top of its reduced reach.
+    constexpr std::int64_t beyond() const noexcept {
+        return repeats * (border == border_mode::mirror ? extent - 1 : extent) + edge_before + edge_after;
+    }
+
+    /// Whether the samples beyond the border are the image's.
+    constexpr bool continues() const noexcept {
+        return border != border_mode::shrink && border != border_mode::constant;
+    }
 
     /// Samples of the image, extended by the reduced reach on both sides.
     std::int64_t extended() const noexcept { return before + extent + after; }
@@ -67,12 +105,16 @@ struct window_axis {
                 return -1;
             case border_mode::replicate:
                 return i < 0 ? 0 : extent - 1;
+            case border_mode::wrap:
+                return ((i % extent) + extent) % extent;
+            case border_mode::mirror:
             case border_mode::reflect:
                 break;
         }
-        const std::int64_t period = 2 * extent;
+        const std::int64_t repeated_edge = border == border_mode::reflect ? 1 : 0;
+        const std::int64_t period = 2 * extent - 2 + 2 * repeated_edge;
         const std::int64_t phase = ((i % period) + period) % period;
-        return phase < extent ? phase : period - 1 - phase;
+        return phase < extent ? phase : period - repeated_edge - phase;
     }
 
     /// Samples of the image's own range in the window around i, each counted once.
@@ -96,6 +138,7 @@ struct window_axis {
         std::int64_t first, end;
     };
     constexpr range windows_within(std::int64_t first, std::int64_t end) const noexcept {
+        if (border == border_mode::wrap && end - first < extent) return {first + before, end - after};
         return {first == 0 ? 0 : first + before, end == extent ? extent : end - after};
     }
 
@@ -103,11 +146,13 @@ struct window_axis {
     constexpr range taken_by(std::int64_t first, std::int64_t end) const noexcept {
         const std::int64_t low = first - before, high = end + after;
         range r{std::max<std::int64_t>(low, 0), std::min(high, extent)};
-        if (border != border_mode::reflect) return r;
         if (repeats > 0) return {0, extent};
+        if (border == border_mode::wrap && (low < 0 || high > extent)) return {0, extent};
+        if (border != border_mode::reflect && border != border_mode::mirror) return r;
         // Mirrored at the first sample, and at the last.
-        if (low < 0) r.end = std::max(r.end, std::min(-low, extent));
-        if (high > extent) r.first = std::min(r.first, std::max<std::int64_t>(2 * extent - high, 0));
+        const std::int64_t skipped = border == border_mode::mirror ? 1 : 0;
+        if (low < 0) r.end = std::max(r.end, std::min(skipped - low, extent));
+        if (high > extent) r.first = std::min(r.first, std::max<std::int64_t>(2 * extent - skipped - high, 0));
         return r;
     }
 };

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace boxsum::filters {
 
@@ -19,10 +20,23 @@ struct window_job {
     std::int64_t first_row = 0;  ///< the first that has a result
     std::int64_t end_row = 0;
     double border_value = 0;  ///< of the image's type
+    rounding_mode rounding = rounding_mode::half_up;
+    bool masked = false;
+    bool weighted = false;
+    nan_mode nan = nan_mode::propagate;
+    std::optional<double> nodata = {};  ///< of the image's type
+    std::int64_t min_count = 1;
+    double min_weight = 0;
+    std::optional<double> fill = {};
     std::int64_t largest_window = 1;
     int threads = 0;  ///< as asked for
 
     std::int64_t result_rows() const noexcept { return end_row - first_row; }
+
+    /// Whether a window may have pixels that do not count, or too few.
+    bool sampled() const noexcept {
+        return masked || weighted || nodata || min_count > 1 || (nan == nan_mode::omit && is_floating(shape.type));
+    }
 
     /// Elements of a row.
     std::int64_t n() const noexcept { return shape.cols * shape.channels; }

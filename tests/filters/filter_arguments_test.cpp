@@ -140,14 +140,12 @@ TEST_F(filter_arguments, numbers_are_checked) {
     EXPECT_EQ(
         message_of<invalid_argument>([&] { adaptive_threshold({image.view()}, {bytes.view()}, {.k = infinity}); }),
         "k: is inf, must be finite");
-    EXPECT_EQ(
-        message_of<invalid_argument>([&] { adaptive_threshold({image.view()}, {bytes.view()}, {.sauvola_range = 0}); }),
-        "sauvola_range: is 0, must be finite and above 0");
+    EXPECT_EQ(message_of<invalid_argument>([&] { adaptive_threshold({image.view()}, {bytes.view()}, {.range = 0}); }),
+              "range: is 0, must be finite and above 0");
     EXPECT_EQ(message_of<invalid_argument>([&] {
-                  adaptive_threshold({image.view()}, {bytes.view()},
-                                     {.method = threshold_method::wolf, .sauvola_range = 128});
+                  adaptive_threshold({image.view()}, {bytes.view()}, {.method = threshold_method::wolf, .range = 128});
               }),
-              "sauvola_range: has no meaning for the method wolf");
+              "range: has no meaning for the method wolf");
     EXPECT_EQ(message_of<invalid_argument>([&] { local_contrast({image.view()}, {f32.view()}, {.epsilon = -1}); }),
               "epsilon: is -1, must be finite and above 0");
     EXPECT_EQ(message_of<invalid_argument>([&] { local_contrast({image.view()}, {f32.view()}, {.epsilon = nan}); }),
@@ -176,9 +174,51 @@ TEST_F(filter_arguments, numbers_are_checked) {
                   [&] { box_filter({image.view()}, {bytes.view()}, {.border = static_cast<border_mode>(9)}); }),
               "border: is 9, not a border_mode");
     EXPECT_EQ(message_of<invalid_argument>([&] {
-                  adaptive_threshold({image.view()}, {bytes.view()}, {.method = static_cast<threshold_method>(7)});
+                  adaptive_threshold({image.view()}, {bytes.view()}, {.method = static_cast<threshold_method>(9)});
               }),
-              "method: is 7, not a threshold_method");
+              "method: is 9, not a threshold_method");
+}
+
+TEST_F(filter_arguments, what_counts_is_checked) {
+    picture<std::uint8_t> mask(1, 6, 8, 1), other(1, 6, 9, 1), colours(1, 6, 8, 3);
+    picture<std::uint32_t> count(1, 6, 8, 1);
+    const auto message = [&](const filter_inputs& inputs, const filter_options& options, const any_view& counts = {}) {
+        return message_of<error>([&] { box_filter(inputs, {bytes.view(), counts}, options); });
+    };
+    const filter_inputs plain{image.view()};
+    EXPECT_EQ(message({.image = image.view(), .mask = other.view()}, {}),
+              "mask: rows x cols are 6 x 9, must be the image's 6 x 8");
+    EXPECT_EQ(message({.image = image.view(), .mask = colours.view()}, {}),
+              "mask: channels is 3, must be 1 or the image's 1");
+    EXPECT_EQ(message({.image = image.view(), .mask = f32.view()}, {}), "mask: type is 32f, must be 8u");
+    EXPECT_EQ(message({.image = image.view(), .weights = mask.view()}, {}), "weights: type is 8u, must be 32f");
+    EXPECT_EQ(message({.image = image.view(), .weights = f32.view()}, {}, count.view()),
+              "count: type is 32u, must be one of 32f, 64f");
+    EXPECT_EQ(message({.image = image.view(), .mask = bytes.view()}, {}), "result: overlaps mask");
+    EXPECT_EQ(message(plain, {.nodata = -9999}), "nodata: is -9999, must be an integer of the image's type 8u");
+    EXPECT_EQ(message(plain, {.fill = 256}), "fill: is 256, must be an integer of the result's type 8u");
+    EXPECT_EQ(message(plain, {.min_count = 0}), "min_count: is 0, must be at least 1");
+    EXPECT_EQ(message(plain, {.min_weight = 1}),
+              "min_weight: is 1, but without weights min_count says how much must count");
+    EXPECT_EQ(message(plain, {.min_weight = -1}), "min_weight: is -1, must be finite and not negative");
+    EXPECT_EQ(message({.image = image.view(), .weights = f32.view()}, {.min_count = 2}),
+              "min_count: is 2, but with weights min_weight says how much must count");
+    EXPECT_EQ(message(plain, {.rounding = static_cast<rounding_mode>(2)}), "rounding: is 2, not a rounding_mode");
+    EXPECT_EQ(message(plain, {.nan = static_cast<nan_mode>(2)}), "nan: is 2, not a nan_mode");
+    EXPECT_EQ(message_of<unsupported>([&] {
+                  variable_box_filter({image.view(), mask.view()}, {bytes.view()}, {.nodata = 3});
+              }),
+              "nodata: every pixel counts where every pixel has a radius of its own");
+    picture<std::int32_t> sum(1, 6, 8, 1);
+    EXPECT_EQ(message_of<unsupported>([&] {
+                  local_statistics({image.view()}, {.sum = sum.view()}, {.window = 3001, .border = border_mode::wrap});
+              }),
+              "sum: type is 32s, too small for windows of 9006001 pixels");
+    EXPECT_EQ(message_of<unsupported>(
+                  [&] { adaptive_threshold({image.view()}, {bytes.view()}, {.output = threshold_output::threshold}); }),
+              "result: type is 8u, must be one of 32f, 64f");
+    EXPECT_EQ(message_of<invalid_argument>([&] { adaptive_threshold({image.view()}, {bytes.view()}, {.p = 2}); }),
+              "p: has no meaning for the method sauvola");
 }
 
 TEST_F(filter_arguments, types_and_shapes_are_checked) {
@@ -197,7 +237,7 @@ TEST_F(filter_arguments, types_and_shapes_are_checked) {
     EXPECT_EQ(message_of<invalid_argument>([&] { box_filter({image.view()}, {shape.view()}); }),
               "result: planes x rows x cols x channels are 1 x 6 x 9 x 1, must be the image's 1 x 6 x 8 x 1");
     EXPECT_EQ(message_of<invalid_argument>([&] { local_statistics({image.view()}, {}); }),
-              "outputs: none of mean, variance and deviation is given");
+              "outputs: none of mean, variance, deviation, sum and count is given");
     EXPECT_NE(message_of<invalid_argument>([&] {
                   box_filter({image_view<const std::uint8_t>(nullptr, 4, 4)}, {bytes.view()});
               }).find("image: data is null"),
@@ -280,17 +320,18 @@ TEST_F(filter_arguments, radius_maps_are_checked) {
 }
 
 TEST(filter_names, read_back) {
-    for (const border_mode b :
-         {border_mode::shrink, border_mode::reflect, border_mode::replicate, border_mode::constant})
+    for (const border_mode b : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                border_mode::constant, border_mode::mirror, border_mode::wrap})
         EXPECT_EQ(border_from_name(name_of(b)), b);
     for (const threshold_method m :
-         {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf})
+         {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf,
+          threshold_method::nick, threshold_method::singh, threshold_method::phansalkar})
         EXPECT_EQ(threshold_from_name(name_of(m)), m);
-    EXPECT_FALSE(border_from_name("wrap"));
+    EXPECT_FALSE(border_from_name("around"));
     EXPECT_FALSE(threshold_from_name(""));
     EXPECT_EQ(default_k(threshold_method::niblack), -0.2);
-    EXPECT_EQ(default_sauvola_range(dtype::u8), 127.5);
-    EXPECT_THROW(default_sauvola_range(dtype::u64), unsupported);
+    EXPECT_EQ(default_range(dtype::u8), 127.5);
+    EXPECT_THROW(default_range(dtype::u64), unsupported);
 }
 
 }  // namespace

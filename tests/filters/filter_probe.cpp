@@ -42,7 +42,7 @@ int run(const request& r) {
     if (const auto method = threshold_from_name(r.filter)) {
         std::vector<std::uint8_t> out(size);
         threshold_rule rule{.method = *method, .k = r.k};
-        if (*method == threshold_method::sauvola) rule.sauvola_range = r.range;
+        if (*method == threshold_method::sauvola) rule.range = r.range;
         adaptive_threshold({image}, {image_view<std::uint8_t>(out.data(), r.rows, r.cols)}, rule,
                            {.window = r.window, .border = r.border});
         return put(out);

@@ -37,6 +37,7 @@ struct bordered_window {
     boxsum::window reach;
     border_mode border = border_mode::shrink;
     double value = 0;
+    rounding_mode rounding = rounding_mode::half_up;
 };
 
 /// An image in memory of its own: rows further apart than they must be, guard bytes in between.
@@ -109,8 +110,11 @@ inline multiplicities along(std::int64_t extent, std::int64_t at, std::int64_t b
     for (std::int64_t i = at - before; i <= at + after; ++i) {
         std::int64_t j = i;
         if (border == border_mode::replicate) j = j < 0 ? 0 : j >= extent ? extent - 1 : j;
-        if (border == border_mode::reflect) {
-            const std::int64_t edge = wrong == fault::edge_not_repeated && extent > 1 ? 0 : 1;
+        if (border == border_mode::wrap) j = ((i % extent) + extent) % extent;
+        if (border == border_mode::mirror && extent == 1) j = 0;
+        if (border == border_mode::reflect || border == border_mode::mirror) {
+            const bool once = border == border_mode::mirror || (wrong == fault::edge_not_repeated && extent > 1);
+            const std::int64_t edge = once ? 0 : 1;
             while (j < 0 || j >= extent) j = j < 0 ? -edge - j : 2 * extent - 2 + edge - j;
         }
         if (j < 0 || j >= extent)
@@ -187,7 +191,8 @@ class filter {
     T rounded(const window_sums<T>& s) const {
         using wide = typename window_sums<T>::wide;
         static_assert(std::is_integral_v<T>);
-        const wide twice = 2 * s.sum + (wrong_ == fault::truncated ? wide{0} : s.n), n2 = 2 * s.n;
+        const bool down = wrong_ == fault::truncated || window_.rounding == rounding_mode::floor;
+        const wide twice = 2 * s.sum + (down ? wide{0} : s.n), n2 = 2 * s.n;
         wide q = twice / n2;
         if (q * n2 > twice) --q;
         if (wrong_ == fault::half_to_even && q * n2 == twice && (q & 1) != 0) --q;
@@ -237,7 +242,9 @@ struct extremes {
     double smallest_pixel = std::numeric_limits<double>::infinity();
 };
 
-inline double threshold_of(threshold_method method, double k, double range, double m, double s, const extremes& e) {
+/// T of a pixel x in a window of mean m and deviation s. Its exp is the standard library's.
+inline double threshold_of(threshold_method method, double k, double range, double x, double m, double s,
+                           const extremes& e) {
     switch (method) {
         case threshold_method::bradley:
             return m * (1 - k);
@@ -245,6 +252,14 @@ inline double threshold_of(threshold_method method, double k, double range, doub
             return m + k * s;
         case threshold_method::sauvola:
             return m * (1 + k * (s / range - 1));
+        case threshold_method::nick:
+            return m + k * std::sqrt(s * s + m * m);
+        case threshold_method::singh: {
+            const double d = std::min(std::abs(x - m), 2 * range * 254 / 255);
+            return m * (1 + k * (d / (2 * range - d) - 1));
+        }
+        case threshold_method::phansalkar:
+            return m * (1 + 2 * std::exp(-10 / (2 * range) * m) + k * (s / range - 1));
         case threshold_method::wolf:
             break;
     }

@@ -17,7 +17,7 @@ namespace {
 using oracle::picture;
 
 constexpr border_mode borders[] = {border_mode::shrink, border_mode::reflect, border_mode::replicate,
-                                   border_mode::constant};
+                                   border_mode::constant, border_mode::mirror};
 
 const std::vector<window>& windows() {
     static const std::vector<window> list = {window_radius(0),
@@ -50,9 +50,10 @@ void in_strips(const image_view<T>& image, const filter_options& options, std::i
         // A mirrored border is seen by windows that begin above it: more rows than the halo where it is higher above
         // than below. Those then have results, too, which are dropped.
         std::int64_t from = std::max<std::int64_t>(0, first - w.above), to = std::min(image.rows(), end + w.below);
-        if (options.border == border_mode::reflect) {
-            if (from == 0) to = std::max(to, std::min(image.rows(), w.above + w.below));
-            if (to == image.rows()) from = std::min(from, std::max<std::int64_t>(0, to - w.above - w.below));
+        if (options.border == border_mode::reflect || options.border == border_mode::mirror) {
+            const std::int64_t high = w.above + w.below + (options.border == border_mode::mirror ? 1 : 0);
+            if (from == 0) to = std::max(to, std::min(image.rows(), high));
+            if (to == image.rows()) from = std::min(from, std::max<std::int64_t>(0, to - high));
         }
         const std::int64_t from_result = from == 0 ? 0 : from + w.above;
         const std::int64_t to_result = to == image.rows() ? to : to - w.below;

@@ -50,24 +50,28 @@ void check_rounding(const row_kernels& kernels, A n) {
     w.push_back(static_cast<A>(top * n));
     w.push_back(static_cast<A>(top * n - 1));
     const auto count = static_cast<std::int64_t>(w.size());
-    std::vector<Out> uniform(w.size()), each(w.size());
+    const A half = static_cast<A>(-1);
+    std::vector<Out> uniform(w.size()), each(w.size()), down(w.size());
     const std::vector<A> ones(w.size(), 1);
     if constexpr (sizeof(Out) == 1) {
-        k.mean_8u(uniform.data(), w.data(), n, 0, count);
-        k.mean_8u_each(each.data(), w.data(), n, ones.data(), 0, count);
+        k.mean_8u(uniform.data(), w.data(), n, half, 0, count);
+        k.mean_8u(down.data(), w.data(), n, 0, 0, count);
+        k.mean_8u_each(each.data(), w.data(), n, ones.data(), half, 0, count);
     } else {
-        k.mean_16u(uniform.data(), w.data(), n, 0, count);
-        k.mean_16u_each(each.data(), w.data(), n, ones.data(), 0, count);
+        k.mean_16u(uniform.data(), w.data(), n, half, 0, count);
+        k.mean_16u(down.data(), w.data(), n, 0, 0, count);
+        k.mean_16u_each(each.data(), w.data(), n, ones.data(), half, 0, count);
     }
     for (std::size_t i = 0; i < w.size(); ++i) {
         __extension__ typedef unsigned __int128 u128;
         const u128 expected = (2 * static_cast<u128>(w[i]) + n) / (2 * static_cast<u128>(n));
         ASSERT_EQ(uniform[i], static_cast<Out>(expected)) << w[i] << " / " << n;
         ASSERT_EQ(each[i], static_cast<Out>(expected)) << w[i] << " / " << n;
+        ASSERT_EQ(down[i], static_cast<Out>(w[i] / n)) << w[i] << " / " << n;
     }
 }
 
-TEST(row_kernels, means_round_half_up_exactly) {
+TEST(row_kernels, means_round_exactly) {
     for (const kernel_set& set : runnable()) {
         SCOPED_TRACE(set.name);
         for (const u32 n : {1u, 2u, 3u, 6u, 9u, 49u, 1000u, 3721u, 65537u, 361201u, 4194305u, 8388607u, 8388608u})
@@ -167,10 +171,10 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
                 row_job job(
                     windows_of({image.view().shape()},
                                {.window = window_radius(r / 2, r), .border = border_mode::reflect, .threads = 1}),
-                    image.view());
+                    {image.view()});
                 job.kernels = set.kernels;
                 oracle::picture<T> out(1, 23, 331, channels);
-                filters::box_filter(job, out.view());
+                filters::box_filter(job, {out.view()});
                 oracle::each(out.view(), [&](auto... at) { blurred[which].push_back(out.view()(at...)); });
                 moments<T>(job, {0, 0, 23},
                            [&](std::int64_t, std::int64_t, std::int64_t n, const f64* mean, const f64* variance) {

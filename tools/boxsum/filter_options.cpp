@@ -57,9 +57,11 @@ void quantise(const writable_image& source, const writable_image& result, double
 }  // namespace
 
 void add_filter_options(CLI::App& command, filter_options& options) {
-    command.add_option("--border", options.border, "what lies beyond the border: shrink, reflect, replicate, constant")
+    command
+        .add_option("--border", options.border,
+                    "what lies beyond the border: shrink, reflect, replicate, constant, mirror, wrap")
         ->capture_default_str()
-        ->check(CLI::IsMember({"shrink", "reflect", "replicate", "constant"}));
+        ->check(CLI::IsMember({"shrink", "reflect", "replicate", "constant", "mirror", "wrap"}));
     command.add_option("--border-value", options.border_value, "the value, with --border constant")
         ->capture_default_str()
         ->check(finite_number);

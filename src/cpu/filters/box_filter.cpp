@@ -1,5 +1,6 @@
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
+#include "cpu/filters/write_row.hpp"
 
 #include <algorithm>
 
@@ -7,21 +8,21 @@ namespace boxsum::filters {
 namespace {
 
 template <typename A, typename Out>
-void round_means(const window_kernels<A>& kernels, Out* out, const A* windows, A rows, const A* cols, Out flip,
+void round_means(const window_kernels<A>& kernels, Out* out, const A* windows, A rows, const A* cols, A half, Out flip,
                  std::int64_t n) {
     if constexpr (sizeof(Out) == 1)
-        kernels.mean_8u_each(out, windows, rows, cols, flip, n);
+        kernels.mean_8u_each(out, windows, rows, cols, half, flip, n);
     else
-        kernels.mean_16u_each(out, windows, rows, cols, flip, n);
+        kernels.mean_16u_each(out, windows, rows, cols, half, flip, n);
 }
 
 template <typename A, typename Out>
-void round_uncut_means(const window_kernels<A>& kernels, Out* out, const A* windows, A count, Out flip,
+void round_uncut_means(const window_kernels<A>& kernels, Out* out, const A* windows, A count, A half, Out flip,
                        std::int64_t n) {
     if constexpr (sizeof(Out) == 1)
-        kernels.mean_8u(out, windows, count, flip, n);
+        kernels.mean_8u(out, windows, count, half, flip, n);
     else
-        kernels.mean_16u(out, windows, count, flip, n);
+        kernels.mean_16u(out, windows, count, half, flip, n);
 }
 
 template <typename Pixel, typename A>
@@ -34,6 +35,7 @@ void integer_band(const row_job& job, const any_view& result, const band& b) {
     const std::int64_t channels = job.shape.channels;
     const std::int64_t uncut = job.cols.first_uncut() * channels, cut = job.cols.end_uncut() * channels;
     const auto count = static_cast<A>(job.cols.full);
+    const A half = job.rounding == rounding_mode::half_up ? static_cast<A>(-1) : A{0};
     integer_sums<Pixel, A>(job, b, [&](std::int64_t row, std::int64_t first, std::int64_t n, const A* w, A rows) {
         const A* cols = counts.data() + first;
         switch (result.shape.type) {
@@ -47,9 +49,9 @@ void integer_band(const row_job& job, const any_view& result, const band& b) {
         auto* out = job.row_to<stored>(result, row, b.plane) + first;
         const std::int64_t begin = std::clamp<std::int64_t>(uncut - first, 0, n);
         const std::int64_t end = std::clamp<std::int64_t>(cut - first, begin, n);
-        round_means<A>(kernels, out, w, rows, cols, flip, begin);
-        round_uncut_means<A>(kernels, out + begin, w + begin, static_cast<A>(rows * count), flip, end - begin);
-        round_means<A>(kernels, out + end, w + end, rows, cols + end, flip, n - end);
+        round_means<A>(kernels, out, w, rows, cols, half, flip, begin);
+        round_uncut_means<A>(kernels, out + begin, w + begin, static_cast<A>(rows * count), half, flip, end - begin);
+        round_means<A>(kernels, out + end, w + end, rows, cols + end, half, flip, n - end);
     });
 }
 
@@ -71,7 +73,10 @@ void floating_band(const row_job& job, const any_view& result, const band& b) {
 
 }  // namespace
 
-void box_filter(const row_job& job, const any_view& result) {
+void box_filter(const row_job& job, const filter_outputs& outputs) {
+    if (job.sampled()) return sampled_statistics(job, {.mean = outputs.result, .count = outputs.count});
+    write_counts(job, outputs.count);
+    const any_view& result = outputs.result;
     visit_image_type(job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) {
             if constexpr (!std::is_integral_v<Pixel>)

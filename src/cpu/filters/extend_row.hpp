@@ -47,6 +47,13 @@ void extend_row(T* x, const window_axis& axis, std::int64_t channels, T constant
             repeat_column(left, x, before, channels);
             repeat_column(right, right - channels, after, channels);
             return;
+        case border_mode::mirror:
+        case border_mode::wrap:
+            for (std::int64_t i = -before; i < 0; ++i)
+                std::copy_n(x + axis.source(i) * channels, channels, x + i * channels);
+            for (std::int64_t i = extent; i < extent + after; ++i)
+                std::copy_n(x + axis.source(i) * channels, channels, x + i * channels);
+            return;
         case border_mode::reflect:
             break;
     }

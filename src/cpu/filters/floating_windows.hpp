@@ -2,6 +2,7 @@
 
 #include "cpu/filters/extend_row.hpp"
 #include "cpu/filters/row_job.hpp"
+#include "cpu/filters/row_source.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -97,18 +98,14 @@ template <typename Pixel, bool pairs>
 class column_blocks {
   public:
     /// Results are written to `result`, or, where it would be a copy, stay in a row of this object's.
-    column_blocks(const row_job& job, const band& b, value_row result)
+    column_blocks(const row_job& job, row_source<Pixel>& rows, value_row result)
         : job_(job),
           axis_(job.rows),
-          plane_(b.plane),
+          rows_(rows),
           suffixes_(std::min(axis_.width, axis_.end - axis_.first), job.n()),
           prefix_(1, job.n()),
           result_(result) {
-        if (job.rows.border == border_mode::constant) {
-            constant_ = work_buffer<Pixel>(job.n());
-            std::fill_n(constant_.data(), job.n(), static_cast<Pixel>(job.border_value));
-        }
-        if (beyond_count() > 0) sum_what_lies_beyond();
+        if (job.rows.reduced()) sum_what_lies_beyond();
     }
 
     /// The windows around `row`; rows must be asked for in increasing order. The result lives until the next call.
@@ -120,21 +117,18 @@ class column_blocks {
         if constexpr (!pairs)
             if (next_prefix_ > block_end_ && next_prefix_ + 1 == prefix_end) {  // most rows: in one pass
                 samples_.add_and_join(result_.mean, prefix_.row(0).mean, result.mean, pixels(next_prefix_++), job_.n());
-                return beyond_count() > 0 ? merge(result_, in_block + in_next, beyond_.row(0), beyond_count())
-                                          : result_;
+                return job_.rows.reduced() ? merge(result_, in_block + in_next, beyond_.row(0), job_.rows.beyond())
+                                           : result_;
             }
         for (; next_prefix_ < prefix_end; ++next_prefix_)
             append(prefix_.row(0), prefix_.row(0), next_prefix_, next_prefix_ - block_end_);
         if (in_next > 0) result = merge(result, in_block, prefix_.row(0), in_next);
-        if (beyond_count() > 0) result = merge(result, in_block + in_next, beyond_.row(0), beyond_count());
+        if (job_.rows.reduced()) result = merge(result, in_block + in_next, beyond_.row(0), job_.rows.beyond());
         return result;
     }
 
   private:
-    const Pixel* pixels(std::int64_t j) const {
-        const std::int64_t row = job_.rows.source(j - job_.rows.before);
-        return row < 0 ? constant_.data() : job_.pixels<Pixel>(row, plane_);
-    }
+    const Pixel* pixels(std::int64_t j) const { return rows_.row(job_.rows.source(j - job_.rows.before)); }
 
     /// to = a, of `count` samples, with sample j.
     void append(value_row to, value_row a, std::int64_t j, std::int64_t count) { append(to, a, pixels(j), count); }
@@ -173,19 +167,17 @@ class column_blocks {
             append(suffixes_.row(j - first_suffix_), suffixes_.row(j < last ? j + 1 - first_suffix_ : 0), j, last - j);
     }
 
-    std::int64_t beyond_count() const noexcept {
-        return job_.rows.repeats * job_.rows.extent + job_.rows.edge_before + job_.rows.edge_after;
-    }
-
     /// What every window contains on top of its reduced reach.
     void sum_what_lies_beyond() {
         const window_axis& axis = job_.rows;
         const std::int64_t n = job_.n();
         beyond_ = value_rows<pairs>(1, n);
         const value_row to = beyond_.row(0);
-        if (axis.border == border_mode::reflect) {
-            for (std::int64_t i = 0; i < axis.extent; ++i) append(to, to, job_.pixels<Pixel>(i, plane_), i);
-            for (std::int64_t i = 0; i < n; ++i) (pairs ? to.m2 : to.mean)[i] *= static_cast<f64>(axis.repeats);
+        if (axis.repeats > 0) {
+            std::int64_t count = 0;
+            const f64 periods = static_cast<f64>(
+                axis.for_each_repeated([&](std::int64_t i) { append(to, to, rows_.row(i), count++); }));
+            for (std::int64_t i = 0; i < n; ++i) (pairs ? to.m2 : to.mean)[i] *= periods;
             return;
         }
         const Pixel *const first = pixels(0), *const last = pixels(axis_.end - 1);
@@ -204,10 +196,9 @@ class column_blocks {
 
     const row_job& job_;
     block_axis axis_;
-    std::int64_t plane_;
+    row_source<Pixel>& rows_;
     value_rows<pairs> suffixes_, prefix_, beyond_;
     value_row result_;
-    work_buffer<Pixel> constant_;
     const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
     std::int64_t block_end_ = 0, next_prefix_ = 0, first_suffix_ = 0;
 };
@@ -217,8 +208,10 @@ class column_blocks {
 template <bool pairs>
 class row_blocks {
   public:
-    explicit row_blocks(const row_job& job)
+    /// `constant`: of what lies beyond a constant border.
+    row_blocks(const row_job& job, f64 constant)
         : job_(job),
+          constant_(constant),
           axis_(job.cols),
           channels_(job.shape.channels),
           extended_(1, job.cols.extended() * channels_),
@@ -279,7 +272,7 @@ class row_blocks {
 
     /// The value of a column that lies beyond a constant border.
     value_row constant_column(std::int64_t rows, f64 (&values)[2]) const {
-        values[0] = pairs ? job_.border_value : job_.border_value * static_cast<f64>(rows);
+        values[0] = pairs ? constant_ : constant_ * static_cast<f64>(rows);
         values[1] = 0;
         return {&values[0], &values[1]};
     }
@@ -366,9 +359,12 @@ class row_blocks {
             if constexpr (pairs) {
                 const f64 count = static_cast<f64>(rows);
                 moment_pair beyond;
-                if (axis.border == border_mode::reflect) {
-                    for (std::int64_t i = k; i < n; i += channels_) beyond = beyond.merged({x.mean[i], x.m2[i], count});
-                    beyond = beyond.times(axis.repeats);
+                if (axis.repeats > 0) {
+                    const std::int64_t periods = axis.for_each_repeated([&](std::int64_t c) {
+                        const std::int64_t i = c * channels_ + k;
+                        beyond = beyond.merged({x.mean[i], x.m2[i], count});
+                    });
+                    beyond = beyond.times(periods);
                 } else if (is_constant) {
                     beyond = moment_pair{outside.mean[0], 0, count}.times(axis.edge_before + axis.edge_after);
                 } else {
@@ -385,9 +381,10 @@ class row_blocks {
                 }
             } else {
                 f64 beyond = 0;
-                if (axis.border == border_mode::reflect) {
-                    for (std::int64_t i = k; i < n; i += channels_) beyond += x.mean[i];
-                    beyond *= static_cast<f64>(axis.repeats);
+                if (axis.repeats > 0) {
+                    const std::int64_t periods =
+                        axis.for_each_repeated([&](std::int64_t c) { beyond += x.mean[c * channels_ + k]; });
+                    beyond *= static_cast<f64>(periods);
                 } else {  // not 0 times what may be infinite
                     if (axis.edge_before > 0)
                         beyond = (is_constant ? outside.mean[0] : x.mean[first]) * static_cast<f64>(axis.edge_before);
@@ -401,6 +398,7 @@ class row_blocks {
     }
 
     const row_job& job_;
+    f64 constant_;
     block_axis axis_;
     std::int64_t channels_;
     value_rows<pairs> extended_, suffix_, prefix_, result_;
@@ -417,8 +415,9 @@ inline work_buffer<f64> floating_column_counts(const row_job& job) {
 /// consume(row, sums, rows_in_window) for every row of the band.
 template <typename Pixel, typename Consume>
 void floating_sums(const row_job& job, const band& b, Consume&& consume) {
-    row_blocks<false> windows(job);
-    column_blocks<Pixel, false> columns(job, b, windows.input());
+    image_rows<Pixel> rows(job, b.plane);
+    row_blocks<false> windows(job, job.border_value);
+    column_blocks<Pixel, false> columns(job, rows, windows.input());
     for (std::int64_t row = b.first; row < b.end; ++row) {
         const std::int64_t count = job.rows.count(row);
         consume(row, windows.compute(columns.compute(row), count).mean, static_cast<f64>(count));
@@ -431,7 +430,11 @@ template <typename Pixel>
 class means_by_sums {
   public:
     means_by_sums(const row_job& job, const band& b)
-        : job_(job), windows_(job), columns_(job, b, windows_.input()), counts_(floating_column_counts(job)) {}
+        : job_(job),
+          rows_(job, b.plane),
+          windows_(job, job.border_value),
+          columns_(job, rows_, windows_.input()),
+          counts_(floating_column_counts(job)) {}
 
     void replace_nan(std::int64_t row, f64* mean) {
         const std::int64_t count = job_.rows.count(row);
@@ -442,6 +445,7 @@ class means_by_sums {
 
   private:
     const row_job& job_;
+    image_rows<Pixel> rows_;
     row_blocks<false> windows_;
     column_blocks<Pixel, false> columns_;
     work_buffer<f64> counts_;
@@ -450,8 +454,9 @@ class means_by_sums {
 /// consume(row, first, n, mean, variance) for every row of the band, each in one piece: first = 0.
 template <typename Pixel, typename Consume>
 void floating_moments(const row_job& job, const band& b, Consume&& consume) {
-    row_blocks<true> windows(job);
-    column_blocks<Pixel, true> columns(job, b, windows.input());
+    image_rows<Pixel> rows(job, b.plane);
+    row_blocks<true> windows(job, job.border_value);
+    column_blocks<Pixel, true> columns(job, rows, windows.input());
     const work_buffer<f64> counts = floating_column_counts(job);
     work_buffer<f64> mean(job.n()), variance(job.n());
     std::optional<means_by_sums<Pixel>> sums;

@@ -2,6 +2,7 @@
 
 #include "cpu/filters/extend_row.hpp"
 #include "cpu/filters/row_job.hpp"
+#include "cpu/filters/row_source.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +54,7 @@ class column_sums {
   public:
     using stored = typename stored_as<Pixel>::type;
 
-    explicit column_sums(const row_job& job) : job_(job), row_(job) {
+    column_sums(const row_job& job, row_source<stored>& rows) : job_(job), rows_(rows), row_(job) {
         const auto& k = std::get<accumulate_kernels<stored, A>>(job.kernels->accumulate);
         add_ = square ? k.add_squares : k.add;
         slide_ = square ? k.slide_squares : k.slide;
@@ -62,13 +63,12 @@ class column_sums {
     A* data() const noexcept { return row_.origin(); }
 
     /// The window around `row`.
-    void start(std::int64_t plane, std::int64_t row) {
+    void start(std::int64_t row) {
         const window_axis& axis = job_.rows;
-        plane_ = plane;
         std::fill_n(data(), job_.n(), A{0});
         for (std::int64_t i = row - axis.before; i <= row + axis.after; ++i) add(axis.source(i), 1);
         if (axis.repeats > 0)
-            for (std::int64_t i = 0; i < axis.extent; ++i) add(i, axis.repeats);
+            for (std::int64_t i = 0; i < axis.extent; ++i) add(i, axis.repeated(i));
         if (axis.border == border_mode::replicate) {
             if (axis.edge_before > 0) add(0, axis.edge_before);
             if (axis.edge_after > 0) add(axis.extent - 1, axis.edge_after);
@@ -80,10 +80,11 @@ class column_sums {
         const std::int64_t in = job_.rows.source(row + job_.rows.after);
         const std::int64_t out = job_.rows.source(row - job_.rows.before - 1);
         if (in >= 0 && out >= 0) {
-            slide_(data(), pixels(in), pixels(out), flip, job_.n());
-            // Far apart, these rows are streams that begin anew with every row, too short for the hardware to follow.
-            fetch(job_.rows.source(row + job_.rows.after + 1));
-            fetch(job_.rows.source(row - job_.rows.before));
+            const stored* const entering = rows_.row(in);
+            slide_(data(), entering, rows_.row(out), flip, job_.n());
+            if (square) return;  // the sums' turn comes first
+            rows_.fetch(job_.rows.source(row + job_.rows.after + 1));
+            rows_.fetch(job_.rows.source(row - job_.rows.before));
         } else {
             add(in, 1);
             add(out, -1);
@@ -93,21 +94,12 @@ class column_sums {
   private:
     static constexpr stored flip = stored_as<Pixel>::flip;
 
-    const stored* pixels(std::int64_t row) const { return job_.pixels<stored>(row, plane_); }
-
-    void fetch(std::int64_t row) const {
-        if (square || row < 0) return;  // the sums' turn comes first
-        const char* bytes = reinterpret_cast<const char*>(pixels(row));
-        for (std::int64_t i = 0; i < job_.n() * static_cast<std::int64_t>(sizeof(stored)); i += 64)
-            __builtin_prefetch(bytes + i, 0, 2);
-    }
-
     void add(std::int64_t row, std::int64_t weight) {
-        if (row >= 0) add_(data(), pixels(row), flip, static_cast<A>(weight), job_.n());
+        if (row >= 0) add_(data(), rows_.row(row), flip, static_cast<A>(weight), job_.n());
     }
 
     const row_job& job_;
-    std::int64_t plane_ = 0;
+    row_source<stored>& rows_;
     extended_row<A> row_;
     void (*add_)(A*, const stored*, stored, A, std::int64_t);
     void (*slide_)(A*, const stored*, const stored*, stored, std::int64_t);
@@ -139,8 +131,7 @@ class row_windows {
         x_ = x;
         row_ = row;
         // What shrink and constant leave out is 0 already.
-        if (job_.cols.border == border_mode::replicate || job_.cols.border == border_mode::reflect)
-            extend_row(x, job_.cols, channels_, A{0});
+        if (job_.cols.continues()) extend_row(x, job_.cols, channels_, A{0});
         // The window before the first: its last column is that before the one that enters next, its first leaves next.
         kernels_.total(windows_.data(), x - job_.cols.before * channels_, job_.cols.before + job_.cols.after,
                        channels_);
@@ -177,7 +168,13 @@ class row_windows {
         add_.fill(0);
         if (axis.repeats > 0) {
             kernels_.total(add_.data(), x_, axis.extent, channels_);
-            for (A& a : add_) a = static_cast<A>(a * static_cast<A>(axis.repeats));
+            for (std::int64_t k = 0; k < channels_; ++k) {
+                A& a = add_[static_cast<std::size_t>(k)];
+                a = static_cast<A>(a * static_cast<A>(axis.repeats));
+                // Of which an edge that is repeated less often has too much.
+                for (const std::int64_t i : {std::int64_t{0}, axis.extent - 1})
+                    a = static_cast<A>(a - static_cast<A>(axis.repeats - axis.repeated(i)) * x_[i * channels_ + k]);
+            }
         }
         if (axis.border == border_mode::replicate)
             for (std::int64_t k = 0; k < channels_; ++k)
@@ -224,11 +221,12 @@ constexpr std::int64_t largest_32_bit_window = sizeof(Pixel) == 1 ? (std::int64_
 /// first .. first + n - 1.
 template <typename Pixel, typename A, typename Consume>
 void integer_sums(const row_job& job, const band& b, Consume&& consume) {
-    column_sums<Pixel, A, false> sums(job);
+    image_rows<typename stored_as<Pixel>::type> rows(job, b.plane);
+    column_sums<Pixel, A, false> sums(job, rows);
     row_windows<A> windows(job, static_cast<A>(stored_constant<Pixel>(job)));
     for (std::int64_t row = b.first; row < b.end; ++row) {
         if (row == b.first)
-            sums.start(b.plane, row);
+            sums.start(row);
         else
             sums.advance(row);
         windows.start(sums.data(), row);
@@ -244,8 +242,9 @@ void integer_sums(const row_job& job, const band& b, Consume&& consume) {
 template <typename Pixel, typename S, typename Q, typename Consume>
 void integer_moments_as(const row_job& job, const band& b, Consume&& consume) {
     const auto constant = static_cast<u64>(stored_constant<Pixel>(job));
-    column_sums<Pixel, S, false> sums(job);
-    column_sums<Pixel, Q, true> squares(job);
+    image_rows<typename stored_as<Pixel>::type> rows(job, b.plane);
+    column_sums<Pixel, S, false> sums(job, rows);
+    column_sums<Pixel, Q, true> squares(job, rows);
     row_windows<S> sum_windows(job, static_cast<S>(constant));
     row_windows<Q> square_windows(job, static_cast<Q>(constant * constant));
     const work_buffer<S> counts = column_counts<S>(job);
@@ -256,8 +255,8 @@ void integer_moments_as(const row_job& job, const band& b, Consume&& consume) {
     const auto moments = job.largest_window <= fits_64_bits ? kernels.moments : kernels.moments_wide;
     for (std::int64_t row = b.first; row < b.end; ++row) {
         if (row == b.first) {
-            sums.start(b.plane, row);
-            squares.start(b.plane, row);
+            sums.start(row);
+            squares.start(row);
         } else {
             sums.advance(row);
             squares.advance(row);

@@ -1,9 +1,13 @@
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
+#include "cpu/filters/write_row.hpp"
 
 namespace boxsum::filters {
 
-void local_contrast(const row_job& job, double epsilon, const any_view& result) {
+void local_contrast(const row_job& job, double epsilon, const filter_outputs& outputs) {
+    if (job.sampled()) return sampled_contrast(job, epsilon, outputs);
+    write_counts(job, outputs.count);
+    const any_view& result = outputs.result;
     visit_image_type(job.shape.type, [&]<typename Pixel>() {
         const auto& kernels = std::get<pixel_kernels<Pixel>>(job.kernels->pixel);
         for_each_band(job, [&](const band& b, int) {

@@ -1,44 +1,98 @@
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
+#include "cpu/filters/write_row.hpp"
 
 #include <algorithm>
 
 namespace boxsum::filters {
 namespace {
 
-void write(const row_job& job, const any_view& result, const f64* values, std::int64_t row, std::int64_t first,
-           std::int64_t n, std::int64_t plane) {
-    if (result.data == nullptr) return;
-    if (result.shape.type == dtype::f32)
-        job.kernels->block.convert_32f(job.row_to<f32>(result, row, plane) + first, values, n);
-    else
-        std::copy_n(values, n, job.row_to<f64>(result, row, plane) + first);
-}
-
 template <typename Pixel>
 void statistics_band(const row_job& job, const window_outputs& results, const band& b) {
     work_buffer<f64> deviation(job.n());
     moments<Pixel>(job, b,
                    [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64* variance) {
-                       write(job, results.mean, mean, row, first, n, b.plane);
-                       write(job, results.variance, variance, row, first, n, b.plane);
+                       write_row(job, results.mean, mean, row, first, n, b.plane);
+                       write_row(job, results.variance, variance, row, first, n, b.plane);
                        if (results.deviation.data == nullptr) return;
                        job.kernels->block.square_root(deviation.data(), variance, n);
-                       write(job, results.deviation, deviation.data(), row, first, n, b.plane);
+                       write_row(job, results.deviation, deviation.data(), row, first, n, b.plane);
                    });
+}
+
+template <typename T, typename A>
+void copy_as(const row_job& job, const any_view& result, const A* values, std::int64_t row, std::int64_t first,
+             std::int64_t n, std::int64_t plane) {
+    T* const to = job.row_to<T>(result, row, plane) + first;
+    for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<T>(values[i]);
+}
+
+template <typename Pixel>
+void sum_band(const row_job& job, const any_view& result, const band& b) {
+    const auto write = [&](const auto* values, std::int64_t row, std::int64_t first, std::int64_t n) {
+        switch (result.shape.type) {
+            case dtype::s32:
+                return copy_as<s32>(job, result, values, row, first, n, b.plane);
+            case dtype::s64:
+                return copy_as<s64>(job, result, values, row, first, n, b.plane);
+            case dtype::f32:
+                return copy_as<f32>(job, result, values, row, first, n, b.plane);
+            default:
+                return copy_as<f64>(job, result, values, row, first, n, b.plane);
+        }
+    };
+    if constexpr (std::is_integral_v<Pixel>) {
+        const work_buffer<u64> counts = column_counts<u64>(job);
+        work_buffer<s64> sums(tile);
+        const auto consume = [&](std::int64_t row, std::int64_t first, std::int64_t n, const auto* w, auto rows) {
+            for (std::int64_t i = 0; i < n; ++i)
+                sums[i] =
+                    static_cast<s64>(w[i]) - stored_as<Pixel>::offset * static_cast<s64>(rows * counts[first + i]);
+            write(sums.data(), row, first, n);
+        };
+        if (job.largest_window <= largest_32_bit_window<Pixel>)
+            integer_sums<Pixel, u32>(job, b, consume);
+        else
+            integer_sums<Pixel, u64>(job, b, consume);
+    } else {
+        floating_sums<Pixel>(job, b, [&](std::int64_t row, const f64* sums, f64) { write(sums, row, 0, job.n()); });
+    }
 }
 
 }  // namespace
 
-void local_statistics(const row_job& job, const window_outputs& results) {
-    window_outputs rest = results;
-    const bool spread = results.variance.data != nullptr || results.deviation.data != nullptr;
-    // A mean alone needs no squares. And rounding half up needs the sum itself: a mean in double just below a half
-    // would round up.
-    if (results.mean.data != nullptr && (!spread || !is_floating(results.mean.shape.type))) {
-        box_filter(job, results.mean);
+void write_counts(const row_job& job, const any_view& count) {
+    if (count.data == nullptr) return;
+    for (std::int64_t p = 0; p < job.shape.planes; ++p)
+        for (std::int64_t row = job.first_row; row < job.end_row; ++row)
+            for (std::int64_t c = 0; c < job.shape.cols; ++c) {
+                const std::int64_t pixels = job.rows.count(row) * job.cols.count(c);
+                for (std::int64_t i = c * job.shape.channels; i < (c + 1) * job.shape.channels; ++i) {
+                    if (count.shape.type == dtype::u32)
+                        job.row_to<u32>(count, row, p)[i] = static_cast<u32>(pixels);
+                    else if (count.shape.type == dtype::f32)
+                        job.row_to<f32>(count, row, p)[i] = static_cast<f32>(pixels);
+                    else
+                        job.row_to<f64>(count, row, p)[i] = static_cast<f64>(pixels);
+                }
+            }
+}
+
+void local_statistics(const row_job& job, const window_outputs& outputs) {
+    if (job.sampled()) return sampled_statistics(job, outputs);
+    write_counts(job, outputs.count);
+    window_outputs rest = outputs;
+    const bool spread = outputs.variance.data != nullptr || outputs.deviation.data != nullptr;
+    // A mean alone needs no squares. And rounding needs the sum itself: a mean in double just below a half would round
+    // up.
+    if (outputs.mean.data != nullptr && (!spread || !is_floating(outputs.mean.shape.type))) {
+        box_filter(job, {outputs.mean});
         rest.mean = {};
     }
+    if (outputs.sum.data != nullptr)
+        visit_image_type(job.shape.type, [&]<typename Pixel>() {
+            for_each_band(job, [&](const band& b, int) { sum_band<Pixel>(job, outputs.sum, b); });
+        });
     if (!spread) return;
     visit_image_type(job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) { statistics_band<Pixel>(job, rest, b); });

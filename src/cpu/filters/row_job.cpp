@@ -2,8 +2,12 @@
 
 namespace boxsum::filters {
 
-row_job::row_job(const window_job& windows, const const_any_view& pixels)
-    : window_job(windows), image(pixels), kernels(&rows_of_this_machine()) {
+row_job::row_job(const window_job& windows, const filter_inputs& inputs)
+    : window_job(windows),
+      image(inputs.image),
+      mask(masked ? inputs.mask : const_any_view{}),
+      weights(weighted ? inputs.weights : const_any_view{}),
+      kernels(&rows_of_this_machine()) {
     threads = used_threads(threads, shape.planes * result_rows() * n());
 }
 

@@ -11,10 +11,12 @@ namespace boxsum::filters {
 /// A window job with what it needs to be done on the CPU. Rows are numbered in the whole image.
 struct row_job : window_job {
     const_any_view image;
+    const_any_view mask;     ///< null data without one
+    const_any_view weights;  ///< null data without
     const row_kernels* kernels = nullptr;
 
     /// `threads` becomes the number that is used.
-    row_job(const window_job& windows, const const_any_view& pixels);
+    row_job(const window_job& windows, const filter_inputs& inputs);
 
     template <typename T>
     const T* pixels(std::int64_t row, std::int64_t plane) const {

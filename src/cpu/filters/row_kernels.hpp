@@ -30,11 +30,12 @@ struct window_kernels {
     /// w[i] = w[i - channels] + high[i] - low[i]: the next window is the last one with the column that enters and
     /// without the one that leaves. w[-channels .. -1] is given.
     void (*slide)(A* w, const A* high, const A* low, std::int64_t n, std::int64_t channels);
-    /// out = floor(w / count + 1/2) ^ flip, with one count, or with rows * cols[i]
-    void (*mean_8u)(u8* out, const A* w, A count, u8 flip, std::int64_t n);
-    void (*mean_16u)(u16* out, const A* w, A count, u16 flip, std::int64_t n);
-    void (*mean_8u_each)(u8* out, const A* w, A rows, const A* cols, u8 flip, std::int64_t n);
-    void (*mean_16u_each)(u16* out, const A* w, A rows, const A* cols, u16 flip, std::int64_t n);
+    /// out = floor(w / count + 1/2) ^ flip, with one count, or with rows * cols[i]. `half` has all bits; with none of
+    /// them the half is left out.
+    void (*mean_8u)(u8* out, const A* w, A count, A half, u8 flip, std::int64_t n);
+    void (*mean_16u)(u16* out, const A* w, A count, A half, u16 flip, std::int64_t n);
+    void (*mean_8u_each)(u8* out, const A* w, A rows, const A* cols, A half, u8 flip, std::int64_t n);
+    void (*mean_16u_each)(u16* out, const A* w, A rows, const A* cols, A half, u16 flip, std::int64_t n);
     /// out = w / (rows * cols[i]) - offset
     void (*mean_32f)(f32* out, const A* w, A rows, const A* cols, A offset, std::int64_t n);
     void (*mean_64f)(f64* out, const A* w, A rows, const A* cols, A offset, std::int64_t n);
@@ -94,15 +95,18 @@ struct block_kernels {
 struct threshold_terms {
     threshold_method method;
     f64 k;
-    f64 range;                     ///< sauvola's R
+    f64 range;                     ///< R
+    f64 p, q;                      ///< phansalkar's
     const f64* largest_deviation;  ///< wolf, per channel
     const f64* smallest_pixel;     ///< wolf, per channel
 };
 
 template <typename T>
 struct pixel_kernels {
-    void (*threshold)(u8* out, const T* x, const f64* mean, const f64* deviation, const threshold_terms& terms,
-                      std::int64_t cols, std::int64_t channels);
+    void (*thresholds)(f64* out, const T* x, const f64* mean, const f64* deviation, const threshold_terms& terms,
+                       std::int64_t cols, std::int64_t channels);
+    /// `yes` where x > limit, else 0
+    void (*exceeds)(u8* out, const T* x, const f64* limit, u8 yes, std::int64_t n);
     void (*contrast)(f32* out, const T* x, const f64* mean, const f64* deviation, f64 epsilon, std::int64_t n);
 };
 

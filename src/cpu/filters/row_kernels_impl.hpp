@@ -2,6 +2,7 @@
 // BOXSUM_ROWS_BYTES its vector length. Everything is in an unnamed namespace and calls nothing inline from the standard
 // library, so that no code of one instruction set is merged by the linker into another's.
 #include "cpu/filters/row_kernels.hpp"
+#include "filters/exponential.hpp"
 
 #include <cstring>
 
@@ -154,31 +155,32 @@ struct quotient<u64> {
 };
 
 template <typename A>
-inline A rounded_quotient(A w, A count, typename quotient<A>::real reciprocal) {
+inline A rounded_quotient(A w, A count, A half, typename quotient<A>::real reciprocal) {
     using real = typename quotient<A>::real;
     using whole = typename quotient<A>::whole;
-    const A t = static_cast<A>(w + count / 2);
+    const A t = static_cast<A>(w + (count / 2 & half));
     const A q = static_cast<A>(static_cast<whole>(static_cast<real>(static_cast<whole>(t)) * reciprocal));
     const auto remainder = static_cast<whole>(static_cast<A>(t - q * count));
     return static_cast<A>(q + (remainder >= static_cast<whole>(count) ? 1 : 0));
 }
 
 template <typename A, typename Out>
-void mean_rounded(Out* __restrict out, const A* __restrict w, A count, Out flip, i64 n) {
+void mean_rounded(Out* __restrict out, const A* __restrict w, A count, A half, Out flip, i64 n) {
     using real = typename quotient<A>::real;
     const real reciprocal = quotient<A>::reduced / static_cast<real>(count);
     for (i64 i = 0; i < n; ++i)
-        out[i] = static_cast<Out>(static_cast<Out>(rounded_quotient(w[i], count, reciprocal)) ^ flip);
+        out[i] = static_cast<Out>(static_cast<Out>(rounded_quotient(w[i], count, half, reciprocal)) ^ flip);
 }
 
 template <typename A, typename Out>
-void mean_rounded_each(Out* __restrict out, const A* __restrict w, A rows, const A* __restrict cols, Out flip, i64 n) {
+void mean_rounded_each(Out* __restrict out, const A* __restrict w, A rows, const A* __restrict cols, A half, Out flip,
+                       i64 n) {
     using real = typename quotient<A>::real;
     using whole = typename quotient<A>::whole;
     for (i64 i = 0; i < n; ++i) {
         const A count = static_cast<A>(rows * cols[i]);
         const real reciprocal = quotient<A>::reduced / static_cast<real>(static_cast<whole>(count));
-        out[i] = static_cast<Out>(static_cast<Out>(rounded_quotient(w[i], count, reciprocal)) ^ flip);
+        out[i] = static_cast<Out>(static_cast<Out>(rounded_quotient(w[i], count, half, reciprocal)) ^ flip);
     }
 }
 
@@ -372,34 +374,51 @@ void convert_32f(f32* __restrict out, const f64* __restrict x, i64 n) {
 // ---- pixels against their window ----
 
 template <typename T>
-void threshold(u8* __restrict out, const T* __restrict x, const f64* __restrict m, const f64* __restrict s,
-               const threshold_terms& terms, i64 cols, i64 channels) {
+void thresholds(f64* __restrict out, const T* __restrict x, const f64* __restrict m, const f64* __restrict s,
+                const threshold_terms& terms, i64 cols, i64 channels) {
     const i64 n = cols * channels;
-    const f64 k = terms.k;
-    const auto verdict = [](T pixel, f64 limit) { return static_cast<u8>(static_cast<f64>(pixel) > limit ? 255 : 0); };
+    const f64 k = terms.k, range = terms.range, p = terms.p;
     switch (terms.method) {
         case threshold_method::bradley: {
             const f64 scale = 1 - k;
-            for (i64 i = 0; i < n; ++i) out[i] = verdict(x[i], m[i] * scale);
+            for (i64 i = 0; i < n; ++i) out[i] = m[i] * scale;
             break;
         }
         case threshold_method::niblack:
-            for (i64 i = 0; i < n; ++i) out[i] = verdict(x[i], m[i] + k * s[i]);
+            for (i64 i = 0; i < n; ++i) out[i] = m[i] + k * s[i];
             break;
-        case threshold_method::sauvola: {
-            const f64 range = terms.range;
-            for (i64 i = 0; i < n; ++i) out[i] = verdict(x[i], m[i] * (1 + k * (s[i] / range - 1)));
+        case threshold_method::sauvola:
+            for (i64 i = 0; i < n; ++i) out[i] = m[i] * (1 + k * (s[i] / range - 1));
             break;
-        }
         case threshold_method::wolf:
             for (i64 c = 0; c < channels; ++c) {
                 const f64 largest = terms.largest_deviation[c], smallest = terms.smallest_pixel[c];
                 const f64 divisor = largest > 0 ? largest : 1;  // where every deviation is 0, so is the quotient
-                for (i64 i = c; i < n; i += channels)
-                    out[i] = verdict(x[i], m[i] - k * (1 - s[i] / divisor) * (m[i] - smallest));
+                for (i64 i = c; i < n; i += channels) out[i] = m[i] - k * (1 - s[i] / divisor) * (m[i] - smallest);
             }
             break;
+        case threshold_method::nick:
+            for (i64 i = 0; i < n; ++i) out[i] = m[i] + k * __builtin_sqrt(s[i] * s[i] + m[i] * m[i]);
+            break;
+        case threshold_method::singh: {
+            const f64 whole = 2 * range, most = whole * 254 / 255;
+            for (i64 i = 0; i < n; ++i) {
+                const f64 d = __builtin_fabs(static_cast<f64>(x[i]) - m[i]), cut = d > most ? most : d;
+                out[i] = m[i] * (1 + k * (cut / (whole - cut) - 1));
+            }
+            break;
+        }
+        case threshold_method::phansalkar: {
+            const f64 decay = -terms.q / (2 * range);
+            for (i64 i = 0; i < n; ++i) out[i] = m[i] * (1 + p * exponential(decay * m[i]) + k * (s[i] / range - 1));
+            break;
+        }
     }
+}
+
+template <typename T>
+void exceeds(u8* __restrict out, const T* __restrict x, const f64* __restrict limit, u8 yes, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = static_cast<f64>(x[i]) > limit[i] ? yes : u8{0};
 }
 
 template <typename T>
@@ -420,9 +439,11 @@ constinit const row_kernels rows = {
      sample_kernels<f64>{load<f64>, add_samples<f64>, add_and_join<f64>, merge_samples<f64>}},
     {add_rows, merge_rows, merge_rows_each, sliding_sums, scan_pairs, scale_32f, divide_64f, finish_pairs, square_root,
      convert_32f},
-    {pixel_kernels<u8>{threshold<u8>, contrast<u8>}, pixel_kernels<u16>{threshold<u16>, contrast<u16>},
-     pixel_kernels<s16>{threshold<s16>, contrast<s16>}, pixel_kernels<f32>{threshold<f32>, contrast<f32>},
-     pixel_kernels<f64>{threshold<f64>, contrast<f64>}},
+    {pixel_kernels<u8>{thresholds<u8>, exceeds<u8>, contrast<u8>},
+     pixel_kernels<u16>{thresholds<u16>, exceeds<u16>, contrast<u16>},
+     pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},
+     pixel_kernels<f32>{thresholds<f32>, exceeds<f32>, contrast<f32>},
+     pixel_kernels<f64>{thresholds<f64>, exceeds<f64>, contrast<f64>}},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

@@ -15,12 +15,13 @@
 namespace boxsum::filters {
 namespace {
 
-/// The prefix sum over `position` samples of an extended axis (which may lie beyond the image) as at most two prefix
-/// sums of the image itself: sum of weight * P(index). Beyond the border the extended image repeats the image mirrored
-/// (reflect) or its edge sample (replicate), so its prefix sums are these; elsewhere there is nothing to add.
+/// The prefix sum over `position` samples of an extended axis (which may lie beyond the image) as at most four prefix
+/// sums of the image itself: sum of weight * P(index). Beyond the border the extended image repeats the image (wrap),
+/// the image mirrored (reflect, mirror) or its edge sample (replicate), so its prefix sums are these; elsewhere there
+/// is nothing to add.
 struct prefix_terms {
-    std::array<std::int64_t, 2> index;
-    std::array<std::int64_t, 2> weight;
+    std::array<std::int64_t, 4> index;
+    std::array<std::int64_t, 4> weight;
     int count;
 };
 
@@ -37,6 +38,18 @@ prefix_terms terms_of(std::int64_t position, std::int64_t extent, border_mode bo
         const std::int64_t wholes = 2 * ((position - phase) / period);
         if (phase <= extent) return {{extent, phase}, {wholes, 1}, 2};
         return {{extent, period - phase}, {wholes + 2, -1}, 2};
+    }
+    if (border == border_mode::wrap) {
+        const std::int64_t phase = ((position % extent) + extent) % extent;
+        return {{extent, phase}, {(position - phase) / extent, 1}, 2};
+    }
+    if (border == border_mode::mirror) {
+        // The period: every sample, and once more those between the edges.
+        const std::int64_t period = 2 * extent - 2;
+        const std::int64_t phase = ((position % period) + period) % period;
+        const std::int64_t wholes = (position - phase) / period;
+        if (phase <= extent) return {{extent, extent - 1, 1, phase}, {wholes, wholes, -wholes, 1}, 4};
+        return {{extent, extent - 1, 1, 2 * extent - 1 - phase}, {wholes + 1, wholes + 1, -wholes, -1}, 4};
     }
     return {{std::clamp<std::int64_t>(position, 0, extent), 0}, {1, 0}, 1};
 }
@@ -66,9 +79,9 @@ A window_sum(const part_table<Table>& table, const window_box& w, const window_j
     if (w.top >= 0 && w.left >= 0 && w.bottom <= rows && w.right <= cols)
         return static_cast<A>((at(w.bottom, w.right) - at(w.top, w.right)) -
                               (at(w.bottom, w.left) - at(w.top, w.left)));
-    const border_mode border = job.rows.border;
-    const std::array<prefix_terms, 2> vertical = {terms_of(w.bottom, rows, border), terms_of(w.top, rows, border)};
-    const std::array<prefix_terms, 2> horizontal = {terms_of(w.right, cols, border), terms_of(w.left, cols, border)};
+    const border_mode down = job.rows.border, across = job.cols.border;
+    const std::array<prefix_terms, 2> vertical = {terms_of(w.bottom, rows, down), terms_of(w.top, rows, down)};
+    const std::array<prefix_terms, 2> horizontal = {terms_of(w.right, cols, across), terms_of(w.left, cols, across)};
     const auto corner = [&](const prefix_terms& r, const prefix_terms& c) {
         A sum = 0;
         for (std::size_t i = 0; i < static_cast<std::size_t>(r.count); ++i) {
@@ -113,6 +126,7 @@ struct plane_job {
     const_any_view radius;  ///< all planes
     std::int64_t radius_plane;
     any_view result;  ///< all planes
+    any_view count;   ///< all planes; null data for none
     std::int64_t plane;
     int threads;
 };
@@ -136,6 +150,21 @@ void put(const plane_job& job, std::int64_t row, std::int64_t col, std::int64_t 
     row_of<T>(job.result, row, job.plane)[col * job.windows.shape.channels + channel] = value;
 }
 
+void write_counts(const plane_job& job) {
+    plane_job counts = job;
+    counts.result = job.count;
+    for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
+        switch (job.count.shape.type) {
+            case dtype::u32:
+                return put(counts, r, c, k, static_cast<u32>(w.count));
+            case dtype::f32:
+                return put(counts, r, c, k, static_cast<f32>(w.count));
+            default:
+                return put(counts, r, c, k, static_cast<f64>(w.count));
+        }
+    });
+}
+
 template <typename Table>
 table<Table> padded_table(const const_any_view& plane, int threads) {
     table<Table> t(plane.shape.rows, plane.shape.cols, table_layout::padded, plane.shape.channels);
@@ -149,6 +178,7 @@ void integer_plane(const plane_job& job) {
     const table<Table> sums = padded_table<Table>(job.image, job.threads);
     const part_table<Table> view{sums.view().entries(), job.windows.part_row};
     constexpr s64 offset = stored_as<Pixel>::offset;
+    const u64 half = job.windows.rounding == rounding_mode::half_up ? 1 : 0;
     const bool has_constant = job.windows.rows.border == border_mode::constant;
     const s64 constant = has_constant ? static_cast<s64>(job.windows.border_value) : 0;
     for_each_window(job, [&](std::int64_t r, std::int64_t c, std::int64_t k, const window_extent& w) {
@@ -166,7 +196,7 @@ void integer_plane(const plane_job& job) {
             case dtype::f64:
                 return put(job, r, c, k, mean());
             default:
-                return put(job, r, c, k, static_cast<Pixel>(static_cast<s64>((sum + n / 2) / n) - offset));
+                return put(job, r, c, k, static_cast<Pixel>(static_cast<s64>((sum + half * (n / 2)) / n) - offset));
         }
     });
 }
@@ -246,6 +276,7 @@ void floating_plane(const plane_job& job) {
 }
 
 void filter_plane(const plane_job& job) {
+    if (job.count.data != nullptr) write_counts(job);
     const std::int64_t largest = job.windows.largest_window;
     // As in integer_windows.hpp, the sum and half a window on top of it have to fit.
     const bool small = largest <= 65535;
@@ -266,11 +297,11 @@ void filter_plane(const plane_job& job) {
 }  // namespace
 
 void variable_box_filter(const window_job& job, const const_any_view& image, const const_any_view& radius,
-                         const any_view& result) {
+                         const filter_outputs& outputs) {
     const int threads = used_threads(job.threads, job.result_rows() * job.n());
     for (std::int64_t plane = 0; plane < job.shape.planes; ++plane)
-        filter_plane(
-            {job, plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, result, plane, threads});
+        filter_plane({job, plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, outputs.result,
+                      outputs.count, plane, threads});
 }
 
 }  // namespace boxsum::filters

@@ -1,6 +1,7 @@
 #include "core/view_checks.hpp"
 #include "cuda/filters/device_strips.hpp"
 #include "cuda/filters/planned_filter.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "filters/filter_jobs.hpp"
@@ -15,9 +16,34 @@
 namespace boxsum::cuda {
 namespace {
 
+// ---- what devices do not do yet
+// --------------------------------------------------------------------------------------
+
+[[noreturn]] void refuse(const std::string& argument_and_value) {
+    throw unsupported(argument_and_value + ", which devices do not do yet");
+}
+
+void check_options(const filters::window_job& windows) {
+    for (const border_mode border : {windows.rows.border, windows.cols.border})
+        if (border == border_mode::mirror || border == border_mode::wrap)
+            refuse("border: is " + std::string(name_of(border)));
+    if (windows.rounding != rounding_mode::half_up) refuse("rounding: is floor");
+    if (windows.masked) refuse("mask: is given");
+    if (windows.weighted) refuse("weights: are given");
+    if (windows.nan != nan_mode::propagate) refuse("nan: is omit");
+    if (windows.nodata) refuse("nodata: is given");
+    if (windows.min_count > 1) refuse("min_count: is " + std::to_string(windows.min_count));
+}
+
+void check_outputs(const std::optional<view_shape>& sum, const std::optional<view_shape>& count) {
+    if (sum) refuse("sum: is given");
+    if (count) refuse("count: is given");
+}
+
 // ---- what filters make of windows -----------------------------------------------------------------------------------
 
 window_filter means_of(const filters::window_job& windows) {
+    check_options(windows);
     return {.windows = windows,
             .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
 }
@@ -25,6 +51,8 @@ window_filter means_of(const filters::window_job& windows) {
 /// Results are mean, variance and deviation. As on the CPU: a mean alone needs no squares, and a rounded one needs the
 /// sum itself.
 window_filter statistics_of(const filters::window_job& windows, const filters::statistics_shapes& results) {
+    check_options(windows);
+    check_outputs(results.sum, results.count);
     if (!results.variance && !results.deviation) return means_of(windows);
     return {.windows = windows, .squares = true, .consume = [](const filter_step& at) {
                 window_results to{at.results[0], at.results[1], at.results[2]};
@@ -37,6 +65,9 @@ window_filter statistics_of(const filters::window_job& windows, const filters::s
 }
 
 window_filter threshold_of(const filters::threshold_job& job) {
+    check_options(job.windows);
+    if (job.method > threshold_method::wolf) refuse("method: is " + std::string(name_of(job.method)));
+    if (job.output != threshold_output::zero_255) refuse("output: is not zero_255");
     return {.windows = job.windows,
             .squares = job.method != threshold_method::bradley,
             .extremes = job.method == threshold_method::wolf,
@@ -46,6 +77,7 @@ window_filter threshold_of(const filters::threshold_job& job) {
 }
 
 window_filter contrast_of(const filters::contrast_job& job) {
+    check_options(job.windows);
     return {.windows = job.windows, .squares = true, .consume = [epsilon = job.epsilon](const filter_step& at) {
                 enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
             }};
@@ -53,6 +85,7 @@ window_filter contrast_of(const filters::contrast_job& job) {
 
 /// Windows of up to the job's.
 window_filter variable_of(const filters::window_job& windows, std::int64_t largest) {
+    check_options(windows);
     return {.windows = windows, .consume = [largest](const filter_step& at) {
                 enqueue_variable_means(at.task, at.radius, largest, at.results[0], at.stream);
             }};
@@ -71,17 +104,16 @@ std::int64_t largest_of(const variable_inputs& inputs, border_mode border) {
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
-filters::part part_of(const filter_inputs& inputs) {
-    return {inputs.image.shape, inputs.at, inputs.whole};
-}
-
-filters::part part_of(const variable_inputs& inputs) {
-    return {inputs.image.shape, inputs.at, inputs.whole};
-}
-
 filters::statistics_shapes shapes_of(const window_outputs& outputs, bool (*wanted)(const any_view&)) {
     const auto shape = [&](const any_view& v) { return wanted(v) ? std::optional(v.shape) : std::nullopt; };
-    return {shape(outputs.mean), shape(outputs.variance), shape(outputs.deviation)};
+    return {shape(outputs.mean), shape(outputs.variance), shape(outputs.deviation), shape(outputs.sum),
+            shape(outputs.count)};
+}
+
+/// A filter with one result; `wanted` says whether a view is. Counts are refused.
+filters::result_shapes shapes_of(const filter_outputs& outputs, bool (*wanted)(const any_view&)) {
+    if (wanted(outputs.count)) check_outputs({}, outputs.count.shape);
+    return {outputs.result.shape};
 }
 
 bool has_data(const any_view& v) {
@@ -93,15 +125,7 @@ bool has_rows(const any_view& v) {
 
 void check_image(const const_any_view& image) {
     (void)current_device();  // without a device that is the first thing to say
-    check_view("image", image);
-}
-
-/// As filters::check_results(), of plain views.
-void check_results(std::initializer_list<filters::named_view> inputs,
-                   std::initializer_list<filters::named_view> results) {
-    for (const filters::named_view& result : results)
-        if (result.view.data != nullptr) checked_span_bytes(result.name, result.view.shape);
-    filters::check_results(inputs, results);
+    check_read("image", image);
 }
 
 }  // namespace
@@ -180,7 +204,8 @@ int filter_plan::device() const noexcept {
 box_filter_plan::box_filter_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                  const filter_options& options)
     : filter_plan(std::make_shared<state>(
-          means_of(filters::box_filter_job(part_of(inputs), outputs.result.shape, options)), part_of(inputs),
+          means_of(filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs, has_rows), options)),
+          filters::part_of(inputs),
           std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
 
 void box_filter_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
@@ -196,7 +221,8 @@ local_statistics_plan::local_statistics_plan(const filter_inputs& inputs, const 
               return shape ? planned_view(name, *shape) : planned_view();
           };
           return std::make_shared<state>(
-              statistics_of(filters::statistics_job(part_of(inputs), shapes, options), shapes), part_of(inputs),
+              statistics_of(filters::statistics_job(filters::part_of(inputs), shapes, options), shapes),
+              filters::part_of(inputs),
               std::array{view("mean", shapes.mean), view("variance", shapes.variance),
                          view("deviation", shapes.deviation)});
       }()) {}
@@ -210,8 +236,10 @@ void local_statistics_plan::run_async(const filter_inputs& inputs, const window_
 adaptive_threshold_plan::adaptive_threshold_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                                  const threshold_rule& rule, const filter_options& options)
     : filter_plan(std::make_shared<state>(
-          threshold_of(filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options)),
-          part_of(inputs), std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+          threshold_of(
+              filters::make_threshold_job(filters::part_of(inputs), shapes_of(outputs, has_rows), rule, options)),
+          filters::part_of(inputs),
+          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
 
 void adaptive_threshold_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs,
                                         workspace& workspace, stream_ref stream) const {
@@ -221,8 +249,10 @@ void adaptive_threshold_plan::run_async(const filter_inputs& inputs, const filte
 local_contrast_plan::local_contrast_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                          const contrast_rule& rule, const filter_options& options)
     : filter_plan(std::make_shared<state>(
-          contrast_of(filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options)),
-          part_of(inputs), std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+          contrast_of(
+              filters::make_contrast_job(filters::part_of(inputs), shapes_of(outputs, has_rows), rule, options)),
+          filters::part_of(inputs),
+          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
 
 void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                     stream_ref stream) const {
@@ -232,12 +262,13 @@ void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_ou
 variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
                                                    const filter_options& options)
     : filter_plan([&] {
-          const filters::part given = part_of(inputs);
+          const filters::part given = filters::part_of(inputs);
           filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
           const std::int64_t largest = largest_of(inputs, options.border);
           return std::make_shared<state>(
-              variable_of(filters::variable_job(given, inputs.radius.shape, outputs.result.shape, largest, options),
-                          largest),
+              variable_of(
+                  filters::variable_job(given, inputs.radius.shape, shapes_of(outputs, has_rows), largest, options),
+                  largest),
               given, std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()},
               planned_view("radius", inputs.radius.shape));
       }()) {}
@@ -251,8 +282,13 @@ void variable_box_filter_plan::run_async(const variable_inputs& inputs, const fi
 
 namespace {
 
-template <typename Plan, typename Inputs, typename Outputs>
-void enqueue(const Plan& plan, const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream) {
+/// On the device of the workspace, and where that has none, of the stream.
+template <typename Plan, typename Inputs, typename Outputs, typename... Rules>
+void enqueue(const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream,
+             const Rules&... rules) {
+    if (workspace.device() < 0) workspace.reserve(0, stream);
+    const device_scope scope(workspace.device());
+    const Plan plan(inputs, outputs, rules...);
     workspace.reserve(plan.workspace_bytes(), stream);
     plan.run_async(inputs, outputs, workspace, stream);
 }
@@ -261,27 +297,27 @@ void enqueue(const Plan& plan, const Inputs& inputs, const Outputs& outputs, wor
 
 void box_filter_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                       stream_ref stream, const filter_options& options) {
-    enqueue(box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+    enqueue<box_filter_plan>(inputs, outputs, workspace, stream, options);
 }
 
 void local_statistics_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
                             stream_ref stream, const filter_options& options) {
-    enqueue(local_statistics_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+    enqueue<local_statistics_plan>(inputs, outputs, workspace, stream, options);
 }
 
 void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                               stream_ref stream, const threshold_rule& rule, const filter_options& options) {
-    enqueue(adaptive_threshold_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+    enqueue<adaptive_threshold_plan>(inputs, outputs, workspace, stream, rule, options);
 }
 
 void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                           stream_ref stream, const contrast_rule& rule, const filter_options& options) {
-    enqueue(local_contrast_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+    enqueue<local_contrast_plan>(inputs, outputs, workspace, stream, rule, options);
 }
 
 void variable_box_filter_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                stream_ref stream, const filter_options& options) {
-    enqueue(variable_box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+    enqueue<variable_box_filter_plan>(inputs, outputs, workspace, stream, options);
 }
 
 // ---- calls that wait, on host memory too ----------------------------------------------------------------------------
@@ -289,8 +325,9 @@ void variable_box_filter_async(const variable_inputs& inputs, const filter_outpu
 void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                 const filter_options& options) {
     check_image(inputs.image);
-    const filters::window_job job = filters::box_filter_job(part_of(inputs), outputs.result.shape, options);
-    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    const filters::window_job job =
+        filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs, has_data), options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     execute(means_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
@@ -298,9 +335,9 @@ void local_statistics(const filter_inputs& inputs, const window_outputs& outputs
                       const filter_options& options) {
     check_image(inputs.image);
     const filters::statistics_shapes shapes = shapes_of(outputs, has_data);
-    const filters::window_job job = filters::statistics_job(part_of(inputs), shapes, options);
-    check_results({{"image", inputs.image}},
-                  {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
+    const filters::window_job job = filters::statistics_job(filters::part_of(inputs), shapes, options);
+    filters::check_results({{"image", inputs.image}},
+                           {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
     execute(statistics_of(job, shapes), {inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, stream);
 }
 
@@ -308,16 +345,17 @@ void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outpu
                         const threshold_rule& rule, const filter_options& options) {
     check_image(inputs.image);
     const filters::threshold_job job =
-        filters::make_threshold_job(part_of(inputs), outputs.result.shape, rule, options);
-    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+        filters::make_threshold_job(filters::part_of(inputs), shapes_of(outputs, has_data), rule, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     execute(threshold_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
 void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                     const contrast_rule& rule, const filter_options& options) {
     check_image(inputs.image);
-    const filters::contrast_job job = filters::make_contrast_job(part_of(inputs), outputs.result.shape, rule, options);
-    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    const filters::contrast_job job =
+        filters::make_contrast_job(filters::part_of(inputs), shapes_of(outputs, has_data), rule, options);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     execute(contrast_of(job), {inputs.image, {outputs.result}}, stream);
 }
 
@@ -325,13 +363,13 @@ void variable_box_filter(const variable_inputs& inputs, const filter_outputs& ou
                          const filter_options& options) {
     check_image(inputs.image);
     check_view("radius", inputs.radius);
-    const filters::part given = part_of(inputs);
+    const filters::part given = filters::part_of(inputs);
     filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
     const std::int64_t found = check_radii(inputs.radius, inputs.largest_radius, stream);
     const std::int64_t largest = inputs.largest_radius.value_or(found);
     const filters::window_job job =
-        filters::variable_job(given, inputs.radius.shape, outputs.result.shape, largest, options);
-    check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
+        filters::variable_job(given, inputs.radius.shape, shapes_of(outputs, has_data), largest, options);
+    filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
     execute(variable_of(job, largest), {inputs.image, {outputs.result}, inputs.radius}, stream);
 }
 

@@ -1,9 +1,13 @@
 #include "cuda/filters/device_strips.hpp"
 
+#include "core/packed_views.hpp"
+#include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/event.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/strided_copy.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "filters/radius_map.hpp"
 
@@ -177,6 +181,44 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     download.synchronize();
 }
 
+// ---- images and results of any strides ------------------------------------------------------------------------------
+
+void run_on_packed_host_memory(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
+    const packed_input image(memory.image, is_plain);
+    const std::array<packed_output, 3> results{packed_output(memory.results[0], is_plain),
+                                               packed_output(memory.results[1], is_plain),
+                                               packed_output(memory.results[2], is_plain)};
+    filter_memory plain = memory;
+    plain.image = image.view();
+    for (std::size_t i = 0; i < results.size(); ++i) plain.results[i] = results[i].view();
+    run_on_host_memory(filter, plain, strip_bytes);
+    for (const packed_output& result : results) result.unpack();
+}
+
+void run_on_packed_device_memory(const window_filter& filter, const filter_memory& memory, stream_ref stream) {
+    std::vector<device_buffer> copies;
+    const auto take_memory = [&](const view_shape& s) {
+        const view_shape plain = device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
+        copies.emplace_back(span_bytes(plain), stream);
+        return any_view{copies.back().data(), plain};
+    };
+    const auto copy = [&](const const_any_view& from, const any_view& to) {
+        enqueue_copy_strided(from.shape, from.data, strides_of(from.shape), to.data, strides_of(to.shape), stream);
+    };
+    filter_memory plain = memory;
+    if (!is_plain(memory.image.shape)) {
+        const any_view image = take_memory(memory.image.shape);
+        copy(memory.image, image);
+        plain.image = image;
+    }
+    for (any_view& result : plain.results)
+        if (result.data != nullptr && !is_plain(result.shape)) result = take_memory(result.shape);
+    run_on_device(filter, plain, stream);
+    for (std::size_t i = 0; i < plain.results.size(); ++i)
+        if (plain.results[i].data != memory.results[i].data) copy(plain.results[i], memory.results[i]);
+    if (!copies.empty()) stream.synchronize();
+}
+
 // ---- arguments ------------------------------------------------------------------------------------------------------
 
 void require_same_memory(const char* argument, const void* data, bool host, int device) {
@@ -189,22 +231,24 @@ void require_same_memory(const char* argument, const void* data, bool host, int 
 }  // namespace
 
 void execute(const window_filter& filter, const filter_memory& memory, stream_ref stream, std::int64_t strip_bytes) {
-    const int device = current_device();
+    const int device = device_of(stream);
+    const device_scope scope(device);
     const bool host = is_host_memory(memory.image.data);
     for (const any_view& r : memory.results)
         if (r.data != nullptr) require_same_memory("result", r.data, host, device);
     if (memory.radius.data != nullptr) require_same_memory("radius", memory.radius.data, host, device);
-    if (host) return run_on_host_memory(filter, memory, strip_bytes);
-    check_device_pointer("image", memory.image.data, device);
-    check_stream(stream, device);
-    run_on_device(filter, memory, stream);
+    if (!host) check_device_pointer("image", memory.image.data, device);
+    if (host)
+        run_on_packed_host_memory(filter, memory, strip_bytes);
+    else
+        run_on_packed_device_memory(filter, memory, stream);
 }
 
 std::int64_t check_radii(const const_any_view& radius, std::optional<std::int64_t> largest, stream_ref stream) {
-    const int device = current_device();
+    const int device = device_of(stream);
     if (is_host_memory(radius.data)) return filters::check_radii(radius, largest);
+    const device_scope scope(device);
     check_device_pointer("radius", radius.data, device);
-    check_stream(stream, device);
     const device_buffer memory(sizeof(radius_range), stream);
     radius_range range{};
     enqueue_radius_range(radius, largest.value_or(std::numeric_limits<std::int64_t>::max()),

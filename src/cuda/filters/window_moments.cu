@@ -155,6 +155,8 @@ __global__ __launch_bounds__(walk_threads) void threshold_kernel(device_task<Sum
                     limit = m - k * (1 - s / (largest > 0 ? largest : 1)) * (m - smallest);
                     break;
                 }
+                default:  // device_filters.cpp refuses the others
+                    break;
             }
             out[i] = static_cast<u8>(pixel_of<Pixel>(task, row, element + i) > limit ? 255 : 0);
         }

@@ -172,8 +172,8 @@ TEST_F(window_kernels, moments_are_those_of_the_cpu) {
                     if (method == threshold_method::bradley) task.squares = {};  // it reads none
                     expect_equal(binary, device, c.type, 0, what + " " + std::string(name_of(method)),
                                  [&](const any_view& result) {
-                                     cuda::enqueue_threshold(task, result, method, 0.1, default_sauvola_range(c.type),
-                                                             nullptr, stream());
+                                     cuda::enqueue_threshold(task, result, method, 0.1, default_range(c.type), nullptr,
+                                                             stream());
                                  });
                 }
             }

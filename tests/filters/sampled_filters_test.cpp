@@ -1,0 +1,424 @@
+// Images whose pixels may not count: masks, weights, NaN, nodata; sums, counts, roundings, and outputs of thresholds.
+// Everything is compared with the definition of filters.hpp, pixel by pixel in wide types.
+
+#include "filters/oracle.hpp"
+
+#include <boxsum/filters.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum::sampled {
+namespace {
+
+using oracle::picture;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct sample_case {
+    bool masked = false, weighted = false;
+    bool one_channel = true;  ///< of the mask and the weights
+    filter_options options = {};
+
+    std::string text() const {
+        return std::string(masked ? "mask " : "") + (weighted ? "weights " : "") + (one_channel ? "1 channel " : "") +
+               (options.nan == nan_mode::omit ? "omit " : "") +
+               (options.nodata ? "nodata " + std::to_string(*options.nodata) : "") + " window " +
+               std::to_string(options.window.above) + "," + std::to_string(options.window.below) + "," +
+               std::to_string(options.window.left) + "," + std::to_string(options.window.right) + " " +
+               std::string(name_of(options.border));
+    }
+};
+
+/// What the definition says of one window, in long double: of integers exact up to 2^64.
+struct expectation {
+    long double count = 0, sum = 0, magnitude = 0, mean = 0, variance = 0;
+    bool given = false;  ///< enough counts
+};
+
+template <typename T>
+struct images {
+    picture<T> image;
+    picture<std::uint8_t> mask;
+    picture<float> weights;
+    std::int64_t channels;
+
+    images(std::int64_t rows, std::int64_t cols, std::int64_t k, bool one_channel, unsigned seed)
+        : image(2, rows, cols, k, 3),
+          mask(2, rows, cols, one_channel ? 1 : k, 1),
+          weights(1, rows, cols, one_channel ? 1 : k, 2),
+          channels(k) {
+        std::mt19937 random(seed);
+        image.fill([&](auto...) {
+            const auto r = static_cast<double>(random() % 23);
+            if constexpr (std::is_floating_point_v<T>) return random() % 9 == 0 ? nan : (r - 11) * 0.37;
+            return std::is_signed_v<T> ? r - 11 : r;
+        });
+        mask.fill([&](auto...) { return random() % 3 == 0 ? 0 : random() % 255 + 1; });
+        const float odd[] = {0, -1, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+        weights.fill(
+            [&](auto...) { return random() % 5 == 0 ? odd[random() % 4] : static_cast<float>(random() % 100) / 8; });
+    }
+
+    filter_inputs inputs(const sample_case& c) const {
+        filter_inputs in{.image = image.view()};
+        if (c.masked) in.mask = mask.view();
+        if (c.weighted) in.weights = weights.view();
+        return in;
+    }
+
+    static bool valued(T x, const filter_options& o) {
+        if (std::isnan(static_cast<double>(x)))
+            return o.nan == nan_mode::propagate && !(o.nodata && std::isnan(*o.nodata));
+        return !(o.nodata && static_cast<double>(x) == *o.nodata);
+    }
+
+    long double weight(const sample_case& c, std::int64_t r, std::int64_t col, std::int64_t k, std::int64_t p) const {
+        const std::int64_t channel = c.one_channel ? 0 : k;
+        if (!valued(image.view()(r, col, k, p), c.options)) return 0;
+        if (c.masked && mask.view()(r, col, channel, p) == 0) return 0;
+        if (!c.weighted) return 1;
+        const float w = weights.view()(r, col, channel, 0);
+        return w > 0 && std::isfinite(w) ? static_cast<long double>(w) : 0;
+    }
+};
+
+template <typename T>
+class definition {
+  public:
+    definition(const images<T>& of, const sample_case& c) : of_(of), case_(c) {
+        const auto& v = of.image.view();
+        const window& w = c.options.window;
+        for (std::int64_t r = 0; r < v.rows(); ++r)
+            rows_.push_back(oracle::along(v.rows(), r, w.above, w.below, c.options.border, oracle::fault::none));
+        for (std::int64_t col = 0; col < v.cols(); ++col)
+            cols_.push_back(oracle::along(v.cols(), col, w.left, w.right, c.options.border, oracle::fault::none));
+    }
+
+    expectation at(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) const {
+        expectation e;
+        each_sample(r, c, k, p, [&](long double w, long double x) {
+            e.count += w;
+            e.sum += w * x;
+            e.magnitude += w * std::abs(x);
+        });
+        e.given = case_.weighted ? e.count > 0 && e.count >= static_cast<long double>(case_.options.min_weight)
+                                 : e.count >= static_cast<long double>(case_.options.min_count);
+        if (!e.given) return e;
+        e.mean = e.sum / e.count;
+        each_sample(r, c, k, p, [&](long double w, long double x) { e.variance += w * (x - e.mean) * (x - e.mean); });
+        e.variance /= e.count;
+        return e;
+    }
+
+  private:
+    template <typename F>
+    void each_sample(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p, F&& f) const {
+        const auto &down = rows_[static_cast<std::size_t>(r)], &across = cols_[static_cast<std::size_t>(c)];
+        std::int64_t full_rows = down.beyond, full_cols = across.beyond, inside_rows = 0, inside_cols = 0;
+        for (const std::int64_t t : down.times) inside_rows += t;
+        for (const std::int64_t t : across.times) inside_cols += t;
+        full_rows += inside_rows;
+        full_cols += inside_cols;
+        for (std::size_t i = 0; i < down.times.size(); ++i)
+            for (std::size_t j = 0; j < across.times.size(); ++j) {
+                const auto row = static_cast<std::int64_t>(i), col = static_cast<std::int64_t>(j);
+                const long double w =
+                    static_cast<long double>(down.times[i] * across.times[j]) * of_.weight(case_, row, col, k, p);
+                if (w > 0) f(w, static_cast<long double>(of_.image.view()(row, col, k, p)));
+            }
+        const std::int64_t beyond = full_rows * full_cols - inside_rows * inside_cols;
+        const T value = static_cast<T>(case_.options.border_value);
+        if (case_.options.border == border_mode::constant && beyond > 0 && images<T>::valued(value, case_.options))
+            f(static_cast<long double>(beyond), static_cast<long double>(value));
+    }
+
+    const images<T>& of_;
+    sample_case case_;
+    std::vector<oracle::multiplicities> rows_, cols_;
+};
+
+/// Every kind of sampling, with every border.
+template <typename T, typename Test>
+void every_case(Test&& test) {
+    std::vector<sample_case> kinds = {
+        {.masked = true},
+        {.masked = true, .one_channel = false, .options = {.min_count = 4}},
+        {.weighted = true},
+        {.masked = true, .weighted = true, .one_channel = false, .options = {.min_weight = 20, .fill = 7}},
+        {.options = {.nodata = 3}},
+        {.masked = true, .options = {.nodata = 5, .min_count = 9, .fill = 1}}};
+    if constexpr (std::is_floating_point_v<T>) {
+        kinds.push_back({.options = {.nan = nan_mode::omit}});
+        kinds.push_back({.weighted = true, .options = {.nan = nan_mode::omit, .min_weight = 3}});
+        kinds.push_back({.options = {.nodata = nan}});
+    }
+    for (sample_case c : kinds)
+        for (const window& w : {window(3), window(4, 1), window(window_radius(2, 9)),
+                                window(window_extents{.above = 31, .below = 2, .left = 0, .right = 25})})
+            for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                             border_mode::constant, border_mode::mirror, border_mode::wrap}) {
+                c.options.window = w;
+                c.options.border = border;
+                c.options.border_value = border == border_mode::constant ? (c.masked ? 3 : 5) : 0;
+                c.options.threads = 2;
+                SCOPED_TRACE(c.text());
+                for (const std::int64_t channels : {1, 3}) {
+                    const images<T> of(channels == 1 ? 9 : 7, channels == 1 ? 13 : 5, channels, c.one_channel,
+                                       static_cast<unsigned>(w.right + channels));
+                    test(of, c, definition<T>(of, c));
+                    if (testing::Test::HasFatalFailure()) return;
+                }
+            }
+}
+
+template <typename T>
+class samples : public testing::Test {};
+using types = testing::Types<std::uint8_t, std::int16_t, float, double>;
+TYPED_TEST_SUITE(samples, types);
+
+/// Doubles close to what was computed in long double: exactly it, rounded, for integers without weights.
+bool close(long double expected, double actual, long double error) {
+    if (std::isnan(expected) || std::isnan(actual)) return std::isnan(expected) && std::isnan(actual);
+    return std::abs(expected - static_cast<long double>(actual)) <= error;
+}
+
+TYPED_TEST(samples, statistics_are_the_definition) {
+    using T = TypeParam;
+    every_case<T>([](const images<T>& of, const sample_case& c, const definition<T>& expected) {
+        const auto& v = of.image.view();
+        const auto make = [&](auto type) { return picture<decltype(type)>(2, v.rows(), v.cols(), v.channels(), 2); };
+        auto mean = make(0.0), variance = make(0.0), deviation = make(0.0), sum = make(0.0), count = make(0.0);
+        auto same = make(T{});
+        auto narrow = make(0.0f);
+        local_statistics(of.inputs(c),
+                         {.mean = mean.view(),
+                          .variance = variance.view(),
+                          .deviation = deviation.view(),
+                          .sum = sum.view(),
+                          .count = count.view()},
+                         c.options);
+        box_filter(of.inputs(c), {same.view(), narrow.view()}, c.options);
+        const double fill = c.options.fill.value_or(nan);
+        const T same_fill = static_cast<T>(c.options.fill.value_or(std::is_integral_v<T> ? 0 : nan));
+        const bool exact = std::is_integral_v<T> && !c.weighted;
+        oracle::each(v, [&](std::int64_t r, std::int64_t col, std::int64_t k, std::int64_t p) {
+            const expectation e = expected.at(r, col, k, p);
+            SCOPED_TRACE(std::to_string(p) + " " + std::to_string(r) + " " + std::to_string(col) + " " +
+                         std::to_string(k));
+            const long double u = 0x1p-53L * 100, scale = e.given ? e.magnitude / e.count : 0;
+            EXPECT_TRUE(close(e.count, count.view()(r, col, k, p), c.weighted ? u * e.count : 0));
+            EXPECT_EQ(static_cast<float>(count.view()(r, col, k, p)), narrow.view()(r, col, k, p));
+            if (!e.given) {
+                for (const double x : {mean.view()(r, col, k, p), variance.view()(r, col, k, p),
+                                       deviation.view()(r, col, k, p), sum.view()(r, col, k, p)})
+                    EXPECT_TRUE(close(fill, x, 0)) << x;
+                EXPECT_TRUE(close(same_fill, same.view()(r, col, k, p), 0));
+                return;
+            }
+            EXPECT_TRUE(close(e.sum, sum.view()(r, col, k, p), exact ? 0 : u * e.magnitude));
+            const double m = mean.view()(r, col, k, p);
+            if (exact) {
+                EXPECT_EQ(static_cast<double>(e.sum) / static_cast<double>(e.count), m);
+                EXPECT_EQ(static_cast<long double>(same.view()(r, col, k, p)), std::floor(e.mean + 0.5L));
+            } else {
+                EXPECT_TRUE(close(e.mean, m, u * scale)) << m;
+                if (std::is_floating_point_v<T>)
+                    EXPECT_TRUE(close(e.mean, same.view()(r, col, k, p), scale * (sizeof(T) == 4 ? 0x1p-23L : u)));
+                else
+                    EXPECT_EQ(same.view()(r, col, k, p), static_cast<T>(std::floor(m + 0.5)));
+            }
+            EXPECT_TRUE(close(e.variance, variance.view()(r, col, k, p),
+                              u * (e.variance + std::sqrt(e.variance) * std::abs(e.mean) + 0x1p-50L * e.mean * e.mean)))
+                << static_cast<double>(e.variance) << " " << variance.view()(r, col, k, p);
+            if (!std::isnan(e.variance)) {
+                EXPECT_EQ(deviation.view()(r, col, k, p), std::sqrt(variance.view()(r, col, k, p)));
+            }
+        });
+        ASSERT_FALSE(testing::Test::HasFailure());
+        ASSERT_TRUE(mean.guards_intact() && variance.guards_intact() && deviation.guards_intact() &&
+                    sum.guards_intact() && count.guards_intact() && same.guards_intact() && narrow.guards_intact());
+    });
+}
+
+/// Thresholds and contrast follow from mean and deviation, which the test above holds to the definition.
+TYPED_TEST(samples, thresholds_and_contrast_follow_the_statistics) {
+    using T = TypeParam;
+    every_case<T>([](const images<T>& of, const sample_case& c, const definition<T>& expected) {
+        const auto& v = of.image.view();
+        const auto make = [&](auto type) { return picture<decltype(type)>(2, v.rows(), v.cols(), v.channels(), 2); };
+        auto mean = make(0.0), deviation = make(0.0), limits = make(0.0);
+        auto verdict = make(std::uint8_t{});
+        auto contrast = make(0.0f);
+        local_statistics(of.inputs(c), {.mean = mean.view(), .deviation = deviation.view()}, c.options);
+        local_contrast(of.inputs(c), {contrast.view()}, {.epsilon = 0.5}, c.options);
+        const double fill = c.options.fill.value_or(nan);
+        // 1: the window has a result, 2: its own pixel counts, too.
+        auto state = make(std::uint8_t{});
+        state.fill([&](std::int64_t p, std::int64_t r, std::int64_t col, std::int64_t k) {
+            return (expected.at(r, col, k, p).given ? 1 : 0) + (of.weight(c, r, col, k, p) > 0 ? 2 : 0);
+        });
+        const auto has = [&](auto... at) { return state.view()(at...) == 3; };
+        ASSERT_EQ(oracle::first_difference(contrast.view(),
+                                           [&](auto... at) {
+                                               if (!has(at...)) return static_cast<float>(fill);
+                                               const double s = deviation.view()(at...);
+                                               return static_cast<float>(
+                                                   (static_cast<double>(v(at...)) - mean.view()(at...)) /
+                                                   (s < 0.5 ? 0.5 : s));
+                                           }),
+                  "");
+        std::vector<oracle::extremes> extremes(static_cast<std::size_t>(2 * v.channels()));
+        oracle::each(v, [&](std::int64_t r, std::int64_t col, std::int64_t k, std::int64_t p) {
+            if (state.view()(r, col, k, p) % 2 == 0) return;
+            oracle::extremes& e = extremes[static_cast<std::size_t>(p * v.channels() + k)];
+            const double s = deviation.view()(r, col, k, p), x = static_cast<double>(v(r, col, k, p));
+            if (s > e.largest_deviation) e.largest_deviation = s;
+            if (state.view()(r, col, k, p) == 3 && x < e.smallest_pixel) e.smallest_pixel = x;
+        });
+        for (const threshold_method method :
+             {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola, threshold_method::wolf,
+              threshold_method::nick, threshold_method::singh, threshold_method::phansalkar}) {
+            const auto limit = [&](std::int64_t r, std::int64_t col, std::int64_t k, std::int64_t p) {
+                if (!has(r, col, k, p)) return fill;
+                return oracle::threshold_of(method, default_k(method), default_range(dtype_of<T>),
+                                            static_cast<double>(v(r, col, k, p)), mean.view()(r, col, k, p),
+                                            deviation.view()(r, col, k, p),
+                                            extremes[static_cast<std::size_t>(p * v.channels() + k)]);
+            };
+            adaptive_threshold(of.inputs(c), {limits.view()}, {.method = method, .output = threshold_output::threshold},
+                               c.options);
+            const double slack = method == threshold_method::phansalkar ? 0x1p-49 : 0;
+            ASSERT_EQ(oracle::first_difference(limits.view(), limit,
+                                               [&](double a, double b) {
+                                                   return (a != a && b != b) || a == b ||
+                                                          std::abs(a - b) <= slack * std::abs(a);
+                                               }),
+                      "")
+                << name_of(method);
+            for (const threshold_output output : {threshold_output::zero_255, threshold_output::zero_one}) {
+                adaptive_threshold(of.inputs(c), {verdict.view()}, {.method = method, .output = output}, c.options);
+                const int yes = output == threshold_output::zero_255 ? 255 : 1;
+                ASSERT_EQ(oracle::first_difference(verdict.view(),
+                                                   [&](auto... at) -> int {
+                                                       if (!has(at...))
+                                                           return static_cast<int>(c.options.fill.value_or(0));
+                                                       return static_cast<double>(v(at...)) > limits.view()(at...) ? yes
+                                                                                                                   : 0;
+                                                   }),
+                          "")
+                    << name_of(method);
+            }
+        }
+        ASSERT_TRUE(limits.guards_intact() && verdict.guards_intact() && contrast.guards_intact());
+    });
+}
+
+TYPED_TEST(samples, sums_counts_and_roundings_where_all_count) {
+    using T = TypeParam;
+    picture<T> image(2, 8, 11, 3, 1), rounded(2, 8, 11, 3, 2);
+    oracle::fill_random(image, 4);
+    picture<std::int64_t> exact(2, 8, 11, 3, 1);
+    picture<double> sum(2, 8, 11, 3, 1);
+    picture<std::uint32_t> count(2, 8, 11, 3, 2);
+    picture<double> limits(2, 8, 11, 3), mean(2, 8, 11, 3), deviation(2, 8, 11, 3);
+    for (const window& w : {window(3), window(4, 1), window(window_radius(3, 14))})
+        for (const border_mode border : {border_mode::shrink, border_mode::mirror, border_mode::wrap}) {
+            const oracle::filter<T> expected(image.view(), {w, border, 0, rounding_mode::floor});
+            const filter_options options{.window = w, .border = border, .rounding = rounding_mode::floor, .threads = 3};
+            local_statistics(
+                {image.view()},
+                {.mean = mean.view(), .deviation = deviation.view(), .sum = sum.view(), .count = count.view()},
+                options);
+            ASSERT_EQ(oracle::first_difference(
+                          count.view(), [&](auto... at) { return static_cast<std::uint32_t>(expected.sums(at...).n); }),
+                      "");
+            if constexpr (std::is_integral_v<T>) {
+                box_filter({image.view()}, {rounded.view()}, options);
+                local_statistics({image.view()}, {.sum = exact.view()}, options);
+                const auto total = [&](auto... at) { return static_cast<std::int64_t>(expected.sums(at...).sum); };
+                ASSERT_EQ(oracle::first_difference(exact.view(), total), "");
+                ASSERT_EQ(
+                    oracle::first_difference(sum.view(), [&](auto... at) { return static_cast<double>(total(at...)); }),
+                    "");
+                ASSERT_EQ(oracle::first_difference(rounded.view(),
+                                                   [&](auto... at) { return expected.rounded(expected.sums(at...)); }),
+                          "");
+            } else {
+                oracle::each(sum.view(), [&](auto... at) {
+                    const auto s = expected.sums(at...);
+                    EXPECT_NEAR(sum.view()(at...), static_cast<double>(s.sum),
+                                static_cast<double>(s.magnitude) * 0x1p-46);
+                });
+            }
+            for (const threshold_method method :
+                 {threshold_method::nick, threshold_method::singh, threshold_method::phansalkar}) {
+                adaptive_threshold({image.view()}, {limits.view()},
+                                   {.method = method, .output = threshold_output::threshold}, options);
+                oracle::each(limits.view(), [&](auto... at) {
+                    const double m = mean.view()(at...), s = deviation.view()(at...);
+                    const double t = oracle::threshold_of(method, default_k(method), default_range(dtype_of<T>),
+                                                          static_cast<double>(image.view()(at...)), m, s, {});
+                    EXPECT_NEAR(limits.view()(at...), t, std::abs(t) * 0x1p-40) << name_of(method);
+                });
+            }
+            ASSERT_FALSE(testing::Test::HasFailure());
+        }
+}
+
+/// What does not count might as well not be there: nothing that it holds changes a bit.
+TYPED_TEST(samples, what_does_not_count_acts_on_nothing) {
+    using T = TypeParam;
+    picture<T> image(1, 19, 23, 1), other(1, 19, 23, 1);
+    picture<std::uint8_t> mask(1, 19, 23, 1);
+    oracle::fill_random(image, 6);
+    mask.fill(
+        [](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) { return (r * 3 + c * 5) % 4 == 0 ? 0 : 1; });
+    unsigned turn = 0;
+    other.fill([&](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) -> T {
+        if (mask.view()(r, c) != 0) return image.view()(r, c);
+        if constexpr (std::is_integral_v<T>) return std::numeric_limits<T>::max();
+        const T bad[] = {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity(),
+                         std::numeric_limits<T>::max()};
+        return bad[turn++ % 3];
+    });
+    for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::mirror})
+        for (const window& w : {window(5), window(40, 3)}) {
+            picture<double> a(1, 19, 23, 1), b(1, 19, 23, 1), va(1, 19, 23, 1), vb(1, 19, 23, 1);
+            const filter_options options{.window = w, .border = border};
+            local_statistics({.image = image.view(), .mask = mask.view()}, {.mean = a.view(), .variance = va.view()},
+                             options);
+            local_statistics({.image = other.view(), .mask = mask.view()}, {.mean = b.view(), .variance = vb.view()},
+                             options);
+            EXPECT_EQ(oracle::first_difference(a.view(), [&](auto... at) { return b.view()(at...); }), "");
+            EXPECT_EQ(oracle::first_difference(va.view(), [&](auto... at) { return vb.view()(at...); }), "");
+        }
+}
+
+/// The formulas as doxapy's sources have them.
+TEST(thresholds, are_as_in_doxapy) {
+    const std::uint8_t pixels[] = {10, 20, 30, 40, 90, 60, 70, 80, 250};
+    double limits[9];
+    const auto middle = [&](threshold_method method, const threshold_rule& given) {
+        threshold_rule rule = given;
+        rule.method = method;
+        rule.output = threshold_output::threshold;
+        adaptive_threshold({image_view<const std::uint8_t>(pixels, 3, 3)}, {image_view<double>(limits, 3, 3)}, rule,
+                           {.window = 3});
+        return limits[4];
+    };
+    const double m = 650.0 / 9, s = std::sqrt(88500.0 / 9 - m * m), d = 90 - m;
+    EXPECT_NEAR(middle(threshold_method::nick, {}), m - 0.2 * std::sqrt(88500.0 / 9), 1e-12);
+    EXPECT_NEAR(middle(threshold_method::singh, {}), m * (1 + 0.2 * (d / (255 - d) - 1)), 1e-12);
+    EXPECT_NEAR(middle(threshold_method::phansalkar, {.k = 0.2, .range = 128, .p = 3, .q = 10 * 256 / 255.0}),
+                m * (1 + 3 * std::exp(-10 * m / 255) + 0.2 * (s / 128 - 1)), 1e-12);
+}
+
+}  // namespace
+}  // namespace boxsum::sampled
