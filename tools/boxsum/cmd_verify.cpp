@@ -114,7 +114,7 @@ exit_code run_verify(const verify_options& options) {
         const verdict v = [&] {
             progress busy;
             busy.phase("verifying " + full_name(*algorithm));
-            return run_one(*algorithm, options.thorough);
+            return run_one(*algorithm, options.thorough ? verification_cases::all : verification_cases::some);
         }();
         failed = failed || v.summary.failed != 0;
         if (options.json)

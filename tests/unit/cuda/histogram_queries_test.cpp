@@ -90,6 +90,21 @@ std::vector<histogram_match> search_once(const const_any_histogram_view& histogr
     return fetched<histogram_match>(found, stream);
 }
 
+/// The same by the call that makes the plan itself.
+std::vector<histogram_match> search_by_call(const const_any_histogram_view& histograms,
+                                            std::span<const window_grid> grids, std::span<const double> target,
+                                            histogram_distance distance, std::int64_t count, cuda::stream_ref stream) {
+    const cuda::device_buffer target_there = uploaded<double>(target, stream);
+    const cuda::device_buffer found(static_cast<std::size_t>(count) * sizeof(histogram_match), stream);
+    cuda::workspace workspace;
+    const std::int64_t matches =
+        cuda::best_windows_async(histograms, grids, static_cast<const double*>(target_there.data()), distance, count,
+                                 static_cast<histogram_match*>(found.data()), workspace, stream);
+    std::vector<histogram_match> all = fetched<histogram_match>(found, stream);
+    all.resize(static_cast<std::size_t>(matches));
+    return all;
+}
+
 /// The first match that is not the expected one, bit for bit; empty where there is none.
 std::string first_difference(const std::vector<histogram_match>& found, const std::vector<histogram_match>& expected) {
     if (found.size() != expected.size())
@@ -194,6 +209,9 @@ TYPED_TEST(gpu_histogram_queries, find_the_windows_of_the_cpu) {
                     << name_of(d) << ", " << count << " of " << bins << " bins";
                 EXPECT_EQ(first_difference(cuda::best_windows(t.device, grids, target, d, count, stream), expected),
                           "");
+                if (count == 7)
+                    EXPECT_EQ(first_difference(search_by_call(t.device, grids, target, d, count, stream), expected),
+                              "");
             }
     }
 }

@@ -7,9 +7,11 @@
 #include "support/strided_block.hpp"
 
 #include <boxsum/cuda/box.hpp>
+#include <boxsum/cuda/filters.hpp>
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/sat.hpp>
+#include <boxsum/filters.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/sat.hpp>
 
@@ -143,6 +145,28 @@ TEST_F(packed_plan, histograms_are_the_hosts_whatever_the_strides) {
                         for (std::int64_t c = 0; c < cols; ++c)
                             ASSERT_EQ(got[static_cast<std::size_t>(r * cols + c)], expected.view().bin(b, p)(r, c));
                 }
+    }
+}
+
+TEST_F(packed_plan, filters_copy_what_is_not_plain) {
+    for (int i = 0; i < 8 && !HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3), planes = 1 + pick(2);
+        const auto image = random_block<std::uint8_t>(rows, cols, channels, planes, true);
+        const auto there = random_block<std::uint8_t>(rows, cols, channels, planes, false);
+        const auto here = random_block<std::uint8_t>(rows, cols, channels, planes, false);
+        const auto variance = random_block<float>(rows, cols, channels, planes, false);
+        const device_block d_image(image, stream()), d_there(there, stream());
+        const device_block d_variance(variance, stream());
+        const filter_options options{.window = 7};
+        cuda::box_filter({d_image.view()}, {d_there.view()}, stream(), options);
+        cuda::box_filter({image.view()}, {here.view()}, stream(), options);  // host memory, through the device
+        cuda::local_statistics({d_image.view()}, {.variance = d_variance.view()}, stream(), options);
+        box_filter({image.view()}, {there.view()}, options);
+        local_statistics({image.view()}, {.variance = variance.view()}, options);
+        EXPECT_TRUE(d_there.equals_host()) << test::text_of(image.view().shape());
+        EXPECT_TRUE(d_variance.equals_host()) << test::text_of(image.view().shape());
+        here.for_each([&](auto p, auto r, auto c, auto k, std::uint8_t& x) { ASSERT_EQ(x, there.view()(r, c, k, p)); });
+        EXPECT_TRUE(here.is_untouched_between());
     }
 }
 
