@@ -4,7 +4,7 @@
     scripts/paper_docs.py RECORD.json...      prints the report of these records as Markdown
 
 scripts/update_docs takes the same tables: `papers: sat`, of all records results/*/bench-zoo.json, and `papers: hist`, of all
-results/*/bench-hist-papers.json. Nothing here measures; every figure is the record's, or the paper's and then says so.
+results/*/bench-hist-papers.json; and `papers: verdicts`, what the papers say beside what these records say (paper_claims.py). Nothing here measures; every figure is the record's, or the paper's and then says so.
 """
 
 import json
@@ -20,6 +20,10 @@ NOTHING = "-"
 
 def paper(key):
     return json.loads((ROOT / "benchmarks" / "papers" / f"{key}.json").read_text(encoding="utf-8"))
+
+
+def read(path):
+    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
 def digits(value):
@@ -193,6 +197,13 @@ def chen_verdicts(record):
     return verdicts
 
 
+def spilled(record):
+    """Kernels of Chen et al.'s exhibits that keep part of their register cache in local memory; records before 2026-11-25 do not
+    say."""
+    return distinct((r["algorithm"], r["kernel"], r["types"], r["local_bytes"]) for r in record["passes"]
+                    if r["algorithm"] in OWN and r.get("local_bytes", 0) > 0)
+
+
 def holds(verdict):
     return NOTHING if verdict is None else "holds" if verdict else "does not hold"
 
@@ -217,11 +228,12 @@ def chen_passes(record):
         text += f"Kogge-Stone against LF, ms ({printed['kogge_stone_lf']['source']}: \"{printed['kogge_stone_lf']['text']}\").\n\n"
         text += table(["algorithm", "types", "size", "Kogge-Stone", "LF", "LF over Kogge-Stone"], lines, 3)
     kernels = {(r["algorithm"], r["kernel"], r["types"], r["block"]): r for r in reversed(record["passes"]) if "registers" in r}
-    lines = [[*key, row["registers"], row.get("static_shared_bytes", NOTHING), row.get("dynamic_shared_bytes", NOTHING)]
+    lines = [[*key, row["registers"], row.get("local_bytes", NOTHING), row.get("static_shared_bytes", NOTHING),
+              row.get("dynamic_shared_bytes", NOTHING)]
              for key, row in reversed(kernels.items()) if key[0] in OWN]
     second = printed["table_2"]
-    text += "Kernels: registers a thread and bytes of shared memory a block, as the runtime reports them.\n\n" if lines else ""
-    text += table(["algorithm", "kernel", "types", "block", "registers", "static", "dynamic"], lines, 4) if lines else ""
+    text += "Kernels: registers and bytes of local memory a thread, bytes of shared memory a block, as the runtime reports them.\n\n" if lines else ""
+    text += table(["algorithm", "kernel", "types", "block", "registers", "local", "static", "dynamic"], lines, 4) if lines else ""
     return text + f"As printed ({second['source']}).\n\n" + table(
         ["kernel", "block", "grid", "registers", "static", "dynamic"],
         [[r[k] for k in ("kernel", "block", "grid", "registers", "static_shared", "dynamic_shared")] for r in second["rows"]], 3)
@@ -243,16 +255,20 @@ def chen_counts(columns=32, warp=32):
     }
 
 
+PAPER_THROUGHPUTS = {"float_additions": 64, "logical_operations": 64, "shuffles": 32}  # section V.A, for P100 and V100
+
+
 def chen_evaluated(gpu, element_bytes=4, warp=32):
     """Equations 3 to 5 (clocks of latency), 10 to 13 (clocks of a multiprocessor), and the inequalities made of them."""
     n = chen_counts()
-    shared_bytes, shuffles, adds = gpu.get("shared_bytes_per_clock", 128), 32, 64
+    shared_bytes = gpu.get("shared_bytes_per_clock", 128)
+    adds, ands, shuffles = (gpu.get(key, most) for key, most in PAPER_THROUGHPUTS.items())
     transpose = n["N_trans_stage"] * gpu["shared_latency"]
     scan_row = n["N_scan_row_stage"] * (gpu["shuffle_latency"] + gpu["add_latency"])
     scan_col = n["N_scan_col_stage"] * gpu["add_latency"]
     serial = (n["N_trans_store_smem"] + n["N_trans_load_smem"]) * element_bytes / shared_bytes + n["N_scan_col_add"] / adds
     shuffle, lanes = n["N_scan_row_sfl"] / shuffles, n["N_scan_row_sfl"] * warp / shuffles
-    kogge_stone, lf = n["N_Kogge-Stone_add"] / adds, (n["N_LF_add"] + n["N_LF_and"]) / adds
+    kogge_stone, lf = n["N_Kogge-Stone_add"] / adds, n["N_LF_add"] / adds + n["N_LF_and"] / ands
     return {"L_transpose": transpose, "L_scan_row": scan_row, "L_scan_col": scan_col}, [
         ("(6)", "L_transpose + L_scan_col << L_scan_row", transpose + scan_col, scan_row, transpose + scan_col < scan_row),
         *((name, text, left, serial, left > serial) for name, text, left in (
@@ -260,6 +276,16 @@ def chen_evaluated(gpu, element_bytes=4, warp=32):
             ("(14), lanes", "the same, each lane of a shuffle counted", kogge_stone + lanes),
             ("(15)", "T_LF_add + T_LF_and + T_shuffle >> T_trans + T_scan_col_add", lf + shuffle),
             ("(15), lanes", "the same, each lane of a shuffle counted", lf + lanes)))]
+
+
+def chen_active_warps(gpu, block, registers, shared_bytes):
+    """Equations 7 and 8, with the warps that a multiprocessor can hold in place of its blocks, and for a multiprocessor: warps
+    of a block, and active warps. The printed minimum counts warps of registers beside blocks of shared memory; here both are
+    whole blocks."""
+    warps = block // 32
+    blocks = min(gpu["registers"] // (registers * 32 * warps), gpu["threads"] // block,
+                 gpu["shared_bytes"] // shared_bytes if shared_bytes else gpu["threads"])
+    return warps, blocks * warps
 
 
 DISAGREEMENTS = (
@@ -275,22 +301,66 @@ DISAGREEMENTS = (
 
 
 def measured_gpu(record):
-    """What the micro-benchmarks of a record say of its GPU; None without them."""
+    """What the micro-benchmarks of a record say of its GPU; None without them. A bandwidth of shared memory above 32 banks of 4
+    bytes a clock, as records before 2026-11-25 have, was none, and is left out."""
     values = {r["name"]: r["value"] for r in record["micro"] if "value" in r}
     names = {"shared_latency": "shared memory latency", "shuffle_latency": "shuffle latency", "add_latency": "addition latency",
-             "and_latency": "AND latency", "shared_bytes_per_clock": "shared memory bandwidth"}
+             "and_latency": "AND latency", "shared_bytes_per_clock": "shared memory bandwidth", "multiprocessors": "multiprocessors",
+             "mhz": "clock", "shared_bytes": "shared memory", "registers": "registers", "threads": "threads",
+             "float_additions": "float additions", "logical_operations": "logical operations", "shuffles": "shuffles"}
     gpu = {key: values[name] for key, name in names.items() if name in values}
+    if gpu.get("shared_bytes_per_clock", 0) > SHARED_BYTES_A_CLOCK * 1.01:
+        del gpu["shared_bytes_per_clock"]
     return gpu if {"shared_latency", "shuffle_latency", "add_latency"} <= set(gpu) else None
+
+
+SHARED_BYTES_A_CLOCK = 128
+
+
+def chen_table_1(record, gpu):
+    printed = paper("chen-2018")["table_1"]
+    lines = [[row["gpu"], row["shared_kb"], row["registers_kb"], row["multiprocessors"]] for row in printed["rows"]]
+    if gpu and {"shared_bytes", "registers", "multiprocessors"} <= set(gpu):
+        lines.append([record["device"], digits(gpu["shared_bytes"] / 1024), digits(gpu["registers"] * 4 / 1024),
+                      f"{gpu['multiprocessors']:.0f}"])
+    return f"Shared memory and registers of a multiprocessor, KB ({printed['source']}; the last row is this machine's).\n\n" + table(
+        ["GPU", "shared memory", "registers", "multiprocessors"], lines)
+
+
+def chen_occupancy(record, gpu):
+    """Equations 7 to 9 for the kernels of the record."""
+    if not gpu or not {"shared_bytes", "registers", "threads", "multiprocessors", "mhz", "shared_bytes_per_clock"} <= set(gpu):
+        return ""
+    bandwidth = gpu["shared_bytes_per_clock"] * gpu["multiprocessors"] * gpu["mhz"] / 1000
+    kernels = {}
+    for row in record["passes"]:
+        if row["algorithm"] in OWN and row["types"] == "32f32f" and "registers" in row:
+            kernels.setdefault((row["algorithm"], row["kernel"], row["block"]), row)
+    lines = []
+    for (algorithm, kernel, block), row in kernels.items():
+        threads = math.prod(int(x) for x in block.strip("()").split(","))
+        warps, active = chen_active_warps(gpu, threads, row["registers"],
+                                          row.get("static_shared_bytes", 0) + row.get("dynamic_shared_bytes", 0))
+        active *= int(gpu["multiprocessors"])
+        lines.append([algorithm, kernel, block, warps, active, digits(bandwidth / active) if active else NOTHING])
+    return (f"Equations 7 to 9 on this machine, 32f32f: shared memory has {bandwidth:.0f} GB/s, {digits(gpu['shared_bytes_per_clock'])} "
+            f"bytes a clock of {gpu['mhz']:.0f} MHz on {gpu['multiprocessors']:.0f} multiprocessors.\n\n" + table(
+                ["algorithm", "kernel", "block", "N_wpb", "N_active_warps", "BW_warp, GB/s"], lines, 3))
 
 
 def chen_model(record):
     section = paper("chen-2018")["section_5"]
     text = table(["micro-benchmark", "unit", record["device"]],
-                 [[r["name"], r["unit"], digits(r.get("value"))] for r in record["micro"]], 2) if record["micro"] else ""
+                 [[r["name"], r.get("unit", ""), "**wrong**" if r.get("check", "").startswith("wrong") else digits(r.get("value"))]
+                  for r in record["micro"]], 2) if record["micro"] else ""
+    if any(r["name"] == "shared memory bandwidth" and r.get("value", 0) > SHARED_BYTES_A_CLOCK * 1.01 for r in record["micro"]):
+        text += (f"The bandwidth of shared memory is wrong: a multiprocessor has {SHARED_BYTES_A_CLOCK} bytes a clock. The assembler "
+                 "had merged the loads. The model below takes that limit in its place.\n\n")
     gpus = dict(section["gpus"])
     own = measured_gpu(record)
     if own:
         gpus = {record["device"]: own, **gpus}
+    text += chen_table_1(record, own) + chen_occupancy(record, own)
     counts = chen_counts()
     text += "Counts for one warp and one matrix of 32 x 32 (section V.B).\n\n" + table(
         ["symbol", "evaluated", "printed"], [[name, n, section["printed"].get(name, NOTHING)] for name, n in counts.items()])
@@ -546,7 +616,10 @@ def report(record, heading="##"):
 
 
 def part(source, build=None):
-    """The generator of `papers: sat` and `papers: hist` for scripts/update_docs."""
+    """The generator of `papers: sat`, `papers: hist` and `papers: verdicts` for scripts/update_docs."""
+    if source == "verdicts":
+        import paper_claims  # reads records by what stands here
+        return paper_claims.part()
     name = {"sat": "bench-zoo.json", "hist": "bench-hist-papers.json"}[source]
     text = ""
     for path in sorted(ROOT.glob(f"results/*/{name}")):

@@ -28,10 +28,11 @@ struct section {
     void (*run)(cuda::stream_ref);
 };
 
-constexpr section sections[] = {
-    {"table", table_section},     {"small", small_section},     {"host", host_section},
-    {"layouts", layouts_section}, {"special", special_section}, {"boxes", boxes_section},
-    {"peers", peers_section},     {"filters", filters_section}, {"algorithms", algorithms_section}};
+constexpr section sections[] = {{"table", table_section},       {"small", small_section},
+                                {"host", host_section},         {"layouts", layouts_section},
+                                {"special", special_section},   {"boxes", boxes_section},
+                                {"peers", peers_section},       {"filters", filters_section},
+                                {"convolve", convolve_section}, {"algorithms", algorithms_section}};
 
 int run(int count, char** names) {
     cuda::set_device(cli::device_from_text("cuda"));

@@ -30,4 +30,7 @@ void peers_section(cuda::stream_ref stream);
 /// Filters on the device, and between the host's memory and it beside the link.
 void filters_section(cuda::stream_ref stream);
 
+/// Convolutions with kernels of growing size over a copy.
+void convolve_section(cuda::stream_ref stream);
+
 }  // namespace boxsum::bench

@@ -44,6 +44,20 @@ void race_rows(const std::vector<candidate>& all, int rounds, double round_ms, d
 
 }  // namespace
 
+std::vector<int> cpu_degrees(int several) {
+    std::vector<int> degrees{1};
+    for (const int paper : {8, 16})
+        if (paper < several) degrees.push_back(paper);
+    if (several > 1) degrees.push_back(several);
+    return degrees;
+}
+
+std::int64_t measured_bins(const tensor_case& c, int threads) {
+    std::int64_t bins = c.bins;
+    while (bins % 2 == 0 && bins / 2 >= threads && c.rows * c.cols * bins * 4 > most_host_bytes) bins /= 2;
+    return bins;
+}
+
 int several_threads(const histogram_bench_options& options) {
     return options.threads > 0 ? options.threads : describe_cpu().threads;
 }
@@ -55,11 +69,10 @@ std::vector<histogram_row> measure_on_host(const tensor_case& c, const histogram
         rows.back().threads = threads;
         rows.back().launched = "host";
     };
-    add("sequential", 1);
-    add("cpu", 1);
-    if (several_threads(options) > 1) add("cpu", several_threads(options));
-    std::int64_t bins = c.bins;
-    while (bins % 2 == 0 && c.rows * c.cols * bins * 4 > most_host_bytes) bins /= 2;
+    const int several = several_threads(options);
+    for (const char* algorithm : {"sequential", "cpu"})
+        for (const int threads : cpu_degrees(several)) add(algorithm, threads);
+    const std::int64_t bins = measured_bins(c, several);
     try {
         const std::vector<std::uint8_t> pixels = random_pixels(c.rows * c.cols);
         const image_view<const std::uint8_t> image(pixels.data(), c.rows, c.cols);

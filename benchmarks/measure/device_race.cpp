@@ -148,6 +148,7 @@ kernel_facts captured_graph::facts(std::int64_t i) const {
     facts.registers = attribute_of(kernel, CU_FUNC_ATTRIBUTE_NUM_REGS);
     facts.static_shared_bytes = attribute_of(kernel, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
     facts.dynamic_shared_bytes = node.sharedMemBytes;
+    facts.local_bytes = attribute_of(kernel, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     return facts;
 }
 

@@ -25,7 +25,7 @@ int launches_for(std::int64_t bytes);
 struct kernel_facts {
     std::string name;  ///< without namespaces and arguments
     std::string grid, block;
-    std::int64_t registers = 0, static_shared_bytes = 0, dynamic_shared_bytes = 0;
+    std::int64_t registers = 0, static_shared_bytes = 0, dynamic_shared_bytes = 0, local_bytes = 0;
 };
 
 /// Calls as a graph: launched again without the cost of enqueueing, counted, and taken apart.

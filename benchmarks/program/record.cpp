@@ -59,6 +59,7 @@ void members(Row& r, F&& f) {
     f("registers", r.registers);
     f("static_shared_bytes", r.static_shared_bytes);
     f("dynamic_shared_bytes", r.dynamic_shared_bytes);
+    f("local_bytes", r.local_bytes);
     f("grid", r.grid);
     f("block", r.block);
     f("note", r.note);
@@ -73,6 +74,7 @@ void members(Row& r, F&& f) {
     f("high", r.high);
     f("unit", r.unit);
     f("note", r.note);
+    f("check", r.check);
 }
 
 template <typename Row, typename F>
@@ -212,6 +214,7 @@ bench_record merged(const bench_record& old, bench_record fresh) {
 bool has_wrong(const bench_record& record) {
     const auto wrong = [](const auto& row) { return row.wrong(); };
     return std::any_of(record.tables.begin(), record.tables.end(), wrong) ||
+           std::any_of(record.micro.begin(), record.micro.end(), wrong) ||
            std::any_of(record.histograms.begin(), record.histograms.end(), wrong);
 }
 

@@ -47,7 +47,8 @@ struct pass_row {
     int pass = 0;  ///< from 1, in launch order
     std::string kernel;
     std::optional<double> us, low_us, high_us;
-    std::optional<std::int64_t> registers, static_shared_bytes, dynamic_shared_bytes;
+    /// Of a thread, of a block, of a block, of a thread: local bytes are registers that were spilled, and arrays.
+    std::optional<std::int64_t> registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
     std::string grid, block;  ///< "(256, 1, 1)"
     std::string note;
 
@@ -57,13 +58,15 @@ struct pass_row {
     }
 };
 
-/// One micro-benchmark: the latency or the throughput of an instruction.
+/// One micro-benchmark: the latency or the throughput of an instruction; or a fact of the device that the model needs.
 struct micro_row {
     std::string name;  ///< "shuffle latency"
     std::optional<double> value, low, high;
     std::string unit;  ///< "clocks"
     std::string note;
+    std::string check = {};  ///< "wrong: ..." where the device cannot do what was measured
 
+    bool wrong() const { return check.starts_with("wrong"); }
     bool same_case(const micro_row& other) const { return name == other.name; }
 };
 

@@ -197,10 +197,11 @@ void look_inside(device_candidate& c, bool broken_down, int rounds, cuda::stream
     const captured_graph one([&] { call(0); }, stream);
     c.row.measured_launches = one.kernels();
     c.row.measured_memsets = one.memsets();
-    if (one.kernels() == 0 || one.kernels() > 16) return;  // a launch per diagonal is no list to read
+    if (one.kernels() == 0) return;
 
     std::vector<pass_row> passes;
-    for (std::int64_t k = 0; k < one.kernels(); ++k) {
+    for (std::int64_t k = 0; k < std::min<std::int64_t>(one.kernels(), 16);
+         ++k) {  // a launch per diagonal says no more
         pass_row pass;
         pass.types = c.row.types;
         pass.rows = c.row.rows;
@@ -216,13 +217,14 @@ void look_inside(device_candidate& c, bool broken_down, int rounds, cuda::stream
             pass.registers = facts.registers;
             pass.static_shared_bytes = facts.static_shared_bytes;
             pass.dynamic_shared_bytes = facts.dynamic_shared_bytes;
+            pass.local_bytes = facts.local_bytes;
         } catch (const cuda_error& e) {
             pass.note = e.what();
         }
         passes.push_back(std::move(pass));
     }
     // Kernels that wait for flags must not run without the memset that clears them.
-    if (broken_down && one.memsets() == 0 && one.others() == 0) {
+    if (broken_down && one.memsets() == 0 && one.others() == 0 && one.kernels() <= 16) {
         captured_graph many(
             [&] {
                 for (int i = 0; i < c.launches; ++i) call(i);

@@ -1,10 +1,12 @@
 // Section V.A of Chen et al. 2018: latencies of instructions, and the bandwidth of shared memory, by chains of
-// dependent instructions between two readings of the clock (after Wong et al. 2010, whom the paper extends).
+// dependent instructions between two readings of the clock (after Wong et al. 2010, whom the paper extends). What a
+// device cannot do is no result: each is held to the limits of a multiprocessor.
 
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/launch.cuh"
 #include "measure/statistics.hpp"
 #include "sat/device_tables.hpp"
+#include "sat/micro_limits.hpp"
 
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/memory.hpp>
@@ -71,7 +73,8 @@ __global__ void chase_kernel(long long* clocks, float* sink) {
     *clocks = end - start;
 }
 
-/// A full block reads 16 bytes a lane, again and again: clocks from the first warp's start to the last one's end.
+/// A full block reads 16 bytes a lane, again and again: clocks from the first warp's start to the last one's end. The
+/// loads are volatile in PTX, too: the assembler merges others, whose address stays the same.
 template <int Loads>
 __global__ void bandwidth_kernel(long long* clocks, float* sink) {
     extern __shared__ uint4 words[];
@@ -88,7 +91,9 @@ __global__ void bandwidth_kernel(long long* clocks, float* sink) {
 #pragma unroll 16
     for (int i = 0; i < Loads; ++i) {
         uint4 v;
-        asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "r"(at));
+        asm volatile("ld.volatile.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                     : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                     : "r"(at));
         sum ^= v.x ^ v.y ^ v.z ^ v.w;
     }
     const long long end = clock_between(sum);
@@ -150,27 +155,56 @@ micro_row row_of(const char* name, const spread& s, const char* unit, const char
     return {name, s.median, s.low, s.high, unit, note};
 }
 
+double attribute(cudaDeviceAttr which) {
+    int value = 0;
+    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&value, which, cuda::current_device()));
+    return value;
+}
+
+/// What equations 7 to 13 need of the device: Table I, clock, and throughputs.
+void add_facts(std::vector<micro_row>& rows) {
+    const auto add = [&](const char* name, double value, const char* unit, const char* note) {
+        rows.push_back({name, value, {}, {}, unit, note});
+    };
+    const char* const told = "as the runtime says";
+    const cuda::device_info device = cuda::describe_device(cuda::current_device());
+    add("compute capability", device.major + device.minor / 10.0, "", told);
+    add("multiprocessors", device.multiprocessors, "", told);
+    add("clock", attribute(cudaDevAttrClockRate) / 1000, "MHz", told);
+    add("shared memory", attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor), "bytes a multiprocessor", told);
+    add("registers", attribute(cudaDevAttrMaxRegistersPerMultiprocessor), "a multiprocessor", told);
+    add("threads", attribute(cudaDevAttrMaxThreadsPerMultiProcessor), "a multiprocessor", told);
+    const instruction_throughput most = throughput_of(device.major, device.minor);
+    const char* const manual = "of the programming guide, for this compute capability";
+    add("float additions", most.float_additions, "a clock and multiprocessor", manual);
+    add("logical operations", most.logical_operations, "a clock and multiprocessor", manual);
+    add("shuffles", most.shuffles, "a clock and multiprocessor", manual);
+}
+
 }  // namespace
 
 std::vector<micro_row> measure_micro() {
     const bench_memory memory;
     std::vector<micro_row> rows;
+    const auto add_latency = [&](const char* name, const spread& clocks, double least, const char* note) {
+        rows.push_back(held_to(row_of(name, clocks, "clocks", note), least, 1000));
+    };
     const auto chase = [&](auto kernel) {
         cuda::launch(kernel, {.grid = 1, .block = 32}, memory.stream(), memory.clocks(), memory.sink());
     };
-    rows.push_back(
-        row_of("shared memory latency",
-               clocks_a_link(
-                   memory, [&] { chase(chase_kernel<short_chain>); }, [&] { chase(chase_kernel<long_chain>); }),
-               "clocks", "a chain of addresses"));
-    rows.push_back(row_of("shuffle latency", chain_clocks<shuffle_link>(memory), "clocks", "shfl.up of 32f"));
+    // An instruction issues in one clock and has its result after two at the earliest.
+    add_latency("shared memory latency",
+                clocks_a_link(
+                    memory, [&] { chase(chase_kernel<short_chain>); }, [&] { chase(chase_kernel<long_chain>); }),
+                2, "a chain of addresses");
+    add_latency("shuffle latency", chain_clocks<shuffle_link>(memory), 2, "shfl.up of 32f");
     const spread add = chain_clocks<add_link>(memory);
-    rows.push_back(row_of("addition latency", add, "clocks", "32f"));
+    add_latency("addition latency", add, 2, "32f");
     spread both = chain_clocks<and_add_link>(memory);
     both.median -= add.median;
     both.low -= add.median;
     both.high -= add.median;
-    rows.push_back(row_of("AND latency", both, "clocks", "a chain of AND and addition, less the addition"));
+    add_latency("AND latency", both, 2, "a chain of AND and addition, less the addition");
 
     constexpr int few = 256, many = 1280, threads = 1024;
     std::vector<double> bytes_a_clock;
@@ -183,8 +217,11 @@ std::vector<micro_row> measure_micro() {
         const double brief = run(bandwidth_kernel<few>), lengthy = run(bandwidth_kernel<many>);
         if (i >= 0) bytes_a_clock.push_back((many - few) * threads * 16.0 / (lengthy - brief));
     }
-    rows.push_back(row_of("shared memory bandwidth", spread_of(std::move(bytes_a_clock)),
-                          "bytes a clock and multiprocessor", "one block of 1024 threads, 16 bytes a load"));
+    // A quarter of the limit would mean that something else was measured: warps are many and their loads wide.
+    rows.push_back(held_to(row_of("shared memory bandwidth", spread_of(std::move(bytes_a_clock)),
+                                  "bytes a clock and multiprocessor", "one block of 1024 threads, 16 bytes a load"),
+                           shared_bytes_a_clock / 4, shared_bytes_a_clock));
+    add_facts(rows);
     return rows;
 }
 

@@ -47,7 +47,7 @@ void check_box(const box& b, const const_any_table_view& table);
 
 namespace detail {
 
-/// Sum over a checked box by four reads (Crow 1984; Chen et al. 2018, eq. 3). Integers wrap modulo 2^bits, so a sum
+/// Sum over a checked box by four reads (Crow 1984; Chen et al. 2018, figure 1). Integers wrap modulo 2^bits, so a sum
 /// that itself fits the table's type is exact however often the table wrapped; signed types go through unsigned ones,
 /// where wrapping is defined.
 template <typename T>

@@ -4,6 +4,7 @@
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
 #include <boxsum/box.hpp>
+#include <boxsum/convolve.hpp>
 #include <boxsum/cpu.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>

@@ -104,7 +104,7 @@ consteval dtype detail::dtype_without_const() {
         return dtype::u8;
 }
 
-/// Input type -> table type, written as in the literature: 8u32u, 32f64f (Chen et al. 2018, section VI).
+/// Input type -> table type, written as in the literature: 8u32u, 32f64f (Chen et al. 2018, section III.D).
 struct type_pair {
     dtype input;
     dtype table;

@@ -1,6 +1,7 @@
 #include "absent/refuse.hpp"
 #include "verify/device_runner.hpp"
 
+#include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/filters.hpp>
 #include <boxsum/cuda/histogram.hpp>
@@ -160,6 +161,20 @@ void integral_histogram_async(const histogram_inputs&, const binning&, const his
 }
 void integral_histogram(const histogram_inputs&, const binning&, const histogram_outputs&, stream_ref,
                         const histogram_options&) {
+    refuse();
+}
+
+struct convolve_plan::state {};
+convolve_plan::convolve_plan(const convolve_inputs&, const filter_outputs&, const convolve_options&) {
+    refuse();
+}
+int convolve_plan::device() const noexcept {
+    return -1;
+}
+void convolve_plan::run_async(const const_any_view&, const filter_outputs&, stream_ref) const {
+    refuse();
+}
+void convolve(const convolve_inputs&, const filter_outputs&, stream_ref, const convolve_options&) {
     refuse();
 }
 

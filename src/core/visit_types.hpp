@@ -44,7 +44,7 @@ using all_type_pairs =
               typed_pair<u32, u32>, typed_pair<s32, s32>, typed_pair<u32, u64>, typed_pair<s32, s64>,
               typed_pair<f32, f32>, typed_pair<f32, f64>, typed_pair<f64, f64>, typed_pair<f16, f32>>;
 
-/// Chen et al. 2018, section VI.
+/// Chen et al. 2018, section III.D.
 using paper_type_pairs = type_list<typed_pair<u8, s32>, typed_pair<u8, u32>, typed_pair<u8, f32>, typed_pair<s32, s32>,
                                    typed_pair<u32, u32>, typed_pair<f32, f32>, typed_pair<f64, f64>>;
 

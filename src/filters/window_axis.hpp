@@ -93,11 +93,11 @@ struct window_axis {
     }
 
     /// Samples of the image, extended by the reduced reach on both sides.
-    std::int64_t extended() const noexcept { return before + extent + after; }
+    constexpr std::int64_t extended() const noexcept { return before + extent + after; }
 
     /// The image's sample at position i of the extended image, -before <= i < extent + after; -1 where it has none
     /// (shrink, constant).
-    std::int64_t source(std::int64_t i) const noexcept {
+    constexpr std::int64_t source(std::int64_t i) const noexcept {
         if (i >= 0 && i < extent) return i;
         switch (border) {
             case border_mode::shrink:
@@ -118,12 +118,14 @@ struct window_axis {
     }
 
     /// Samples of the image's own range in the window around i, each counted once.
-    std::int64_t inside(std::int64_t i) const noexcept {
+    constexpr std::int64_t inside(std::int64_t i) const noexcept {
         return std::min(i + after, extent - 1) - std::max<std::int64_t>(i - before, 0) + 1;
     }
 
     /// What the mean of the window around i divides by, along this axis.
-    std::int64_t count(std::int64_t i) const noexcept { return border == border_mode::shrink ? inside(i) : full; }
+    constexpr std::int64_t count(std::int64_t i) const noexcept {
+        return border == border_mode::shrink ? inside(i) : full;
+    }
 
     /// Windows around first_uncut() <= i < end_uncut() all have the same count.
     std::int64_t first_uncut() const noexcept {

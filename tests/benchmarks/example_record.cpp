@@ -32,6 +32,7 @@ pass_row pass(const std::string& types, std::int64_t size, const std::string& al
     p.registers = 40 + 2 * number;
     p.static_shared_bytes = 2304;
     p.dynamic_shared_bytes = 0;
+    p.local_bytes = 8 * (number - 1);
     p.grid = "(32, 1, 1)";
     p.block = "(256, 1, 1)";
     return p;

@@ -51,7 +51,7 @@ TEST(plain_histogram, counts_pixels_above_and_to_the_left) {
 
 TEST(measure_on_host, every_algorithm_is_right_and_timed) {
     const std::vector<histogram_row> rows = measure_on_host({33, 40, 8}, short_run());
-    ASSERT_EQ(rows.size(), 3u);
+    ASSERT_EQ(rows.size(), 4u);
     for (const histogram_row& r : rows) {
         EXPECT_EQ(r.check, "equal") << r.algorithm;
         ASSERT_TRUE(r.us) << r.algorithm;
@@ -60,7 +60,22 @@ TEST(measure_on_host, every_algorithm_is_right_and_timed) {
         EXPECT_FALSE(r.measured_bins);
     }
     EXPECT_EQ(rows[0].algorithm, "sequential");
-    EXPECT_EQ(rows[2].threads, 2);
+    EXPECT_EQ(rows[0].threads, 1);
+    EXPECT_EQ(rows[1].algorithm, "sequential");  // bins dealt to threads
+    EXPECT_EQ(rows[1].threads, 2);
+    EXPECT_EQ(rows[3].algorithm, "cpu");
+    EXPECT_EQ(rows[3].threads, 2);
+}
+
+TEST(measure_on_host, threads_have_bins_to_compute) {
+    EXPECT_EQ(measured_bins({720, 1280, 128}, 16), 128);  // small enough
+    EXPECT_EQ(measured_bins({8192, 8192, 128}, 1), 2);    // 512 MiB
+    EXPECT_EQ(measured_bins({8192, 8192, 128}, 16), 16);  // figure 17: never fewer than threads
+    EXPECT_EQ(measured_bins({8192, 8192, 128}, 12), 16);
+    EXPECT_EQ(measured_bins({8192, 8192, 33}, 4), 33);  // a part must be a whole number of times in it
+    EXPECT_EQ(cpu_degrees(1), (std::vector<int>{1}));
+    EXPECT_EQ(cpu_degrees(12), (std::vector<int>{1, 8, 12}));
+    EXPECT_EQ(cpu_degrees(32), (std::vector<int>{1, 8, 16, 32}));
 }
 
 TEST(measure_stream, tensors_of_streams_are_right) {

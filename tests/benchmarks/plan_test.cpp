@@ -24,12 +24,16 @@ TEST(plan, the_papers_experiments_are_there) {
     const sat_case* const largest = find(cases, "32f32f", 32768);  // Emoto's Table III
     for (const char* w : {"32", "64", "128"})
         EXPECT_TRUE(has(largest, "1r1w-skss-lb", std::string("W=") + w + ",threads=1024")) << w;
+    for (const char* r : {"0", "25", "100"})  // "we can choose the best value of r"
+        EXPECT_TRUE(has(largest, "1r1w-hybrid", std::string("W=64,threads=1024,r=") + r)) << r;
+    EXPECT_TRUE(has(largest, "1r1w-skss", "W=64,threads=1024"));
     EXPECT_TRUE(largest->copy);
-    for (const char* types : {"8u32s", "32f32f", "32u32u", "64f64f"})  // Chen's figures 6 and 7
+    for (const char* types : {"8u32s", "8u32u", "8u32f", "32f32f", "32u32u", "64f64f"})  // Chen's figures 6 and 7
         for (std::int64_t k = 1; k <= 20; ++k) {
             const sat_case* const c = find(cases, types, 1024 * k);
             ASSERT_NE(c, nullptr) << types << " " << k;
             EXPECT_NE(std::find(c->competitors.begin(), c->competitors.end(), "npp"), c->competitors.end());
+            EXPECT_TRUE(has(c, "brlt-scanrow", "threads=1024"));  // the paper's block
             EXPECT_NE(std::find(c->broken_down.begin(), c->broken_down.end(), "scanrow-column"), c->broken_down.end());
         }
     const sat_case* const small = find(cases, "32f32f", 64);  // Ha and Han's figure 5

@@ -92,6 +92,7 @@ TEST(record, json_keeps_every_member) {
         EXPECT_EQ(read.tables[i].note, written.tables[i].note);
     }
     EXPECT_EQ(read.passes[3].registers, written.passes[3].registers);
+    EXPECT_EQ(read.passes[3].local_bytes, written.passes[3].local_bytes);
     EXPECT_EQ(read.passes[3].kernel, written.passes[3].kernel);
 }
 
@@ -176,6 +177,10 @@ TEST(record, a_wrong_row_is_seen) {
     EXPECT_FALSE(has_wrong(record));
     record.tables[0].check = "wrong: differs";
     EXPECT_TRUE(has_wrong(record));
+    record.tables.clear();
+    record.micro.push_back({"bandwidth", {}, {}, {}, "bytes a clock", "", "wrong: too much"});
+    EXPECT_TRUE(has_wrong(record));
+    EXPECT_TRUE(has_wrong(record_of(json_of(record), "memory")));
 }
 
 }  // namespace

@@ -34,6 +34,10 @@ EXAMPLES = {
     ("integral_histogram.hpp", "auto sums ="):
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<const float> weights",
     ("integral_histogram.hpp", "auto h ="): "boxsum::image_view<const std::uint8_t> image",
+    ("convolve.hpp", "const double sharpen[]"):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<float> sharp",
+    ("cuda/convolve.hpp", "boxsum::cuda::convolve_plan plan"):
+        DEVICE.format("const double* weights, boxsum::image_view<float> d_result"),
     ("filters.hpp", "boxsum::box_filter({image}, {blurred}"):
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> blurred, "
         "boxsum::image_view<const std::uint8_t> page, boxsum::image_view<std::uint8_t> ink",

@@ -11,6 +11,7 @@ import unittest
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "scripts"))
+import paper_claims as claims  # noqa: E402
 import paper_docs as docs  # noqa: E402
 
 P100 = docs.paper("chen-2018")["section_5"]["gpus"]["P100"]
@@ -19,7 +20,7 @@ P100 = docs.paper("chen-2018")["section_5"]["gpus"]["P100"]
 class Printed(unittest.TestCase):
     def test_every_paper_names_its_source(self):
         papers = sorted(path.stem for path in (ROOT / "benchmarks/papers").glob("*.json"))
-        self.assertEqual(papers, ["chen-2018", "emoto-2018", "ha-2012", "notes-2025", "poostchi-2017"])
+        self.assertEqual(papers, ["chen-2018", "emoto-2018", "ha-2012", "notes-2025", "poostchi-2017", "ssam-2019"])
         for key in papers:
             self.assertTrue(docs.paper(key)["citation"])
             self.assertIn('"source"', json.dumps(docs.paper(key)))
@@ -64,6 +65,31 @@ class Model(unittest.TestCase):
             ("(6)", 2304 + 186, 6240, True), ("(14)", 64.5 + 5, serial, False), ("(14), lanes", 64.5 + 160, serial, True),
             ("(15)", 120 + 5, serial, True), ("(15), lanes", 120 + 160, serial, True)])
 
+    def test_throughputs_are_those_of_the_gpu(self):
+        """Compute capability 9.0: 128 float additions a clock, so that additions take half of the P100's clocks."""
+        ours = {**P100, "float_additions": 128, "logical_operations": 64, "shuffles": 32, "shared_bytes_per_clock": 128}
+        verdicts = {name: (left, right) for name, _, left, right, _ in docs.chen_evaluated(ours)[1]}
+        self.assertEqual(verdicts["(14)"], (32.25 + 5, 64 + 7.75))
+        self.assertEqual(verdicts["(15)"], (20 + 80 + 5, 64 + 7.75))
+
+    def test_active_warps(self):
+        gpu = {"registers": 65536, "threads": 2048, "shared_bytes": 228 * 1024}
+        # 60 registers: a block of 1024 threads takes 61440 of 65536; of 256 threads, 15360, and shared memory holds 6 of 37888 bytes
+        self.assertEqual(docs.chen_active_warps(gpu, 1024, 60, 37888), (32, 32))
+        self.assertEqual(docs.chen_active_warps(gpu, 256, 60, 37888), (8, 32))
+        self.assertEqual(docs.chen_active_warps(gpu, 256, 32, 0), (8, 64))
+        self.assertEqual(docs.chen_active_warps({**gpu, "shared_bytes": 100 * 1024}, 256, 60, 37888), (8, 16))
+
+    def test_an_impossible_bandwidth_is_not_used(self):
+        def record(value):
+            rows = {"shared memory latency": 23, "shuffle latency": 24, "addition latency": 4, "shared memory bandwidth": value}
+            return {"micro": [{"name": name, "value": value} for name, value in rows.items()], "passes": [], "device": "a GPU"}
+
+        self.assertEqual(docs.measured_gpu(record(127.6))["shared_bytes_per_clock"], 127.6)
+        self.assertNotIn("shared_bytes_per_clock", docs.measured_gpu(record(484.8)))
+        self.assertIn("is wrong", docs.chen_model(record(484.8)))
+        self.assertNotIn("is wrong", docs.chen_model(record(127.6)))
+
     def test_bad_arguments_are_named(self):
         self.assertRaisesRegex(ValueError, "columns: is 0", docs.chen_counts, 0)
         self.assertRaisesRegex(ValueError, "warp: is 24", docs.chen_counts, 32, 24)
@@ -91,16 +117,97 @@ class Reports(unittest.TestCase):
         self.assertIn("| 2r1w | W=32 | **0.125** |", lines)
         self.assertIn("|  | overhead | 25.0 % |", lines)
 
+    def test_a_spilled_register_cache_is_seen_and_no_record_has_one(self):
+        row = {"algorithm": "brlt-scanrow", "kernel": "k", "types": "64f64f", "local_bytes": 8}
+        self.assertEqual(docs.spilled({"passes": [row, {**row, "algorithm": "2r1w"}, {**row, "local_bytes": 0}]}),
+                         [("brlt-scanrow", "k", "64f64f", 8)])
+        for path in ROOT.glob("results/*/bench-zoo.json"):
+            self.assertEqual(docs.spilled(json.loads(path.read_text(encoding="utf-8"))), [], path)
+
     def test_a_wrong_result_is_shown_as_such(self):
         self.assertEqual(docs.milliseconds({"check": "wrong: row 3", "us": 1}), "**wrong**")
         record = {"tables": [{"algorithm": "a", "types": "8u32u", "check": "wrong: row 3"}]}
         self.assertIn("wrong: row 3", docs.problems(record))
 
     def test_all_records_of_the_tree(self):
-        for name in ("sat", "hist"):
+        for name in ("sat", "hist", "verdicts"):
             text = docs.part(name)
             self.assertNotIn("**wrong**", text)
             self.assertNotIn("None", text)
+
+
+def tables(times, n=8192):
+    """A record of 32f32f tables: microseconds by algorithm, a copy among them."""
+    return {"tables": [{"what": "copy" if name == "copy" else "table", "types": "32f32f", "rows": n, "cols": n, "us": us,
+                        "algorithm": name} for name, us in times.items()]}
+
+
+class Claims(unittest.TestCase):
+    """Verdicts follow the record, both ways."""
+
+    def test_an_overhead(self):
+        measure = claims.overhead_at("1r1w-skss-lb", 8192, 10)
+        self.assertEqual(measure(tables({"copy": 4, "1r1w-skss-lb": 4.25}))[1:], (6.25, True))
+        self.assertFalse(measure(tables({"copy": 100, "1r1w-skss-lb": 120}))[2])
+        self.assertEqual(measure(tables({"copy": 100})), claims.unknown())
+
+    def test_a_ranking(self):
+        measure = claims.ranking("2r1w", ("1r1w", "2r2w"), (8192,))
+        self.assertTrue(measure(tables({"copy": 1, "2r1w": 2, "1r1w": 3, "2r2w": 4}))[2])
+        self.assertFalse(measure(tables({"copy": 1, "2r1w": 3, "1r1w": 2, "2r2w": 4}))[2])
+        self.assertIsNone(measure(tables({"copy": 1, "2r1w": 3, "1r1w": 2}))[2])
+
+    def test_launches(self):
+        def record(launches):
+            return {"tables": [{"what": "table", "types": "32f32f", "rows": 1024, "cols": 1024, "algorithm": "1r1w",
+                                "parameters": "W=64", "measured_launches": launches}]}
+
+        self.assertTrue(claims.launches_as_printed(record(31))[2])
+        self.assertEqual(claims.launches_as_printed(record(32)), ("0 of 1 algorithms; not 1r1w", None, False))
+
+    def test_gains_over_a_library(self):
+        rows = [{"what": "table", "types": "8u32s", "rows": 1024, "cols": 1024, "algorithm": name, "us": us}
+                for name, us in (("npp", 40), ("brlt-scanrow", 10), ("scanrow-column", 20))]
+        self.assertEqual(claims.chen_over("npp", "8u32s")({"tables": rows}), ("4.00 to 4.00", 4.0, True))
+        rows[0]["us"] = 30
+        self.assertFalse(claims.chen_over("npp", "8u32s")({"tables": rows})[2])
+
+    def test_histograms(self):
+        def record(sts, tis):
+            return {"histograms": [{"what": "tensor", "backend": "cuda", "rows": 512, "cols": 512, "bins": 32, "threads": 0,
+                                    "algorithm": name, "us": us} for name, us in (("cw-sts", sts), ("cw-tis", tis))]}
+
+        measure = claims.figure_7("cw-sts", "cw-tis", 2, 3.3)
+        self.assertEqual(measure(record(250, 100)), ("2.5 to 2.5", 2.5, True))
+        self.assertFalse(measure(record(150, 100))[2])
+        self.assertFalse(measure(record(400, 100))[2])
+
+    def test_convolution(self):
+        record = {"rows": [{"section": "convolve", "algorithm": "ssam", "side": 3, "us": 700}]}
+        self.assertEqual(claims.ssam_figure_4(3, 0.74)(record), ("0.70 ms", 0.7, True))
+        self.assertFalse(claims.ssam_figure_4(3, 0.6)(record)[2])
+        self.assertEqual(claims.ssam_figure_4(5, 0.74)(record), claims.unknown())
+
+    def test_a_reason_is_shown_only_where_it_is_needed(self):
+        claim = claims.Claim("emoto-2018", "Table I", "something", 1, lambda record: ("2", 2, record), "Because.")
+        self.assertEqual([claims.verdict(claim, holds) for holds in (True, False, None)],
+                         ["holds", "does not hold. Because.", "not measured"])
+
+    def test_every_claim_has_its_paper_and_place(self):
+        for claim in claims.CLAIMS:
+            self.assertTrue(docs.paper(claim.paper)["citation"])
+            self.assertTrue(claim.place and claim.says)
+            self.assertIn(claim.kind, claims.FILES)
+
+    def test_figure_4_of_ssam_is_that_of_the_file(self):
+        figure = docs.paper("ssam-2019")["figure_4"]
+        printed = {str(ms) for ms in figure["V100"]["SSAM"]}
+        for claim in claims.CLAIMS:
+            if claim.paper == "ssam-2019":
+                self.assertIn(str(claim.printed), printed)
+        for gpu in ("V100", "P100"):
+            for times in figure[gpu].values():
+                self.assertEqual(len(times), len(figure["sides"]))
 
 
 if __name__ == "__main__":

@@ -189,5 +189,89 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
     }
 }
 
+/// Bytes have windows of their own; the same pixels in 16 bits do not, and are the oracle. Noise, ties (flat areas,
+/// black ones, too), and ramps; windows in 16 bits and taller ones; every border.
+TEST(byte_windows, are_as_of_wider_pixels) {
+    const struct {
+        std::int64_t rows, cols;
+        window reach;
+    } cases[] = {{40, 131, 3},
+                 {37, 64, window(8, 5)},
+                 {150, 97, window_radius(64, 20)},
+                 {150, 200, window_radius(70, 33)},
+                 {9, 700, window_radius(2, 160)},
+                 {33, 1, 5},
+                 {1, 65, window_radius(0, 7)},
+                 {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}}};
+    for (const auto& c : cases)
+        for (int kind = 0; kind < 3; ++kind) {
+            oracle::picture<u8> bytes(2, c.rows, c.cols, 1, 5);
+            oracle::picture<u16> words(2, c.rows, c.cols, 1, 1);
+            oracle::fill_random(bytes, 21);
+            if (kind > 0)
+                bytes.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
+                    const bool black = col < c.cols / 3, flat = row < c.rows / 2;
+                    const int value = flat ? 201 + static_cast<int>(p) : static_cast<int>(row * 2 + col / 3);
+                    return black ? 0 : kind == 1 ? value : 255 - value % 2;
+                });
+            words.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
+                return bytes.view()(row, col, 0, p);
+            });
+            for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                             border_mode::constant, border_mode::mirror, border_mode::wrap})
+                for (const rounding_mode rounding : {rounding_mode::half_up, rounding_mode::floor}) {
+                    const filter_options options{.window = c.reach,
+                                                 .border = border,
+                                                 .border_value = border == border_mode::constant ? 77.0 : 0.0,
+                                                 .rounding = rounding,
+                                                 .threads = 1};
+                    oracle::picture<u8> out(2, c.rows, c.cols, 1, 3);
+                    oracle::picture<u16> expected(2, c.rows, c.cols, 1);
+                    box_filter({words.view()}, {expected.view()}, options);
+                    const auto run = [&](const kernel_set& set, auto&& filter) {
+                        SCOPED_TRACE(set.name + " " + std::to_string(c.rows) + "x" + std::to_string(c.cols) + " kind " +
+                                     std::to_string(kind) + " " + std::string(name_of(border)));
+                        out.fill([](auto...) { return 99; });
+                        filter();
+                        ASSERT_TRUE(out.guards_intact());
+                    };
+                    const auto job_of = [&](const kernel_set& set) {
+                        row_job job(windows_of({bytes.view().shape()}, options), {bytes.view()});
+                        job.kernels = set.kernels;
+                        return job;
+                    };
+                    for (const kernel_set& set : runnable())
+                        run(set, [&] {
+                            filters::box_filter(job_of(set), {out.view()});
+                            ASSERT_EQ(
+                                oracle::first_difference(
+                                    out.view(), [&](auto... at) { return static_cast<u8>(expected.view()(at...)); }),
+                                "");
+                        });
+                    if (rounding == rounding_mode::floor) continue;
+                    oracle::picture<u8> verdict(2, c.rows, c.cols, 1);
+                    for (const threshold_method method : {threshold_method::bradley, threshold_method::niblack,
+                                                          threshold_method::sauvola, threshold_method::nick})
+                        for (const double k : {default_k(method), -default_k(method), 0.0, 1.5}) {
+                            threshold_rule rule{.method = method, .k = k, .output = threshold_output::zero_one};
+                            if (method == threshold_method::sauvola) rule.range = 128;
+                            adaptive_threshold({words.view()}, {verdict.view()}, rule, options);
+                            for (const kernel_set& set : runnable())
+                                run(set, [&] {
+                                    filters::adaptive_threshold(
+                                        job_of(set),
+                                        make_threshold_job({bytes.view().shape()}, {out.view().shape()}, rule, options),
+                                        {out.view()});
+                                    ASSERT_EQ(oracle::first_difference(
+                                                  out.view(), [&](auto... at) { return verdict.view()(at...); }),
+                                              "")
+                                        << name_of(method) << " " << k;
+                                });
+                        }
+                    ASSERT_FALSE(testing::Test::HasFatalFailure());
+                }
+        }
+}
+
 }  // namespace
 }  // namespace boxsum

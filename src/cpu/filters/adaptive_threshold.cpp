@@ -1,9 +1,11 @@
+#include "cpu/filters/byte_windows.hpp"
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
 #include "cpu/filters/thresholds.hpp"
 #include "cpu/filters/write_row.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <vector>
 
@@ -55,11 +57,55 @@ void threshold(const row_job& job, const threshold_job& formula, const any_view&
     });
 }
 
+/// Whether comparisons in 32 bits decide: of moderate k and R, for whose errors byte_windows_impl.hpp has bounds.
+bool has_byte_decisions(const row_job& job, const threshold_job& formula) {
+    const bool spread = formula.method != threshold_method::bradley;
+    const bool known = !spread || formula.method == threshold_method::niblack ||
+                       formula.method == threshold_method::sauvola || formula.method == threshold_method::nick;
+    return known && formula.output != threshold_output::threshold && std::abs(formula.k) <= 16 && formula.range >= 1 &&
+           formula.range <= 65536 && has_byte_windows(job, spread);
+}
+
+byte_threshold numbers_of(const threshold_job& formula, const threshold_terms& definition) {
+    constexpr double u = 0x1p-24;
+    const double k = formula.k, g = std::max(1.0, std::abs(1 - k));
+    byte_threshold t{&definition,
+                     1,
+                     static_cast<f32>(k * std::abs(k)),
+                     static_cast<f32>(8192 * u * g),
+                     static_cast<f32>(3600 * u * k * k),
+                     formula.output == threshold_output::zero_one ? u8{1} : u8{255}};
+    if (formula.method == threshold_method::bradley) t.scale = static_cast<f32>(1 - k);
+    if (formula.method == threshold_method::sauvola) {
+        const double c = k / formula.range;
+        t.scale = static_cast<f32>(1 - k);
+        t.square = static_cast<f32>(c * std::abs(c));
+        t.bound = static_cast<f32>(3600 * 255 * u * c * c);
+    }
+    return t;
+}
+
+void byte_thresholds(const row_job& job, const threshold_job& formula, const any_view& result) {
+    const threshold_terms definition{formula.method, formula.k, formula.range, formula.p, formula.q, nullptr, nullptr};
+    const byte_threshold numbers = numbers_of(formula, definition);
+    const bool spread = formula.method != threshold_method::bradley;
+    for_each_band(job, [&](const band& b, int) {
+        byte_window_rows rows(job, b.plane, spread);
+        for (std::int64_t row = b.first; row < b.end; ++row) {
+            rows.move_to(row, row == b.first);
+            const byte_windows sums = rows.sums();
+            job.kernels->byte.decide(job.row_to<u8>(result, row, b.plane), job.pixels<u8>(row, b.plane), sums,
+                                     spread ? rows.spreads() : sums, rows.counts(), numbers, job.n());
+        }
+    });
+}
+
 }  // namespace
 
 void adaptive_threshold(const row_job& job, const threshold_job& formula, const filter_outputs& outputs) {
     if (job.sampled()) return sampled_threshold(job, formula, outputs);
     write_counts(job, outputs.count);
+    if (has_byte_decisions(job, formula)) return byte_thresholds(job, formula, outputs.result);
     visit_image_type(job.shape.type, [&]<typename Pixel>() { threshold<Pixel>(job, formula, outputs.result); });
 }
 

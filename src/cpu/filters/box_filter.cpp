@@ -1,3 +1,4 @@
+#include "cpu/filters/byte_windows.hpp"
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
 #include "cpu/filters/write_row.hpp"
@@ -55,6 +56,15 @@ void integer_band(const row_job& job, const any_view& result, const band& b) {
     });
 }
 
+void byte_band(const row_job& job, const any_view& result, const band& b) {
+    byte_window_rows rows(job, b.plane, false);
+    for (std::int64_t row = b.first; row < b.end; ++row) {
+        rows.move_to(row, row == b.first);
+        job.kernels->byte.means(job.row_to<u8>(result, row, b.plane), rows.sums(), rows.counts(),
+                                job.rounding == rounding_mode::half_up, job.n());
+    }
+}
+
 template <typename Pixel>
 void floating_band(const row_job& job, const any_view& result, const band& b) {
     const work_buffer<f64> counts = floating_column_counts(job);
@@ -77,6 +87,8 @@ void box_filter(const row_job& job, const filter_outputs& outputs) {
     if (job.sampled()) return sampled_statistics(job, {.mean = outputs.result, .count = outputs.count});
     write_counts(job, outputs.count);
     const any_view& result = outputs.result;
+    if (result.shape.type == dtype::u8 && has_byte_windows(job, false))
+        return for_each_band(job, [&](const band& b, int) { byte_band(job, result, b); });
     visit_image_type(job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) {
             if constexpr (!std::is_integral_v<Pixel>)

@@ -110,6 +110,43 @@ struct pixel_kernels {
     void (*contrast)(f32* out, const T* x, const f64* mean, const f64* deviation, f64 epsilon, std::int64_t n);
 };
 
+/// A row of windows of an 8-bit image of one channel (byte_windows_impl.hpp), over planes of even and odd columns. Its
+/// arrays are read, and `running` is written, by whole blocks.
+struct byte_windows {
+    /// What the windows of even and of odd pixels gain and lose against those one pixel before.
+    const u16 *in_even, *in_odd, *out_even, *out_odd;
+    u32 before;    ///< the window before the first, or its change
+    u32* running;  ///< in lane order: planes are changes, and are added to these windows; null: planes are column sums
+};
+
+/// What windows divide by: rows * cols, `cols` in lane order; rows * full in the blocks from first_full to end_full.
+struct byte_counts {
+    u32 rows;
+    const u32* cols;
+    u32 full;
+    std::int64_t first_full, end_full;
+};
+
+/// A threshold's numbers in 32 bits; byte_windows_impl.hpp says which.
+struct byte_threshold {
+    const threshold_terms* definition;
+    f32 scale, square, bound_of_difference, bound;
+    u8 yes;
+};
+
+struct byte_kernels {
+    std::int64_t block;  ///< pixels
+    void (*change)(u16* even, u16* odd, const u8* in, const u8* out, bool keep, std::int64_t n);
+    void (*change_both)(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* in, const u8* out, bool keep,
+                        std::int64_t n);
+    /// The sum of `count` columns from `first` on; where windows run, planes are signed.
+    u32 (*total)(const u16* even, const u16* odd, std::int64_t first, std::int64_t count, bool is_signed);
+    void (*means)(u8* out, const byte_windows& sums, const byte_counts& counts, bool half_up, std::int64_t n);
+    /// bradley, niblack, sauvola, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
+    void (*decide)(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
+                   const byte_counts& counts, const byte_threshold& rule, std::int64_t n);
+};
+
 struct row_kernels {
     std::tuple<accumulate_kernels<u8, u32>, accumulate_kernels<u8, u64>, accumulate_kernels<u16, u32>,
                accumulate_kernels<u16, u64>>
@@ -119,6 +156,7 @@ struct row_kernels {
     std::tuple<sample_kernels<f32>, sample_kernels<f64>> sample;
     block_kernels block;
     std::tuple<pixel_kernels<u8>, pixel_kernels<u16>, pixel_kernels<s16>, pixel_kernels<f32>, pixel_kernels<f64>> pixel;
+    byte_kernels byte;
 };
 
 /// The best set for this machine.

@@ -421,6 +421,8 @@ void exceeds(u8* __restrict out, const T* __restrict x, const f64* __restrict li
     for (i64 i = 0; i < n; ++i) out[i] = static_cast<f64>(x[i]) > limit[i] ? yes : u8{0};
 }
 
+#include "cpu/filters/byte_windows_impl.hpp"
+
 template <typename T>
 void contrast(f32* __restrict out, const T* __restrict x, const f64* __restrict m, const f64* __restrict s, f64 epsilon,
               i64 n) {
@@ -444,6 +446,8 @@ constinit const row_kernels rows = {
      pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},
      pixel_kernels<f32>{thresholds<f32>, exceeds<f32>, contrast<f32>},
      pixel_kernels<f64>{thresholds<f64>, exceeds<f64>, contrast<f64>}},
+    {byte_lanes::bytes, byte_lanes::change_planes, byte_lanes::change_both_planes, byte_lanes::plane_total,
+     byte_lanes::means, byte_lanes::decide_pixels},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

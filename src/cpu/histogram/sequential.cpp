@@ -8,13 +8,17 @@
 //              \\           |            H(k, x, y) = H(k, x-1, y) + H(k, x, y-1) - H(k, x-1, y-1) + Q(k, I(x, y))
 //     H(k, x, y-1)  -- H(k, x, y)
 //
-// Cost: b reads of the image and 4 accesses of the tensor per entry; every pixel is binned b times. One thread.
-// Limits: counts only, as in the paper. With weights the subtraction would add the rounding errors of the whole
+// Cost: b reads of the image and 4 accesses of the tensor per entry; every pixel is binned b times. One thread, or as
+// many as are asked for: then bins are dealt to them in turn, as the paper's CPU implementation by OpenMP (section 4.7)
+// does. Limits: counts only, as in the paper. With weights the subtraction would add the rounding errors of the whole
 // rectangle, and one infinite weight would turn everything behind it into NaN.
 // Differs from the paper: neighbours outside the tensor are zeros, so that line 1, "H <- 0", is not needed.
 
 #include "core/visit_histogram.hpp"
 #include "cpu/histogram/records.hpp"
+#include "cpu/team.hpp"
+
+#include <algorithm>
 
 namespace boxsum {
 namespace {
@@ -37,13 +41,26 @@ void fill_bin(const problem& p, const buffers& memory, std::int64_t k, std::int6
             }
 }
 
-void enqueue(const problem& p, const buffers& memory, const execution&) {
+struct job {
+    const problem& p;
+    const buffers& memory;
+};
+
+/// The bins of one thread of several: k = thread, thread + threads, ...
+template <typename Entry, typename Pixel>
+void fill_bins(void* context, int thread, int threads) {
+    const auto& [p, memory] = *static_cast<const job*>(context);
+    for (std::int64_t plane = 0; plane < p.image.planes; ++plane)
+        for (std::int64_t k = thread; k < p.histogram->bins; k += threads)  // line 2
+            fill_bin<Entry, Pixel>(p, memory, k, plane);
+}
+
+void enqueue(const problem& p, const buffers& memory, const execution& how) {
+    const auto threads = static_cast<int>(std::clamp<std::int64_t>(how.threads, 1, p.histogram->bins));
+    job j{p, memory};
     visit_one_of(histogram_pixels{}, p.image.type, [&]<typename Pixel>() {
-        visit_one_of(histogram_counts{}, p.table.type, [&]<typename Entry>() {
-            for (std::int64_t plane = 0; plane < p.image.planes; ++plane)
-                for (std::int64_t k = 0; k < p.histogram->bins; ++k)  // line 2
-                    fill_bin<Entry, Pixel>(p, memory, k, plane);
-        });
+        visit_one_of(histogram_counts{}, p.table.type,
+                     [&]<typename Entry>() { cpu::run_team(threads, fill_bins<Entry, Pixel>, &j); });
     });
 }
 

@@ -29,7 +29,8 @@ class divider {
 
     /// n / divisor, n < 2^31.
     BOXSUM_HOST_DEVICE constexpr std::uint32_t quotient(std::uint32_t n) const {
-        return static_cast<std::uint32_t>(std::uint64_t{n} * multiplier_ >> shift_);
+        // The upper half of a product is one instruction, a shift of 64 bits several.
+        return static_cast<std::uint32_t>(std::uint64_t{2 * n} * multiplier_ >> 32) >> (shift_ - 31);
     }
 
   private:

@@ -20,34 +20,44 @@ struct tile_piece {
     int first = piece * m;
 };
 
+/// Where element (i, j) of a tile lies. Either way neighbours of a row, and of a column, are in different banks. Padded
+/// rows leave a piece's elements at constant distances; the paper's diagonal arrangement, offset i W + (i + j) mod W,
+/// takes no padding.
+enum class tile_arrangement { padded, diagonal };
+
 /// Blocks that shall run on a multiprocessor at once, which bounds the registers: as many as have `threads` threads,
-/// fewer where pieces are longer than 16 words. Left alone the compiler keeps the address of each element.
-template <typename T, int W, int Threads>
+/// fewer where pieces are longer than 16 words. Left alone the compiler keeps the address of each element, which the
+/// diagonal arrangement needs: twice the words.
+template <typename T, int W, int Threads, tile_arrangement Arrangement = tile_arrangement::padded>
 constexpr int resident_blocks(int threads) {
-    constexpr int words = tile_piece<W, Threads>::m * static_cast<int>(sizeof(T)) / 4;
+    constexpr int addresses = Arrangement == tile_arrangement::diagonal ? tile_piece<W, Threads>::m : 0;
+    constexpr int words = tile_piece<W, Threads>::m * static_cast<int>(sizeof(T)) / 4 + addresses;
     const int fitting = words <= 16 ? threads : words <= 32 ? 1024 : words <= 64 ? threads * 2 / 5 : 256;
     return fitting > Threads ? fitting / Threads : 1;
 }
 
-/// A tile between the steps, in shared memory. Rows are padded to W + 1, so that neighbours of a row, and of a column,
-/// are in different banks, as in the papers' diagonal arrangement (sat_tile), and a piece's elements are at constant
-/// distances.
-template <typename T, int W, int Threads>
+/// A tile between the steps, in shared memory.
+template <typename T, int W, int Threads, tile_arrangement Arrangement = tile_arrangement::padded>
 struct tile_in_pieces {
     using own_piece = tile_piece<W, Threads>;
     static constexpr int m = own_piece::m;
+    static constexpr int pitch = W + (Arrangement == tile_arrangement::padded ? 1 : 0);
 
-    T cells[W][W + 1];                // a, then the prefix sums of its rows
+    T cells[W * pitch];               // a, then the prefix sums of its rows
     T row_sums[own_piece::count][W];  // of pieces
     T column_sums[own_piece::count][W];
     alignas(16) T left[W];  // what is to be added to whole rows: GRS(I, J-1)
     T above[W];             // GCS(I-1, J); after sum_above the row above the tile, but for what is to the left of it
     T corner;               // what is to be added to everything: GS(I-1, J-1)
 
+    __device__ T& cell(int i, int j) {
+        return cells[i * pitch + (Arrangement == tile_arrangement::padded ? j : (i + j) & (W - 1))];
+    }
+
     /// Step 1: the thread's elements, loaded before, to shared memory. Barrier.
     __device__ void put(const own_piece& own, const T (&x)[m]) {
 #pragma unroll
-        for (int q = 0; q < m; ++q) cells[own.first + q][own.k] = x[q];
+        for (int q = 0; q < m; ++q) cell(own.first + q, own.k) = x[q];
     }
 
     /// Sums of the pieces of columns, for column_sum. Barrier.
@@ -61,7 +71,7 @@ struct tile_in_pieces {
     /// Step 2, first half: prefix sums of the pieces of rows, in registers. Barrier.
     __device__ void scan_rows(const own_piece& own, T (&x)[m]) {
 #pragma unroll
-        for (int q = 0; q < m; ++q) x[q] = cells[own.k][own.first + q];
+        for (int q = 0; q < m; ++q) x[q] = cell(own.k, own.first + q);
 #pragma unroll
         for (int q = 1; q < m; ++q) x[q] += x[q - 1];
         row_sums[own.piece][own.k] = x[m - 1];
@@ -79,7 +89,7 @@ struct tile_in_pieces {
     __device__ void put_rows(const own_piece& own, const T (&x)[m]) {
         const T before = sum_of_pieces(row_sums, own.k, own.piece);
 #pragma unroll
-        for (int q = 0; q < m; ++q) cells[own.k][own.first + q] = before + x[q];
+        for (int q = 0; q < m; ++q) cell(own.k, own.first + q) = before + x[q];
     }
 
     /// Prefix sums of `above`, in place, by one warp.
@@ -96,7 +106,7 @@ struct tile_in_pieces {
     /// behind which the row above the tile is known, too.
     __device__ void scan_columns(const own_piece& own, T (&x)[m]) {
 #pragma unroll
-        for (int q = 0; q < m; ++q) x[q] = left[own.first + q] + cells[own.first + q][own.k];
+        for (int q = 0; q < m; ++q) x[q] = left[own.first + q] + cell(own.first + q, own.k);
 #pragma unroll
         for (int q = 1; q < m; ++q) x[q] += x[q - 1];
         column_sums[own.piece][own.k] = x[m - 1];

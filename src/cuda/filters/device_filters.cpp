@@ -17,22 +17,27 @@ namespace boxsum::cuda {
 namespace {
 
 // ---- what devices do not do yet
-// --------------------------------------------------------------------------------------
+// ---------------------------------------------------------------------------------------
 
 [[noreturn]] void refuse(const std::string& argument_and_value) {
     throw unsupported(argument_and_value + ", which devices do not do yet");
 }
 
-void check_options(const filters::window_job& windows) {
-    for (const border_mode border : {windows.rows.border, windows.cols.border})
-        if (border == border_mode::mirror || border == border_mode::wrap)
-            refuse("border: is " + std::string(name_of(border)));
-    if (windows.rounding != rounding_mode::half_up) refuse("rounding: is floor");
+void check_sampling(const filters::window_job& windows) {
     if (windows.masked) refuse("mask: is given");
     if (windows.weighted) refuse("weights: are given");
     if (windows.nan != nan_mode::propagate) refuse("nan: is omit");
     if (windows.nodata) refuse("nodata: is given");
     if (windows.min_count > 1) refuse("min_count: is " + std::to_string(windows.min_count));
+}
+
+/// Of windows that are read from tables.
+void check_options(const filters::window_job& windows) {
+    check_sampling(windows);
+    for (const border_mode border : {windows.rows.border, windows.cols.border})
+        if (border == border_mode::mirror || border == border_mode::wrap)
+            refuse("border: is " + std::string(name_of(border)));
+    if (windows.rounding != rounding_mode::half_up) refuse("rounding: is floor");
 }
 
 void check_outputs(const std::optional<view_shape>& sum, const std::optional<view_shape>& count) {
@@ -42,7 +47,13 @@ void check_outputs(const std::optional<view_shape>& sum, const std::optional<vie
 
 // ---- what filters make of windows -----------------------------------------------------------------------------------
 
-window_filter means_of(const filters::window_job& windows) {
+window_filter means_of(const filters::window_job& windows, dtype result) {
+    if (result == windows.shape.type && fused_supports(windows, false)) {
+        check_sampling(windows);
+        return {.windows = windows, .fused = true, .consume = [](const filter_step& at) {
+                    enqueue_fused_means(at.fused, at.results[0], at.stream);
+                }};
+    }
     check_options(windows);
     return {.windows = windows,
             .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
@@ -51,9 +62,9 @@ window_filter means_of(const filters::window_job& windows) {
 /// Results are mean, variance and deviation. As on the CPU: a mean alone needs no squares, and a rounded one needs the
 /// sum itself.
 window_filter statistics_of(const filters::window_job& windows, const filters::statistics_shapes& results) {
-    check_options(windows);
     check_outputs(results.sum, results.count);
-    if (!results.variance && !results.deviation) return means_of(windows);
+    if (!results.variance && !results.deviation) return means_of(windows, results.mean->type);
+    check_options(windows);
     return {.windows = windows, .squares = true, .consume = [](const filter_step& at) {
                 window_results to{at.results[0], at.results[1], at.results[2]};
                 if (to.mean.data != nullptr && !is_floating(to.mean.shape.type)) {
@@ -204,7 +215,8 @@ int filter_plan::device() const noexcept {
 box_filter_plan::box_filter_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                  const filter_options& options)
     : filter_plan(std::make_shared<state>(
-          means_of(filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs, has_rows), options)),
+          means_of(filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs, has_rows), options),
+                   outputs.result.shape.type),
           filters::part_of(inputs),
           std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
 
@@ -328,7 +340,7 @@ void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stre
     const filters::window_job job =
         filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs, has_data), options);
     filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute(means_of(job), {inputs.image, {outputs.result}}, stream);
+    execute(means_of(job, outputs.result.shape.type), {inputs.image, {outputs.result}}, stream);
 }
 
 void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, stream_ref stream,

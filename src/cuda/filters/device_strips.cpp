@@ -26,7 +26,7 @@ namespace {
 
 using filters::window_job;
 
-/// Memory for tables, and what making them needs.
+/// Memory for tables, or what fused windows need, and what making tables needs.
 struct table_memory {
     device_buffer tables;
     cuda::workspace workspace;
@@ -83,12 +83,22 @@ any_view allocate_like(const view_shape& s, std::deque<device_buffer>& memory, s
     return {memory.back().data(), shape};
 }
 
-/// The plans of strips, by their rows, and memory for any of them.
-class strip_tables {
-  public:
-    strip_tables(const window_filter& filter, std::int64_t row_stride) : filter_(filter), row_stride_(row_stride) {}
+/// A strip: rows first .. end - 1 have results, rows from .. to - 1 are read. All numbered in the whole image.
+struct strip {
+    std::int64_t first, end, from, to;
+};
 
-    void plan(std::int64_t rows) {
+/// The plans of strips, by their rows, and memory for any of them.
+class strip_windows {
+  public:
+    strip_windows(const window_filter& filter, std::int64_t row_stride) : filter_(filter), row_stride_(row_stride) {}
+
+    void plan(const strip& s) {
+        if (filter_.fused) {
+            bytes_ = std::max(bytes_, fused_scratch_bytes(filter_, s.end - s.first));
+            return;
+        }
+        const std::int64_t rows = s.to - s.from;
         const auto [at, added] = plans_.try_emplace(rows, filter_.windows, filter_.squares, rows, row_stride_);
         if (!added) return;
         workspace_bytes_ = std::max(workspace_bytes_, at->second.workspace_bytes());
@@ -97,11 +107,18 @@ class strip_tables {
 
     void allocate(stream_ref stream) { memory_.emplace(bytes_, workspace_bytes_, stream); }
 
-    window_task enqueue(const const_any_view& part, std::int64_t table_row, stream_ref stream) {
+    /// `part` is the rows that the strip reads.
+    window_task enqueue(const const_any_view& part, const strip& s, stream_ref stream) {
+        if (filter_.fused) return fused_window_task(filter_.windows, part, s.from, s.first, s.end);
         const table_plan& plan = plans_.at(part.shape.rows);
         const workspace_use use(memory_->workspace, plan.workspace_bytes(), device_, stream);
-        return plan.enqueue(part, table_row, memory_->tables.data(), use, use.bytes(), stream);
+        window_task task = plan.enqueue(part, s.from, memory_->tables.data(), use, use.bytes(), stream);
+        task.first_row = s.first;
+        task.end_row = s.end;
+        return task;
     }
+
+    void* scratch() const noexcept { return memory_->tables.data(); }
 
   private:
     const window_filter& filter_;
@@ -110,11 +127,6 @@ class strip_tables {
     int device_ = current_device();
     std::size_t workspace_bytes_ = 0, bytes_ = 0;
     std::optional<table_memory> memory_;
-};
-
-/// A strip: rows first .. end - 1 have results, rows from .. to - 1 are read. All numbered in the whole image.
-struct strip {
-    std::int64_t first, end, from, to;
 };
 
 std::vector<strip> strips_of(const window_job& job, std::int64_t height) {
@@ -146,9 +158,9 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), work);
 
     const std::vector<strip> strips = strips_of(job, strip_rows(filter, memory, strip_bytes));
-    strip_tables tables(filter, image.shape.row_stride);
-    for (const strip& s : strips) tables.plan(s.to - s.from);
-    tables.allocate(work);
+    strip_windows windows(filter, image.shape.row_stride);
+    for (const strip& s : strips) windows.plan(s);
+    windows.allocate(work);
     const wait_at_end guard{{upload, work, download}};
     let_wait(upload, work);  // the memory is there
 
@@ -165,11 +177,9 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
             if (radius.data != nullptr && plane < radius.shape.planes)
                 copy_async(rows_of(memory.radius, plane, first, end), rows_of(radius, plane, first, end), upload);
             let_wait(work, upload);
-            window_task task = tables.enqueue(
-                rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s.from, work);
-            task.first_row = s.first;
-            task.end_row = s.end;
-            enqueue_step(filter, task, one, static_cast<window_extremes*>(extremes.data()), work);
+            const window_task task = windows.enqueue(
+                rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s, work);
+            enqueue_step(filter, task, one, windows.scratch(), static_cast<window_extremes*>(extremes.data()), work);
             let_wait(download, work);
             for (std::size_t i = 0; i < memory.results.size(); ++i)
                 if (memory.results[i].data != nullptr)

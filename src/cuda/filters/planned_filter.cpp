@@ -23,10 +23,26 @@ filter_memory plane_of(const filter_memory& memory, std::int64_t plane) {
     return one;
 }
 
-void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane,
+window_task fused_window_task(const filters::window_job& job, const const_any_view& part, std::int64_t part_row,
+                              std::int64_t first_row, std::int64_t end_row) {
+    window_task task{};
+    task.rows = job.rows;
+    task.cols = job.cols;
+    task.image = from_row_zero(part, part_row);
+    task.first_row = first_row;
+    task.end_row = end_row;
+    return task;
+}
+
+std::size_t fused_scratch_bytes(const window_filter& filter, std::int64_t rows) {
+    return fused_scratch_bytes(filter.windows, fused_sums_of(filter.windows, filter.squares), rows);
+}
+
+void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane, void* scratch,
                   window_extremes* extremes, stream_ref stream) {
     const std::int64_t first = filter.windows.first_row;
-    filter_step step{task, {}, {}, extremes, stream};
+    filter_step step{task,  {&filter.windows, task.image, task.first_row, task.end_row, scratch}, {}, {}, extremes,
+                     stream};
     for (std::size_t i = 0; i < plane.results.size(); ++i)
         if (plane.results[i].data != nullptr) step.results[i] = from_row_zero(plane.results[i], first);
     if (plane.radius.data != nullptr) step.radius = from_row_zero(plane.radius, first);
@@ -38,24 +54,30 @@ void enqueue_step(const window_filter& filter, const window_task& task, const fi
 }
 
 planned_filter::planned_filter(window_filter filter, std::int64_t row_stride)
-    : filter_(std::move(filter)),
-      device_(current_device()),
-      tables_(filter_.windows, filter_.squares, filter_.windows.shape.rows, row_stride),
-      table_part_((tables_.workspace_bytes() + 255) / 256 * 256),
-      extremes_bytes_(filter_.extremes ? sizeof(window_extremes) : 0) {}
+    : filter_(std::move(filter)), device_(current_device()) {
+    const filters::window_job& job = filter_.windows;
+    if (!filter_.fused) tables_.emplace(job, filter_.squares, job.shape.rows, row_stride);
+    table_part_ = (table_workspace_bytes() + 255) / 256 * 256;
+    window_bytes_ = tables_ ? tables_->bytes().total() : fused_scratch_bytes(filter_, job.result_rows());
+    extremes_bytes_ = filter_.extremes ? sizeof(window_extremes) : 0;
+}
 
 void planned_filter::enqueue(const filter_memory& memory, void* scratch, const workspace_use& workspace,
                              std::size_t workspace_bytes, stream_ref stream) const {
     const filters::window_job& job = filter_.windows;
     const device_scope scope(device_);
-    auto* const extremes =
-        reinterpret_cast<window_extremes*>(static_cast<std::byte*>(scratch) + tables_.bytes().total());
+    auto* const extremes = reinterpret_cast<window_extremes*>(static_cast<std::byte*>(scratch) + window_bytes_);
     for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
         const filter_memory one = plane_of(memory, plane);
-        window_task task = tables_.enqueue(one.image, job.part_row, scratch, workspace, workspace_bytes, stream);
-        task.first_row = job.first_row;
-        task.end_row = job.end_row;
-        enqueue_step(filter_, task, one, filter_.extremes ? extremes : nullptr, stream);
+        window_task task;
+        if (tables_) {
+            task = tables_->enqueue(one.image, job.part_row, scratch, workspace, workspace_bytes, stream);
+            task.first_row = job.first_row;
+            task.end_row = job.end_row;
+        } else {
+            task = fused_window_task(job, one.image, job.part_row, job.first_row, job.end_row);
+        }
+        enqueue_step(filter_, task, one, scratch, filter_.extremes ? extremes : nullptr, stream);
     }
 }
 
@@ -63,10 +85,12 @@ void planned_filter::enqueue(const filter_memory& memory, workspace& workspace, 
     const workspace_use use(workspace, workspace_bytes(), device_, stream);
     auto* const scratch = static_cast<std::byte*>(use.data()) + table_part_;
     enqueue(memory, scratch, use, table_part_, stream);
-    // Other plans tag words there and take any that are not zero for such. All of it: the tables' last block zeroes
-    // only the part that it knows, where tags begin again.
+    if (scratch_bytes() == 0) return;
+    // Other plans tag words there and take any that are not zero for such. All of it behind tables: their last block
+    // zeroes only the part that it knows, where tags begin again.
     const device_scope scope(device_);
-    BOXSUM_CUDA_TRY(cudaMemsetAsync(scratch, 0, use.bytes() - table_part_, stream.get()));
+    const std::size_t bytes = tables_ ? use.bytes() - table_part_ : scratch_bytes();
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(scratch, 0, bytes, stream.get()));
 }
 
 }  // namespace boxsum::cuda

@@ -1,12 +1,14 @@
 #pragma once
 
 #include "cuda/filters/device_tables.hpp"
+#include "cuda/filters/fused_windows.hpp"
 #include "cuda/filters/window_kernels.hpp"
 #include "filters/window_job.hpp"
 
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <optional>
 
 namespace boxsum::cuda {
 
@@ -16,7 +18,8 @@ using result_views = std::array<any_view, 3>;
 /// What a filter sees of a plane: the windows of some rows, and views of the plane on the device, named from row 0 of
 /// the whole image.
 struct filter_step {
-    window_task task;
+    window_task task;  ///< without tables where the filter needs none
+    fused_task fused;
     result_views results;
     const_any_view radius;      ///< null data without a radius map
     window_extremes* extremes;  ///< null without
@@ -28,6 +31,7 @@ struct window_filter {
     filters::window_job windows;
     bool squares = false;
     bool extremes = false;  ///< the plane's are wanted before `consume`
+    bool fused = false;     ///< `consume` needs no tables
     std::function<void(const filter_step&)> consume;
 };
 
@@ -53,9 +57,17 @@ View rows_of(const View& v, std::int64_t plane, std::int64_t first, std::int64_t
 /// One plane of a call's results and radii; a map of one plane serves all of the image's.
 filter_memory plane_of(const filter_memory& memory, std::int64_t plane);
 
-/// Enqueues what a filter makes of the windows of a task, of one plane's results and radii.
-void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane,
+/// The windows of a fused filter around rows first_row .. end_row - 1; `part` is rows part_row .. of a plane.
+window_task fused_window_task(const filters::window_job& job, const const_any_view& part, std::int64_t part_row,
+                              std::int64_t first_row, std::int64_t end_row);
+
+/// Enqueues what a filter makes of the windows of a task, of one plane's results and radii. `scratch` is that of fused
+/// windows.
+void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane, void* scratch,
                   window_extremes* extremes, stream_ref stream);
+
+/// What fused windows of some rows need.
+std::size_t fused_scratch_bytes(const window_filter& filter, std::int64_t rows);
 
 /// A filter of images in device memory and its tables, planned for the device that is current. Immutable.
 class planned_filter {
@@ -64,9 +76,9 @@ class planned_filter {
     planned_filter(window_filter filter, std::int64_t row_stride);
 
     int device() const noexcept { return device_; }
-    std::size_t table_workspace_bytes() const noexcept { return tables_.workspace_bytes(); }
+    std::size_t table_workspace_bytes() const noexcept { return tables_ ? tables_->workspace_bytes() : 0; }
     /// For tables and extremes, whatever they hold.
-    std::size_t scratch_bytes() const noexcept { return tables_.bytes().total() + extremes_bytes_; }
+    std::size_t scratch_bytes() const noexcept { return window_bytes_ + extremes_bytes_; }
 
     /// Of a workspace for all of it.
     std::size_t workspace_bytes() const noexcept { return table_part_ + scratch_bytes(); }
@@ -81,8 +93,8 @@ class planned_filter {
   private:
     window_filter filter_;
     int device_;
-    table_plan tables_;
-    std::size_t table_part_, extremes_bytes_;
+    std::optional<table_plan> tables_;  ///< none of a fused filter
+    std::size_t table_part_, window_bytes_, extremes_bytes_;
 };
 
 }  // namespace boxsum::cuda

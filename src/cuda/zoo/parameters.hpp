@@ -53,4 +53,12 @@ decltype(auto) visit_tile(int width, int threads, F&& f) {
     });
 }
 
+/// The same with the threads of the papers' tiles, 256 and 1024.
+template <typename F>
+decltype(auto) visit_paper_tile(int width, int threads, F&& f) {
+    return visit_tile_width(width, [&]<int W>() {
+        return threads == 256 ? f.template operator()<W, 256>() : f.template operator()<W, 1024>();
+    });
+}
+
 }  // namespace boxsum

@@ -17,7 +17,8 @@
 // Limits: W x W elements of the table's type in shared memory.
 // Differs from the paper: it takes GRS(I, J) and GCS(I, J) as differences of neighbours on the border of GSAT(I, J).
 // For floats that cancels digits, and makes NaN of infinities; here they are the carries plus the tile's own LRS and
-// LCS.
+// LCS. All threads scan, pieces of m elements each (tile_pieces.cuh), where the paper has a row or column scanned by
+// one. Rows are padded to W + 1 elements; the paper's diagonal arrangement is a choice.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -38,9 +39,12 @@ namespace {
 
 // Policy
 
-constexpr std::string_view threads_values[] = {"256", "512", "1024"};
-constexpr parameter parameters[] = {tile_width_parameter,
-                                    {"threads", "a tile: W x W / m with the paper's m", threads_values}};
+constexpr std::string_view threads_values[] = {"1024", "256"};
+constexpr std::string_view arrangement_values[] = {"padded", "diagonal"};
+constexpr parameter parameters[] = {
+    large_tile_width_parameter,
+    {"threads", "a tile: W x W / m with the paper's m", threads_values},
+    {"arrangement", "of a tile in shared memory; the paper's diagonal one for 32f32f alone", arrangement_values}};
 
 int width_of(const parameter_values& values) {
     return number_of(parameters, values, 0);
@@ -48,54 +52,50 @@ int width_of(const parameter_values& values) {
 int threads_of(const parameter_values& values) {
     return number_of(parameters, values, 1);
 }
+[[maybe_unused]] bool is_diagonal(const parameter_values& values) {
+    return values.choice[2] == 1;
+}
 
 #ifdef __CUDACC__
 
 using namespace cuda;
-
-// Shared memory
-
-template <typename Sum, int W>
-struct tile_shared {
-    sat_tile<Sum, W> tile;  // a, then its table
-};
 
 // Kernels
 
 /// Launch K. A block owns tile T(I, J) with I + J = K, the blockIdx.x-th of its diagonal, of the layer blockIdx.y:
 /// reads a, GRS(I, J-1), GCS(I-1, J), GS(I-1, J-1), which earlier launches wrote; writes GSAT(I, J), GRS(I, J), GCS(I,
 /// J), GS(I, J).
-template <int W, typename Pixel, typename Sum>
-__global__ void finish_diagonal_kernel(layers<const Pixel> a, tile_sums<Sum> global, layers<Sum> b,
-                                       std::int64_t diagonal) {
-    auto& s = *dynamic_shared<tile_shared<Sum, W>>();
+template <int W, int Threads, tile_arrangement Arrangement, typename Pixel, typename Sum>
+__global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads, Arrangement>(2048))
+    finish_diagonal_kernel(layers<const Pixel> a, tile_sums<Sum> global, layers<Sum> b, std::int64_t diagonal) {
+    auto& s = *dynamic_shared<tile_in_pieces<Sum, W, Threads, Arrangement>>();
     const std::int64_t I = global.tiles.first_row(diagonal) + blockIdx.x;
-    const tile_index t{I, diagonal - I};
-    const tile_box box = box_of<W>(t, a.rows, a.cols);
+    finish_tile<sums_for_neighbours::published>(s, a[blockIdx.y], global, b[blockIdx.y], blockIdx.y, {I, diagonal - I});
+}
 
-    // Step 1 of the shared memory SAT algorithm
-    load_tile(s.tile, a[blockIdx.y], box);
-    __syncthreads();
-
-    // GRS(I, J) and GCS(I, J) for the next launch
-    publish_row_and_column_sums(s.tile, global, blockIdx.y, t, box);
-    __syncthreads();
-
-    // Carries, steps 2 and 3, step 4
-    add_carries(s.tile, global, blockIdx.y, t, box);
-    scan_tile(s.tile);
-    store_tile(s.tile, b[blockIdx.y], box);
-
-    // GS(I, J), the corner of GSAT(I, J)
-    if (threadIdx.x == 0) global.sum(blockIdx.y, t) = s.tile.at(box.rows - 1, box.cols - 1);
+/// Calls f.template operator()<W, Threads, Arrangement>(); the diagonal arrangement is compiled for 32f32f alone.
+template <typename Pixel, typename Sum, typename F>
+void visit_finish(const parameter_values& values, F&& f) {
+    visit_paper_tile(width_of(values), threads_of(values), [&]<int W, int Threads>() {
+        if constexpr (std::is_same_v<Pixel, float> && std::is_same_v<Sum, float>)
+            if (is_diagonal(values)) return f.template operator()<W, Threads, tile_arrangement::diagonal>();
+        f.template operator()<W, Threads, tile_arrangement::padded>();
+    });
 }
 
 // Host
 
 support supported(const problem& p, const parameter_values& values) {
-    if (const support s = supports_inclusive(p); !s) return s;
-    const std::size_t w = static_cast<std::size_t>(width_of(values));
-    return supports_shared_memory(w * w * size_of(p.table.type), "tile width " + std::to_string(w));
+    support s = supports_inclusive(p);
+    if (!s) return s;
+    if (is_diagonal(values) && p.types() != type_pair{dtype::f32, dtype::f32})
+        return {false, "the diagonal arrangement is for 32f32f alone"};
+    visit_sum_types(p, [&]<typename Pixel, typename Sum>() {
+        visit_finish<Pixel, Sum>(values, [&]<int W, int Threads, tile_arrangement A>() {
+            s = supports_shared_memory(sizeof(tile_in_pieces<Sum, W, Threads, A>), "tile width " + std::to_string(W));
+        });
+    });
+    return s;
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
@@ -106,15 +106,15 @@ std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     enqueue_inclusive(p, memory, how.stream, [&]<typename Pixel, typename Sum>(layers<const Pixel> a, layers<Sum> b) {
-        visit_tile_width(width_of(how.parameters), [&]<int W>() {
+        visit_finish<Pixel, Sum>(how.parameters, [&]<int W, int Threads, tile_arrangement A>() {
             workspace_slots slots(how.workspace);
             const tile_sums<Sum> sums(slots, core_of(p), W);
             for (std::int64_t diagonal = 0; diagonal < sums.tiles.diagonals(); ++diagonal)
                 launch(
-                    finish_diagonal_kernel<W, Pixel, Sum>,
+                    finish_diagonal_kernel<W, Threads, A, Pixel, Sum>,
                     {.grid = dim3(static_cast<unsigned>(sums.tiles.length(diagonal)), static_cast<unsigned>(a.count())),
-                     .block = static_cast<unsigned>(threads_of(how.parameters)),
-                     .shared_bytes = sizeof(tile_shared<Sum, W>)},
+                     .block = Threads,
+                     .shared_bytes = sizeof(tile_in_pieces<Sum, W, Threads, A>)},
                     how.stream, a, sums, b, diagonal);
         });
     });

@@ -17,8 +17,9 @@
 // launches.
 // Limits: W x W elements of the table's type in shared memory.
 // Differs from the paper: it is told for squares; here a = sqrt(r) min(tile rows, tile columns), so that A and C are
-// triangles of any image. The two conditions that it prints for b and C overlap by one diagonal. GRS and GCS are added,
-// not subtracted (see 1R1W).
+// triangles of any image. By the conditions that it prints for b and C, C has one diagonal less than A; here it has as
+// many, which gives the launches of its Table I. GRS and GCS are added, not subtracted, and all threads scan pieces of
+// rows padded to W + 1 elements (see 1R1W).
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -31,7 +32,6 @@
 #include "cuda/device/inclusive.cuh"
 #include "cuda/device/line_scan.cuh"
 #include "cuda/device/tile_sums.cuh"
-#include "cuda/device/warp_scan.cuh"
 #endif
 
 #include <algorithm>
@@ -42,9 +42,9 @@ namespace {
 
 // Policy
 
-constexpr std::string_view threads_values[] = {"256", "512", "1024"};
+constexpr std::string_view threads_values[] = {"1024", "256"};
 constexpr std::string_view r_values[] = {"25", "0", "6", "12", "50", "75", "100"};
-constexpr parameter parameters[] = {tile_width_parameter,
+constexpr parameter parameters[] = {large_tile_width_parameter,
                                     {"threads", "a tile: W x W / m with the paper's m", threads_values},
                                     {"r", "the paper's r in percent: tiles that are read twice", r_values}};
 constexpr int sums_threads = 256;  // kernels that scan sums
@@ -70,10 +70,10 @@ using namespace cuda;
 
 // Shared memory
 
-template <typename Sum, int W>
+template <typename Sum, int W, int Threads>
 struct tile_shared {
-    sat_tile<Sum, W> tile;  // a, then its sums or its table
-    Sum lcs[W];             // column sums, to be added up
+    tile_in_pieces<Sum, W, Threads> a;
+    Sum lcs[W];  // column sums, to be added up
 };
 
 /// The diagonals first <= I + J < end: A, b or C.
@@ -95,29 +95,11 @@ struct region {
 // Kernels
 
 /// A block owns a tile of the region A or C: reads a, writes LRS(I, J), LCS(I, J), LS(I, J). Kernel 1 of 2R1W.
-template <int W, typename Pixel, typename Sum>
-__global__ void sum_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> local, region part) {
-    auto& s = *dynamic_shared<tile_shared<Sum, W>>();
-    const tile_index t = part.tile(blockIdx.x);
-    const tile_box box = box_of<W>(t, a.rows, a.cols);
-    const int thread = static_cast<int>(threadIdx.x), k = thread % W;
-
-    load_tile(s.tile, a[blockIdx.y], box);
-    __syncthreads();
-    if (thread < W) {
-        const Sum lrs = sum_cells<W, Sum>([&](int j) { return s.tile.at(k, j); });
-        if (k < box.rows) local.row_sum(blockIdx.y, box.row + k, t.col) = lrs;
-    } else if (thread < 2 * W) {
-        s.lcs[k] = sum_cells<W, Sum>([&](int i) { return s.tile.at(i, k); });
-        if (k < box.cols) local.col_sum(blockIdx.y, t.row, box.col + k) = s.lcs[k];
-    }
-    __syncthreads();
-    if (thread < warp_size) {
-        Sum ls{};
-        for (int j = thread; j < W; j += warp_size) ls += s.lcs[j];
-        ls = warp_sum(ls);
-        if (thread == 0) local.sum(blockIdx.y, t) = ls;
-    }
+template <int W, int Threads, typename Pixel, typename Sum>
+__global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads>(2048))
+    sum_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> local, region part) {
+    auto& s = *dynamic_shared<tile_shared<Sum, W, Threads>>();
+    sum_tile(s.a, s.lcs, a[blockIdx.y], local, blockIdx.y, part.tile(blockIdx.x));
 }
 
 /// Makes the local sums of the region A or C global, in place: kernel 2 of 2R1W, continued from the GRS, GCS and GS of
@@ -167,30 +149,24 @@ __global__ void scan_sums_kernel(tile_sums<Sum> sums, region part, unsigned row_
 /// A block owns a tile of the region: reads a, GRS(I, J-1), GCS(I-1, J), GS(I-1, J-1), writes GSAT(I, J). For A and C:
 /// kernel 3 of 2R1W, after their sums were scanned. For one diagonal of b: a launch of 1R1W, after all before; it also
 /// writes GRS(I, J), GCS(I, J) and GS(I, J).
-template <int W, bool publishes, typename Pixel, typename Sum>
-__global__ void finish_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> global, layers<Sum> b, region part) {
-    auto& s = *dynamic_shared<tile_shared<Sum, W>>();
-    const tile_index t = part.tile(blockIdx.x);
-    const tile_box box = box_of<W>(t, a.rows, a.cols);
-
-    load_tile(s.tile, a[blockIdx.y], box);
-    __syncthreads();
-    if constexpr (publishes) {
-        publish_row_and_column_sums(s.tile, global, blockIdx.y, t, box);
-        __syncthreads();
-    }
-    add_carries(s.tile, global, blockIdx.y, t, box);
-    scan_tile(s.tile);
-    store_tile(s.tile, b[blockIdx.y], box);
-    if (publishes && threadIdx.x == 0) global.sum(blockIdx.y, t) = s.tile.at(box.rows - 1, box.cols - 1);
+template <int W, int Threads, sums_for_neighbours Sums, typename Pixel, typename Sum>
+__global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads>(2048))
+    finish_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> global, layers<Sum> b, region part) {
+    auto& s = *dynamic_shared<tile_in_pieces<Sum, W, Threads>>();
+    finish_tile<Sums>(s, a[blockIdx.y], global, b[blockIdx.y], blockIdx.y, part.tile(blockIdx.x));
 }
 
 // Host
 
 support supported(const problem& p, const parameter_values& values) {
-    if (const support s = supports_inclusive(p); !s) return s;
-    const std::size_t w = static_cast<std::size_t>(width_of(values));
-    return supports_shared_memory(w * (w + 1) * size_of(p.table.type), "tile width " + std::to_string(w));
+    support s = supports_inclusive(p);
+    if (!s) return s;
+    visit_paper_tile(width_of(values), threads_of(values), [&]<int W, int Threads>() {
+        visit_sum_types(p, [&]<typename, typename Sum>() {
+            s = supports_shared_memory(sizeof(tile_shared<Sum, W, Threads>), "tile width " + std::to_string(W));
+        });
+    });
+    return s;
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
@@ -201,23 +177,26 @@ std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     enqueue_inclusive(p, memory, how.stream, [&]<typename Pixel, typename Sum>(layers<const Pixel> a, layers<Sum> b) {
-        visit_tile_width(width_of(how.parameters), [&]<int W>() {
+        visit_paper_tile(width_of(how.parameters), threads_of(how.parameters), [&]<int W, int Threads>() {
             workspace_slots slots(how.workspace);
             const tile_sums<Sum> sums(slots, core_of(p), W);
             const auto layers = static_cast<unsigned>(a.count());
-            const auto per_tile = [&](const region& part) {
+            const auto per_tile = [&](const region& part, std::size_t shared_bytes) {
                 return launch_shape{.grid = dim3(static_cast<unsigned>(part.count()), layers),
-                                    .block = static_cast<unsigned>(threads_of(how.parameters)),
-                                    .shared_bytes = sizeof(tile_shared<Sum, W>)};
+                                    .block = Threads,
+                                    .shared_bytes = shared_bytes};
             };
+            constexpr std::size_t summing = sizeof(tile_shared<Sum, W, Threads>),
+                                  finishing = sizeof(tile_in_pieces<Sum, W, Threads>);
             const auto by_2r1w = [&](const region& part) {
                 const auto row_blocks = static_cast<unsigned>(ceil_div(a.rows, sums_threads));
                 const auto col_blocks = static_cast<unsigned>(ceil_div(a.cols, sums_threads));
-                launch(sum_tiles_kernel<W, Pixel, Sum>, per_tile(part), how.stream, a, sums, part);
+                launch(sum_tiles_kernel<W, Threads, Pixel, Sum>, per_tile(part, summing), how.stream, a, sums, part);
                 launch(scan_sums_kernel<W, Sum>,
                        {.grid = dim3(row_blocks + col_blocks + 1, layers), .block = sums_threads}, how.stream, sums,
                        part, row_blocks, col_blocks);
-                launch(finish_tiles_kernel<W, false, Pixel, Sum>, per_tile(part), how.stream, a, sums, b, part);
+                launch(finish_tiles_kernel<W, Threads, sums_for_neighbours::known, Pixel, Sum>,
+                       per_tile(part, finishing), how.stream, a, sums, b, part);
             };
 
             const std::int64_t corner = corner_diagonals(sums.tiles, how.parameters);
@@ -225,7 +204,8 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
             if (corner > 0) by_2r1w({sums.tiles, 0, corner});
             for (std::int64_t diagonal = corner; diagonal < last; ++diagonal) {
                 const region part{sums.tiles, diagonal, diagonal + 1};
-                launch(finish_tiles_kernel<W, true, Pixel, Sum>, per_tile(part), how.stream, a, sums, b, part);
+                launch(finish_tiles_kernel<W, Threads, sums_for_neighbours::published, Pixel, Sum>,
+                       per_tile(part, finishing), how.stream, a, sums, b, part);
             }
             if (corner > 0) by_2r1w({sums.tiles, last, sums.tiles.diagonals()});
         });

@@ -17,7 +17,8 @@
 // Differs from the paper: the flags R[I][J] lie beside the values of GRS, in the same words, so that one trip to memory
 // brings both; GRS(I, J-1) is added while the columns are summed, not to the leftmost column before the rows are, so
 // that rows need not wait for it; all threads scan, pieces of m elements each (tile_pieces.cuh); the next tile is
-// loaded into registers while the current one is worked on.
+// loaded into registers while the current one is worked on; rows are padded to W + 1 elements in place of the diagonal
+// arrangement; a block takes one ticket, as there are as many blocks as columns, and needs no second atomicAdd.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -37,15 +38,16 @@ namespace {
 
 // Policy
 
-constexpr parameter parameters[] = {large_tile_width_parameter};
+constexpr std::string_view threads_values[] = {"8W", "1024"};
+constexpr parameter parameters[] = {large_tile_width_parameter,
+                                    {"threads", "a block; the paper's is 1024", threads_values}};
 
 int width_of(const parameter_values& values) {
     return number_of(parameters, values, 0);
 }
 
-/// 8 pieces a row or column.
-constexpr int threads_for(int w) {
-    return 8 * w;
+int threads_of(const parameter_values& values) {
+    return values.choice[1] == 0 ? 8 * width_of(values) : 1024;
 }
 
 #ifdef __CUDACC__
@@ -68,19 +70,19 @@ constexpr unsigned grs_published = 1;  // R
 
 // Shared memory
 
-template <typename Sum, int W>
-using column_shared = tile_in_pieces<Sum, W, threads_for(W)>;  // with GRS(I, J-1) as left
+template <typename Sum, int W, int Threads>
+using column_shared = tile_in_pieces<Sum, W, Threads>;  // with GRS(I, J-1) as left
 
 // Kernels
 
 /// A block owns the tile column J of a layer, by ticket. For each I downwards it reads a and GRS(I, J-1), and writes
 /// GRS(I, J) and GSAT(I, J). Everything of lower tickets is running or done.
-template <int W, typename Pixel, typename Sum>
-__global__ void __launch_bounds__(threads_for(W), 1)
+template <int W, int Threads, typename Pixel, typename Sum>
+__global__ void __launch_bounds__(Threads, 1)
     finish_columns_kernel(layers<const Pixel> images, layers<Sum> tables, scratch<Sum> global, unsigned tile_rows,
                           unsigned tile_cols) {
-    auto& s = *dynamic_shared<column_shared<Sum, W>>();
-    const tile_piece<W, threads_for(W)> own;
+    auto& s = *dynamic_shared<column_shared<Sum, W, Threads>>();
+    const tile_piece<W, Threads> own;
     const int k = own.k;
 
     // Soft synchronisation: J from the counter
@@ -125,12 +127,22 @@ __global__ void __launch_bounds__(threads_for(W), 1)
 
 // Host
 
+/// Calls f.template operator()<W, Threads>() for 8 W and 1024 threads.
+template <typename F>
+void visit_block(const parameter_values& values, F&& f) {
+    visit_tile_width(width_of(values), [&]<int W>() {
+        if constexpr (W < 128)
+            if (threads_of(values) == 8 * W) return f.template operator()<W, 8 * W>();
+        f.template operator()<W, 1024>();
+    });
+}
+
 support supported(const problem& p, const parameter_values& values) {
     if (const support s = supports_inclusive(p); !s) return s;
     support s;
-    visit_tile_width(width_of(values), [&]<int W>() {
+    visit_block(values, [&]<int W, int Threads>() {
         visit_sum_types(p, [&]<typename, typename Sum>() {
-            s = supports_shared_memory(sizeof(column_shared<Sum, W>), "tile width " + std::to_string(W));
+            s = supports_shared_memory(sizeof(column_shared<Sum, W, Threads>), "tile width " + std::to_string(W));
         });
     });
     return s;
@@ -144,15 +156,15 @@ std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     enqueue_inclusive(p, memory, how.stream, [&]<typename Pixel, typename Sum>(layers<const Pixel> a, layers<Sum> b) {
-        visit_tile_width(width_of(how.parameters), [&]<int W>() {
+        visit_block(how.parameters, [&]<int W, int Threads>() {
             workspace_slots slots(how.workspace);
             const scratch<Sum> global(slots, core_of(p), W);
             const std::int64_t tile_cols = ceil_div(a.cols, W);
             BOXSUM_CUDA_TRY(cudaMemsetAsync(how.workspace, 0, global.cleared_bytes, how.stream.get()));
-            launch(finish_columns_kernel<W, Pixel, Sum>,
+            launch(finish_columns_kernel<W, Threads, Pixel, Sum>,
                    {.grid = static_cast<unsigned>(tile_cols * a.count()),
-                    .block = threads_for(W),
-                    .shared_bytes = sizeof(column_shared<Sum, W>)},
+                    .block = Threads,
+                    .shared_bytes = sizeof(column_shared<Sum, W, Threads>)},
                    how.stream, a, b, global, static_cast<unsigned>(ceil_div(a.rows, W)),
                    static_cast<unsigned>(tile_cols));
         });
@@ -166,7 +178,7 @@ algorithm_cost cost(const problem& p, const parameter_values& values) {
     const cuda::tile_cost tiles(p, w);
     const cuda::inclusive_core core = cuda::core_of(p);
     return {1 + tiles.row_carries / tiles.elements, 1 + tiles.row_carries / tiles.elements,
-            2 + cuda::border_launches(p), cuda::ceil_div(core.cols, w) * core.layers * threads_for(w)};
+            2 + cuda::border_launches(p), cuda::ceil_div(core.cols, w) * core.layers * threads_of(values)};
 }
 
 }  // namespace

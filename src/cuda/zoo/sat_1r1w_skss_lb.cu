@@ -21,7 +21,8 @@
 // trip to memory brings both and no fence is needed, and a global sum takes the place of the local one; each thread
 // looks at 4 predecessors together; what was looked back at is added forwards from the global sum, so that floats do
 // not depend on timing; all threads scan, pieces of m elements each (tile_pieces.cuh), and GS(I-1, J-1) is looked for
-// while they do; more barriers than three.
+// while they do; rows are padded to W + 1 elements in place of the diagonal arrangement; more barriers than three; the
+// statuses take words of 64 bits beside the sums, so that the workspace is 4/W and not 2/W elements and bytes.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"

@@ -17,7 +17,9 @@
 // Limits: W x W elements of the table's type in shared memory.
 // Differs from the paper: the printed text lets kernel 1 write GS; it writes LS, which kernel 2 needs. GS is computed
 // by 2R2W in one block, the second of the two ways that the paper names; all threads scan, W x W / m of them pieces of
-// m elements (tile_pieces.cuh), where the paper has a row or column scanned by one.
+// m elements (tile_pieces.cuh), where the paper has a row or column scanned by one; rows are padded to W + 1 elements
+// in place of the diagonal arrangement; kernel 3 goes through the tiles from the last to the first, which kernel 1 has
+// left in the second-level cache.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -78,36 +80,7 @@ template <int W, int Threads, typename Pixel, typename Sum>
 __global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads>(2048))
     sum_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> local) {
     auto& s = *dynamic_shared<tile_shared<Sum, W, Threads>>();
-    const tile_piece<W, Threads> own;
-    const tile_index t = own_tile(local.tiles, blockIdx.x);
-    const tile_box box = box_of<W>(t, a.rows, a.cols);
-    const int thread = static_cast<int>(threadIdx.x);
-
-    // Step 1: tile to shared memory
-    Sum x[own.m];
-    load_piece(x, own, a[blockIdx.y], box);
-    s.a.put(own, x);
-    s.a.sum_columns(own, x);
-    __syncthreads();
-
-    // Step 2: rows and columns, first the pieces, then these by W threads each
-    s.a.scan_rows(own, x);
-    __syncthreads();
-    if (thread < W) {
-        if (own.k < box.rows) local.row_sum(blockIdx.y, box.row + own.k, t.col) = s.a.row_sum(own.k);
-    } else if (thread < 2 * W) {
-        const Sum lcs = s.lcs[own.k] = s.a.column_sum(own.k);
-        if (own.k < box.cols) local.col_sum(blockIdx.y, t.row, box.col + own.k) = lcs;
-    }
-    __syncthreads();
-
-    // LS by a warp
-    if (thread < warp_size) {
-        Sum ls{};
-        for (int j = thread; j < W; j += warp_size) ls += s.lcs[j];
-        ls = warp_sum(ls);
-        if (thread == 0) local.sum(blockIdx.y, t) = ls;
-    }
+    sum_tile(s.a, s.lcs, a[blockIdx.y], local, blockIdx.y, own_tile(local.tiles, blockIdx.x));
 }
 
 /// 2R2W by one block, in place: each warp scans 32 columns at a time downwards, then 32 rows at a time, which are
@@ -170,24 +143,8 @@ template <int W, int Threads, typename Pixel, typename Sum>
 __global__ void __launch_bounds__(Threads, resident_blocks<Sum, W, Threads>(2048))
     finish_tiles_kernel(layers<const Pixel> a, tile_sums<Sum> global, layers<Sum> b) {
     auto& s = *dynamic_shared<tile_in_pieces<Sum, W, Threads>>();
-    const tile_piece<W, Threads> own;
-    const tile_index t = own_tile(global.tiles, gridDim.x - 1 - blockIdx.x);
-    const tile_box box = box_of<W>(t, a.rows, a.cols);
-
-    Sum x[own.m];
-    load_piece(x, own, a[blockIdx.y], box);
-    load_carries(s, global, blockIdx.y, t, box);
-    s.put(own, x);
-    __syncthreads();
-
-    // Prefix sums of rows, then of columns, as in 1R1W
-    s.scan_rows(own, x);
-    __syncthreads();
-    s.put_rows(own, x);
-    __syncthreads();
-    s.scan_columns(own, x);
-    __syncthreads();
-    store_piece(x, s.before_columns(own, s.corner + s.above[own.k]), own, b[blockIdx.y], box);
+    finish_tile<sums_for_neighbours::known>(s, a[blockIdx.y], global, b[blockIdx.y], blockIdx.y,
+                                            own_tile(global.tiles, gridDim.x - 1 - blockIdx.x));
 }
 
 // Host

@@ -4,7 +4,7 @@
 //
 // A block owns 32 rows and walks along them; each of its warps holds 32 x 32 elements in registers, one column a lane.
 // Transposed through shared memory (BRLT, algorithm 5), a lane holds 32 neighbours of one row: their prefix sums are 31
-// additions without any communication. The sums of the warps are scanned in shared memory. The result is written as it
+// additions without any communication. The sums of the warps pass through shared memory. The result is written as it
 // lies, transposed, so the same kernel, called again, scans the columns and turns the table back.
 //
 //     32 rows  | warp 0 | warp 1 | ... | -> next step       transposed result
@@ -15,7 +15,8 @@
 // exchange between blocks.
 // Limits: none of its own.
 // Differs from the paper: the barrier of algorithm 5 is met by all warps; shared memory for S = 32 / sizeof(T) warps
-// serves the others in turn, as printed.
+// serves the others in turn, as printed. The sums of the warps (figure 3c) are not scanned in shared memory, which
+// takes a barrier more: every lane adds up those before its own.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -37,7 +38,8 @@ namespace {
 // Policy
 
 constexpr std::string_view threads_values[] = {"256", "512", "1024"};
-constexpr parameter parameters[] = {{"threads", "a block; halved for 8-byte tables", threads_values}};
+constexpr parameter parameters[] = {
+    {"threads", "a block; halved for 8-byte tables; the paper's is 1024", threads_values}};
 
 /// Threads of a block: the paper's 1024, halved for 8-byte types to spare registers, or fewer.
 int threads_of(const problem& p, const parameter_values& values) {
@@ -49,14 +51,12 @@ int threads_of(const problem& p, const parameter_values& values) {
 
 using namespace cuda;
 
-constexpr int max_warps = 32;
-
 // Shared memory
 
 template <typename Sum>
 struct scan_shared {
     matrix_slot<Sum> slots[32 / sizeof(Sum)];  // S of algorithm 5
-    Sum warp_sums[max_warps][matrix_size];     // partial sums: of 32 rows, by warp
+    warp_partial_sums<Sum> sums;               // of 32 rows
 };
 
 // Kernels
@@ -64,7 +64,8 @@ struct scan_shared {
 /// A block owns rows 32 blockIdx.x .. + 31 of the layer blockIdx.y. Reads I (first call) or the transposed prefix sums
 /// of its rows (second call), writes the prefix sums of its rows, transposed.
 template <typename Pixel, typename Sum>
-__global__ void __launch_bounds__(1024) brlt_scan_row_kernel(layers<const Pixel> in, layers<Sum> out_transposed) {
+__global__ void __launch_bounds__(most_matrix_threads<Sum>)
+    brlt_scan_row_kernel(layers<const Pixel> in, layers<Sum> out_transposed) {
     __shared__ scan_shared<Sum> s;
     const layer<const Pixel> image = in[blockIdx.y];
     const layer<Sum> out = out_transposed[blockIdx.y];
@@ -78,15 +79,11 @@ __global__ void __launch_bounds__(1024) brlt_scan_row_kernel(layers<const Pixel>
         transpose_matrix_in_turn(data, s.slots);
 
         // Serial scan of 32 neighbours of row + lane
-        s.warp_sums[warp_id()][lane_id()] = scan_registers(data);
+        s.sums.of[warp_id()][lane_id()] = scan_registers(data);
         __syncthreads();
 
         // Partial sums of the warps before this one; the sum of all is the carry of the next step
-        Sum before = carry;
-        for (int w = 0; w < warps; ++w) {
-            if (w == warp_id()) before = carry;
-            carry += s.warp_sums[w][lane_id()];
-        }
+        const Sum before = before_this_warp(s.sums, carry);
 #pragma unroll
         for (int j = 0; j < matrix_size; ++j) data[j] = before + data[j];
         store_matrix(data, out, col, row);

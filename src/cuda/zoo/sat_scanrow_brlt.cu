@@ -15,7 +15,8 @@
 // Cost: 2 reads, 2 writes per element; 2 launches; max(rows, cols) / 32 blocks; workspace 1 element per element; no
 // exchange between blocks.
 // Limits: none of its own.
-// Differs from the paper: slips of algorithms 3, 4 and 5 (see warp_scan.cuh, register_matrix.cuh).
+// Differs from the paper: slips of algorithms 3, 4 and 5 (see warp_scan.cuh, register_matrix.cuh). The sums of the
+// warps (figure 3c) are not scanned in shared memory: every lane adds up those before its own.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -37,7 +38,8 @@ namespace {
 // Policy
 
 constexpr std::string_view threads_values[] = {"256", "512", "1024"};
-constexpr parameter parameters[] = {scan_parameter, {"threads", "a block; halved for 8-byte tables", threads_values}};
+constexpr parameter parameters[] = {
+    scan_parameter, {"threads", "a block; halved for 8-byte tables; the paper's is 1024", threads_values}};
 
 /// Threads of a block: the paper's 1024, halved for 8-byte types to spare registers, or fewer.
 int threads_of(const problem& p, const parameter_values& values) {
@@ -49,14 +51,12 @@ int threads_of(const problem& p, const parameter_values& values) {
 
 using namespace cuda;
 
-constexpr int max_warps = 32;
-
 // Shared memory
 
 template <typename Sum>
 struct scan_shared {
     matrix_slot<Sum> slots[32 / sizeof(Sum)];  // S of algorithm 5
-    Sum warp_sums[max_warps][matrix_size];     // partial sums: of 32 rows, by warp
+    warp_partial_sums<Sum> sums;               // of 32 rows
 };
 
 // Kernels
@@ -64,7 +64,8 @@ struct scan_shared {
 /// A block owns rows 32 blockIdx.x .. + 31 of the layer blockIdx.y. Reads I (first call) or the transposed prefix sums
 /// of its rows (second call), writes the prefix sums of its rows, transposed.
 template <scan_network Network, typename Pixel, typename Sum>
-__global__ void __launch_bounds__(1024) scan_row_brlt_kernel(layers<const Pixel> in, layers<Sum> out_transposed) {
+__global__ void __launch_bounds__(most_matrix_threads<Sum>)
+    scan_row_brlt_kernel(layers<const Pixel> in, layers<Sum> out_transposed) {
     __shared__ scan_shared<Sum> s;
     const layer<const Pixel> image = in[blockIdx.y];
     const layer<Sum> out = out_transposed[blockIdx.y];
@@ -81,16 +82,12 @@ __global__ void __launch_bounds__(1024) scan_row_brlt_kernel(layers<const Pixel>
         for (int j = 0; j < matrix_size; ++j) data[j] = warp_scan<Network>(data[j]);
         if (lane_id() == warp_size - 1) {
 #pragma unroll
-            for (int j = 0; j < matrix_size; ++j) s.warp_sums[warp_id()][j] = data[j];
+            for (int j = 0; j < matrix_size; ++j) s.sums.of[warp_id()][j] = data[j];
         }
         transpose_matrix_in_turn(data, s.slots);  // its barriers are behind the partial sums, too
 
         // Partial sums of the warps before this one; transposed, a lane has one row and needs one of them
-        Sum before = carry;
-        for (int w = 0; w < warps; ++w) {
-            if (w == warp_id()) before = carry;
-            carry += s.warp_sums[w][lane_id()];
-        }
+        const Sum before = before_this_warp(s.sums, carry);
 #pragma unroll
         for (int j = 0; j < matrix_size; ++j) data[j] = before + data[j];
         store_matrix(data, out, col, row);

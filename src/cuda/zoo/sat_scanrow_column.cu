@@ -4,8 +4,8 @@
 //
 // ScanRow: a warp owns a row; a step is 32 x 32 = 1024 neighbours in registers, data[j] of lane l being number 32 j +
 // l, scanned 32 at a time (Kogge-Stone or LF) with the last sum carried on. ScanColumn: a block owns 32 columns; a step
-// is 32 rows a warp, a lane holds 32 elements of one column and adds them up serially; the sums of the warps are
-// scanned in shared memory, and the last row is carried to the next step.
+// is 32 rows a warp, a lane holds 32 elements of one column and adds them up serially; the sums of the warps pass
+// through shared memory, and the last row is carried to the next step.
 //
 //     ScanRow: warp w -> row w         ScanColumn: 32 columns   warp 0: 32 rows
 //     |0..31|32..63|... |1023| ->                               warp 1: 32 rows    | downwards
@@ -13,8 +13,9 @@
 //
 // Cost: 2 reads, 2 writes per element; 2 launches; 32 max(rows, cols) threads; no workspace; no exchange between
 // blocks. Limits: none of its own. Differs from the paper: the 32 scans of a step are independent and the carry is
-// added to their results, not to the first element of the next scan, which would chain 32 x 5 shuffles; slips of
-// algorithms 3 and 4 (see warp_scan.cuh).
+// added to their results, not to the first element of the next scan, which would chain 32 x 5 shuffles, so that this
+// ScanRow is a faster one than the paper's; the sums of the warps (figure 3c) are not scanned in shared memory: every
+// lane adds up those before its own; slips of algorithms 3 and 4 (see warp_scan.cuh).
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"
@@ -38,29 +39,30 @@ constexpr std::string_view row_threads_values[] = {"256", "512", "1024"};
 constexpr std::string_view column_threads_values[] = {"256", "512", "1024"};
 constexpr parameter parameters[] = {
     scan_parameter,
-    {"row-threads", "a block of ScanRow", row_threads_values},
-    {"column-threads", "a block of ScanColumn; halved for 8-byte tables", column_threads_values}};
+    {"row-threads", "a block of ScanRow; halved for 8-byte tables; the paper's is 1024", row_threads_values},
+    {"column-threads", "a block of ScanColumn; halved for 8-byte tables; the paper's is 1024", column_threads_values}};
 
-[[maybe_unused]] int row_threads(const parameter_values& values) {
-    return number_of(parameters, values, 1);
-}
-/// The paper's 1024, halved for 8-byte types to spare registers, or fewer.
-int column_threads(const problem& p, const parameter_values& values) {
-    const int threads = number_of(parameters, values, 2);
+/// The paper's 4096 / sizeof(T), which is 1024 or, for 8-byte types, 512, or fewer.
+int threads_of(const problem& p, const parameter_values& values, std::size_t position) {
+    const int threads = number_of(parameters, values, position);
     return size_of(p.table.type) == 8 ? threads / 2 : threads;
+}
+[[maybe_unused]] int row_threads(const problem& p, const parameter_values& values) {
+    return threads_of(p, values, 1);
+}
+int column_threads(const problem& p, const parameter_values& values) {
+    return threads_of(p, values, 2);
 }
 
 #ifdef __CUDACC__
 
 using namespace cuda;
 
-constexpr int max_warps = 32;
-
 // Kernels
 
 /// ScanRow. A warp owns a row of the layer blockIdx.y. Reads I, writes L, the prefix sums of the row.
 template <scan_network Network, typename Pixel, typename Sum>
-__global__ void __launch_bounds__(1024) scan_row_kernel(layers<const Pixel> in, layers<Sum> out) {
+__global__ void __launch_bounds__(most_matrix_threads<Sum>) scan_row_kernel(layers<const Pixel> in, layers<Sum> out) {
     const std::int64_t row = std::int64_t{blockIdx.x} * (blockDim.x / warp_size) + warp_id();
     if (row >= in.rows) return;  // whole warps; the kernel has no barrier
     const line<const Pixel> x = in[blockIdx.y].row(row);
@@ -70,26 +72,26 @@ __global__ void __launch_bounds__(1024) scan_row_kernel(layers<const Pixel> in, 
         const std::int64_t left = in.cols - step;  // to the end of the row, from this lane's first element
         const int count = left < matrix_size * warp_size ? static_cast<int>(ceil_div(left, warp_size)) : matrix_size;
         Sum data[matrix_size];
-#pragma unroll
-        for (int j = 0; j < matrix_size; ++j) data[j] = j < count ? widen<Sum>(x[step + j * warp_size]) : Sum{};
-#pragma unroll
-        for (int j = 0; j < matrix_size; ++j) data[j] = warp_scan<Network>(data[j]);
+        load_registers(data, line<const Pixel>{count > 0 ? &x[step] : x.first, x.step_bytes * warp_size}, count);
 #pragma unroll
         for (int j = 0; j < matrix_size; ++j) {
-            data[j] = carry + data[j];
+            data[j] = carry + warp_scan<Network>(data[j]);
             carry = last_lane(data[j]);
         }
+        line<Sum> to{count > 0 ? &y[step] : y.first, y.step_bytes * warp_size};  // one pointer, as in load_registers
 #pragma unroll
-        for (int j = 0; j < matrix_size; ++j)
-            if (j < count) y[step + j * warp_size] = data[j];
+        for (int j = 0; j < matrix_size; ++j) {
+            if (j < count) *to.first = data[j];
+            to.first = &to[1];
+        }
     }
 }
 
 /// ScanColumn, after ScanRow. A block owns columns 32 blockIdx.x .. + 31 of the layer blockIdx.y. Makes L, in place,
 /// the table.
 template <typename Sum>
-__global__ void __launch_bounds__(1024) scan_column_kernel(layers<Sum> table) {
-    __shared__ Sum warp_sums[max_warps][warp_size];
+__global__ void __launch_bounds__(most_matrix_threads<Sum>) scan_column_kernel(layers<Sum> table) {
+    __shared__ warp_partial_sums<Sum> sums;
     const layer<Sum> y = table[blockIdx.y];
     const layer<const Sum> x{y.data, y.rows, y.cols, y.row_stride, y.col_stride};
     const int warps = static_cast<int>(blockDim.x) / warp_size;
@@ -99,13 +101,9 @@ __global__ void __launch_bounds__(1024) scan_column_kernel(layers<Sum> table) {
         const std::int64_t row = step + warp_id() * matrix_size;
         Sum data[matrix_size];
         load_matrix(data, x, row, col);
-        warp_sums[warp_id()][lane_id()] = scan_registers(data);
+        sums.of[warp_id()][lane_id()] = scan_registers(data);
         __syncthreads();
-        Sum before = carry;
-        for (int w = 0; w < warps; ++w) {
-            if (w == warp_id()) before = carry;
-            carry += warp_sums[w][lane_id()];
-        }
+        const Sum before = before_this_warp(sums, carry);
 #pragma unroll
         for (int j = 0; j < matrix_size; ++j) data[j] = before + data[j];
         store_matrix(data, y, row, col);
@@ -126,7 +124,7 @@ std::size_t workspace_bytes(const problem&, const parameter_values&) {
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     enqueue_inclusive(p, memory, how.stream, [&]<typename Pixel, typename Sum>(layers<const Pixel> a, layers<Sum> b) {
         const auto layers = static_cast<unsigned>(a.count());
-        const auto row_block = static_cast<unsigned>(row_threads(how.parameters));
+        const auto row_block = static_cast<unsigned>(row_threads(p, how.parameters));
         visit_scan_network(how.parameters.choice[0], [&]<scan_network Network>() {
             launch(scan_row_kernel<Network, Pixel, Sum>,
                    {.grid = dim3(static_cast<unsigned>(ceil_div(a.rows, row_block / warp_size)), layers),

@@ -289,12 +289,23 @@ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) {
     for (int i = 0; i < 32; i += 8) c += (a >> i & 0xffu) * (b >> i & 0xffu);
     return c;
 }
+inline int __dp4a(int a, int b, int c) {
+    for (int i = 0; i < 32; i += 8) c += static_cast<std::int8_t>(a >> i) * static_cast<std::int8_t>(b >> i);
+    return c;
+}
+inline int __dp2a_lo(int a, int b, int c) {
+    for (int i = 0; i < 2; ++i) c += static_cast<std::int16_t>(a >> (16 * i)) * static_cast<std::int8_t>(b >> (8 * i));
+    return c;
+}
 inline unsigned __umulhi(unsigned a, unsigned b) {
     return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
 }
 
 // Floats
 
+inline float __fdividef(float x, float y) {
+    return x / y;
+}
 inline float __int_as_float(int x) {
     return std::bit_cast<float>(x);
 }

@@ -22,8 +22,10 @@
 
 #define __global__
 #define __device__
+#define __noinline__
 #define __host__
 #define __forceinline__ inline
+#define __noinline__
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))

@@ -76,7 +76,7 @@ TEST_F(filter_strips, take_their_part_of_a_radius_map) {
             options.window = {};
             variable_box_filter({image.view(), radii.view()}, {expected.view()}, options);
             const cuda::window_filter variable{
-                .windows = filters::variable_job({image.shape}, radii.shape, got.shape, c.window.above, options),
+                .windows = filters::variable_job({image.shape}, radii.shape, {got.shape}, c.window.above, options),
                 .consume = [](const cuda::filter_step& at) {
                     cuda::enqueue_variable_means(at.task, at.radius, 1000, at.results[0], at.stream);
                 }};
@@ -242,12 +242,14 @@ TEST_F(filter_strips, plans_share_a_workspace_with_plans_of_tables) {
 /// Words of tables' algorithms may come to lie wherever a filter had its tables: any that is not zero could be taken
 /// for one of a finished tile.
 TEST_F(filter_strips, plans_leave_zeros_behind_the_words_of_their_tables) {
-    host_image image = test::random_image(packed(dtype::u8, 50, 70, 1), 19);
+    host_image image = test::random_image(packed(dtype::u8, 50, 70, 1), 19), radii(packed(dtype::u8, 50, 70, 1));
+    std::fill(radii.bytes.begin(), radii.bytes.end(), std::byte{2});
     device_images device(stream());
     const any_view from = device.upload(image.view()), to = device.upload(image.view());
-    const cuda::box_filter_plan plan({from}, {to}, {.window = 5});
+    const variable_inputs inputs{.image = from, .radius = device.upload(radii.view()), .largest_radius = 2};
+    const cuda::variable_box_filter_plan plan(inputs, {to});
     cuda::workspace workspace(plan.workspace_bytes() + 4096, stream());
-    plan.run_async({from}, {to}, workspace, stream());
+    plan.run_async(inputs, {to}, workspace, stream());
     const cuda::workspace_use use(workspace, plan.workspace_bytes(), plan.device(), stream());
     const auto bytes = static_cast<std::int64_t>(use.bytes());
     host_image left(packed(dtype::u8, 1, bytes, 1));
@@ -286,7 +288,8 @@ TEST_F(filter_strips, plans_refuse_other_calls) {
                   plan.run_async({from}, {any_view{nullptr, to.shape}}, workspace, stream());
               }),
               "result: data is null");
-    EXPECT_NE(message([&] { plan.run_async({from}, {to}, small, stream()); }).find("workspace: has 256 bytes"),
+    const cuda::local_contrast_plan large({from}, {deviation}, {}, {.window = 3});
+    EXPECT_NE(message([&] { large.run_async({from}, {deviation}, small, stream()); }).find("workspace: has 256 bytes"),
               std::string::npos);
     const cuda::local_statistics_plan statistics({from}, {.deviation = deviation}, {.window = 3});
     EXPECT_EQ(message([&] { statistics.run_async({from}, {.mean = to, .deviation = deviation}, workspace, stream()); }),

@@ -11,16 +11,16 @@ class device_tile_pieces : public test::gpu_kernel_test {
     static constexpr std::int64_t rows = 75, cols = 90;
     using table = std::vector<std::uint32_t>;
 
-    template <int W, int Threads>
+    template <int W, int Threads, tile_arrangement A = tile_arrangement::padded>
     void check_tiles() const;
 };
 
 /// The table of one tile of an image in which `left` stands before each row, `above` over each column and `corner` over
 /// all; and what the steps say of the sums of rows and columns.
-template <int W, int Threads>
+template <int W, int Threads, tile_arrangement A>
 __global__ void tile_by_pieces_kernel(layer<const std::uint8_t> image, layer<std::uint32_t> table, tile_index t,
                                       std::uint32_t* row_sums, std::uint32_t* column_sums) {
-    auto& s = *dynamic_shared<tile_in_pieces<std::uint32_t, W, Threads>>();
+    auto& s = *dynamic_shared<tile_in_pieces<std::uint32_t, W, Threads, A>>();
     const tile_piece<W, Threads> own;
     const tile_box box = box_of<W>(t, image.rows, image.cols);
     std::uint32_t x[own.m];
@@ -45,7 +45,7 @@ __global__ void tile_by_pieces_kernel(layer<const std::uint8_t> image, layer<std
 }
 
 /// Every tile of an image whose last tiles are cut.
-template <int W, int Threads>
+template <int W, int Threads, tile_arrangement A>
 void device_tile_pieces::check_tiles() const {
     std::vector<std::uint8_t> pixels(rows * cols);
     for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 7 + i / 13);
@@ -55,8 +55,8 @@ void device_tile_pieces::check_tiles() const {
         for (std::int64_t J = 0; J * W < cols; ++J) {
             const device_buffer result = upload(table(pixels.size(), 777u)), row_sums = upload(table(W)),
                                 column_sums = upload(table(W));
-            launch(tile_by_pieces_kernel<W, Threads>,
-                   {.block = Threads, .shared_bytes = sizeof(tile_in_pieces<std::uint32_t, W, Threads>)}, stream(),
+            launch(tile_by_pieces_kernel<W, Threads, A>,
+                   {.block = Threads, .shared_bytes = sizeof(tile_in_pieces<std::uint32_t, W, Threads, A>)}, stream(),
                    layer<const std::uint8_t>{as<const std::uint8_t>(image), rows, cols, cols, 1},
                    layer<std::uint32_t>{as<std::uint32_t>(result), rows, cols, cols * 4, 4}, tile_index{I, J},
                    as<std::uint32_t>(row_sums), as<std::uint32_t>(column_sums));
@@ -90,6 +90,7 @@ TEST_F(device_tile_pieces, tiles_are_finished_between_what_surrounds_them) {
     check_tiles<32, 256>();
     check_tiles<32, 1024>();
     check_tiles<64, 256>();
+    check_tiles<32, 256, tile_arrangement::diagonal>();
 }
 
 }  // namespace

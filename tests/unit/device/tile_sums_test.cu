@@ -7,19 +7,11 @@ namespace {
 class device_tile_sums : public test::gpu_kernel_test {};
 
 /// Tile t of one layer, when all tiles to the left and above are done: 1R1W with a launch per tile.
-template <int W>
+template <int W, int Threads>
 __global__ void tile_sums_kernel(layers<const std::uint8_t> a, tile_sums<std::uint32_t> global, layers<std::uint32_t> b,
                                  std::int64_t layer, tile_index t) {
-    __shared__ sat_tile<std::uint32_t, W> tile;
-    const tile_box box = box_of<W>(t, a.rows, a.cols);
-    load_tile(tile, a[layer], box);
-    __syncthreads();
-    publish_row_and_column_sums(tile, global, layer, t, box);
-    __syncthreads();
-    add_carries(tile, global, layer, t, box);
-    scan_tile(tile);
-    store_tile(tile, b[layer], box);
-    if (threadIdx.x == 0) global.sum(layer, t) = tile.at(box.rows - 1, box.cols - 1);
+    __shared__ tile_in_pieces<std::uint32_t, W, Threads> tile;
+    finish_tile<sums_for_neighbours::published>(tile, a[layer], global, b[layer], layer, t);
 }
 
 TEST_F(device_tile_sums, sums_of_rows_columns_and_tiles_carry_a_table_over_its_tiles) {
@@ -52,7 +44,8 @@ TEST_F(device_tile_sums, sums_of_rows_columns_and_tiles_carry_a_table_over_its_t
     for (std::int64_t k = 0; k < count; ++k)
         for (std::int64_t i = 0; i < 3; ++i)
             for (std::int64_t j = 0; j < 3; ++j)
-                launch(tile_sums_kernel<w>, {.block = k == 0 ? 2 * w : w * w}, stream(),
+                launch(k == 0 ? tile_sums_kernel<w, 2 * w> : tile_sums_kernel<w, w * w>,
+                       {.block = k == 0 ? 2 * w : w * w}, stream(),
                        packed_layers(as<const std::uint8_t>(image), count, rows, cols), sums,
                        packed_layers(as<std::uint32_t>(table), count, rows, cols), k, tile_index{i, j});
     EXPECT_EQ(download<std::uint32_t>(table), expected);

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <boxsum/convolve.hpp>
+#include <boxsum/cuda/stream.hpp>
+#include <boxsum/export.hpp>
+
+#include <memory>
+
+/// convolve.hpp on a GPU.
+///
+/// | algorithm | what |
+/// |---|---|
+/// | systolic | ours: two columns a lane, partial sums move from lane to lane; parts of large kernels in turn |
+/// | ssam | the paper's: a column a lane, images of 32f and 64f, kernels of 2 x 2 to 20 x 20 |
+/// | direct | a thread a pixel |
+///
+/// - Image and result in device memory of the current device; weights are read from host memory when a plan is made.
+/// - Images of 8u, 16u and 32f with results of 32f, images of 64f with results of 64f; others are unsupported.
+/// - `threads` is not read. Each algorithm adds in an order of its own; the bits do not depend on timing.
+/// - `systolic` adds the weights of a part of the kernel before those of the next; parts overlap, with weights of zero,
+/// so
+///   that where a window holds an infinity the result may be NaN.
+/// Throws as convolve() does, and: unsupported without a device, and for more than 65535 planes times channels.
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
+
+/// For calls of one kernel and one pair of shapes (strides too); the memory of the views is not touched when it is
+/// made, and may be null. Keeps the weights on the device. Immutable: any number of threads and streams may run one.
+///
+///     boxsum::cuda::convolve_plan plan({d_image, {weights, 5, 5}}, {d_result});
+///     plan.run_async(d_image, {d_result}, stream);
+class convolve_plan {
+  public:
+    convolve_plan(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options = {});
+
+    int device() const noexcept;
+
+    /// Neither allocates nor synchronises, and can be captured into a graph. Throws invalid_argument, naming argument
+    /// and values, for shapes of another plan, host memory and overlapping memory. The plan must outlive the work.
+    void run_async(const const_any_view& image, const filter_outputs& outputs, stream_ref stream) const;
+
+  private:
+    struct state;
+    std::shared_ptr<const state> state_;
+};
+
+/// Makes a plan, runs it and waits, as the plan's weights are freed with it.
+void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+              const convolve_options& options = {});
+
+}  // namespace cuda
+}  // namespace boxsum

@@ -1,0 +1,484 @@
+"""What the papers say of their algorithms, and whether a record of `boxsum bench` says the same of ours.
+
+A claim is a sentence of a paper with its place and, where it has one, its printed value. `measure` reads a record: what is
+shown for it, the number to be divided by the printed one (None: there is none), and whether the claim holds (None: the record
+cannot tell). `why` says why the outcome differs, and is shown only where it does. scripts/update_docs makes docs/papers.md of
+it (`papers: verdicts`)."""
+
+import dataclasses
+import math
+import typing
+
+import paper_docs as docs
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    paper: str      # key of benchmarks/papers/*.json
+    place: str      # "Table III"
+    says: str
+    printed: float | str | None
+    measure: typing.Callable    # record -> (text, number, holds)
+    why: str = ""
+    kind: str = "sat"           # of the record: "sat", "hist", "convolve"
+
+
+def unknown():
+    return docs.NOTHING, None, None
+
+
+def sizes_text(sizes, of):
+    return f"at {len(sizes)} of {len(of)} sizes" + (f" ({', '.join(docs.size(n) for n in sizes)})" if 0 < len(sizes) < 8 else "")
+
+
+# Emoto et al. 2018
+
+TILES = ("2r1w", "1r1w", "1r1w-hybrid", "1r1w-skss", "1r1w-skss-lb")
+EMOTO = ("2r2w", "2r2w-optimal", *TILES)
+
+
+def emoto_sizes(record):
+    rows = docs.squares(record, "32f32f")
+    wanted = docs.paper("emoto-2018")["table_3"]["sizes"]
+    return [n for n in wanted if docs.copy_us(record, "32f32f", n) and any(r["cols"] == n for r in rows)]
+
+
+def over_copy(record, name, n):
+    """Time over that of a copy, less one: the paper's overhead."""
+    times = docs.ratio(docs.best_us(docs.squares(record, "32f32f"), n, name), docs.copy_us(record, "32f32f", n))
+    return None if times is None else times - 1
+
+
+def overhead_at(name, n, most_percent):
+    def measure(record):
+        found = over_copy(record, name, n)
+        return unknown() if found is None else (f"{100 * found:.1f} %", 100 * found, 100 * found <= most_percent)
+    return measure
+
+
+def at_least(name, least, sizes=None):
+    """The overhead is at least so much, at every size or those given."""
+    def measure(record):
+        found = {n: over_copy(record, name, n) for n in emoto_sizes(record) if sizes is None or n in sizes}
+        known = [x for x in found.values() if x is not None]
+        return unknown() if not known else (f"{100 * min(known):.0f} % or more", None, min(known) >= least)
+    return measure
+
+
+def ranking(first, others, sizes=None):
+    """`first` is faster than all others, at every size or those given."""
+    def measure(record):
+        of = [n for n in emoto_sizes(record) if sizes is None or n in sizes]
+        wins = []
+        for n in of:
+            own, rest = over_copy(record, first, n), [over_copy(record, name, n) for name in others]
+            if own is None or None in rest:
+                return unknown()
+            if own < min(rest):
+                wins.append(n)
+        return unknown() if not of else (sizes_text(wins, of), None, len(wins) == len(of))
+    return measure
+
+
+def slowest(name):
+    def measure(record):
+        of = emoto_sizes(record)
+        last = [n for n in of if None not in [over_copy(record, a, n) for a in EMOTO]
+                and over_copy(record, name, n) == max(over_copy(record, a, n) for a in EMOTO)]
+        return unknown() if not of else (sizes_text(last, of), None, len(last) == len(of))
+    return measure
+
+
+def no_tile_algorithm_below(percent, up_to):
+    def measure(record):
+        found = [over_copy(record, name, n) for name in TILES for n in emoto_sizes(record) if n <= up_to]
+        known = [x for x in found if x is not None]
+        return unknown() if not known else (f"{100 * min(known):.0f} % at least", 100 * min(known), 100 * min(known) >= percent)
+    return measure
+
+
+def launches_as_printed(record):
+    """Kernels of a captured call, at the largest size of the record, against Table I."""
+    right, wrong = [], []
+    for name in EMOTO:
+        rows = [r for r in docs.squares(record, "32f32f") if r["algorithm"] == name and "measured_launches" in r]
+        if not rows:
+            continue
+        row = max(rows, key=lambda r: r["cols"])
+        n, w = row["cols"], int(docs.parameter(row, "W") or 1)
+        r = int(docs.parameter(row, "r") or 0) / 100
+        printed = {"2r2w": 2, "2r2w-optimal": 2, "2r1w": 3, "1r1w": 2 * n // w - 1, "1r1w-skss": 1, "1r1w-skss-lb": 1,
+                   "1r1w-hybrid": 2 * (n // w - round(math.sqrt(r) * (n // w))) + 5 if r else 2 * n // w - 1}[name]
+        (right if row["measured_launches"] == printed else wrong).append(name)
+    if not right and not wrong:
+        return unknown()
+    return f"{len(right)} of {len(right) + len(wrong)} algorithms" + (f"; not {', '.join(wrong)}" if wrong else ""), None, not wrong
+
+
+# Chen et al. 2018
+
+def chen_inequality(number, explained=False):
+    def measure(record):
+        statement = docs.paper("chen-2018")["figure_8"]["inequalities"][number]["printed"]
+        sizes = docs.paper("chen-2018")["figure_8"]["sizes"]
+        found = [v for v in docs.chen_verdicts(record) if v[0] == statement and v[1] in sizes]
+        holding = [v[1] for v in found if v[5 if explained else 4]]
+        return unknown() if not found else (sizes_text(holding, found), None, len(holding) == len(found))
+    return measure
+
+
+def chen_model(name):
+    def measure(record):
+        gpu = docs.measured_gpu(record)
+        if gpu is None:
+            return unknown()
+        left, right, is_so = next((v[2], v[3], v[4]) for v in docs.chen_evaluated(gpu)[1] if v[0] == name)
+        return f"{docs.digits(left)} against {docs.digits(right)} clocks", None, is_so
+    return measure
+
+
+def best_of_chen(record, types, n):
+    times = {name: docs.best_us(docs.squares(record, types), n, name) for name in docs.OWN}
+    return min(times, key=times.get) if None not in times.values() else None
+
+
+def chen_fastest(types):
+    def measure(record):
+        of = [n for n in docs.sizes_of(docs.squares(record, types)) if n % 1024 == 0 and best_of_chen(record, types, n)]
+        wins = [n for n in of if best_of_chen(record, types, n) == "brlt-scanrow"]
+        return unknown() if not of else (sizes_text(wins, of), None, 2 * len(wins) > len(of))
+    return measure
+
+
+def chen_over(library, types):
+    """The largest gain of Chen's best over a library."""
+    def measure(record):
+        rows = docs.squares(record, types)
+        gains = []
+        for n in docs.sizes_of(rows):
+            own = min((t for t in (docs.best_us(rows, n, name) for name in docs.OWN) if t), default=None)
+            other = docs.best_us(rows, n, library)
+            if n % 1024 == 0 and own and other:
+                gains.append(other / own)
+        printed = docs.paper("chen-2018")["speedups"]["npp_up_to" if library == "npp" else "opencv_up_to"]
+        return unknown() if not gains else (f"{min(gains):.2f} to {max(gains):.2f}", max(gains), max(gains) >= printed)
+    return measure
+
+
+def scans_alike(record):
+    timed = {(r["algorithm"], r["types"], r["cols"], r.get("parameters")): r["us"] for r in record["tables"] if "us" in r}
+    found = []
+    for key, us in timed.items():
+        other = timed.get((*key[:3], (key[3] or "").replace("scan=kogge-stone", "scan=lf")))
+        if "scan=kogge-stone" in (key[3] or "") and other:
+            found.append(other / us)
+    return unknown() if not found else (f"{min(found):.2f} to {max(found):.2f}", None, 0.9 <= min(found) and max(found) <= 1.1)
+
+
+# Ha et al. 2012
+
+def ha_gain(sizes, most):
+    def measure(record):
+        rows = docs.squares(record, "32f32f")
+        found = [docs.ratio(docs.best_us(rows, n, "harris-transpose"), docs.best_us(rows, n, "ha-han")) for n in sizes]
+        known = [x for x in found if x]
+        return unknown() if not known else (f"{min(known):.2f} to {max(known):.2f}", max(known), max(known) >= most)
+    return measure
+
+
+def ha_without_last_turn(record):
+    """The comparator's result stays transposed in the paper: its first three passes."""
+    gains = []
+    for n in (1024, 2048):
+        rows = [p for p in record["passes"] if p["algorithm"] == "harris-transpose" and p["types"] == "32f32f"
+                and p["rows"] == p["cols"] == n and "us" in p]
+        own = docs.best_us(docs.squares(record, "32f32f"), n, "ha-han")
+        three = {p["pass"]: p["us"] for p in rows if p["pass"] <= 3}
+        if len(three) == 3 and own:
+            gains.append(sum(three.values()) / own)
+    return unknown() if not gains else (f"{min(gains):.2f} to {max(gains):.2f}", max(gains), max(gains) >= 2)
+
+
+# The notes of 2025
+
+def notes_order(record):
+    found = [docs.two_passes(record, name, "32u32u", 128) for name in ("brlt-scanrow", "scanrow-brlt")
+             if any(r["algorithm"] == name and r["types"] == "32u32u" and r["cols"] == 128 for r in record["passes"])]
+    if len(found) != 2 or None in found:
+        return unknown()
+    return f"{sum(found[0]):.1f} against {sum(found[1]):.1f} us", None, sum(found[0]) < sum(found[1])
+
+
+def notes_blur(record):
+    blurs = [r["us"] for r in record["tables"] if r["what"] == "box-blur" and "us" in r and r["cols"] == 128]
+    return unknown() if not blurs else (f"{min(blurs):.1f} us", min(blurs), min(blurs) <= 8)
+
+
+# Poostchi et al. 2017
+
+def tensor_us(record, algorithm, n, bins=32, threads=None):
+    return (docs.tensor(record, algorithm, n, n, bins, threads) or {}).get("us")
+
+
+def figure_7(slower, faster, least, most=math.inf):
+    """Ratios over the sizes; holds where all are between."""
+    def measure(record):
+        found = [docs.ratio(tensor_us(record, slower, n), tensor_us(record, faster, n)) for n in docs.edge_lengths(record)]
+        known = [x for x in found if x]
+        return unknown() if not known else (f"{min(known):.3g} to {max(known):.3g}", max(known),
+                                            least <= max(known) and max(known) <= most)
+    return measure
+
+
+def transpose_share(record):
+    whole = tensor_us(record, "cw-sts", 512)
+    parts = [r for r in record["histograms"] if r["what"] == "part" and (r["rows"], r["algorithm"]) == (512, "cw-sts") and "us" in r]
+    turns = [r["us"] / r.get("launches", 1) for r in parts if "transpose" in r["part"]]
+    if not whole or not turns:
+        return unknown()
+    share = 100 * turns[0] / whole
+    return f"{share:.0f} %", share, 10 <= share <= 30
+
+
+def wave_fronts(record):
+    return [r for r in record["histograms"] if r["what"] == "tensor" and r["algorithm"] == "wf-tis" and "us" in r
+            and (r["rows"], r["cols"], r["bins"]) == (512, 512, 32)]
+
+
+def best_threads(record):
+    rows = wave_fronts(record)
+    if len(rows) < 2:
+        return unknown()
+    row = min(rows, key=lambda r: r["us"])
+    threads = docs.parameter(row, "threads") or "default"
+    return f"{threads}", None, threads in ("512", "default")
+
+
+def tiles_in_order(record):
+    best = {}
+    for row in wave_fronts(record):
+        tile = docs.parameter(row, "tile") or docs.parameter(row, "TILE") or docs.parameter(row, "T") or "64"
+        best[tile] = min(row["us"], best.get(tile, math.inf))
+    if not {"16", "32", "64"} <= set(best):
+        return unknown()
+    return " < ".join(sorted(best, key=best.get)), None, best["64"] < best["32"] < best["16"]
+
+
+def bound_by_copies(record):
+    n = 512
+    copies = [docs.plain_us(record, what, n, n, 32) for what in ("upload", "download")]
+    times = {name: tensor_us(record, name, n) for name in ("cw-b", "cw-sts", "cw-tis", "wf-tis")}
+    if None in copies or None in times.values():
+        return unknown()
+    kernels = [name for name, us in times.items() if us > sum(copies)]
+    return f"computing longer: {', '.join(kernels) or 'none'}", None, kernels == ["cw-b"]
+
+
+def second_buffer(bins, least, most):
+    def measure(record):
+        streams = [r for r in record["histograms"] if r["what"] == "frames" and r["algorithm"] == "wf-tis" and r["bins"] == bins
+                   and (r["rows"], r["cols"]) == (720, 1280) and "us" in r]
+        one, two = (next((r["us"] for r in streams if r["buffers"] == b), None) for b in (1, 2))
+        gain = docs.ratio(one, two)
+        return unknown() if gain is None else (f"{gain:.2f}", gain, least <= gain <= most)
+    return measure
+
+
+def frames_a_second(rows, cols, printed):
+    def measure(record):
+        copies = [docs.plain_us(record, what, rows, cols, 32) for what in ("upload", "download")]
+        row = docs.tensor(record, "wf-tis", rows, cols, 32)
+        if not row or "us" not in row or None in copies:
+            return unknown()
+        rate = 1e6 / max(row["us"], sum(copies))
+        return f"{rate:.0f}", rate, rate >= printed
+    return measure
+
+
+def large_image(what, printed):
+    def measure(record):
+        rows = [1e6 / r["us"] for r in record["histograms"] if r["what"] == what and r["bins"] == 128 and r["rows"] == 8192
+                and r["backend"] == "cuda" and "us" in r]
+        return unknown() if not rows else (f"{max(rows):.2f}", max(rows), max(rows) >= printed)
+    return measure
+
+
+def over_cpu(threads, least):
+    """wf-tis with its copies over Algorithm 1 on so many threads."""
+    def measure(record):
+        found = []
+        for n in docs.edge_lengths(record):
+            gpu = docs.frame_us(record, ("wf-tis", "wf-tis", 0), n, 32)
+            cpu = tensor_us(record, "sequential", n, 32, threads)
+            if gpu and cpu:
+                found.append(cpu / gpu)
+        return unknown() if not found else (f"{min(found):.1f} to {max(found):.1f}", max(found), max(found) >= least)
+    return measure
+
+
+# SSAM
+
+def ssam_us(record, algorithm, side):
+    return next((r["us"] for r in record["rows"] if r["section"] == "convolve" and r["algorithm"] == algorithm
+                 and r["side"] == side), None)
+
+
+def ssam_figure_4(side, printed):
+    def measure(record):
+        us = ssam_us(record, "ssam", side)
+        return unknown() if us is None else (f"{us / 1000:.2f} ms", us / 1000, us / 1000 <= printed)
+    return measure
+
+
+LAUNCH = ("Each launch waits for the last block of the one before it, a time that does not shrink with faster memory")
+CLAIMS = (
+    Claim("emoto-2018", "Table I", "kernels of a call", "2, 2, 3, 2n/W - 1, 2(1 - sqrt r)n/W + 5, 1, 1", launches_as_printed,
+          "A region of no diagonals, or one whose corners meet, has fewer launches than the formula."),
+    Claim("emoto-2018", "Table III", "1R1W-SKSS-LB is the fastest at all sizes", None,
+          ranking("1r1w-skss-lb", [name for name in EMOTO if name != "1r1w-skss-lb"]),
+          "Sums that are looked back at come from the second-level cache in the same time on any GPU."),
+    Claim("emoto-2018", "Table III, abstract", "1R1W-SKSS-LB takes 5.7 % more than a copy at 8192 x 8192", 5.7,
+          overhead_at("1r1w-skss-lb", 8192, 10),
+          "Tiles of 64 KB leave two blocks a multiprocessor, which wait for each other's sums 37 % of the time "
+          "(decisions/exhibits.md), while a copy runs at seven times a TITAN V's rate. `fast` has the same traffic and overlaps "
+          "the waits."),
+    Claim("emoto-2018", "Table III", "1R1W-SKSS is second from 2048 x 2048 on", None,
+          ranking("1r1w-skss", ("2r2w", "2r2w-optimal", "2r1w", "1r1w", "1r1w-hybrid"), (2048, 4096, 8192, 16384, 32768)),
+          "Its chain of n/W blocks, each waiting for the one on the left, takes a fixed time a tile; 2R1W has no such chain."),
+    Claim("emoto-2018", "Table III", "1R1W and (1+r)R1W are before 2R1W at 32768 x 32768: 42.9 % and 40.1 % against 55.1 %", None,
+          lambda record: ((lambda a, b, c: unknown() if None in (a, b, c) else (
+              f"{100 * a:.0f} % and {100 * b:.0f} % against {100 * c:.0f} %", None, max(a, b) < c))(
+                  *(over_copy(record, name, 32768) for name in ("1r1w", "1r1w-hybrid", "2r1w")))),
+          LAUNCH + "; at 32768 there are 511 of them for W = 128."),
+    Claim("emoto-2018", "section V", "2R2W-optimal takes at least 100 % more than a copy", 100, at_least("2r2w-optimal", 1.0)),
+    Claim("emoto-2018", "section V", "2R1W takes at least 50 % more than a copy", 50, at_least("2r1w", 0.5),
+          "A second-level cache that holds the image serves the second read."),
+    Claim("emoto-2018", "section V", "2R2W is the slowest", None, slowest("2r2w"),
+          "At 256 x 256 a launch for each of few diagonals costs more than strided reads of a cache."),
+    Claim("emoto-2018", "section V", "no tile algorithm takes less than 100 % over a copy up to 512 x 512", 100,
+          no_tile_algorithm_below(100, 512)),
+
+    Claim("chen-2018", "section V, (6)", "L_transpose + L_scan_col << L_scan_row", None, chen_model("(6)")),
+    Claim("chen-2018", "section V, (14)", "T_Kogge-Stone_add + T_shuffle >> T_trans + T_scan_col_add", None, chen_model("(14)"),
+          "Nor does it with the paper's own numbers for P100 and V100, for 4-byte elements: equation 12 divides instructions of a "
+          "warp by lanes a clock."),
+    Claim("chen-2018", "section V, (15)", "T_LF_add + T_LF_and + T_shuffle >> T_trans + T_scan_col_add", None, chen_model("(15)")),
+    Claim("chen-2018", "section VI.C", "BRLT-ScanRow is the fastest of the three, 32f32f", None, chen_fastest("32f32f"),
+          "n/32 blocks do not fill 132 multiprocessors below 4096, and the ScanRow of our scanrow-column has 32 independent scans a "
+          "step where the paper's are chained."),
+    Claim("chen-2018", "section VI.C", "BRLT-ScanRow is the fastest of the three, 8u32s", None, chen_fastest("8u32s"),
+          "As for 32f32f."),
+    Claim("chen-2018", "section VI.C", "BRLT-ScanRow is the fastest of the three, 64f64f", None, chen_fastest("64f64f"),
+          "As for 32f32f."),
+    Claim("chen-2018", "section VI.C", "up to 3.2 times as fast as NPP, 8u32s", 3.2, chen_over("npp", "8u32s")),
+    Claim("chen-2018", "section VI.C", "up to 2.3 times as fast as OpenCV, 8u32s", 2.3, chen_over("opencv-cuda", "8u32s")),
+    Claim("chen-2018", "section VI.C.1", "the LF-scan gives no gain over Kogge-Stone", None, scans_alike),
+    Claim("chen-2018", "section VI.D, (1)", "T_ScanColumn < T_BRLT-ScanRow, 1K to 4K", None, chen_inequality(0),
+          "Why, a profile would have to say: both kernels have as many blocks, and ScanColumn has less to do."),
+    Claim("chen-2018", "section VI.D, (2)", "2 T_BRLT-ScanRow < T_ScanRow + T_ScanColumn, 1K to 4K", None, chen_inequality(1),
+          "Our ScanRow is a faster one than the paper's: its 32 scans a step are independent."),
+    Claim("chen-2018", "section VI.D, (3)", "T_BRLT-ScanRow > T_ScanRow-BRLT, as printed", None, chen_inequality(2),
+          "The text below it explains the opposite, which is so."),
+    Claim("chen-2018", "section VI.D, (3)", "T_BRLT-ScanRow < T_ScanRow-BRLT, as explained", None, chen_inequality(2, True)),
+
+    Claim("ha-2012", "figure 5", "up to 2.5 times as fast as the transposition, below 256 x 256", 2.5, ha_gain((64, 128), 2.5),
+          "Both are four launches of some three microseconds at these sizes, and ha-han's are the longer ones."),
+    Claim("ha-2012", "figure 5", "up to twice as fast, from 256 x 256 on", 2.0, ha_gain((256, 512, 1024, 2048), 2.0)),
+    Claim("ha-2012", "figure 5", "the same without the comparator's last transposition, which the paper leaves out", 2.0,
+          ha_without_last_turn,
+          "The paper's GPU had 16 multiprocessors: the second pass, one block, is a larger share on 132."),
+
+    Claim("notes-2025", "'time'", "BRLT-ScanRow's passes are shorter than ScanRow-BRLT's (23 against 46 us)", None, notes_order),
+    Claim("notes-2025", "'time'", "box blur of a small image, us", 8, notes_blur,
+          "Ours contains the table; the window kernel walks eight rows one after the other, a fixed chain on small images."),
+
+    Claim("poostchi-2017", "figure 7", "CW-B takes over 30 times CW-STS", 30, figure_7("cw-b", "cw-sts", 30), kind="hist"),
+    Claim("poostchi-2017", "figure 7", "CW-STS takes two to three times CW-TiS", 3, figure_7("cw-sts", "cw-tis", 2, 3.3),
+          kind="hist"),
+    Claim("poostchi-2017", "figure 7", "CW-TiS takes up to 1.5 times WF-TiS", 1.5, figure_7("cw-tis", "wf-tis", 1.4),
+          "A launch a diagonal takes some seven microseconds, whatever the tiles do; at these sizes that decides.", kind="hist"),
+    Claim("poostchi-2017", "figure 8", "a transposition is a fifth of CW-STS at 512 x 512, %", 20, transpose_share, kind="hist"),
+    Claim("poostchi-2017", "figure 9", "512 threads are best", 512, best_threads, kind="hist"),
+    Claim("poostchi-2017", "figure 10", "tiles of 64 are faster than of 32, these than of 16", None, tiles_in_order, kind="hist"),
+    Claim("poostchi-2017", "figure 11", "only CW-B computes longer than its copies take, 512 x 512", None, bound_by_copies,
+          kind="hist"),
+    Claim("poostchi-2017", "figure 13", "a second buffer gains a factor of two with 16 bins", 2, second_buffer(16, 1.6, 2.2),
+          kind="hist"),
+    Claim("poostchi-2017", "figure 13", "and nothing with 128 bins", 1, second_buffer(128, 0.9, 1.2), kind="hist"),
+    Claim("poostchi-2017", "figure 15", "135 frames a second on a K40c, 512 x 512, 32 bins", 135, frames_a_second(512, 512, 135),
+          kind="hist"),
+    Claim("poostchi-2017", "figure 15", "351 frames a second on a GTX Titan X, 512 x 512, 32 bins", 351,
+          frames_a_second(512, 512, 351), kind="hist"),
+    Claim("poostchi-2017", "abstract, figure 17", "0.73 frames a second: 8192 x 8192, 128 bins, to the host", 0.73,
+          large_image("tasks-host", 0.73), kind="hist"),
+    Claim("poostchi-2017", "figure 19", "60 times as fast as one thread", 60, over_cpu(1, 60),
+          "Both sides wait for the link here: a tensor's way to the host takes longer than its kernels.", kind="hist"),
+    Claim("poostchi-2017", "figure 19", "8 to 30 times as fast as 16 threads of Algorithm 1", 8, over_cpu(16, 8),
+          "The link bounds the GPU: a tensor's way to the host takes longer than its kernels.", kind="hist"),
+    Claim("poostchi-2017", "figure 20", "300.4 frames a second, 640 x 480", 300.4, frames_a_second(480, 640, 300.4), kind="hist"),
+
+    *(Claim("ssam-2019", "figure 4", f"SSAM, {side} x {side}, 8192 x 8192, 32f, on a V100, ms", printed, ssam_figure_4(side, printed),
+            kind="convolve")
+      for side, printed in ((3, 0.74), (5, 0.74), (7, 0.81), (9, 1.4), (13, 2.8), (20, 9.5))),
+)
+
+
+def verdict(claim, holds):
+    if holds is None:
+        return "not measured"
+    return "holds" if holds else f"does not hold. {claim.why or 'Not explained yet.'}"
+
+
+def lines(record, kind, paper):
+    rows = []
+    for claim in CLAIMS:
+        if (claim.kind, claim.paper) != (kind, paper):
+            continue
+        text, number, holds = claim.measure(record)
+        over = docs.digits(number / claim.printed) if number is not None and isinstance(claim.printed, (int, float)) else docs.NOTHING
+        rows.append([claim.place, claim.says, verdict(claim, holds), docs.NOTHING if claim.printed is None else claim.printed, text,
+                     over])
+    return rows
+
+
+def side_by_side(record):
+    """Table III: overheads as printed and here."""
+    third = docs.paper("emoto-2018")["table_3"]
+    sizes = emoto_sizes(record)
+    rows = []
+    for name, printed in third["overhead_percent"].items():
+        of = dict(zip(third["sizes"], printed))
+        ours = {n: over_copy(record, name, n) for n in sizes}
+        best = {n: (docs.best(docs.squares(record, "32f32f"), n, name) or {}).get("parameters", "") for n in sizes}
+        rows.append([name, "printed", *(f"{of[n]:.1f} %" for n in sizes)])
+        rows.append(["", "here", *(docs.NOTHING if ours[n] is None else f"{100 * ours[n]:.1f} %" for n in sizes)])
+        rows.append(["", "time over a copy, over the printed one",
+                     *(docs.NOTHING if ours[n] is None else docs.digits((1 + ours[n]) / (1 + of[n] / 100)) for n in sizes)])
+        rows.append(["", "best parameters", *(best[n].replace(",", ", ") or docs.NOTHING for n in sizes)])
+    return docs.table(["overhead over a copy", "", *map(docs.size, sizes)], rows, 2) if sizes else ""
+
+
+FILES = {"sat": "bench-zoo.json", "hist": "bench-hist-papers.json", "convolve": "bench-sat.json"}
+
+
+def records(root=docs.ROOT):
+    """[(kind, path, record)], of one machine each: the first that has the file."""
+    for kind, name in FILES.items():
+        for path in sorted(root.glob(f"results/*/{name}"))[:1]:
+            yield kind, path, docs.read(path)
+
+
+def part():
+    text = ""
+    for paper in dict.fromkeys(claim.paper for claim in CLAIMS):
+        printed = docs.paper(paper)
+        text += f"## {printed['citation']}\n\nMeasured by its authors on {printed['machine']}.\n\n"
+        for kind, path, record in records():
+            rows = lines(record, kind, paper)
+            if not rows:
+                continue
+            text += (f"{record['device']}, commit {record['commit'][:12]} (`{path.relative_to(docs.ROOT)}`):\n\n" +
+                     docs.table(["place", "what it says", "verdict", "printed", "here", "over the printed"], rows, 3))
+            if paper == "emoto-2018":
+                text += "Table III, overheads:\n\n" + side_by_side(record)
+    return text

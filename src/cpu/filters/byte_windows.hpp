@@ -1,0 +1,204 @@
+#pragma once
+
+#include "cpu/filters/integer_windows.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+/// Windows of 8-bit images of one channel, fused with what becomes of them (byte_windows_impl.hpp has the layout).
+/// Column sums of windows of up to 128 rows fit 16 bits, and so do their differences along the row; of taller windows
+/// the row that enters less the row that leaves is summed along the row and added to a window per pixel.
+namespace boxsum::filters {
+
+/// Whether the fused kernels do these windows. `spread`: with P = x (255 - x) / 2, whose sums have to fit 32 bits.
+inline bool has_byte_windows(const row_job& job, bool spread) {
+    return job.shape.type == dtype::u8 && job.shape.channels == 1 && !job.rows.reduced() && !job.cols.reduced() &&
+           job.largest_window <= (spread ? 500000 : largest_32_bit_window<u8>);
+}
+
+/// Planes of even and odd columns, with room for what lies beyond both ends of the row.
+class byte_planes {
+  public:
+    explicit byte_planes(const row_job& job) {
+        const window_axis& axis = job.cols;
+        const std::int64_t block = job.kernels->byte.block;
+        const std::int64_t margin = (std::max(axis.before + 1, axis.after) / block + 2) * block / 2;
+        const std::int64_t length = margin * 2 + (job.n() + block) / 2 + 1;
+        memory_ = work_buffer<u16>(2 * length);
+        std::fill_n(memory_.data(), 2 * length, u16{0});
+        even = memory_.data() + margin;
+        odd = even + length;
+    }
+
+    u16& at(std::int64_t col) const { return (col & 1) != 0 ? odd[col >> 1] : even[col >> 1]; }
+
+    /// Continues the row beyond its ends; `constant`: columns beyond a constant border.
+    void extend(const window_axis& axis, u16 constant) const {
+        if (axis.border == border_mode::shrink) {
+            // Columns behind the last one are 0 as they were.
+            return;
+        }
+        const bool is_constant = axis.border == border_mode::constant;
+        for (std::int64_t c = -axis.before - 1; c < 0; ++c) at(c) = is_constant ? constant : at(axis.source(c));
+        for (std::int64_t c = axis.extent; c < axis.extent + axis.after; ++c)
+            at(c) = is_constant ? constant : at(axis.source(c));
+    }
+
+    u16 *even = nullptr, *odd = nullptr;
+
+  private:
+    work_buffer<u16> memory_;
+};
+
+/// Rows of P = x (255 - x) / 2.
+class spread_rows final : public row_source<u16> {
+  public:
+    spread_rows(const row_job& job, std::int64_t plane) : job_(job), plane_(plane) {
+        for (auto& row : kept_) row = work_buffer<u16>(job.n());
+    }
+    static u16 of(u32 x) { return static_cast<u16>(x * (255 - x) / 2); }
+
+    const u16* row(std::int64_t row) override {
+        const u8* const x = job_.pixels<u8>(row, plane_);
+        u16* const to = kept_[turn_ ^= 1].data();
+        for (std::int64_t i = 0; i < job_.n(); ++i) to[i] = of(x[i]);
+        return to;
+    }
+
+  private:
+    const row_job& job_;
+    std::int64_t plane_;
+    std::array<work_buffer<u16>, 2> kept_;
+    std::size_t turn_ = 0;
+};
+
+class byte_window_rows {
+  public:
+    byte_window_rows(const row_job& job, std::int64_t plane, bool spread)
+        : job_(job),
+          plane_(plane),
+          spread_(spread),
+          runs_(job.rows.width() > 128),
+          block_(job.kernels->byte.block),
+          sums_(job),
+          outside_(job.n() + block_),
+          cols_(round_up(job.n())) {
+        if (spread) spreads_.emplace(job);
+        const bool constant = job.rows.border == border_mode::constant;
+        std::fill_n(outside_.data(), job.n() + block_, constant ? static_cast<u8>(job.border_value) : u8{0});
+        for (std::int64_t c = 0; c < round_up(job.n()); ++c)
+            cols_[lane_order(c)] = static_cast<u32>(c < job.n() ? job.cols.count(c) : 1);
+    }
+
+    /// The windows around `row`: the first of a band, then one after the other.
+    void move_to(std::int64_t row, bool first) {
+        const byte_kernels& kernels = job_.kernels->byte;
+        const u8 *in = nullptr, *out = nullptr;
+        if (first) {
+            start(row);
+            in = out = outside_.data();  // no change
+        } else {
+            in = pixels(job_.rows.source(row + job_.rows.after));
+            out = pixels(job_.rows.source(row - job_.rows.before - 1));
+        }
+        if (spread_)
+            kernels.change_both(sums_.even, sums_.odd, spreads_->even, spreads_->odd, in, out, !runs_, job_.n());
+        else
+            kernels.change(sums_.even, sums_.odd, in, out, !runs_, job_.n());
+        const u32 constant = job_.rows.border == border_mode::constant ? static_cast<u32>(job_.border_value) : 0;
+        sums_.extend(job_.cols, static_cast<u16>(runs_ ? 0 : constant * static_cast<u32>(job_.rows.full)));
+        if (spread_) spreads_->extend(job_.cols, 0);
+        rows_ = static_cast<u32>(job_.rows.count(row));
+    }
+
+    byte_windows sums() const { return windows(sums_, runs_ ? running_.data() : nullptr, runs_); }
+    /// Of P; only with `spread`.
+    byte_windows spreads() const { return windows(*spreads_, running_spreads_.data(), true); }
+
+    byte_counts counts() const {
+        const std::int64_t first = round_up(job_.cols.first_uncut()), end = job_.cols.end_uncut();
+        return {rows_, cols_.data(), static_cast<u32>(job_.cols.full), first,
+                end == job_.n() ? round_up(end) : end / block_ * block_};
+    }
+
+  private:
+    std::int64_t round_up(std::int64_t n) const { return (n + block_ - 1) / block_ * block_; }
+    std::int64_t lane_order(std::int64_t c) const {
+        return c / block_ * block_ + c % 4 * (block_ / 4) + c % block_ / 4;
+    }
+    const u8* pixels(std::int64_t row) const { return row < 0 ? outside_.data() : job_.pixels<u8>(row, plane_); }
+
+    void start(std::int64_t row) {
+        const u32 value = job_.rows.border == border_mode::constant ? static_cast<u32>(job_.border_value) : 0;
+        if (runs_) {
+            image_rows<u8> rows(job_, plane_);
+            running_ = windows_at<u8>(row, rows, value);
+        } else {
+            for (std::int64_t i = row - job_.rows.before; i <= row + job_.rows.after; ++i)
+                if (const std::int64_t from = job_.rows.source(i); from >= 0 || value != 0)
+                    job_.kernels->byte.change(sums_.even, sums_.odd, pixels(from), zeros(), true, job_.n());
+        }
+        if (!spread_) return;
+        spread_rows rows(job_, plane_);
+        running_spreads_ = windows_at<u16>(row, rows, spread_rows::of(value));
+    }
+
+    /// Rows of zeros that are not those of a constant border.
+    const u8* zeros() {
+        if (job_.rows.border != border_mode::constant) return outside_.data();
+        if (zeros_.data() == nullptr) {
+            zeros_ = work_buffer<u8>(job_.n() + block_);
+            std::fill_n(zeros_.data(), job_.n() + block_, u8{0});
+        }
+        return zeros_.data();
+    }
+
+    /// The windows of one row, by sums of all their rows.
+    template <typename T>
+    work_buffer<u32> windows_at(std::int64_t row, row_source<T>& rows, u32 constant) const {
+        work_buffer<u32> all(round_up(job_.n()));
+        std::fill_n(all.data(), round_up(job_.n()), 0u);
+        column_sums<T, u32, false> columns(job_, rows);
+        row_windows<u32> windows(job_, constant);
+        columns.start(row);
+        windows.start(columns.data(), row);
+        for (std::int64_t first = 0; first < job_.n(); first += tile) {
+            const std::int64_t n = std::min(tile, job_.n() - first);
+            const u32* const w = windows.next(first, n);
+            for (std::int64_t i = 0; i < n; ++i) all[lane_order(first + i)] = w[i];
+        }
+        return all;
+    }
+
+    byte_windows windows(const byte_planes& p, u32* running, bool is_signed) const {
+        const auto shifted = [&](std::int64_t offset, const u16*& even, const u16*& odd) {
+            if ((offset & 1) == 0) {
+                even = p.even + offset / 2;
+                odd = p.odd + offset / 2;
+            } else {  // what even pixels take is in odd columns
+                even = p.odd + (offset - 1) / 2;
+                odd = p.even + (offset + 1) / 2;
+            }
+        };
+        byte_windows w{};
+        shifted(job_.cols.after, w.in_even, w.in_odd);
+        shifted(-job_.cols.before - 1, w.out_even, w.out_odd);
+        w.before = job_.kernels->byte.total(p.even, p.odd, -job_.cols.before - 1,
+                                            job_.cols.before + job_.cols.after + 1, is_signed);
+        w.running = running;
+        return w;
+    }
+
+    const row_job& job_;
+    std::int64_t plane_;
+    bool spread_, runs_;
+    std::int64_t block_;
+    byte_planes sums_;
+    std::optional<byte_planes> spreads_;
+    work_buffer<u8> outside_, zeros_;
+    work_buffer<u32> cols_, running_, running_spreads_;
+    u32 rows_ = 1;
+};
+
+}  // namespace boxsum::filters

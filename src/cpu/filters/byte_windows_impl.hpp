@@ -1,0 +1,354 @@
+// No include guard: part of row_kernels_impl.hpp, inside its namespaces.
+
+// Windows of 8-bit images of one channel, a row at a time, without shuffles: 32-bit lane l of a block of pixels (as
+// many as a vector has bytes) holds pixels 4 l .. 4 l + 3. Masks and shifts part them into even and odd columns of 16
+// bits, which are kept as two arrays (planes); the column that enters a window or leaves it is an unaligned load from
+// one of them. One scan of the lanes' totals serves the whole block. "Lane order" of a block: the first pixels of all
+// lanes, then the second, third and fourth ones.
+
+namespace byte_lanes {
+
+constexpr int bytes = BOXSUM_ROWS_BYTES, lanes_of_block = bytes / 4;
+typedef u32 words __attribute__((vector_size(bytes)));
+typedef s32 numbers __attribute__((vector_size(bytes)));
+typedef f32 reals __attribute__((vector_size(bytes)));
+typedef u16 halves __attribute__((vector_size(bytes)));
+typedef s16 signed_halves __attribute__((vector_size(bytes)));
+
+template <typename V>
+inline V load(const void* from) {
+    V v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+}
+template <typename V>
+inline void store(void* to, V v) {
+    std::memcpy(to, &v, sizeof v);
+}
+inline words all(u32 x) {
+    return words{} + x;
+}
+inline reals all_real(f32 x) {
+    return reals{} + x;
+}
+
+/// The pixels of a block, of which `n` are in the image; the others are 0.
+inline words load_pixels(const u8* x, i64 n) {
+    if (n >= bytes) return load<words>(x);
+    alignas(bytes) u8 some[bytes] = {};
+    std::memcpy(some, x, static_cast<std::size_t>(n));
+    return load<words>(some);
+}
+inline void store_pixels(u8* to, words v, i64 n) {
+    if (n >= bytes) return store(to, v);
+    alignas(bytes) u8 some[bytes];
+    store(some, v);
+    std::memcpy(to, some, static_cast<std::size_t>(n));
+}
+inline halves even_of(words x) {
+    return (halves)(x & 0x00ff00ffu);
+}
+inline halves odd_of(words x) {
+    return (halves)x >> 8;
+}
+
+// Planes of what enters less what leaves, added to what they hold (`keep`) or alone.
+void change_planes(u16* even, u16* odd, const u8* in, const u8* out, bool keep, i64 n) {
+    const auto block = [&](i64 i, words a, words z) {
+        halves e = even_of(a) - even_of(z), o = odd_of(a) - odd_of(z);
+        if (keep) {
+            e += load<halves>(even + i / 2);
+            o += load<halves>(odd + i / 2);
+        }
+        store(even + i / 2, e);
+        store(odd + i / 2, o);
+    };
+    i64 i = 0;
+    for (; i + bytes <= n; i += bytes) {
+        __builtin_prefetch(in + i + 1024);
+        __builtin_prefetch(out + i + 1024);
+        block(i, load<words>(in + i), load<words>(out + i));
+    }
+    if (i < n) block(i, load_pixels(in + i, n - i), load_pixels(out + i, n - i));
+}
+
+// The same, and planes of the change of P = x (255 - x) / 2: (in - out) (255 - in - out) / 2, which fits 16 bits.
+void change_both_planes(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* in, const u8* out, bool keep, i64 n) {
+    const auto p_change = [](halves a, halves z) {
+        const halves product = (a - z) * (255 - a - z);
+        return (halves)((signed_halves)product >> 1);
+    };
+    const auto block = [&](i64 i, words a, words z) {
+        const halves ae = even_of(a), ao = odd_of(a), ze = even_of(z), zo = odd_of(z);
+        halves e = ae - ze, o = ao - zo;
+        store(p_even + i / 2, p_change(ae, ze));
+        store(p_odd + i / 2, p_change(ao, zo));
+        if (keep) {
+            e += load<halves>(even + i / 2);
+            o += load<halves>(odd + i / 2);
+        }
+        store(even + i / 2, e);
+        store(odd + i / 2, o);
+    };
+    i64 i = 0;
+    for (; i + bytes <= n; i += bytes) block(i, load<words>(in + i), load<words>(out + i));
+    if (i < n) block(i, load_pixels(in + i, n - i), load_pixels(out + i, n - i));
+}
+
+u32 plane_total(const u16* even, const u16* odd, i64 first, i64 count, bool is_signed) {
+    const auto sum = [&](const u16* x, i64 begin, i64 end) {
+        u32 unsigned_sum = 0, signed_sum = 0;
+        for (i64 i = begin; i < end; ++i) {
+            unsigned_sum += x[i];
+            signed_sum += static_cast<u32>(static_cast<s32>(static_cast<s16>(x[i])));
+        }
+        return is_signed ? signed_sum : unsigned_sum;
+    };
+    // Column c is even[c / 2] or odd[(c - 1) / 2]; shifts round down, below 0, too.
+    return sum(even, (first + 1) >> 1, (first + count + 1) >> 1) + sum(odd, first >> 1, (first + count) >> 1);
+}
+
+/// Pixel sums of a block's windows, in lane order.
+struct four {
+    words w[4];
+};
+
+/// Running sums over a row, block by block.
+class row_scan {
+  public:
+    explicit row_scan(const byte_windows& row) : row_(row), carry_(all(row.before)) {}
+
+    inline four next(i64 i) {
+        const i64 m = i / 2;
+        const numbers a = (numbers)(load<halves>(row_.in_even + m) - load<halves>(row_.out_even + m));
+        const numbers b = (numbers)(load<halves>(row_.in_odd + m) - load<halves>(row_.out_odd + m));
+        const numbers a_low = (numbers)((words)a << 16) >> 16, b_low = (numbers)((words)b << 16) >> 16;
+        const numbers a_high = a >> 16, b_high = b >> 16;
+        const words d01 = (words)(a_low + b_low), d012 = d01 + (words)a_high, total = d012 + (words)b_high;
+        const words scanned = scan_lanes<u32, 1>(total);
+        const words inclusive = scanned + carry_, x = inclusive - total;
+        four f = {{x + (words)a_low, x + d01, x + d012, inclusive}};
+        const typename make_list<lanes_of_block>::template of<lanes<u32>> every;
+        carry_ = lanes<u32>::last_repeated<1>(inclusive, every);
+        if (row_.running != nullptr)
+            for (int j = 0; j < 4; ++j) {
+                u32* const kept = row_.running + i + j * lanes_of_block;
+                f.w[j] += load<words>(kept);
+                store(kept, f.w[j]);
+            }
+        return f;
+    }
+
+  private:
+    const byte_windows& row_;
+    words carry_;
+};
+
+/// Results 0 .. 255 of a block as pixels.
+inline words pack(const four& f) {
+    return (f.w[0] | f.w[1] << 8) | (f.w[2] << 16 | f.w[3] << 24);
+}
+
+// ---- means ----
+
+/// floor(w / n + 1/2), or without the half, of windows of `n` pixels each.
+///
+/// v / n with v = w - centre + bias is at least 1 / (2 n) from every half integer, where bias is 0 for an odd n, 1/2
+/// for an even one, and (1 - n) / 2 for rounding down; and |v| <= 129 n < 2^23 is exact. The product with 1 / n errs by
+/// the reciprocal's and its own rounding, 2^-24 of at most 129 each, the sum with 1.5 * 2^23 + 127 rounds once, to an
+/// integer: right while 2^-23 * 129 < 1 / (2 n).
+class uniform_means {
+  public:
+    uniform_means(u32 n, bool half_up)
+        : direct_(n < 32000),
+          n_(n),
+          half_(half_up ? n / 2 : 0),
+          centre_(all(127 * n)),
+          bias_(all_real(half_up ? (n % 2 == 0 ? 0.5f : 0.0f) : (1 - static_cast<f32>(n)) / 2)),
+          reciprocal_(all_real(direct_ ? 1 / static_cast<f32>(n) : quotient<u32>::reduced / static_cast<f32>(n))) {}
+
+    inline words of(words w) const {
+        if (direct_) {
+            const reals v = __builtin_convertvector((numbers)(w - centre_), reals) + bias_;
+            return (words)(v * reciprocal_ + all_real(0x1.8p23f + 127)) & 0xffu;
+        }
+        const words t = w + half_;
+        const words q =
+            (words) __builtin_convertvector(__builtin_convertvector((numbers)t, reals) * reciprocal_, numbers);
+        return q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
+    }
+
+  private:
+    bool direct_;
+    u32 n_, half_;
+    words centre_;
+    reals bias_, reciprocal_;
+};
+
+/// The same where each window has its own count.
+inline words means_of_each(words w, words n, bool half_up) {
+    const words t = half_up ? w + (n >> 1) : w;
+    const reals reciprocal = all_real(quotient<u32>::reduced) / __builtin_convertvector((numbers)n, reals);
+    const words q = (words) __builtin_convertvector(__builtin_convertvector((numbers)t, reals) * reciprocal, numbers);
+    return q - (words)((numbers)(t - q * n) >= (numbers)n);
+}
+
+void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
+    row_scan scan(row);
+    const uniform_means uniform(counts.rows * counts.full, half_up);
+    for (i64 i = 0; i < n; i += bytes) {
+        four f = scan.next(i);
+        if (i >= counts.first_full && i < counts.end_full)
+            for (words& w : f.w) w = uniform.of(w);
+        else
+            for (int j = 0; j < 4; ++j)
+                f.w[j] =
+                    means_of_each(f.w[j], load<words>(counts.cols + i + j * lanes_of_block) * counts.rows, half_up);
+        store_pixels(out + i, pack(f), n - i);
+    }
+}
+
+// ---- thresholds ----
+
+inline reals absolute(reals x) {
+    return (reals)((words)x & 0x7fffffffu);
+}
+inline bool any(numbers mask) {
+    typedef u64 longs __attribute__((vector_size(bytes)));
+    const longs parts = (longs)mask;
+    u64 joined = 0;
+    for (int i = 0; i < bytes / 8; ++i) joined |= parts[i];
+    return joined != 0;
+}
+
+/// A pixel against its window, by comparisons in 32 bits with a bound E of their error; u = 2^-24. With the sum S, P of
+/// the window, m = S / n, var = m (255 - m) - 2 P / n and M the true mean:
+///   m errs by 3 u M; m (255 - m) by u M (3 M + 5 (255 - M)), 2 P / n <= M (255 - M) by 4 u of it; var by 2550 u M.
+///   bradley: x > (1 - k) m. Their difference errs by 6 u |1 - k| M and its own rounding.
+///   Others: x > c + d, as a |a| > e with a = x - (1 - k) m or x - m, g = max(1, |1 - k|):
+///     a errs by 5 u g M + u |a|, so a |a| by |a| u 255 g 13;
+///     sauvola: e = (k / R) |k / R| m^2 var errs by 12 u of itself and (k / R)^2 m^2 2550 u M;
+///     niblack: e = k |k| var by 2 u of itself and k^2 2550 u M;
+///     nick: e = k |k| (255 m - 2 P / n), likewise.
+///   Where both sides are closer than E, e is at most a^2 + E. All in all E = 8192 u g |a| + 3600 u f m with f = 255
+///   (k / R)^2 m or k^2.
+/// Pixels within E are in doubt. Those of a window that is one value, ties of niblack, are told by integers; a block
+/// with others is done again by the definition, in double.
+struct verdicts {
+    numbers yes[4];
+    bool doubt = false;
+};
+
+template <threshold_method method>
+inline verdicts decide(words x, const four& s, const four& p, const words* n, const reals* reciprocal,
+                       const byte_threshold& rule) {
+    verdicts v;
+    numbers doubts = {};
+    for (int j = 0; j < 4; ++j) {
+        const reals pixel = __builtin_convertvector((numbers)(j == 3 ? x >> 24 : (x >> (8 * j)) & 0xffu), reals);
+        const reals m = __builtin_convertvector((numbers)s.w[j], reals) * reciprocal[j];
+        if constexpr (method == threshold_method::bradley) {
+            const reals t = m * rule.scale, d = pixel - t;
+            v.yes[j] = d > 0;
+            doubts |= absolute(d) < absolute(t) * 0x1p-20f;
+            continue;
+        }
+        const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal[j] + reciprocal[j]);
+        const reals a = pixel - m * rule.scale, size = absolute(a);
+        reals e, bound;
+        if constexpr (method == threshold_method::nick) {
+            e = (255.0f * m - q) * rule.square;
+            bound = m * rule.bound;
+        } else if constexpr (method == threshold_method::niblack) {
+            e = (m * (255.0f - m) - q) * rule.square;
+            bound = m * rule.bound;
+        } else {
+            const reals m2 = m * m;
+            e = m2 * (m * (255.0f - m) - q) * rule.square;
+            bound = m2 * rule.bound;
+        }
+        const reals d = a * size - e;
+        v.yes[j] = d > 0;
+        numbers close = absolute(d) < size * rule.bound_of_difference + bound;
+        if constexpr (method == threshold_method::niblack) {
+            // All pixels alike, x: S = n x and P = n x (255 - x) / 2, and only then, as P is strictly concave.
+            const words value = (words) __builtin_convertvector(pixel, numbers);
+            const words of_one = value * (255 - value) >> 1;
+            const numbers alike =
+                ((numbers)(value * n[j]) == (numbers)s.w[j]) & ((numbers)(of_one * n[j]) == (numbers)p.w[j]);
+            v.yes[j] &= ~alike;
+            close &= ~alike;
+        }
+        doubts |= close;
+    }
+    v.doubt = any(doubts);
+    return v;
+}
+
+template <threshold_method method>
+void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
+                const byte_threshold& rule, i64 n) {
+    constexpr bool of_means = method == threshold_method::bradley;
+    row_scan s_scan(sums), p_scan(spreads);
+    const u32 full = counts.rows * counts.full;
+    const reals full_reciprocal = all_real(1 / static_cast<f32>(full));
+    const words yes = all(0x01010101u * rule.yes);
+    for (i64 i = 0; i < n; i += bytes) {
+        const four s = s_scan.next(i);
+        four p = {};
+        if constexpr (!of_means) p = p_scan.next(i);
+        words count[4];
+        reals reciprocal[4];
+        if (i >= counts.first_full && i < counts.end_full)
+            for (int j = 0; j < 4; ++j) {
+                count[j] = all(full);
+                reciprocal[j] = full_reciprocal;
+            }
+        else
+            for (int j = 0; j < 4; ++j) {
+                count[j] = load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
+                reciprocal[j] = 1.0f / __builtin_convertvector((numbers)count[j], reals);
+            }
+        const verdicts v = decide<method>(load_pixels(x + i, n - i), s, p, count, reciprocal, rule);
+        if (v.doubt) {
+            alignas(bytes) u32 sum[bytes], spread[bytes], number[bytes];
+            for (int j = 0; j < 4; ++j) {
+                store(sum + j * lanes_of_block, s.w[j]);
+                store(spread + j * lanes_of_block, p.w[j]);
+                store(number + j * lanes_of_block, count[j]);
+            }
+            f64 mean[bytes], deviation[bytes], limit[bytes];
+            for (int k = 0; k < bytes; ++k) {
+                const int at = k % 4 * lanes_of_block + k / 4;
+                const u64 total = sum[at], c = number[at];
+                const f64 real = static_cast<f64>(c);
+                mean[k] = static_cast<f64>(total) / real;
+                deviation[k] =
+                    __builtin_sqrt(static_cast<f64>(total * (255 * c - total) - 2 * c * spread[at]) / (real * real));
+            }
+            const i64 here = n - i < bytes ? n - i : bytes;
+            thresholds<u8>(limit, x + i, mean, deviation, *rule.definition, here, 1);
+            exceeds<u8>(out + i, x + i, limit, rule.yes, here);
+            continue;
+        }
+        const words packed = ((words)v.yes[0] & 0xffu) | ((words)v.yes[1] & 0xff00u) | ((words)v.yes[2] & 0xff0000u) |
+                             ((words)v.yes[3] & 0xff000000u);
+        store_pixels(out + i, packed & yes, n - i);
+    }
+}
+
+void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
+                   const byte_counts& counts, const byte_threshold& rule, i64 n) {
+    switch (rule.definition->method) {
+        case threshold_method::bradley:
+            return decide_row<threshold_method::bradley>(out, x, sums, spreads, counts, rule, n);
+        case threshold_method::niblack:
+            return decide_row<threshold_method::niblack>(out, x, sums, spreads, counts, rule, n);
+        case threshold_method::nick:
+            return decide_row<threshold_method::nick>(out, x, sums, spreads, counts, rule, n);
+        default:
+            return decide_row<threshold_method::sauvola>(out, x, sums, spreads, counts, rule, n);
+    }
+}
+
+}  // namespace byte_lanes

@@ -1,0 +1,99 @@
+#include "convolve/job.hpp"
+#include "core/view_checks.hpp"
+#include "cuda/convolve/kernels.hpp"
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/plan_checks.hpp"
+#include "filters/filter_jobs.hpp"
+
+#include <boxsum/cuda/convolve.hpp>
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/error.hpp>
+
+#include <array>
+#include <string>
+
+namespace boxsum::cuda {
+namespace {
+
+const convolve_algorithm& chosen(const convolution::job& j, std::string_view name) {
+    std::string known;
+    for (const convolve_algorithm* a : {&convolve_systolic, &convolve_ssam, &convolve_direct}) {
+        known.append(known.empty() ? "" : ", ").append(a->name);
+        if (!name.empty() && name != a->name) continue;
+        if (const char* const why = a->refuses(j))
+            throw unsupported("algorithm: '" + std::string(a->name) + "' is for " + why);
+        return *a;
+    }
+    throw invalid_argument("algorithm: there is no '" + std::string(name) + "'; there are " + known);
+}
+
+void check_types(const convolution::job& j) {
+    const bool known = j.result.type == dtype::f64
+                           ? j.image.type == dtype::f64
+                           : j.image.type == dtype::u8 || j.image.type == dtype::u16 || j.image.type == dtype::f32;
+    if (!known)
+        throw unsupported("image: of " + std::string(name_of(j.image.type)) + " for a result of " +
+                          std::string(name_of(j.result.type)) +
+                          "; on a device must be 8u, 16u or 32f for 32f, 64f for 64f");
+    if (j.image.planes * j.image.channels > 65535)
+        throw unsupported("image: has " + std::to_string(j.image.planes) + " planes of " +
+                          std::to_string(j.image.channels) + " channels; must be at most 65535 together");
+}
+
+device_buffer uploaded(const std::vector<double>& weights, dtype type, stream_ref stream) {
+    const std::vector<float> narrow(weights.begin(), weights.end());
+    const void* const from = type == dtype::f32 ? static_cast<const void*>(narrow.data()) : weights.data();
+    device_buffer buffer(weights.size() * size_of(type), stream);
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(buffer.data(), from, buffer.size(), cudaMemcpyHostToDevice, stream.get()));
+    stream.synchronize();
+    return buffer;
+}
+
+}  // namespace
+
+struct convolve_plan::state {
+    convolution::job job;
+    int device;
+    const convolve_algorithm& algorithm;
+    std::size_t image_bytes, result_bytes;
+    stream own;  // of the weights' memory, which it outlives
+    device_buffer weights;
+
+    state(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options)
+        : job(convolution::make_job(inputs.image.shape, inputs.kernel, outputs.result.shape, options)),
+          device((check_types(job), current_device())),
+          algorithm(chosen(job, options.algorithm)),
+          image_bytes(static_cast<std::size_t>(checked_span_bytes("image", job.image))),
+          result_bytes(static_cast<std::size_t>(checked_span_bytes("result", job.result))),
+          weights(uploaded(algorithm.weights(job), job.result.type, own)) {}
+};
+
+convolve_plan::convolve_plan(const convolve_inputs& inputs, const filter_outputs& outputs,
+                             const convolve_options& options)
+    : state_(std::make_shared<const state>(inputs, outputs, options)) {}
+
+int convolve_plan::device() const noexcept {
+    return state_->device;
+}
+
+void convolve_plan::run_async(const const_any_view& image, const filter_outputs& outputs, stream_ref stream) const {
+    const state& s = *state_;
+    require_shape("image", image.shape, s.job.image);
+    require_shape("result", outputs.result.shape, s.job.result);
+    const std::array<memory_range, 2> ranges{memory_range{"image", image.data, s.image_bytes, false},
+                                             memory_range{"result", outputs.result.data, s.result_bytes, true}};
+    check_range(ranges[0], size_of(s.job.image.type), s.device);
+    check_range(ranges[1], size_of(s.job.result.type), s.device);
+    if (any_meet(ranges)) filters::check_results({{"image", image}}, {{"result", outputs.result}});
+    s.algorithm.enqueue(s.job, image.data, outputs.result.data, s.weights.data(), stream);
+}
+
+void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+              const convolve_options& options) {
+    const convolve_plan plan(inputs, outputs, options);
+    plan.run_async(inputs.image, outputs, stream);
+    stream.synchronize();
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,153 @@
+#include "core/visit_types.hpp"
+#include "cuda/device/divider.hpp"
+#include "cuda/filters/fused_windows.cuh"
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+namespace boxsum::cuda {
+namespace {
+
+/// Where means of integers go.
+struct mean_output {
+    char* data;
+    std::int64_t row_stride;
+    std::uint32_t raise;  ///< what makes centred pixels positive
+    std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
+    std::uint32_t flip;   ///< XORed to a word of positive means
+    bool in_units;        ///< a thread's means can be written together
+    divider uncut;        ///< by the pixels of an uncut window
+    double inverse;       ///< of them
+};
+
+/// floor(x / n + 1/2), or floor(x / n), of positive pixels, from the sum of centred ones. For many windows of n pixels.
+template <typename Sum>
+struct rounded;
+
+template <>
+struct rounded<std::uint32_t> {  // what is divided is below 2^31
+    std::uint32_t bias;
+    divider by;
+
+    __device__ void prepare(int n, bool uncut, const mean_output& to) {
+        bias = to.raise * static_cast<std::uint32_t>(n) + to.half * (static_cast<std::uint32_t>(n) / 2);
+        by = uncut ? to.uncut : divider(static_cast<std::uint32_t>(n));
+    }
+    __device__ std::uint32_t operator()(std::uint32_t x) const { return by.quotient(x + bias); }
+};
+
+template <>
+struct rounded<std::uint64_t> {
+    std::uint64_t bias;
+    double inverse;
+    std::uint32_t n;
+
+    __device__ void prepare(int pixels, bool uncut, const mean_output& to) {
+        n = static_cast<std::uint32_t>(pixels);
+        bias = std::uint64_t{to.raise} * n + to.half * (n / 2);
+        inverse = uncut ? to.inverse : 1.0 / n;
+    }
+    /// Off by at most one before it is corrected: three roundings of 2^-53 each, of a quotient below 2^16.
+    __device__ std::uint32_t operator()(std::uint64_t x) const {
+        const std::uint64_t y = x + bias;
+        auto q = static_cast<std::uint32_t>(static_cast<double>(y) * inverse);
+        const auto rest = static_cast<std::int32_t>(static_cast<std::uint32_t>(y) - q * n);  // -n .. 2n - 1
+        if (rest < 0) --q;
+        if (rest >= static_cast<std::int32_t>(n)) ++q;
+        return q;
+    }
+};
+
+/// The same of one window of height * width pixels.
+__device__ std::uint32_t one_rounded(std::uint64_t x, int height, int width, const mean_output& to) {
+    rounded<std::uint64_t> mean;
+    mean.prepare(height * width, false, to);
+    return mean(x);
+}
+
+__device__ std::uint32_t one_rounded(std::uint32_t x, int height, int width, const mean_output& to) {
+    const auto n = static_cast<std::uint32_t>(height * width);
+    const std::uint32_t y = x + to.raise * n + to.half * (n / 2);
+    // Off by at most one before it is corrected: a quotient below 2^16, a few relative errors of 2^-23.
+    auto q = static_cast<std::uint32_t>(__fdividef(static_cast<float>(y), static_cast<float>(n)));
+    const auto rest = static_cast<std::int32_t>(y - q * n);
+    if (rest < 0) --q;
+    if (rest >= static_cast<std::int32_t>(n)) ++q;
+    return q;
+}
+
+template <typename Pixel, typename Sum, int K>
+__global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __grid_constant__ fused_view t,
+                                                                        mean_output to) {
+    for_each_batch<Pixel, Sum, false, K>(t, to.in_units, [&](const auto& batch) {
+        constexpr int rows = window_sums<Sum, false>::rows;
+        constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel)), bits = 32 / in_word;
+        char* const first = to.data + batch.row * to.row_stride;
+        if (batch.owns()) {
+            rounded<Sum> mean[rows];
+            if (batch.plain) {
+#pragma unroll
+                for (int j = 0; j < rows; ++j) mean[j].prepare(static_cast<int>(t.rows.full * t.cols.full), true, to);
+            } else {
+#pragma unroll
+                for (int j = 0; j < rows; ++j)
+                    mean[j].prepare(batch.height[j] * static_cast<int>(t.cols.full), false, to);
+            }
+            std::uint32_t out[rows][K / in_word];
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const std::uint32_t x = mean[j](w.sum(j)) << (bits * (i % in_word));
+                    out[j][i / in_word] = i % in_word == 0 ? x ^ to.flip : out[j][i / in_word] ^ x;
+                }
+            }
+            char* const own = first + std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel));
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid) store_streaming(reinterpret_cast<std::uint32_t*>(own + j * to.row_stride), out[j]);
+        }
+        batch.for_each_other([&](int col) {
+            const auto w = batch.window(col);
+            const int width = fused_width(t, col);
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid)
+                    reinterpret_cast<Pixel*>(first + j * to.row_stride)[col * t.channels + batch.channel] =
+                        static_cast<Pixel>(one_rounded(w.sum(j), batch.height[j], width, to) ^ to.flip);
+        });
+    });
+}
+
+template <typename Pixel, typename Sum, int K>
+void launch_means(const fused_task& task, const fused_shape& shape, const any_view& result, stream_ref stream) {
+    const bool is_signed = task.image.shape.type == dtype::s16;
+    mean_output to{};
+    to.data = static_cast<char*>(result.data);
+    to.row_stride = result.shape.row_stride;
+    to.half = task.job->rounding == rounding_mode::half_up;
+    to.raise = sizeof(Pixel) == 1 ? 128 : 32768;
+    to.flip = is_signed ? 0x80008000u : 0;
+    constexpr std::int64_t unit = K * sizeof(Pixel);
+    to.in_units = result.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(result.data) % unit == 0 &&
+                  result.shape.row_stride % unit == 0;
+    const std::int64_t uncut = task.job->rows.full * task.job->cols.full;
+    if constexpr (sizeof(Sum) == 4) to.uncut = divider(static_cast<std::uint32_t>(uncut));
+    to.inverse = 1.0 / static_cast<double>(uncut);
+    launch_fused<Pixel, Sum, false, K>(fused_mean_kernel<Pixel, Sum, K>, task, shape, stream, to);
+}
+
+}  // namespace
+
+void enqueue_fused_means(const fused_task& task, const any_view& result, stream_ref stream) {
+    const fused_sums sums = fused_sums_of(*task.job, false);
+    const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
+    if (task.image.shape.type == dtype::u8)
+        launch_means<u8, u32, fused_columns(dtype::u8, fused_sums::narrow)>(task, shape, result, stream);
+    else if (sums == fused_sums::narrow)
+        launch_means<u16, u32, fused_columns(dtype::u16, fused_sums::narrow)>(task, shape, result, stream);
+    else
+        launch_means<u16, u64, fused_columns(dtype::u16, fused_sums::wide)>(task, shape, result, stream);
+}
+
+}  // namespace boxsum::cuda

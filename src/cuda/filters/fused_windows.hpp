@@ -1,0 +1,59 @@
+#pragma once
+
+#include "cuda/filters/window_kernels.hpp"
+#include "filters/window_job.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+/// Windows of integer images without a table: sums slide down the columns in registers, run along the row by a scan,
+/// and leave as results (fused_windows.cuh).
+namespace boxsum::cuda {
+
+/// What a kernel keeps of every window.
+enum class fused_sums {
+    narrow,   ///< sums of 32 bits
+    wide,     ///< sums of 64 bits
+    squares,  ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
+};
+
+/// Whether fused kernels take the windows of a job: not if their numbers leave the sums' types, or windows reach
+/// several times beyond the image.
+bool fused_supports(const filters::window_job& job, bool squares);
+
+fused_sums fused_sums_of(const filters::window_job& job, bool squares);
+
+/// Columns that a thread owns.
+constexpr int fused_columns(dtype pixel, fused_sums sums) {
+    return sums == fused_sums::narrow && pixel == dtype::u8 ? 8 : 8;
+}
+
+/// How windows of some rows are shared out. A block owns `strip_cols` columns by `band_rows` rows of results.
+struct fused_shape {
+    int threads = 32;
+    int strip_cols = 1, strips = 1;
+    int band_rows = 8, bands = 1;
+    /// Sums of the rows between where bands' windows begin and end are made first, so that a band's first windows are
+    /// made of a few of them.
+    bool prepared = false;
+    int segments = 0;       ///< of `prepared`: how many there are
+    int segment_cols = 0;   ///< columns of one, a multiple of what a thread owns
+    int first_segment = 0;  ///< the first column of one, below 0
+};
+fused_shape fused_shape_of(const filters::window_job& job, fused_sums sums, std::int64_t rows);
+
+/// Device memory for the windows of some rows, whatever it holds.
+std::size_t fused_scratch_bytes(const filters::window_job& job, fused_sums sums, std::int64_t rows);
+
+/// Windows around rows first_row .. end_row - 1 of one plane, named from row 0 of the whole image.
+struct fused_task {
+    const filters::window_job* job = nullptr;
+    const_any_view image;
+    std::int64_t first_row = 0, end_row = 0;
+    void* scratch = nullptr;
+};
+
+/// Of the image's type.
+void enqueue_fused_means(const fused_task& task, const any_view& result, stream_ref stream);
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,126 @@
+#include "convolve/oracle.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace boxsum {
+namespace {
+
+constexpr border_mode borders[] = {border_mode::constant, border_mode::replicate, border_mode::reflect};
+
+struct shape {
+    std::int64_t rows, cols, channels, planes, n, m;
+};
+
+/// Images larger and smaller than the kernel, one row, one column, vectors' ends.
+constexpr shape shapes[] = {{9, 200, 1, 1, 3, 3}, {7, 67, 3, 2, 5, 4},    {4, 5, 2, 1, 6, 7},    {1, 130, 1, 1, 1, 9},
+                            {40, 1, 1, 2, 4, 1},  {12, 33, 4, 1, 20, 20}, {3, 70, 1, 1, 64, 64}, {1, 1, 1, 1, 2, 2}};
+
+template <typename Pixel, typename Result>
+void check_all() {
+    constexpr Result poison = -12345;
+    std::uint32_t seed = 0;
+    for (const shape& s : shapes)
+        for (const border_mode border : borders)
+            for (const int threads : {1, 3}) {
+                test::strided<Pixel> image(s.rows, s.cols, s.channels, s.planes, Pixel{77});
+                test::strided<double> same(s.rows, s.cols, s.channels, s.planes, 0);
+                test::fill(image, same, ++seed);
+                test::strided<Result> result(s.rows, s.cols, s.channels, s.planes, poison);
+                const std::vector<double> weights = test::random_weights(s.n * s.m, seed);
+                const image_view<const double> kernel(weights.data(), s.n, s.m);
+                const convolve_options options{
+                    .direction = seed % 2 != 0 ? kernel_direction::correlation : kernel_direction::convolution,
+                    .border = border,
+                    .border_value = 0.75,
+                    .threads = threads};
+                convolve({image.view, kernel}, {result.view}, options);
+                const std::string wrong = test::compare<Result>(result, poison, same.view, kernel, options);
+                ASSERT_EQ(wrong, "") << s.rows << " x " << s.cols << " x " << s.channels << ", kernel " << s.n << " x "
+                                     << s.m << ", border " << name_of(border);
+            }
+}
+
+TEST(convolve, agrees_with_the_definition) {
+    check_all<std::uint8_t, float>();
+    check_all<std::uint16_t, double>();
+    check_all<std::int16_t, float>();
+    check_all<float, float>();
+    check_all<double, double>();
+}
+
+/// The answer worked out by hand: a kernel with one weight moves the image.
+TEST(convolve, directions_and_centres_are_those_of_scipy) {
+    const std::vector<float> image{0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0};  // 3 x 4, a one in row 1, column 2
+    const std::vector<double> kernel{1, 2, 3, 4, 5, 6, 7, 8, 9};
+    std::vector<float> result(12, -1);
+    const image_view<const float> x(image.data(), 3, 4);
+    convolve({x, {kernel.data(), 3, 3}}, {image_view<float>(result.data(), 3, 4)});
+    EXPECT_EQ(result, (std::vector<float>{0, 9, 8, 7, 0, 6, 5, 4, 0, 3, 2, 1}));  // scipy.ndimage.correlate
+    convolve({x, {kernel.data(), 3, 3}}, {image_view<float>(result.data(), 3, 4)},
+             {.direction = kernel_direction::convolution});
+    EXPECT_EQ(result, (std::vector<float>{0, 1, 2, 3, 0, 4, 5, 6, 0, 7, 8, 9}));  // scipy.ndimage.convolve
+    convolve({x, {kernel.data(), 2, 2}}, {image_view<float>(result.data(), 3, 4)},
+             {.direction = kernel_direction::convolution});
+    EXPECT_EQ(result, (std::vector<float>{0, 1, 2, 0, 0, 3, 4, 0, 0, 0, 0, 0}));
+    convolve({x, {kernel.data(), 2, 2}}, {image_view<float>(result.data(), 3, 4)});
+    EXPECT_EQ(result, (std::vector<float>{0, 0, 0, 0, 0, 0, 4, 3, 0, 0, 2, 1}));
+}
+
+TEST(convolve, what_is_not_finite_stays_in_its_windows) {
+    std::vector<float> image(7 * 90, 1);
+    image[3 * 90 + 40] = std::numeric_limits<float>::infinity();
+    const std::vector<double> kernel(15, 1);
+    std::vector<float> result(image.size(), -1);
+    convolve({image_view<const float>(image.data(), 7, 90), {kernel.data(), 3, 5}},
+             {image_view<float>(result.data(), 7, 90)}, {.border = border_mode::reflect});
+    for (std::int64_t r = 0; r < 7; ++r)
+        for (std::int64_t c = 0; c < 90; ++c) {
+            const bool near = r >= 2 && r <= 4 && c >= 38 && c <= 42;
+            EXPECT_EQ(result[static_cast<std::size_t>(r * 90 + c)],
+                      near ? std::numeric_limits<float>::infinity() : 15.0f)
+                << r << " " << c;
+        }
+}
+
+template <typename Error>
+void refuses(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options,
+             const std::string& words) {
+    try {
+        convolve(inputs, outputs, options);
+        ADD_FAILURE() << words;
+    } catch (const Error& e) {
+        EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+    }
+}
+
+TEST(convolve, bad_arguments_are_named_and_nothing_is_written) {
+    std::vector<float> image(12, 1), result(12, -3);
+    std::vector<double> weights(65 * 65, 1), wide(12, 1);
+    const image_view<const float> x(image.data(), 3, 4);
+    const image_view<float> y(result.data(), 3, 4);
+    const image_view<const double> k(weights.data(), 3, 3);
+    refuses<invalid_argument>({x, k}, {y}, {.border = border_mode::shrink}, "border: is shrink");
+    refuses<invalid_argument>({x, k}, {y}, {.border = static_cast<border_mode>(9)}, "border: is 9");
+    refuses<invalid_argument>({x, k}, {y}, {.direction = static_cast<kernel_direction>(7)}, "direction: is 7");
+    refuses<invalid_argument>({x, k}, {y}, {.border_value = std::numeric_limits<double>::infinity()},
+                              "border_value: is inf");
+    refuses<invalid_argument>({x, k}, {y}, {.threads = -1}, "threads: is -1");
+    refuses<unsupported>({x, {weights.data(), 65, 1}}, {y}, {}, "65 x 1");
+    refuses<invalid_argument>({x, {weights.data(), 0, 1}}, {y}, {}, "kernel");
+    refuses<invalid_argument>({x, {weights.data(), 3, 3, 0, 2}}, {y}, {}, "2 channels");
+    refuses<invalid_argument>({x, k}, {image_view<float>(result.data(), 4, 3)}, {}, "result: has 4 rows");
+    refuses<invalid_argument>({x, k}, {image_view<float>(image.data(), 3, 4)}, {}, "result");
+    refuses<unsupported>({image_view<const double>(wide.data(), 3, 4), k}, {y}, {}, "64f");
+    refuses<unsupported>({x, k}, {any_view{result.data(), image_view<std::uint32_t>(nullptr, 3, 4).shape()}}, {},
+                         "result: of 32u");
+    weights[4] = std::numeric_limits<double>::quiet_NaN();
+    refuses<invalid_argument>({x, k}, {y}, {}, "row 1, column 1");
+    EXPECT_EQ(result, std::vector<float>(12, -3));
+}
+
+}  // namespace
+}  // namespace boxsum

@@ -1,0 +1,138 @@
+// Convolution on a device against the definition: every algorithm, kernels of every number of rows, images of every
+// kind.
+
+#include "convolve/oracle.hpp"
+#include "support/gpu.hpp"
+
+#include <boxsum/cuda/convolve.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+
+namespace boxsum {
+namespace {
+
+class device_convolve : public test::gpu_stream_test {
+  protected:
+    /// The bytes of a strided image on the device, gaps too.
+    template <typename T>
+    cuda::device_buffer upload(const test::strided<T>& image) const {
+        const auto elements = static_cast<std::int64_t>(image.memory.size());
+        cuda::device_buffer buffer(image.memory.size() * sizeof(T), stream());
+        cuda::copy(image_view<const T>(image.memory.data(), 1, elements),
+                   image_view<T>(static_cast<T*>(buffer.data()), 1, elements), stream());
+        return buffer;
+    }
+    template <typename T>
+    void download(const cuda::device_buffer& buffer, test::strided<T>& image) const {
+        const auto elements = static_cast<std::int64_t>(image.memory.size());
+        cuda::copy(image_view<const T>(static_cast<const T*>(buffer.data()), 1, elements),
+                   image_view<T>(image.memory.data(), 1, elements), stream());
+    }
+
+    struct shape {
+        std::int64_t rows, cols, channels, planes, n, m;
+    };
+
+    template <typename Pixel, typename Result>
+    void check(const shape& s, const convolve_options& options, std::uint32_t seed, bool packed = false) {
+        constexpr Result poison = -12345;
+        test::strided<Pixel> image(s.rows, s.cols, s.channels, s.planes, Pixel{77});
+        test::strided<double> same(s.rows, s.cols, s.channels, s.planes, 0);
+        test::strided<Result> result(s.rows, s.cols, s.channels, s.planes, poison);
+        if (packed) {  // rows of a multiple of 16 bytes: pairs of pixels and results
+            image.view = {image.memory.data(), s.rows, s.cols};
+            result.view = {result.memory.data(), s.rows, s.cols};
+        }
+        test::fill(image, same, seed);
+        const std::vector<double> weights = test::random_weights(s.n * s.m, seed);
+        const image_view<const double> kernel(weights.data(), s.n, s.m);
+        const cuda::device_buffer d_image = upload(image), d_result = upload(result);
+        const const_any_view in{d_image.data(), image.view.shape()};
+        const filter_outputs out{{d_result.data(), result.view.shape()}};
+        const cuda::convolve_plan plan({in, kernel}, out, options);
+        plan.run_async(in, out, stream());
+        stream().synchronize();
+        download(d_result, result);
+        const std::string wrong = test::compare<Result>(result, poison, same.view, kernel, options);
+        ASSERT_EQ(wrong, "") << options.algorithm << ", " << s.rows << " x " << s.cols << " x " << s.channels
+                             << ", kernel " << s.n << " x " << s.m << ", border " << name_of(options.border);
+    }
+};
+
+constexpr border_mode borders[] = {border_mode::constant, border_mode::replicate, border_mode::reflect};
+
+TEST_F(device_convolve, every_algorithm_agrees_with_the_definition) {
+    std::uint32_t seed = 0;
+    for (const std::string_view algorithm : {"direct", "ssam", "systolic"})
+        for (std::int64_t n = 2; n <= 20; ++n) {
+            const convolve_options options{
+                .direction = n % 2 == 0 ? kernel_direction::correlation : kernel_direction::convolution,
+                .border = borders[n % 3],
+                .border_value = -0.5,
+                .algorithm = algorithm};
+            const std::int64_t m = 2 + (n * 7) % 19;
+            check<float, float>({13 + n, 70 + n, 1, 1, n, m}, options, ++seed);
+            if (n % 5 == 0) check<float, float>({9, 40, 3, 2, n, m}, options, ++seed);
+        }
+}
+
+TEST_F(device_convolve, systolic_takes_kernels_of_every_size) {
+    std::uint32_t seed = 100;
+    for (const auto& [n, m] : {std::pair{1, 1}, {1, 64}, {64, 1}, {9, 17}, {33, 16}, {64, 64}})
+        check<float, float>({35, 150, 1, 1, n, m}, {.border = border_mode::reflect, .algorithm = "systolic"}, ++seed);
+}
+
+/// Wide images whose inner warps check no borders; rows that start at multiples of 16 bytes, and others.
+TEST_F(device_convolve, pairs_of_pixels_are_read_and_written_where_rows_are_aligned) {
+    std::uint32_t seed = 200;
+    for (std::int64_t m = 1; m <= 16; ++m) {
+        const convolve_options options{.border = border_mode::replicate, .algorithm = "systolic"};
+        check<float, float>({40, 256, 1, 1, 1 + m % 5, m}, options, ++seed, true);
+        check<float, float>({40, 255, 1, 1, 1 + m % 5, m}, options, ++seed);
+        if (m % 4 == 1) check<std::uint8_t, float>({40, 256, 1, 1, 3, m}, options, ++seed, true);
+    }
+}
+
+TEST_F(device_convolve, other_types) {
+    const convolve_options options{.border = border_mode::reflect};
+    check<std::uint8_t, float>({30, 140, 1, 2, 5, 5}, options, 300);
+#if !defined(BOXSUM_TYPES_MIN)
+    for (const std::string_view algorithm : {"direct", "ssam", "systolic"})
+        check<double, double>({30, 140, 1, 1, 7, 6}, {.border = border_mode::reflect, .algorithm = algorithm}, 301);
+#endif
+}
+
+TEST_F(device_convolve, bad_arguments_are_named) {
+    const std::vector<double> weights(9, 1);
+    const image_view<const double> kernel(weights.data(), 3, 3), flat(weights.data(), 1, 9);
+    const view_shape image = image_view<const float>(nullptr, 20, 30).shape(), other = {dtype::f32, 1, 20, 31, 1, 124};
+    const auto refuses = [](auto call, const std::string& words) {
+        try {
+            call();
+            ADD_FAILURE() << words;
+        } catch (const error& e) {
+            EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
+        }
+    };
+    const convolve_inputs in{{nullptr, image}, kernel};
+    const filter_outputs out{{nullptr, image}};
+    refuses([&] { cuda::convolve_plan(in, out, {.algorithm = "fft"}); }, "'fft'");
+    refuses([&] { cuda::convolve_plan({{nullptr, image}, flat}, out, {.algorithm = "ssam"}); }, "2 x 2 to 20 x 20");
+    refuses(
+        [&] {
+            cuda::convolve_plan({{nullptr, image_view<const std::int16_t>(nullptr, 20, 30).shape()}, kernel}, out);
+        },
+        "image: of 16s");
+    refuses([&] { cuda::convolve_plan(in, {{nullptr, other}}); }, "result: has 31 columns");
+    const cuda::convolve_plan plan(in, out);
+    const cuda::device_buffer memory(20 * 31 * 4, stream());
+    std::vector<float> host(20 * 30);
+    refuses([&] { plan.run_async({memory.data(), other}, {{memory.data(), image}}, stream()); }, "image");
+    refuses([&] { plan.run_async({memory.data(), image}, {{memory.data(), image}}, stream()); }, "result: overlaps");
+    refuses([&] { plan.run_async({host.data(), image}, {{memory.data(), image}}, stream()); }, "image");
+}
+
+}  // namespace
+}  // namespace boxsum
