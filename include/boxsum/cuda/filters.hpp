@@ -49,8 +49,7 @@ namespace cuda {
 ///
 /// run_async() throws invalid_argument, naming argument and values: a shape or place of another plan, a host pointer,
 /// overlapping memory, a workspace as sat_plan::run_async() refuses it. It leaves the workspace fit for plans of every
-/// operation, for which it zeroes what lies behind the words of the table's algorithm: a larger workspace than needed
-/// costs time. Errors of the kernels surface at the next checked call.
+/// operation, for which it zeroes its tables behind it. Errors of the kernels surface at the next checked call.
 class filter_plan {
   public:
     std::size_t workspace_bytes() const noexcept;
