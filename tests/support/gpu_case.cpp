@@ -35,7 +35,7 @@ void gpu_case::refill(std::uint64_t seed, cuda::stream_ref stream) {
 }
 
 sat_shapes gpu_case::shapes() const {
-    return cuda::shapes_of(inputs(), outputs());
+    return shapes_of(inputs(), outputs());
 }
 
 sat_outputs gpu_case::outputs() const {

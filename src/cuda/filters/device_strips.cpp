@@ -16,6 +16,7 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <map>
 #include <string>
