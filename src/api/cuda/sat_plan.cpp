@@ -372,7 +372,7 @@ namespace {
 /// The plans of the last calls.
 class plan_cache {
   public:
-    /// Makes it where there is none. The current device's.
+    /// The device's. Makes it where there is none.
     sat_plan find(const sat_shapes& shapes, const sat_options& options, int device) {
         const char* const forced = std::getenv("BOXSUM_ALGORITHM");
         const std::string_view environment = forced == nullptr ? "" : forced;
@@ -385,6 +385,7 @@ class plan_cache {
                     return e->plan;
                 }
         }
+        const device_scope scope(device);
         const sat_plan made(shapes, options);
         const std::lock_guard lock(mutex_);
         entries_.push_front({shapes, options.algorithm, options.parameters, std::string(environment), made});
@@ -407,9 +408,7 @@ class plan_cache {
 
 sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device) {
     static auto* const cache = new plan_cache;  // lives as long as the process, past the driver's end
-    const sat_shapes shapes = shapes_of(inputs, outputs);
-    const device_scope scope(device);
-    return cache->find(shapes, options, device);
+    return cache->find(shapes_of(inputs, outputs), options, device);
 }
 
 /// Workspaces of calls that have ended: nothing is under way in them, so any stream of their device may take one.
