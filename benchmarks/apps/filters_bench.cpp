@@ -1,10 +1,13 @@
-// Times the filters against a copy of the same bytes and against OpenCV's (where built with it). Candidates take turns
-// in one process; medians of the rounds; random pixels; reused buffers. Ratios of one run compare, times of two do not.
+// Times the filters, and the windows of tables that exist, against a copy of the same bytes and against OpenCV's (where
+// built with it). Candidates take turns in one process; medians of the rounds; random pixels; reused buffers. Ratios of
+// one run compare, times of two do not.
 //
 //     filters_bench [--size N] [--rounds N] [--threads N] [--only GROUP]
 
 #include <boxsum/filters.hpp>
+#include <boxsum/sat.hpp>
 #include <boxsum/table.hpp>
+#include <boxsum/window_queries.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -162,6 +165,45 @@ group variable(std::int64_t size, int threads) {
     return g;
 }
 
+/// Windows around all pixels of tables that exist, beside four reads a window by hand (of those within the image).
+group windows_of_tables(std::int64_t size, int threads) {
+    struct tables {
+        boxsum::table<std::uint32_t> sums;
+        boxsum::table<std::uint64_t> squares;
+    };
+    const auto in = std::make_shared<image<std::uint8_t>>(size, 1);
+    const auto t = std::make_shared<tables>(tables{{size, size}, {size, size}});
+    const auto whole = std::make_shared<image<std::uint32_t>>(size, 1);
+    const auto real = std::make_shared<image<float>>(size, 1);
+    boxsum::sat({in->view()}, {.sums = t->sums, .squares = t->squares});
+    group g{"windows of a table 8u32u, 8u64u", {}};
+    g.candidates.push_back(
+        {"copy",
+         [=] { copy_bytes(t->sums.view().data(), whole->bytes(), whole->view().data(), whole->bytes(), threads); }});
+    for (const std::int64_t r : {3, 30}) {
+        const std::string radius = " r=" + std::to_string(r);
+        const boxsum::window_query_options options{.window = boxsum::window_radius(r), .threads = threads};
+        g.candidates.push_back({"means, four reads by hand" + radius, [=] {
+                                    const auto area = static_cast<float>((2 * r + 1) * (2 * r + 1));
+                                    for (std::int64_t y = r + 1; y + r < size; ++y) {
+                                        const std::uint32_t *below = &t->sums(y + r, 0),
+                                                            *above = &t->sums(y - r - 1, 0);
+                                        float* const out = real->view().row(y);
+                                        for (std::int64_t x = r + 1; x + r < size; ++x)
+                                            out[x] = static_cast<float>(below[x + r] - above[x + r] - below[x - r - 1] +
+                                                                        above[x - r - 1]) /
+                                                     area;
+                                    }
+                                }});
+        g.candidates.push_back({"sums" + radius, [=] { boxsum::window_sums(t->sums, whole->view(), options); }});
+        g.candidates.push_back({"means" + radius, [=] { boxsum::window_means(t->sums, real->view(), options); }});
+        g.candidates.push_back({"variances" + radius, [=] {
+                                    boxsum::window_variances({t->sums, t->squares}, real->view(), options);
+                                }});
+    }
+    return g;
+}
+
 void measure(group& g, int rounds) {
     for (candidate& c : g.candidates) c.work();  // touches every page
     for (int round = 0; round < rounds; ++round)
@@ -205,6 +247,7 @@ int main(int argc, char** argv) {
         {"stat16u", [&] { return statistics<std::uint16_t>("16u", size, threads); }},
         {"stat32f", [&] { return statistics<float>("32f", size / 2, threads); }},
         {"variable", [&] { return variable(size, threads); }},
+        {"windows", [&] { return windows_of_tables(size, threads); }},
     };
     for (const auto& [name, make] : groups) {
         if (!only.empty() && only != name) continue;

@@ -120,6 +120,13 @@ void box_variances(const moment_views& tables, std::span<const box> boxes, std::
 /// The same for one box.
 double box_variance(const moment_views& tables, const box& b, std::int64_t channel = 0, std::int64_t plane = 0);
 
+/// How far box_variance() may be from the variance of the pixels whose sums the tables hold, at most. Sums of squares
+/// cancel: with an offset of 10^6 and a deviation of 1, tables of 64f leave four digits or none, and this says which.
+/// From the bound of floating tables (docs/concepts.md) on the four entries of each table and the roundings of the
+/// query; for two integer tables a unit in the last place, provided that both box sums fit their types. Not a number or
+/// infinite where entries are.
+double box_variance_bound(const moment_views& tables, const box& b, std::int64_t channel = 0, std::int64_t plane = 0);
+
 /// The largest number of pixels of a box whose sum of `input` values is certain to be exact in a table of type `table`:
 /// 16 843 009 for 8u32u. For floating tables of integer inputs: as long as every entry of the table up to that many
 /// pixels is an exactly representable integer. 0 when no box is certain (floating inputs).

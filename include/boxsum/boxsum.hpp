@@ -23,3 +23,4 @@
 #include <boxsum/version.hpp>
 #include <boxsum/view.hpp>
 #include <boxsum/window.hpp>
+#include <boxsum/window_queries.hpp>

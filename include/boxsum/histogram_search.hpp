@@ -77,10 +77,18 @@ struct histogram_match {
 /// Exhaustive search: the `count` windows nearest to `target` (bins values, not normalised), best first; fewer when the
 /// grids have fewer windows. Several grids make a multi-scale search. Equal distances go to the earlier grid, then to
 /// the upper, then to the left window; a distance that is not a number comes last.
+///
+/// The neighbours of a good window are as good. `largest_overlap` below 1 leaves them out (non-maximum suppression): in
+/// that order, a window is taken where the pixels that it has in common with each one taken before are at most that
+/// part of the pixels of both (intersection over union); 0 takes windows without a common pixel. All windows are kept
+/// until then, in 24 bytes each for each thread.
+///
 /// Throws invalid_argument as window_histograms, for a count below 1, no grid, a target of another number of bins or
-/// with a value that is negative or not finite, or with a total that distance_between() refuses.
+/// with a value that is negative or not finite, or with a total that distance_between() refuses, and for a largest
+/// overlap outside 0 to 1.
 std::vector<histogram_match> best_windows(const const_any_histogram_view& histograms,
                                           std::span<const window_grid> grids, std::span<const double> target,
-                                          histogram_distance distance, std::int64_t count, std::int64_t plane = 0);
+                                          histogram_distance distance, std::int64_t count, std::int64_t plane = 0,
+                                          double largest_overlap = 1);
 
 }  // namespace boxsum

@@ -1,3 +1,4 @@
+#include "core/box_variance.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 
@@ -5,14 +6,15 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <string>
 
 namespace boxsum {
 namespace {
 
-__extension__ using int128 = __int128;
 __extension__ using uint128 = unsigned __int128;
 
 std::string text_of(const box& b) {
@@ -64,28 +66,8 @@ scalar checked_sum(const const_any_table_view& table, const box& b, std::int64_t
     });
 }
 
-int128 to_int128(const scalar& s) {
-    return is_signed(s.type) ? int128{s.s} : int128{s.u};
-}
-
 double pixels(const box& b) {
     return static_cast<double>(b.rows) * static_cast<double>(b.cols);
-}
-
-double variance(const scalar& sum, const scalar& squares, const box& b) {
-    if (!is_floating(sum.type) && !is_floating(squares.type)) {
-        const int128 n = int128{b.rows} * b.cols;
-        const int128 s = to_int128(sum);
-        int128 n_squares = 0, square_of_sum = 0, numerator = 0;
-        // Beyond 128 bits (sums of more than 2^63) fall back to double below.
-        if (!__builtin_mul_overflow(n, to_int128(squares), &n_squares) &&
-            !__builtin_mul_overflow(s, s, &square_of_sum) &&
-            !__builtin_sub_overflow(n_squares, square_of_sum, &numerator))
-            return static_cast<double>(std::max(numerator, int128{0})) / (pixels(b) * pixels(b));
-    }
-    const double n = pixels(b), mean = sum.to_double() / n;
-    const double result = squares.to_double() / n - mean * mean;
-    return result < 0 ? 0 : result;  // keeps NaN
 }
 
 }  // namespace
@@ -172,14 +154,76 @@ void box_variances(const moment_views& tables, std::span<const box> boxes, std::
                                ", but those of sums are " + std::to_string(s.rows) + " x " + std::to_string(s.cols));
     check_boxes(boxes, out.size(), sums);
     for (std::size_t i = 0; i < boxes.size(); ++i)
-        out[i] = variance(checked_sum(sums, boxes[i], channel, plane), checked_sum(squares, boxes[i], channel, plane),
-                          boxes[i]);
+        out[i] = variance_of(checked_sum(sums, boxes[i], channel, plane),
+                             checked_sum(squares, boxes[i], channel, plane), boxes[i].rows, boxes[i].cols);
 }
 
 double box_variance(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
     double result = 0;
     box_variances(tables, {&b, 1}, {&result, 1}, channel, plane);
     return result;
+}
+
+namespace {
+
+/// One of the four entries that a box reads: how many rows and columns of pixels it sums, and what it holds.
+struct corner {
+    std::int64_t rows, cols;
+    double entry = 0;
+};
+
+std::array<corner, 4> corners_of(const const_any_table_view& table, const box& b, std::int64_t channel,
+                                 std::int64_t plane) {
+    const std::int64_t bottom = b.row + b.rows, right = b.col + b.cols;
+    std::array<corner, 4> all{{{bottom, right}, {b.row, right}, {bottom, b.col}, {b.row, b.col}}};
+    for (corner& c : all)
+        if (c.rows > 0 && c.cols > 0) c.entry = checked_sum(table, {0, 0, c.rows, c.cols}, channel, plane).to_double();
+    return all;
+}
+
+double unit_roundoff(dtype type) {
+    return type == dtype::f32 ? 0x1p-24 : 0x1p-53;
+}
+
+/// Higham's gamma of as many additions as there are rows and columns, and of the square, the parts of a table and what
+/// this bound itself rounds.
+double gamma(const corner& c, double u) {
+    const double k = static_cast<double>(c.rows) + static_cast<double>(c.cols) + 8;
+    return k * u / (1 - k * u);
+}
+
+}  // namespace
+
+double box_variance_bound(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
+    const double variance = box_variance(tables, b, channel, plane);  // checks everything
+    const dtype of_sums = tables.sums.entries.shape.type, of_squares = tables.squares.entries.shape.type;
+    const double n = pixels(b);
+    const double mean = checked_sum(tables.sums, b, channel, plane).to_double() / n;
+    const double mean_square = checked_sum(tables.squares, b, channel, plane).to_double() / n;
+    constexpr double of_double = 0x1p-53;
+    if (!is_floating(of_sums) && !is_floating(of_squares) && std::abs(mean) * n < 0x1p63)
+        return 4 * of_double * variance;
+
+    const auto sums = corners_of(tables.sums, b, channel, plane),
+               squares = corners_of(tables.squares, b, channel, plane);
+    double error_of_sum = 0, error_of_squares = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        double sum_of_squares = squares[i].entry;
+        if (is_floating(of_squares)) {
+            const double g = gamma(squares[i], unit_roundoff(of_squares));
+            sum_of_squares /= 1 - g;
+            error_of_squares += (g + 3 * unit_roundoff(of_squares)) * sum_of_squares;  // and the three differences
+        }
+        if (is_floating(of_sums)) {
+            // The sum of magnitudes, by Cauchy's and Schwarz's inequality.
+            const double magnitudes =
+                std::sqrt(static_cast<double>(sums[i].rows) * static_cast<double>(sums[i].cols) * sum_of_squares);
+            error_of_sum += (gamma(sums[i], unit_roundoff(of_sums)) + 3 * unit_roundoff(of_sums)) * magnitudes;
+        }
+    }
+    const double error_of_mean = error_of_sum / n;
+    const double of_tables = error_of_squares / n + 2 * std::abs(mean) * error_of_mean + error_of_mean * error_of_mean;
+    return of_tables + 4 * of_double * (std::abs(mean_square) + mean * mean + variance);
 }
 
 namespace {
@@ -209,6 +253,10 @@ uint128 largest_magnitude(dtype type) {
 std::int64_t largest_safe_box(dtype input, dtype table) {
     if (is_floating(input)) return 0;                     // a rounding can come with the first addition
     if (is_signed(input) && !is_signed(table)) return 0;  // negative sums have no unsigned value
+    if (is_signed(input) && !is_floating(table)) {        // the most negative of both: 2^bits apart
+        const auto bits = [](dtype type) { return static_cast<int>(size_of(type)) * 8; };
+        return bits(table) < bits(input) ? 0 : std::int64_t{1} << std::min(bits(table) - bits(input), 62);
+    }
     return terms_that_fit(largest_magnitude(input), table);
 }
 

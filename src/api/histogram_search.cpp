@@ -86,6 +86,12 @@ void detail::check_target(std::span<const double> target, std::int64_t bins) {
     check_total("target", target);
 }
 
+void detail::check_distance(histogram_distance distance) {
+    if (name_of(distance).empty())
+        throw invalid_argument("distance: is " + std::to_string(static_cast<int>(distance)) +
+                               ", not a histogram_distance");
+}
+
 namespace {
 
 /// Entries of one bin for the `n` windows of one row of the grid (Poostchi et al., eq. 2), in the order of subtraction
@@ -149,6 +155,17 @@ class nearest {
     std::vector<candidate> heap_;
 };
 
+/// Intersection over union.
+double overlap_of(const box& a, const box& b) {
+    const auto common = [](std::int64_t a_first, std::int64_t a_size, std::int64_t b_first, std::int64_t b_size) {
+        const std::int64_t size = std::min(a_first + a_size, b_first + b_size) - std::max(a_first, b_first);
+        return static_cast<double>(std::max(size, std::int64_t{0}));
+    };
+    const auto pixels = [](const box& x) { return static_cast<double>(x.rows) * static_cast<double>(x.cols); };
+    const double both = common(a.row, a.rows, b.row, b.rows) * common(a.col, a.cols, b.col, b.cols);
+    return both / (pixels(a) + pixels(b) - both);
+}
+
 /// One grid searched by a team: thread t takes grid rows t, t + threads, ...
 template <typename T>
 struct search {
@@ -202,7 +219,7 @@ struct search {
 template <typename T>
 std::vector<histogram_match> search_all(const histogram_view<const T>& histograms, std::span<const window_grid> grids,
                                         std::span<const double> target, histogram_distance distance, std::int64_t count,
-                                        std::int64_t plane) {
+                                        std::int64_t plane, double largest_overlap) {
     const std::int64_t image_rows = histograms.image_rows(), image_cols = histograms.image_cols();
     detail::check_target(target, histograms.bins());
     std::vector<grid_extents> extents;
@@ -218,7 +235,7 @@ std::vector<histogram_match> search_all(const histogram_view<const T>& histogram
 
     const auto work = checked_multiply(windows, histograms.bins() * 4 * static_cast<std::int64_t>(sizeof(T)));
     const int threads = cpu::choose_threads(work.value_or(std::numeric_limits<std::int64_t>::max()), 0);
-    const auto limit = static_cast<std::size_t>(std::min(count, windows));
+    const auto limit = static_cast<std::size_t>(largest_overlap < 1 ? windows : std::min(count, windows));
     search<T> s{histograms, plane, distance, shares, total == 0, 0, {}, {}, {}};
     for (int t = 0; t < threads; ++t)
         s.threads.push_back({nearest(limit), std::vector<T>(static_cast<std::size_t>(widest * histograms.bins())),
@@ -236,17 +253,22 @@ std::vector<histogram_match> search_all(const histogram_view<const T>& histogram
     for (const auto& thread : s.threads)
         found.insert(found.end(), thread.found.all().begin(), thread.found.all().end());
     std::sort(found.begin(), found.end());
-    found.resize(std::min(found.size(), limit));
     std::vector<histogram_match> matches;
-    for (const candidate& c : found)
-        matches.push_back({window_at(grids[static_cast<std::size_t>(c.grid)], image_cols, c.window), c.distance});
+    for (const candidate& c : found) {
+        if (static_cast<std::int64_t>(matches.size()) == count) break;
+        const box window = window_at(grids[static_cast<std::size_t>(c.grid)], image_cols, c.window);
+        const auto apart = [&](const histogram_match& m) { return overlap_of(m.where, window) <= largest_overlap; };
+        if (largest_overlap == 1 || std::all_of(matches.begin(), matches.end(), apart))
+            matches.push_back({window, c.distance});
+    }
     return matches;
 }
 
 }  // namespace
 
 std::string_view name_of(histogram_distance distance) noexcept {
-    return distance_names[static_cast<std::size_t>(distance)];
+    const auto i = static_cast<std::size_t>(distance);
+    return i < distance_names.size() ? distance_names[i] : std::string_view();
 }
 
 std::optional<histogram_distance> histogram_distance_from_name(std::string_view name) noexcept {
@@ -258,6 +280,7 @@ std::optional<histogram_distance> histogram_distance_from_name(std::string_view 
 double distance_between(histogram_distance distance, std::span<const double> a, std::span<const double> b) {
     if (a.size() != b.size())
         throw invalid_argument("b: has " + std::to_string(b.size()) + " bins, but a has " + std::to_string(a.size()));
+    detail::check_distance(distance);
     detail::check_total("a", a);
     detail::check_total("b", b);
     const double a_total = sum_of(a), b_total = sum_of(b);
@@ -314,13 +337,18 @@ template void window_histograms(const const_any_histogram_view&, const window_gr
 
 std::vector<histogram_match> best_windows(const const_any_histogram_view& histograms,
                                           std::span<const window_grid> grids, std::span<const double> target,
-                                          histogram_distance distance, std::int64_t count, std::int64_t plane) try {
+                                          histogram_distance distance, std::int64_t count, std::int64_t plane,
+                                          double largest_overlap) try {
     if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
     if (grids.empty()) throw invalid_argument("grids: there is none");
+    detail::check_distance(distance);
+    if (!(largest_overlap >= 0 && largest_overlap <= 1))
+        throw invalid_argument("largest_overlap: is " + std::to_string(largest_overlap) + ", must be 0 to 1");
     check_histograms(histograms, plane);
     std::vector<histogram_match> matches;
     visit_one_of(histogram_entries{}, histograms.entries.shape.type, [&]<typename T>() {
-        matches = search_all<T>(checked_histograms<T>(histograms, plane), grids, target, distance, count, plane);
+        matches = search_all<T>(checked_histograms<T>(histograms, plane), grids, target, distance, count, plane,
+                                largest_overlap);
     });
     return matches;
 } catch (...) {

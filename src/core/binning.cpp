@@ -24,10 +24,16 @@ std::string range_text(double lo, double hi) {
     return "range: is [" + text(lo) + ", " + text(hi) + "), ";
 }
 
+void check_outside(out_of_range outside) {
+    if (outside != out_of_range::ignored && outside != out_of_range::clamped)
+        throw invalid_argument("outside: is " + std::to_string(static_cast<int>(outside)) + ", not an out_of_range");
+}
+
 }  // namespace
 
 binning binning::uniform(std::int64_t bins, double lo, double hi, out_of_range outside) {
     check_bins(bins);
+    check_outside(outside);
     if (!std::isfinite(lo) || !std::isfinite(hi)) throw invalid_argument(range_text(lo, hi) + "must be finite");
     if (!(lo < hi)) throw invalid_argument(range_text(lo, hi) + "its lower end must be below its upper end");
     if (!std::isfinite(hi - lo)) throw invalid_argument(range_text(lo, hi) + "its width must fit a double");
@@ -59,6 +65,7 @@ binning binning::lookup(std::int64_t bins, std::span<const std::uint16_t> table)
 
 binning binning::indices(std::int64_t bins, out_of_range outside) {
     check_bins(bins);
+    check_outside(outside);
     binning b;
     b.rule_ = bin_rule::indices;
     b.outside_ = outside;

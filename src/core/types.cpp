@@ -38,7 +38,8 @@ constexpr auto triple_values = values_of(all_squares_triples{});
 }  // namespace
 
 std::string_view name_of(dtype type) noexcept {
-    return dtype_names[static_cast<std::size_t>(type)].name;
+    const auto i = static_cast<std::size_t>(type);
+    return i < dtype_names.size() ? dtype_names[i].name : std::string_view();
 }
 
 std::optional<dtype> dtype_from_name(std::string_view name) noexcept {
@@ -63,7 +64,8 @@ std::span<const squares_triple> squares_triples() noexcept {
 }
 
 std::string_view name_of(table_layout layout) noexcept {
-    return layout_names[static_cast<std::size_t>(layout)];
+    const auto i = static_cast<std::size_t>(layout);
+    return i < layout_names.size() ? layout_names[i] : std::string_view();
 }
 
 std::optional<table_layout> layout_from_name(std::string_view name) noexcept {

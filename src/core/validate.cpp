@@ -105,13 +105,27 @@ bool same_place(const view_shape& a, const view_shape& b) {
            (a.planes == 1 || a.plane_stride == b.plane_stride) && a.rows == b.rows && a.cols == b.cols;
 }
 
-problem make_problem(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
-                     const table_form& form) {
-    check_layout("sums", form.layout);
-    checked_reach("image", image, access::read);
-    checked_reach("sums", sums, access::write);
-    if (squares) checked_reach("squares", *squares, access::write);
+namespace {
 
+/// What an image of this type can have, for the text of a refusal: "32u, 64u"; with squares "32u64u, 64u64u".
+std::string tables_of(dtype image, bool squares) {
+    std::string known;
+    const auto add = [&](const std::string& name) { known.append(known.empty() ? "" : ", ").append(name); };
+    if (squares) {
+        for (const squares_triple& t : squares_triples())
+            if (t.input == image) add(name_of(type_pair{t.table, t.squares}));
+    } else {
+        for (const type_pair& t : type_pairs())
+            if (t.input == image) add(std::string(name_of(t.table)));
+    }
+    const std::string whose = "an image of " + std::string(name_of(image));
+    if (known.empty()) return whose + (squares ? " has no tables with squares" : " has no table");
+    return whose + " can have " + (squares ? "sums and squares of " : "sums of ") + known;
+}
+
+/// Types and extents of shapes that are right by themselves.
+problem problem_of_checked(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
+                           const table_form& form) {
     problem p;
     p.image = normal_shape(image);
     p.table = normal_shape(sums);
@@ -119,12 +133,21 @@ problem make_problem(const view_shape& image, const view_shape& sums, const std:
     p.form = form;
     if (squares ? !contains(all_squares_triples{}, p.triple()) : !contains(all_type_pairs{}, p.types()))
         throw unsupported((squares ? "type triple " + name_of(p.triple()) : "type pair " + name_of(p.types())) +
-                          " is not in the closed list (image " + std::string(name_of(image.type)) + ", sums " +
-                          std::string(name_of(sums.type)) +
-                          (squares ? ", squares " + std::string(name_of(squares->type)) : "") + ")");
+                          " is not in the closed list: " + tables_of(image.type, squares.has_value()));
     check_table_shape("sums", image, sums, form);
     if (squares) check_table_shape("squares", image, *squares, form);
     return p;
+}
+
+}  // namespace
+
+problem make_problem(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
+                     const table_form& form) {
+    check_layout("sums", form.layout);
+    checked_reach("image", image, access::read);
+    checked_reach("sums", sums, access::write);
+    if (squares) checked_reach("squares", *squares, access::write);
+    return problem_of_checked(image, sums, squares, form);
 }
 
 problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
@@ -143,8 +166,9 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
                                    ", but that of sums is " + std::string(name_of(sums.form.layout)));
     }
 
-    problem p = make_problem(image.shape, sums.entries.shape,
-                             with_squares ? std::optional<view_shape>(squares.entries.shape) : std::nullopt, sums.form);
+    problem p =
+        problem_of_checked(image.shape, sums.entries.shape,
+                           with_squares ? std::optional<view_shape>(squares.entries.shape) : std::nullopt, sums.form);
     p.in_place = sums.form.border() == 0 && same_place(image, sums.entries);
     if (!p.in_place && overlap(image, sums.entries))
         throw invalid_argument(
@@ -152,6 +176,8 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     if (with_squares && overlap(image, squares.entries)) throw invalid_argument("squares: overlaps image");
     if (with_squares && overlap(sums.entries, squares.entries)) throw invalid_argument("squares: overlaps sums");
 
+    const auto given = [](const table_carries& c) { return c.above.data != nullptr || c.left.data != nullptr; };
+    if (!given(inputs.carries) && !given(inputs.squares_carries)) return p;
     set_carries(p, "carries", inputs.carries);
     set_carries(p, "squares_carries", inputs.squares_carries, true);
     check_carries_apart("carries", inputs.carries, "sums", sums, true);

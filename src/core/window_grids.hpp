@@ -25,4 +25,7 @@ void check_total(std::string_view argument, std::span<const double> values);
 /// check_total() refuses.
 void check_target(std::span<const double> target, std::int64_t bins);
 
+/// Throws invalid_argument for what is no histogram_distance.
+void check_distance(histogram_distance distance);
+
 }  // namespace boxsum::detail

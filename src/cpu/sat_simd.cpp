@@ -187,6 +187,7 @@ struct left_edges {
 
 left_edges gather_left_edges(const problem& p, const buffers& memory) {
     left_edges edges;
+    if (!p.has_carries()) return edges;
     edges.sums = cpu::gather_left_edge(p.carries, memory.carries, p.image, p.table);
     if (p.squares)
         edges.squares = cpu::gather_left_edge(p.squares_carries, memory.squares_carries, p.image, *p.squares);

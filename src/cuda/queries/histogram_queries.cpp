@@ -150,6 +150,7 @@ std::vector<histogram_match> best_windows(const const_any_histogram_view& histog
                                           histogram_distance distance, std::int64_t count, stream_ref stream,
                                           std::int64_t plane) {
     check_histograms(histograms, plane);
+    detail::check_distance(distance);
     detail::check_target(target, histograms.entries.shape.bins);
     const device_scope scope(device_of(stream));
     check_pointer("histograms", histograms.entries.data, current_device());

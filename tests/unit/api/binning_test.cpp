@@ -67,6 +67,8 @@ TEST(binning, indices) {
 }
 
 TEST(binning, mistakes_are_named) {
+    EXPECT_THROW(binning::uniform(4, 0, 1, static_cast<out_of_range>(7)), invalid_argument);
+    EXPECT_THROW(binning::indices(4, static_cast<out_of_range>(7)), invalid_argument);
     EXPECT_EQ(message_of_invalid([] { binning::uniform(0, 0, 1); }), "bins: is 0, must be 1 to 1024");
     EXPECT_EQ(message_of_invalid([] { binning::indices(1025); }), "bins: is 1025, must be 1 to 1024");
     EXPECT_NE(message_of_invalid([] { binning::uniform(4, 3.5, 3); }).find("range: is [3.5, 3), "), std::string::npos);

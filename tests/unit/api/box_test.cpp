@@ -127,6 +127,53 @@ TEST(box, integer_variance_is_exact_and_never_negative) {
 }
 
 /// What a moment_views puts together must belong together, and a form must exist.
+/// Sums of squares cancel where pixels lie far from zero: the variance is within the reported bound all the same, which
+/// is small where the variance is good, and larger than the variance where it is worthless.
+TEST(box, variance_reports_how_far_off_it_may_be) {
+    constexpr std::int64_t n = 256;
+    const auto check = [&]<typename T>(T offset, double largest_bound, double smallest_bound) {
+        std::vector<T> pixels(n * n);
+        std::uint32_t state = 1;
+        for (T& p : pixels) {
+            state = state * 1664525 + 1013904223;
+            p = offset + static_cast<T>(state >> 8) / static_cast<T>(1 << 24);
+        }
+        auto sums = table<T>(n, n), squares = table<T>(n, n);
+        sat({image_view<const T>(pixels.data(), n, n)}, {.sums = sums, .squares = squares});
+        for (const box& b : {box{0, 0, 31, 31}, box{100, 50, 31, 31}, box{225, 225, 31, 31}, box{255, 255, 1, 1},
+                             box{0, 0, n, n}, box{7, 200, 200, 3}}) {
+            long double sum = 0, deviations = 0;
+            const auto each = [&](const auto& use) {
+                for (std::int64_t r = b.row; r < b.row + b.rows; ++r)
+                    for (std::int64_t c = b.col; c < b.col + b.cols; ++c)
+                        use(static_cast<long double>(pixels[static_cast<std::size_t>(r * n + c)]));
+            };
+            each([&](long double x) { sum += x; });
+            const auto count = static_cast<long double>(b.rows * b.cols);
+            each([&](long double x) { deviations += (x - sum / count) * (x - sum / count); });
+            const auto right = static_cast<double>(deviations / count);
+            const double bound = box_variance_bound({sums, squares}, b);
+            EXPECT_LE(std::abs(box_variance({sums, squares}, b) - right), bound) << offset << ", row " << b.row;
+            if (b.rows != 31 || b.row == 0) continue;
+            EXPECT_LE(bound, largest_bound) << offset;
+            EXPECT_GE(bound, smallest_bound) << offset;
+        }
+    };
+    check(0.0, 1e-9, 0);
+    check(1e3, 1e-4, 0);
+    check(1e6, 1e3, 0.1);
+    check(1e9, 1e9, 1e3);
+    check(0.0f, 0.1, 0);
+    check(100.0f, 1e3, 0.1);
+    // Integer tables are exact.
+    const std::vector<std::uint8_t> bytes(64, 255);
+    auto sums = table<std::uint32_t>(8, 8);
+    auto squares = table<std::uint64_t>(8, 8);
+    sat({image_view<const std::uint8_t>(bytes.data(), 8, 8)}, {.sums = sums, .squares = squares});
+    EXPECT_EQ(box_variance_bound({sums, squares}, {0, 0, 8, 8}), 0);
+    EXPECT_THROW(box_variance_bound({sums, squares}, {0, 0, 9, 8}), invalid_argument);
+}
+
 TEST(box, tables_that_do_not_fit_are_named) {
     const auto p = pixels();
     const image_view<const std::int16_t> image(p.data(), image_rows, image_cols);
@@ -164,7 +211,8 @@ TEST(box, largest_safe_box) {
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::u32), 16843009);
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::s32), 8421504);
     EXPECT_EQ(largest_safe_box(dtype::u16, dtype::u32), 65537);
-    EXPECT_EQ(largest_safe_box(dtype::s16, dtype::s32), 65535);
+    EXPECT_EQ(largest_safe_box(dtype::s16, dtype::s32), 65536);
+    EXPECT_EQ(largest_safe_box(dtype::s32, dtype::s32), 1);
     EXPECT_EQ(largest_safe_box_of_squares(dtype::u8, dtype::u32), 66051);
     EXPECT_EQ(largest_safe_box(dtype::u8, dtype::f32), 65793);
     EXPECT_EQ(largest_safe_box(dtype::u32, dtype::u32), 1);
@@ -173,6 +221,31 @@ TEST(box, largest_safe_box) {
     EXPECT_EQ(largest_safe_box_of_squares(dtype::u64, dtype::u64), 0);
     EXPECT_EQ(largest_safe_box_of_squares(dtype::s64, dtype::u64), 0);
     EXPECT_GT(largest_safe_box(dtype::u8, dtype::f64), std::int64_t{35} * 1000 * 1000 * 1000 * 1000);
+}
+
+/// For every pair of integers: so many of the least and of the greatest value fit, and one more does not.
+TEST(box, largest_safe_box_is_the_largest) {
+    __extension__ using wide = __int128;
+    const auto least = [](dtype t) { return is_signed(t) ? -(wide{1} << (size_of(t) * 8 - 1)) : wide{0}; };
+    const auto greatest = [](dtype t) { return (wide{1} << (size_of(t) * 8 - (is_signed(t) ? 1 : 0))) - 1; };
+    using enum dtype;
+    for (const dtype input : {u8, u16, s16, u32, s32, u64, s64})
+        for (const dtype table : {u8, u16, s16, u32, s32, u64, s64}) {
+            const auto fits = [&](wide n) {
+                return n * least(input) >= least(table) && n * greatest(input) <= greatest(table);
+            };
+            const wide n = largest_safe_box(input, table);
+            EXPECT_TRUE(fits(n)) << name_of(input) << ' ' << name_of(table);
+            EXPECT_FALSE(fits(n + 1)) << name_of(input) << ' ' << name_of(table);
+        }
+    // Floating tables hold all integers up to these, of either sign.
+    for (const dtype input : {u8, u16, s16, u32, s32})
+        for (const dtype table : {f32, f64}) {
+            const wide limit = wide{1} << (table == f32 ? 24 : 53), n = largest_safe_box(input, table);
+            const wide magnitude = std::max(greatest(input), -least(input));
+            EXPECT_TRUE(n * magnitude <= limit && (n + 1) * magnitude > limit)
+                << name_of(input) << ' ' << name_of(table);
+        }
 }
 
 TEST(box, scalars_print_exactly) {

@@ -354,6 +354,41 @@ TEST(best_windows, ties_go_to_the_earlier_grid_then_up_and_left) {
     for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i].where, expected[i]) << i;
 }
 
+/// Neighbours are left out: the greedy choice among all windows in their order, by counting pixels.
+TEST(best_windows, windows_that_overlap_too_much_are_passed_over) {
+    constexpr std::int64_t rows = 20, cols = 25;
+    std::vector<std::uint8_t> pixels(rows * cols);
+    for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * i / 7 % 4);
+    const auto h = integral_histogram<std::uint32_t>(image_view<const std::uint8_t>(pixels.data(), rows, cols),
+                                                     binning::indices(4));
+    const std::vector<window_grid> grids{{.rows = 6, .cols = 5}, {.rows = 3, .cols = 8, .row_step = 2}};
+    const std::vector<double> target{1, 2, 3, 4};
+    const auto all = best_windows(h, grids, target, histogram_distance::l1, 100'000);
+    const auto inside = [](const box& b, std::int64_t r, std::int64_t c) {
+        return r >= b.row && r < b.row + b.rows && c >= b.col && c < b.col + b.cols;
+    };
+    for (const double largest : {0.0, 0.25, 0.6, 1.0}) {
+        std::vector<histogram_match> expected;
+        for (const histogram_match& m : all) {
+            bool taken = true;
+            for (const histogram_match& before : expected) {
+                int both = 0, either = 0;
+                for (std::int64_t r = 0; r < rows; ++r)
+                    for (std::int64_t c = 0; c < cols; ++c) {
+                        const bool a = inside(before.where, r, c), b = inside(m.where, r, c);
+                        both += a && b;
+                        either += a || b;
+                    }
+                taken = taken && both <= largest * either;
+            }
+            if (taken && expected.size() < 9) expected.push_back(m);
+        }
+        EXPECT_EQ(best_windows(h, grids, target, histogram_distance::l1, 9, 0, largest), expected) << largest;
+    }
+    EXPECT_EQ(message_of([&] { best_windows(h, grids, target, histogram_distance::l1, 1, 0, 1.5); }),
+              "largest_overlap: is 1.500000, must be 0 to 1");
+}
+
 TEST(best_windows, mistakes_are_named) {
     const std::vector<std::uint8_t> pixels(6 * 8, 1);
     const auto h =
@@ -369,6 +404,12 @@ TEST(best_windows, mistakes_are_named) {
     EXPECT_NE(search(grids, {1e308, 1e308}, 1).find("target: its bins add up to inf"), std::string::npos);
     EXPECT_NE(search(grids, {0, 1e-310}, 1).find("target: its bins add up to 1e-310"), std::string::npos);
     const std::vector<double> target{1, 1};
+    constexpr auto no_distance = static_cast<histogram_distance>(77);
+    EXPECT_EQ(message_of([&] { best_windows(h, grids, target, no_distance, 1); }),
+              "distance: is 77, not a histogram_distance");
+    EXPECT_EQ(message_of([&] { distance_between(no_distance, target, target); }),
+              "distance: is 77, not a histogram_distance");
+    EXPECT_EQ(name_of(no_distance), "");
     EXPECT_TRUE(best_windows(h, too_large, target, histogram_distance::l1, 3).empty());
 }
 

@@ -22,6 +22,12 @@ TEST(types, names_are_the_literatures_and_read_back) {
     EXPECT_FALSE(layout_from_name(""));
 }
 
+TEST(types, what_is_no_enumerator_has_no_name) {
+    EXPECT_EQ(name_of(static_cast<dtype>(10)), "");
+    EXPECT_EQ(name_of(static_cast<dtype>(255)), "");
+    EXPECT_EQ(name_of(static_cast<table_layout>(3)), "");
+}
+
 TEST(types, closed_lists_hold_no_duplicates) {
     std::set<std::string> names;
     for (const type_pair types : type_pairs()) EXPECT_TRUE(names.insert(name_of(types)).second) << name_of(types);

@@ -1,0 +1,2 @@
+#define BOXSUM_ROWS avx2
+#include "cpu/queries/window_rows_impl.hpp"

@@ -1,0 +1,2 @@
+#define BOXSUM_ROWS baseline
+#include "cpu/queries/window_rows_impl.hpp"
