@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 # More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
 CMAKE_FLAGS ?=
 
-.PHONY: help build demo test format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -22,11 +22,17 @@ test: packages-build packages-test ## Install what is missing, build, and run ev
 	cmake --build build -j$(JOBS)
 	ctest --preset release -j$(JOBS)
 
+package: packages-build ## Make a Debian package and a tar archive of the statically linked tool, in build/package
+	JOBS=$(JOBS) scripts/package
+
 format: packages-check ## Format the sources with clang-format 14
 	scripts/format
 
 bench-cpu: packages-build packages-bench ## Measure the CPU backend beside OpenCV and the streaming limit
 	scripts/bench_cpu
+
+bench-tool: build ## Time the tool from file to file, beside OpenCV in Python where that is installed
+	scripts/bench_tool
 
 test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
 	scripts/test_gpu

@@ -1,6 +1,7 @@
-"""The generated parts of docs/algorithms.md, for scripts/update_docs: what the registry, the head comments of src/cuda/zoo,
-the papers' printed figures (benchmarks/papers) and the records of `boxsum bench sat` (results/*/bench-zoo.json) say, or
-where a machine has none those of `make bench-gpu` (bench-sat.json: every algorithm with its default parameters).
+"""The generated parts of docs/algorithms.md and docs/histogram-algorithms.md, for scripts/update_docs: what the registry, the head
+comments of src/cuda/zoo and src/cuda/histogram, the papers' printed figures (benchmarks/papers) and the records of `boxsum bench`
+(results/*/bench-zoo.json, bench-hist-papers.json) say, or where a machine has none of tables those of `make bench-gpu`
+(bench-sat.json: every algorithm with its default parameters).
 Nothing is invented: where there is no record, or no figure in our extract of a paper, that is what stands there.
 """
 
@@ -15,8 +16,8 @@ NOT_MEASURED = "not measured yet"
 NOT_PRINTED = "not in the extract"
 
 
-def registry(build):
-    listed = subprocess.run([build / "bin" / "boxsum", "algorithms", "--operation", "sat", "--params", "--json"],
+def registry(build, operation="sat"):
+    listed = subprocess.run([build / "bin" / "boxsum", "algorithms", "--operation", operation, "--params", "--json"],
                             capture_output=True, text=True, check=True).stdout
     return [a for a in json.loads(listed) if a["backend"] == "cuda"]
 
@@ -159,6 +160,29 @@ def exhibit(name, build):
     return text + f"| here, 32f32f, time over a copy | {'<br>'.join(ours) or NOT_MEASURED} |\n"
 
 
+def histogram(name, build):
+    """The same of an integral histogram."""
+    a = next(one for one in registry(build, "histogram") if one["name"] == name)
+    path = ROOT / "src" / "cuda" / "histogram" / f"{name.replace('-', '_')}.cu"
+    text = f"[{path.relative_to(ROOT)}](../{path.relative_to(ROOT)})\n\n" + head_comment(path) if path.exists() else ""
+    parameters = "; ".join(f"`{p['name']}` {p['description']}: {', '.join(p['values'])}" for p in a["parameters"])
+    ratios = [f"{r['slower']} over {r['faster']}: {r['printed']}" for r in paper("poostchi-2017")["figure_7"]["ratios"]
+              if name in (r["slower"], r["faster"])]
+    if name == paper("poostchi-2017")["figure_20"]["algorithm"]:
+        ratios += [f"{rate['frames_per_second']} frames a second of 512 x 512 x 32 on a {rate['machine']}"
+                   for rate in paper("poostchi-2017")["figure_15"]["rates"]]
+    ours = []
+    for path in sorted(ROOT.glob("results/*/bench-hist-papers.json")):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        times = {r["rows"]: r["us"] for r in record["histograms"] if r["what"] == "tensor" and r["algorithm"] == name and "us" in r
+                 and r["rows"] == r["cols"] and r["bins"] == 32 and not r.get("parameters")}
+        if times:
+            ours.append(f"{record['device']}: " + ", ".join(f"{n}^2 {us / 1000:.3g}" for n, us in sorted(times.items())))
+    return (text + "| | |\n|---|---|\n" + f"| cost | {a['cost']} |\n| parameters, first the default | {parameters or 'none'} |\n"
+            f"| the paper's figures | {'<br>'.join(ratios) or NOT_PRINTED} |\n"
+            f"| here, 32 bins, ms | {'<br>'.join(ours) or NOT_MEASURED} |\n")
+
+
 def pairs(build):
     """The type pairs that the CPU's algorithm has, which are all."""
     listed = subprocess.run([build / "bin" / "boxsum", "algorithms", "--operation", "sat", "--json"],
@@ -168,4 +192,6 @@ def pairs(build):
 
 def part(source, build):
     makers = {"pairs": pairs, "table": table}
+    if source.startswith("histogram "):
+        return histogram(source.removeprefix("histogram "), build)
     return makers[source](build) if source in makers else exhibit(source, build)

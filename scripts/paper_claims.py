@@ -240,6 +240,23 @@ def transpose_share(record):
     return f"{share:.0f} %", share, 10 <= share <= 30
 
 
+def scan_efficiency(record):
+    """Equation 4, evaluated: 3 (n - 1) working cycles of n / 2 threads in 2 log2 n iterations."""
+    n = 1024
+    share = 100 * 3 * (n - 1) / (n * math.log2(n))
+    return f"{share:.1f} %", share, round(share) == 30
+
+
+def initialising_here(record):
+    """The least that initialising on the device costs, a memset, against the tensor's way over the link."""
+    slower = []
+    for n in docs.edge_lengths(record):
+        memset, link = (docs.plain_us(record, what, n, n, 32) for what in ("memset", "download"))
+        if memset and link:
+            slower.append(link / memset)
+    return unknown() if not slower else (f"{min(slower):.0f} to {max(slower):.0f} times", None, min(slower) > 1)
+
+
 def wave_fronts(record):
     return [r for r in record["histograms"] if r["what"] == "tensor" and r["algorithm"] == "wf-tis" and "us" in r
             and (r["rows"], r["cols"], r["bins"]) == (512, 512, 32)]
@@ -372,6 +389,9 @@ CLAIMS = (
           "As for 32f32f."),
     Claim("chen-2018", "section VI.C", "up to 3.2 times as fast as NPP, 8u32s", 3.2, chen_over("npp", "8u32s")),
     Claim("chen-2018", "section VI.C", "up to 2.3 times as fast as OpenCV, 8u32s", 2.3, chen_over("opencv-cuda", "8u32s")),
+    *(Claim("chen-2018", "section VI.C, figures 6 and 7",
+            f"up to 2.3 times as fast as OpenCV's scan-scan, {types}; here as section VI.B.2 tells it", 2.3,
+            chen_over("opencv-scan-scan", types)) for types in ("8u32s", "32f32f", "32u32u", "64f64f")),
     Claim("chen-2018", "section VI.C.1", "the LF-scan gives no gain over Kogge-Stone", None, scans_alike),
     Claim("chen-2018", "section VI.D, (1)", "T_ScanColumn < T_BRLT-ScanRow, 1K to 4K", None, chen_inequality(0),
           "Why, a profile would have to say: both kernels have as many blocks, and ScanColumn has less to do."),
@@ -392,6 +412,10 @@ CLAIMS = (
     Claim("notes-2025", "'time'", "box blur of a small image, us", 8, notes_blur,
           "Ours contains the table; the window kernel walks eight rows one after the other, a fixed chain on small images."),
 
+    Claim("poostchi-2017", "section 3.4, (4)", "efficiency of a work-efficient scan of 1024 elements, %", 30, scan_efficiency,
+          kind="hist"),
+    Claim("poostchi-2017", "section 3.1", "initialising on the GPU is faster than copying an initialised tensor there; here a memset "
+          "against as many bytes over the link", None, initialising_here, kind="hist"),
     Claim("poostchi-2017", "figure 7", "CW-B takes over 30 times CW-STS", 30, figure_7("cw-b", "cw-sts", 30), kind="hist"),
     Claim("poostchi-2017", "figure 7", "CW-STS takes two to three times CW-TiS", 3, figure_7("cw-sts", "cw-tis", 2, 3.3),
           kind="hist"),

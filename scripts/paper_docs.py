@@ -14,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OWN = ("brlt-scanrow", "scanrow-brlt", "scanrow-column")  # Chen et al.'s
-LIBRARIES = ("opencv-cuda", "opencv-cpu", "npp")
+LIBRARIES = ("opencv-cuda", "opencv-scan-scan", "opencv-cpu", "npp")
 NOTHING = "-"
 
 
@@ -536,14 +536,17 @@ def histogram_large(record):
     rows = [r for r in record["histograms"] if r["what"] in ("tasks-kept", "tasks-host")]
     lines = []
     for r in rows:
-        one = next((o for o in rows if o["workers"] == 1 and all(o[k] == r[k] for k in ("what", "backend", "rows", "cols", "bins"))), {})
-        lines.append([f"{r.get('image', '')} {r['cols']} x {r['rows']}", "kept" if r["what"] == "tasks-kept" else "host", r["bins"],
+        one = next((o for o in rows if o["workers"] == 1
+                    and all(o[k] == r[k] for k in ("what", "backend", "algorithm", "rows", "cols", "bins"))), {})
+        lines.append([f"{r.get('image', '')} {r['cols']} x {r['rows']}", "kept" if r["what"] == "tasks-kept" else "host",
+                      r["algorithm"], r["bins"],
                       f"{r['workers']} {'CPU' if r['backend'] == 'cpu' else 'GPU'}", digits(ratio(r.get("us"), 1e6)),
                       digits(ratio(1e6, r.get("us"))), digits(ratio(one.get("us"), r.get("us"))),
                       digits(ratio(r.get("link_us"), r.get("us")))])
     text = ("Bins as tasks. Kept: the result stays where it was computed; host: it ends in page-locked host memory. Of the links: the "
             "time of the copies alone over the whole.\n\n" + table(
-                ["image", "result", "bins", "workers", "seconds", "frames a second", "over 1 worker", "of the links"], lines, 2))
+                ["image", "result", "algorithm", "bins", "workers", "seconds", "frames a second", "over 1 worker", "of the links"],
+                lines, 3))
     return text + f"As printed ({figure['source']}, {figure['machine']}), 128 bins.\n\n" + table(
         ["image", "frames a second", "over 1 thread", "over 16 threads"],
         [[f"{i['image']} {i['cols']} x {i['rows']}", i.get("frames_per_second", NOTHING), i.get("speedup_1_thread", NOTHING),

@@ -150,7 +150,7 @@ def tasks():
     text = ""
     for path, record in records("bench-hist-papers.json"):
         rows = {(row["what"], row["rows"], row["cols"], row["bins"], row["workers"]): row
-                for row in record["histograms"] if row["what"] in ("tasks-kept", "tasks-host")}
+                for row in record["histograms"] if row["what"] in ("tasks-kept", "tasks-host") and row["algorithm"] != "wf-tis"}
         devices = max(key[-1] for key in rows)
         if devices == 1:
             continue

@@ -128,7 +128,8 @@ group statistics(const std::string& type, std::int64_t size, int threads) {
                                                              {.window = boxsum::window_radius(r), .threads = threads});
                                 }});
     for (const auto method :
-         {boxsum::threshold_method::bradley, boxsum::threshold_method::sauvola, boxsum::threshold_method::wolf})
+         {boxsum::threshold_method::bradley, boxsum::threshold_method::sauvola, boxsum::threshold_method::niblack,
+          boxsum::threshold_method::nick, boxsum::threshold_method::wolf})
         for (const std::int64_t r : {3, 300})
             g.candidates.push_back({std::string(name_of(method)) + " r=" + std::to_string(r), [=] {
                                         boxsum::adaptive_threshold(
@@ -148,6 +149,27 @@ group statistics(const std::string& type, std::int64_t size, int threads) {
                                     cv::sqrBoxFilter(mat_of(in->view()), s, CV_32F, {2 * r + 1, 2 * r + 1});
                                 }});
 #endif
+    return g;
+}
+
+/// Where pixels may not count; each over a copy of what the filter without mask reads and writes.
+template <typename T>
+group sampled(const std::string& type, std::int64_t size, int threads) {
+    const auto in = std::make_shared<image<T>>(size, 1), out = std::make_shared<image<T>>(size, 1);
+    const auto mask = std::make_shared<image<std::uint8_t>>(size, 1);
+    const auto weights = std::make_shared<image<float>>(size, 1), count = std::make_shared<image<float>>(size, 1);
+    const boxsum::filter_options options{.window = 31, .threads = threads};
+    group g{"box mean " + type + " r=15 of pixels that may not count", {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
+    g.candidates.push_back({"all count", [=] { boxsum::box_filter({in->view()}, {out->view()}, options); }});
+    g.candidates.push_back(
+        {"mask, with counts", [=] {
+             boxsum::box_filter({.image = in->view(), .mask = mask->view()}, {out->view(), count->view()}, options);
+         }});
+    g.candidates.push_back(
+        {"weights",
+         [=] { boxsum::box_filter({.image = in->view(), .weights = weights->view()}, {out->view()}, options); }});
     return g;
 }
 
@@ -246,6 +268,8 @@ int main(int argc, char** argv) {
         {"stat8u", [&] { return statistics<std::uint8_t>("8u", size, threads); }},
         {"stat16u", [&] { return statistics<std::uint16_t>("16u", size, threads); }},
         {"stat32f", [&] { return statistics<float>("32f", size / 2, threads); }},
+        {"sampled8u", [&] { return sampled<std::uint8_t>("8u", size, threads); }},
+        {"sampled32f", [&] { return sampled<float>("32f", size / 2, threads); }},
         {"variable", [&] { return variable(size, threads); }},
         {"windows", [&] { return windows_of_tables(size, threads); }},
     };

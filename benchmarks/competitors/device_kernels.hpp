@@ -21,8 +21,9 @@ void streaming_convert_twice(const void* from, void* to, void* also_to, std::int
 /// Two passes with CUB: rows by cub::BlockScan, then columns by running sums. 8u32u and 32f32f.
 void cub_two_pass(dtype in, const void* image, void* table, std::int64_t n, cuda::stream_ref stream);
 
-/// nppiIntegral_8u32s_C1R_Ctx into a padded table. False where NPP was not found.
+/// nppiIntegral_8u32s_C1R_Ctx, or with `out` 32f nppiIntegral_8u32f_C1R_Ctx, into a padded table. False where NPP was
+/// not found.
 bool npp_available();
-void npp_integral(const void* image, void* table, std::int64_t n, cuda::stream_ref stream);
+void npp_integral(dtype out, const void* image, void* table, std::int64_t n, cuda::stream_ref stream);
 
 }  // namespace boxsum::bench

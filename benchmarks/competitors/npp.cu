@@ -13,7 +13,7 @@ bool npp_available() {
     return true;
 }
 
-void npp_integral(const void* image, void* table, std::int64_t n, cuda::stream_ref stream) {
+void npp_integral(dtype out, const void* image, void* table, std::int64_t n, cuda::stream_ref stream) {
     static const NppStreamContext device = [] {
         NppStreamContext context{};
         cudaDeviceProp properties{};
@@ -30,9 +30,13 @@ void npp_integral(const void* image, void* table, std::int64_t n, cuda::stream_r
     NppStreamContext context = device;
     context.hStream = stream.get();
     const int side = static_cast<int>(n);
-    const NppStatus status = nppiIntegral_8u32s_C1R_Ctx(
-        static_cast<const Npp8u*>(image), side, static_cast<Npp32s*>(table), (side + 1) * 4, {side, side}, 0, context);
-    if (status != NPP_SUCCESS) throw std::runtime_error("nppiIntegral_8u32s_C1R_Ctx: status " + std::to_string(status));
+    const auto* const pixels = static_cast<const Npp8u*>(image);
+    const NppiSize size{side, side};
+    const NppStatus status =
+        out == dtype::f32
+            ? nppiIntegral_8u32f_C1R_Ctx(pixels, side, static_cast<Npp32f*>(table), (side + 1) * 4, size, 0, context)
+            : nppiIntegral_8u32s_C1R_Ctx(pixels, side, static_cast<Npp32s*>(table), (side + 1) * 4, size, 0, context);
+    if (status != NPP_SUCCESS) throw std::runtime_error("nppiIntegral_8u32*_C1R_Ctx: status " + std::to_string(status));
 }
 
 }  // namespace boxsum::bench

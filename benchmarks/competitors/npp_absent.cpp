@@ -8,7 +8,7 @@ bool npp_available() {
     return false;
 }
 
-void npp_integral(const void*, void*, std::int64_t, cuda::stream_ref) {
+void npp_integral(dtype, const void*, void*, std::int64_t, cuda::stream_ref) {
     throw unsupported("NPP was not found when this was built");
 }
 

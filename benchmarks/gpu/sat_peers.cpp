@@ -37,7 +37,7 @@ void peers_section(cuda::stream_ref stream) {
                                }});
             if (npp_available() && types.input == dtype::u8)
                 runners.push_back({"npp nppiIntegral_8u32s", [&](int set, cuda::stream_ref s) {
-                                       npp_integral(sets.image(set).data, sets.table(set).data, n, s);
+                                       npp_integral(dtype::s32, sets.image(set).data, sets.table(set).data, n, s);
                                    }});
             if (opencv_cuda_available() && types.input == dtype::u8)
                 runners.push_back({"opencv cuda cv::cuda::integral", [&](int set, cuda::stream_ref s) {

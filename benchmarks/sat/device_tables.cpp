@@ -137,14 +137,16 @@ void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buff
     if (has(c.competitors, "npp")) {
         if (!npp_available())
             refuse("npp", "NPP was not found when this was built");
-        else if (!bytes_to_words)
-            refuse("npp", "NPP computes 8u32s and 8u32f alone; this calls the first");
+        else if (!bytes_to_words && c.types != type_pair{dtype::u8, dtype::f32})
+            refuse("npp", "NPP computes 8u32s and 8u32f alone");
         else
-            candidates.push_back({row_for(c, "npp", {}, "nppiIntegral_8u32s_C1R_Ctx"),
-                                  [padded, n](int i, cuda::stream_ref stream) {
-                                      npp_integral(padded->image(i).data, padded->table(i).data, n, stream);
-                                  },
-                                  padded, table_layout::padded});
+            candidates.push_back(
+                {row_for(c, "npp", {},
+                         c.types.table == dtype::f32 ? "nppiIntegral_8u32f_C1R_Ctx" : "nppiIntegral_8u32s_C1R_Ctx"),
+                 [padded, n, out = c.types.table](int i, cuda::stream_ref stream) {
+                     npp_integral(out, padded->image(i).data, padded->table(i).data, n, stream);
+                 },
+                 padded, table_layout::padded});
     }
     if (has(c.competitors, "opencv-cuda")) {
         if (!opencv_cuda_available())

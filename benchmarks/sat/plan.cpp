@@ -68,7 +68,7 @@ const std::vector<experiment>& experiments() {
          {"8u32s", "8u32u", "8u32f", "32f32f", "32u32u", "64f64f"},
          thousands(20),
          thousands(4),
-         {"brlt-scanrow", "scanrow-brlt", "scanrow-column"},
+         {"brlt-scanrow", "scanrow-brlt", "scanrow-column", "opencv-scan-scan"},
          {{"scan", {}}, {"threads", {"1024"}}, {"row-threads", {"1024"}}, {"column-threads", {"1024"}}},
          {"npp", "cub-two-pass", "opencv-cuda", "opencv-cpu"},
          {"opencv-cpu", "serial-cpu"},

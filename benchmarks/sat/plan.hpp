@@ -33,7 +33,7 @@ struct sat_case {
 ///   emoto    Table I and III: 32f32f, 256 to 32K; every W, number of threads, r and arrangement; the copy
 ///   chen     figures 6 to 8, Table II: 8u32s, 8u32u, 8u32f, 32f32f, 32u32u, 64f64f, 1K to 20K; both scans, blocks of
 ///   256
-///            and of the paper's 1024 threads; NPP, CUB, OpenCV
+///            and of the paper's 1024 threads; OpenCV's scan-scan; NPP, CUB, OpenCV
 ///   micro    section V of Chen et al.: latencies (no tables)
 ///   notes    the notes' table: passes and box blur of 128^2 and 800^2, 32u32u and 8u32u
 ///   ha-han   figure 5: 32f32f, 64 to 2048, and on to 16K; every b; the serial CPU

@@ -46,7 +46,7 @@ struct convolve_options {
 /// row. Where a window holds something that is not finite the result is not finite; other pixels do not notice. The
 /// same bits for any number of threads; another instruction set may round products by themselves. Throws
 /// invalid_argument (names the argument and its value), unsupported, out_of_memory; nothing is written when an argument
-/// is wrong. Working memory a thread: N rows of cols + M - 1 pixels of the result's type. Thread-safe for distinct
+/// is wrong. Working memory a thread: N + 4 rows of cols + M - 1 pixels of the result's type. Thread-safe for distinct
 /// results. Source: direct form; on devices Chen, Wahib, Takizawa, Takano, Matsuoka, "A Versatile Software Systolic
 /// Execution Model for GPU Memory-Bound Kernels" (SSAM), 2019.
 void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options = {});

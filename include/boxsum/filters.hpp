@@ -77,6 +77,14 @@ struct extent {
     friend bool operator==(extent, extent) = default;
 };
 
+/// Rows first .. end - 1.
+struct row_range {
+    std::int64_t first = 0;
+    std::int64_t end = 0;
+
+    friend bool operator==(row_range, row_range) = default;
+};
+
 /// What a filter reads.
 ///
 /// The image may be a part of a larger one: some of its rows, the first of which is row `at.row` of an image of `whole`
@@ -111,6 +119,8 @@ struct filter_inputs {
     const_any_view mask = {};
     /// 32f, shapes as of masks. A weight that is not above 0, or not finite, takes its pixel out.
     const_any_view weights = {};
+    /// Rows of the whole image that have results, of those whose windows lie in the part; 0 to 0: all of them.
+    row_range results = {};
 };
 
 /// Where a filter with one result writes it.

@@ -31,6 +31,7 @@ constexpr std::array sat_records{
     &sat_scanrow_column_record,
     &sat_brlt_scanrow_record,
     &sat_scanrow_brlt_record,
+    &sat_opencv_scan_scan_record,
     &sat_1r1w_hybrid_record,
     &sat_1r1w_record,
     &sat_2r2w_record,

@@ -114,14 +114,17 @@ enum parameter_position { isa_position, scheme_position, fetch_position };
 enum scheme_value { scheme_auto, scheme_wavefront, scheme_bands };
 enum fetch_value { fetch_auto, fetch_on, fetch_off };
 
+store_policy store_of(const kernel_set& set, std::int64_t bytes, int threads, store_policy requested) {
+    return set.vector_bytes > 1 ? cpu::choose_store(bytes, threads, requested) : store_policy::cached;
+}
+
 plan decide(const problem& p, const kernel_set& set, const execution& how) {
     plan decided;
     decided.set = &set;
     const std::int64_t table_bytes = view_bytes(p.table) + (p.squares ? view_bytes(*p.squares) : 0);
     const std::int64_t bytes = view_bytes(p.image) + table_bytes;
     decided.threads = static_cast<int>(std::min<std::int64_t>(cpu::most_threads(bytes, how.threads), most_threads));
-    const bool can_stream = set.vector_bytes > 1;
-    decided.store = can_stream ? cpu::choose_store(bytes, decided.threads, how.store) : store_policy::cached;
+    decided.store = store_of(set, bytes, decided.threads, how.store);
     decided.bytes = bytes;
     const int scheme = how.parameters.choice[scheme_position], fetch = how.parameters.choice[fetch_position];
     decided.bands = scheme == scheme_bands || (scheme == scheme_auto && bytes <= cpu::most_bytes_in_bands);
@@ -262,8 +265,10 @@ std::size_t workspace_bytes(const problem&, const parameter_values&) {
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
     plan decided = decide(p, *kernels_of(how.parameters), how);
-    if (decided.threads > 1)
+    if (decided.threads > 1) {
         decided.threads = std::min(decided.threads, cpu::choose_threads(decided.bytes, how.threads));
+        decided.store = store_of(*decided.set, decided.bytes, decided.threads, how.store);  // of those that have time
+    }
     fill_tables(p, memory, decided);
 }
 

@@ -184,17 +184,24 @@ void check_sampling(const part& given, const filter_options& options) {
                                ", but without weights min_count says how much must count");
 }
 
-/// Which rows have results, from where the image lies in the whole.
-void place_results(window_job& job) {
+/// Which rows have results, from where the image lies in the whole and which of them are wanted.
+void place_results(window_job& job, row_range wanted) {
     const std::int64_t end = job.part_row + job.shape.rows;
     const auto within = job.rows.windows_within(job.part_row, end);
-    job.first_row = within.first;
-    job.end_row = within.end;
-    const auto taken = job.rows.taken_by(within.first, within.end);
+    const row_range chosen = wanted == row_range{} ? row_range{within.first, within.end} : wanted;
+    if (within.first < within.end &&
+        (chosen.first < within.first || chosen.end > within.end || chosen.first >= chosen.end))
+        throw invalid_argument("results: are rows " + std::to_string(chosen.first) + " to " +
+                               std::to_string(chosen.end - 1) + ", but windows lie in the image around rows " +
+                               std::to_string(within.first) + " to " + std::to_string(within.end - 1));
+    const auto taken = job.rows.taken_by(chosen.first, chosen.end);
     if (within.first >= within.end || taken.first < job.part_row || taken.end > end)
         throw invalid_argument("image: has rows " + std::to_string(job.part_row) + " to " + std::to_string(end - 1) +
                                " of " + std::to_string(job.rows.extent) + ", too few for windows of " +
                                std::to_string(job.rows.full) + " rows");
+    job.first_row = chosen.first;
+    job.end_row = chosen.end;
+    job.some_rows = chosen != row_range{within.first, within.end};
 }
 
 void check_variance_window(const window_job& job) {
@@ -266,7 +273,7 @@ part part_of(const filter_inputs& inputs) {
     const auto given = [](const const_any_view& v) {
         return v.shape.rows != 0 ? std::optional(v.shape) : std::nullopt;
     };
-    return {inputs.image.shape, inputs.at, inputs.whole, given(inputs.mask), given(inputs.weights)};
+    return {inputs.image.shape, inputs.at, inputs.whole, given(inputs.mask), given(inputs.weights), inputs.results};
 }
 
 part part_of(const variable_inputs& inputs) {
@@ -297,7 +304,7 @@ window_job windows_of(const part& given, const filter_options& options) {
     job.min_count = options.min_count;
     job.min_weight = options.min_weight;
     job.fill = options.fill;
-    place_results(job);
+    place_results(job, given.results);
     return job;
 }
 
@@ -345,7 +352,7 @@ threshold_job make_threshold_job(const part& given, const result_shapes& results
     check_finite("p", job.p);
     check_finite("q", job.q);
     if (rule.method != threshold_method::phansalkar && (rule.p || rule.q)) has_no_meaning(rule.p ? "p" : "q");
-    if (rule.method == threshold_method::wolf && windows.rows.extent != given.image.rows)
+    if (rule.method == threshold_method::wolf && (windows.rows.extent != given.image.rows || windows.some_rows))
         throw unsupported("method: is wolf, whose extremes are those of the whole image, of which this is a part");
     if (!job.of_means()) check_variance_window(windows);
     job.output = rule.output;

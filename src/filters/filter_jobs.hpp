@@ -19,6 +19,7 @@ struct part {
     origin at = {};
     extent whole = {};
     std::optional<view_shape> mask = {}, weights = {};
+    row_range results = {};
 };
 
 /// A filter's inputs as shapes; what has no rows is not given.

@@ -19,6 +19,7 @@ struct window_job {
     std::int64_t part_row = 0;   ///< the first that the image has
     std::int64_t first_row = 0;  ///< the first that has a result
     std::int64_t end_row = 0;
+    bool some_rows = false;   ///< fewer than might have one
     double border_value = 0;  ///< of the image's type
     rounding_mode rounding = rounding_mode::half_up;
     bool masked = false;

@@ -249,6 +249,20 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                                 "");
                         });
                     if (rounding == rounding_mode::floor) continue;
+                    oracle::picture<f32> mean(2, c.rows, c.cols, 1, 1), deviation(2, c.rows, c.cols, 1, 3),
+                        wide_mean(2, c.rows, c.cols, 1), wide_deviation(2, c.rows, c.cols, 1);
+                    local_statistics({words.view()}, {.mean = wide_mean.view(), .deviation = wide_deviation.view()},
+                                     options);
+                    for (const kernel_set& set : runnable()) {
+                        filters::local_statistics(job_of(set), {.mean = mean.view(), .deviation = deviation.view()});
+                        ASSERT_EQ(
+                            oracle::first_difference(mean.view(), [&](auto... at) { return wide_mean.view()(at...); }),
+                            "");
+                        ASSERT_EQ(oracle::first_difference(deviation.view(),
+                                                           [&](auto... at) { return wide_deviation.view()(at...); }),
+                                  "");
+                        ASSERT_TRUE(mean.guards_intact() && deviation.guards_intact());
+                    }
                     oracle::picture<u8> verdict(2, c.rows, c.cols, 1);
                     for (const threshold_method method : {threshold_method::bradley, threshold_method::niblack,
                                                           threshold_method::sauvola, threshold_method::nick})

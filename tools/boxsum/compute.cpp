@@ -3,6 +3,8 @@
 #include "device.hpp"
 #include "errors.hpp"
 #include "image_io/input_file.hpp"
+#include "image_io/memory_limit.hpp"
+#include "machine_info.hpp"
 #include "text_output.hpp"
 
 #include <boxsum/algorithms.hpp>
@@ -41,16 +43,11 @@ image converted(const image& source, Convert convert) {
 }  // namespace
 
 void add_compute_options(CLI::App& command, compute_options& options) {
-    command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
-        ->capture_default_str()
-        ->check(CLI::Validator(check_device, ""));
+    add_device_options(command, options.device, options.threads);
     command.add_option("--algorithm", options.algorithm, "a name of 'boxsum algorithms', or auto")
         ->capture_default_str();
     command.add_option("--param", options.parameters, "name=value, a parameter of the algorithm; may be repeated")
         ->allow_extra_args(false);
-    command.add_option("--threads", options.threads, "CPU threads; 0 chooses by size")
-        ->capture_default_str()
-        ->check(CLI::Range(0, 4096));
     command.add_option("--store", options.store, "how the CPU writes the table: automatic, cached or streaming")
         ->capture_default_str()
         ->check(CLI::IsMember({"automatic", "cached", "streaming"}));
@@ -125,6 +122,10 @@ computed_tables compute_tables(const image& source, table_form form, dtype table
     const bool widen = source.view.shape.type == dtype::f16 && (table != dtype::f32 || squares);
     const image input = widen ? widened(source) : source;
 
+    const view_shape& s = input.view.shape;
+    const auto entries = static_cast<std::uint64_t>((s.rows + 1) * s.channels) * static_cast<std::uint64_t>(s.cols + 1);
+    check_memory(entries * (size_of(table) + (squares ? size_of(*squares) : 0)), squares ? "two tables" : "the table");
+
     computed_tables result;
     result.sums = allocate_table(input.view.shape, table, form);
     if (squares) result.squares = allocate_table(input.view.shape, *squares, form);
@@ -133,7 +134,7 @@ computed_tables compute_tables(const image& source, table_form form, dtype table
     if (squares) job.outputs.squares = {result.squares->view, form};
     job.options.algorithm = options.algorithm;
     job.options.parameters = joined_parameters(operation::sat, options.algorithm, options.parameters);
-    job.options.threads = options.threads;
+    job.options.threads = bounded_threads(options.threads);
     job.options.store = options.store == "cached"      ? store_policy::cached
                         : options.store == "streaming" ? store_policy::streaming
                                                        : store_policy::automatic;

@@ -1,5 +1,5 @@
-// Direct convolution: a ring of N lines, converted to the result's type and extended by the border, and for each row of
-// the result the sum of N x M of their stretches, each times a weight.
+// Direct convolution: a ring of N + 3 lines, converted to the result's type and extended by the border, and for four
+// rows of the result at once the sums of N x M of their stretches, each times a weight.
 
 #include "cpu/convolve/convolve.hpp"
 
@@ -34,8 +34,8 @@ struct call {
     const void* image;
     void* result;
     std::vector<T> weights;
-    sum_row<T> sum;
-    T* lines;  ///< a thread's N lines, one thread behind the other
+    sum_rows<T> sum;
+    T* lines;  ///< a thread's ring and a row that nobody wants, one thread behind the other
     std::int64_t line_elements;
 };
 
@@ -60,34 +60,49 @@ void fill_line(const call<T>& c, std::int64_t plane, std::int64_t r, T* line) {
     for (std::int64_t col = j.image.cols; col < j.image.cols + after; ++col) extend(col);
 }
 
+/// Lines of a thread's ring.
+int ring_lines(const job& j) {
+    return j.rows + rows_together - 1;
+}
+
 /// One thread's rows of all planes, which count as one tall image.
 template <typename Pixel, typename T>
 void convolve_rows(void* context, int thread, int threads) {
     const auto& c = *static_cast<const call<T>*>(context);
     const job& j = c.j;
-    const std::int64_t n = j.image.rows, all = n * j.image.planes;
+    const std::int64_t n = j.image.rows, all = n * j.image.planes, ring_size = ring_lines(j);
     const std::int64_t end = all * (thread + 1) / threads;
-    T* const ring = c.lines + thread * j.rows * c.line_elements;
-    std::array<const T*, 64> lines{};
-    std::int64_t filled = -1;  // lines of the ring up to here, as rows of `plane`
-    std::int64_t plane = -1;
-    for (std::int64_t row = all * thread / threads; row < end; ++row) {
-        const std::int64_t r = row % n, first = r - j.above;
-        if (plane != row / n) {
-            plane = row / n;
-            filled = first - 1;
+    T* const ring = c.lines + thread * (ring_size + 1) * c.line_elements;
+    T* const unwanted = ring + ring_size * c.line_elements;
+    std::array<const T*, 64 + rows_together> lines{};
+    std::array<T*, rows_together> to{};
+    for (std::int64_t row = all * thread / threads; row < end;) {
+        const std::int64_t plane = row / n, first_row = row % n;
+        const std::int64_t end_row = std::min(n, first_row + end - row);  // of this plane, and this thread's
+        std::int64_t filled = first_row - j.above - 1;                    // lines are in the ring up to here
+        for (std::int64_t r = first_row; r < end_row; r += rows_together) {
+            const std::int64_t first = r - j.above;
+            const auto line_at = [&](std::int64_t at) {
+                return ring + (at % ring_size + ring_size) % ring_size * c.line_elements;
+            };
+            for (; filled < first + ring_size - 1; ++filled)
+                fill_line<Pixel>(c, plane, filled + 1, line_at(filled + 1));
+            for (std::int64_t i = 0; i < ring_size; ++i) lines[static_cast<std::size_t>(i)] = line_at(first + i);
+            for (std::int64_t q = 0; q < rows_together; ++q)
+                to[static_cast<std::size_t>(q)] =
+                    r + q < end_row
+                        ? reinterpret_cast<T*>(static_cast<std::byte*>(c.result) + plane * j.result.plane_stride +
+                                               (r + q) * j.result.row_stride)
+                        : unwanted;
+            c.sum(to.data(), lines.data(), c.weights.data(), j.rows, j.cols, j.image.channels,
+                  j.image.cols * j.image.channels);
         }
-        const auto line_at = [&](std::int64_t at) { return ring + (at % j.rows + j.rows) % j.rows * c.line_elements; };
-        for (; filled < first + j.rows - 1; ++filled) fill_line<Pixel>(c, plane, filled + 1, line_at(filled + 1));
-        for (int i = 0; i < j.rows; ++i) lines[static_cast<std::size_t>(i)] = line_at(first + i);
-        T* const to = reinterpret_cast<T*>(static_cast<std::byte*>(c.result) + plane * j.result.plane_stride +
-                                           r * j.result.row_stride);
-        c.sum(to, lines.data(), c.weights.data(), j.rows, j.cols, j.image.channels, j.image.cols * j.image.channels);
+        row += end_row - first_row;
     }
 }
 
 template <typename T>
-void run_as(const job& j, const void* image, void* result, sum_row<T> sum, int wanted) {
+void run_as(const job& j, const void* image, void* result, sum_rows<T> sum, int wanted) {
     const std::int64_t elements = j.image.rows * j.image.planes * j.image.cols * j.image.channels;
     // A product takes about as long as two bytes of a copy.
     const std::int64_t work = elements * std::max<std::int64_t>(2 * j.rows * j.cols, 8);
@@ -95,8 +110,8 @@ void run_as(const job& j, const void* image, void* result, sum_row<T> sum, int w
         std::min<std::int64_t>({cpu::choose_threads(work, wanted), j.image.rows * j.image.planes, 256}));
     call<T> c{j, image, result, {}, sum, nullptr, (j.image.cols + j.cols - 1) * j.image.channels};
     for (const double w : j.weights) c.weights.push_back(static_cast<T>(w));
-    const host_buffer lines =
-        memory_pool::shared().acquire(static_cast<std::size_t>(threads * j.rows * c.line_elements) * sizeof(T));
+    const host_buffer lines = memory_pool::shared().acquire(
+        static_cast<std::size_t>(threads * (ring_lines(j) + 1) * c.line_elements) * sizeof(T));
     c.lines = static_cast<T*>(lines.data());
     visit_one_of(pixel_types{}, j.image.type,
                  [&]<typename Pixel>() { cpu::run_team(threads, convolve_rows<Pixel, T>, &c); });

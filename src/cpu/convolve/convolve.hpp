@@ -7,15 +7,18 @@ namespace boxsum::convolution {
 /// The CPU's convolve(), on checked memory.
 void run(const job& j, const void* image, void* result, int threads);
 
-/// Inner loops, compiled once per instruction set. `sums[c] = sum over i < rows, j < cols of weights[i * cols + j] *
-/// lines[i][c + j * channels]`, for c < n.
+/// Rows of the result that one call of an inner loop makes.
+inline constexpr int rows_together = 4;
+
+/// Inner loops, compiled once per instruction set. `sums[q][c] = sum over i < rows, j < cols of weights[i * cols + j] *
+/// lines[q + i][c + j * channels]`, for q < rows_together and c < n, added in this order.
 template <typename T>
-using sum_row = void (*)(T* sums, const T* const* lines, const T* weights, int rows, int cols, std::int64_t channels,
-                         std::int64_t n);
+using sum_rows = void (*)(T* const* sums, const T* const* lines, const T* weights, int rows, int cols,
+                          std::int64_t channels, std::int64_t n);
 
 struct row_sums {
-    sum_row<float> f32;
-    sum_row<double> f64;
+    sum_rows<float> f32;
+    sum_rows<double> f64;
 };
 
 namespace baseline {

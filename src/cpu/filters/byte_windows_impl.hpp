@@ -153,33 +153,49 @@ inline words pack(const four& f) {
 
 /// floor(w / n + 1/2), or without the half, of windows of `n` pixels each.
 ///
-/// v / n with v = w - centre + bias is at least 1 / (2 n) from every half integer, where bias is 0 for an odd n, 1/2
-/// for an even one, and (1 - n) / 2 for rounding down; and |v| <= 129 n < 2^23 is exact. The product with 1 / n errs by
-/// the reciprocal's and its own rounding, 2^-24 of at most 129 each, the sum with 1.5 * 2^23 + 127 rounds once, to an
-/// integer: right while 2^-23 * 129 < 1 / (2 n).
+/// (w + bias) / n is at least 1 / (2 n) from every half integer, where bias is 0 for an odd n, 1/2 for an even one, and
+/// (1 - n) / 2 for rounding down; w + bias < 2^23 is exact. The product with 1 / n errs by the reciprocal's and its own
+/// rounding, 2^-24 of at most 256 each; the sum with 1.5 * 2^23 rounds once, to an integer: right while 2^-15 <
+/// 1 / (2 n). With 127 n taken away first, of which the integer is told in the end, the quotient is at most 129, and n
+/// may be twice as large.
 class uniform_means {
   public:
     uniform_means(u32 n, bool half_up)
-        : direct_(n < 32000),
+        : way_(n < 16000 && half_up && n % 2 != 0 ? way::direct
+               : n < 32000                        ? way::centred
+                                                  : way::exact),
           n_(n),
           half_(half_up ? n / 2 : 0),
           centre_(all(127 * n)),
           bias_(all_real(half_up ? (n % 2 == 0 ? 0.5f : 0.0f) : (1 - static_cast<f32>(n)) / 2)),
-          reciprocal_(all_real(direct_ ? 1 / static_cast<f32>(n) : quotient<u32>::reduced / static_cast<f32>(n))) {}
+          reciprocal_(all_real((way_ == way::exact ? quotient<u32>::reduced : 1.0f) / static_cast<f32>(n))) {}
 
-    inline words of(words w) const {
-        if (direct_) {
-            const reals v = __builtin_convertvector((numbers)(w - centre_), reals) + bias_;
-            return (words)(v * reciprocal_ + all_real(0x1.8p23f + 127)) & 0xffu;
+    inline void take(four& f) const {
+        switch (way_) {
+            case way::direct:
+                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)w, reals), 0);
+                return;
+            case way::centred:
+                for (words& w : f.w) w = rounded(__builtin_convertvector((numbers)(w - centre_), reals) + bias_, 127);
+                return;
+            case way::exact:
+                for (words& w : f.w) {
+                    const words t = w + half_;
+                    const reals quotient = __builtin_convertvector((numbers)t, reals) * reciprocal_;
+                    const words q = (words) __builtin_convertvector(quotient, numbers);
+                    w = q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
+                }
         }
-        const words t = w + half_;
-        const words q =
-            (words) __builtin_convertvector(__builtin_convertvector((numbers)t, reals) * reciprocal_, numbers);
-        return q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
     }
 
   private:
-    bool direct_;
+    enum class way { direct, centred, exact };
+
+    inline words rounded(reals v, int centre) const {
+        return (words)(v * reciprocal_ + all_real(0x1.8p23f + static_cast<f32>(centre))) & 0xffu;
+    }
+
+    way way_;
     u32 n_, half_;
     words centre_;
     reals bias_, reciprocal_;
@@ -199,7 +215,7 @@ void means(u8* out, const byte_windows& row, const byte_counts& counts, bool hal
     for (i64 i = 0; i < n; i += bytes) {
         four f = scan.next(i);
         if (i >= counts.first_full && i < counts.end_full)
-            for (words& w : f.w) w = uniform.of(w);
+            uniform.take(f);
         else
             for (int j = 0; j < 4; ++j)
                 f.w[j] =
@@ -207,6 +223,30 @@ void means(u8* out, const byte_windows& row, const byte_counts& counts, bool hal
         store_pixels(out + i, pack(f), n - i);
     }
 }
+
+// ---- by the definition ----
+
+/// Windows of a block in the order of its pixels, in double.
+struct defined_block {
+    f64 mean[bytes], deviation[bytes];
+
+    defined_block(const four& s, const four& p, const words* n) {
+        alignas(bytes) u32 sum[bytes], spread[bytes], number[bytes];
+        for (int j = 0; j < 4; ++j) {
+            store(sum + j * lanes_of_block, s.w[j]);
+            store(spread + j * lanes_of_block, p.w[j]);
+            store(number + j * lanes_of_block, n[j]);
+        }
+        for (int k = 0; k < bytes; ++k) {
+            const int at = k % 4 * lanes_of_block + k / 4;
+            const u64 total = sum[at], c = number[at];
+            const f64 real = static_cast<f64>(c);
+            mean[k] = static_cast<f64>(total) / real;
+            deviation[k] =
+                __builtin_sqrt(static_cast<f64>(total * (255 * c - total) - 2 * c * spread[at]) / (real * real));
+        }
+    }
+};
 
 // ---- thresholds ----
 
@@ -224,7 +264,7 @@ inline bool any(numbers mask) {
 /// A pixel against its window, by comparisons in 32 bits with a bound E of their error; u = 2^-24. With the sum S, P of
 /// the window, m = S / n, var = m (255 - m) - 2 P / n and M the true mean:
 ///   m errs by 3 u M; m (255 - m) by u M (3 M + 5 (255 - M)), 2 P / n <= M (255 - M) by 4 u of it; var by 2550 u M.
-///   bradley: x > (1 - k) m. Their difference errs by 6 u |1 - k| M and its own rounding.
+///   bradley: x > (1 - k) m, which errs by 5 u of itself: x is compared with 15 u less and 15 u more.
 ///   Others: x > c + d, as a |a| > e with a = x - (1 - k) m or x - m, g = max(1, |1 - k|):
 ///     a errs by 5 u g M + u |a|, so a |a| by |a| u 255 g 13;
 ///     sauvola: e = (k / R) |k / R| m^2 var errs by 12 u of itself and (k / R)^2 m^2 2550 u M;
@@ -248,9 +288,9 @@ inline verdicts decide(words x, const four& s, const four& p, const words* n, co
         const reals pixel = __builtin_convertvector((numbers)(j == 3 ? x >> 24 : (x >> (8 * j)) & 0xffu), reals);
         const reals m = __builtin_convertvector((numbers)s.w[j], reals) * reciprocal[j];
         if constexpr (method == threshold_method::bradley) {
-            const reals t = m * rule.scale, d = pixel - t;
-            v.yes[j] = d > 0;
-            doubts |= absolute(d) < absolute(t) * 0x1p-20f;
+            const reals t = m * rule.scale;
+            v.yes[j] = pixel > t * (1 - 0x1p-20f);
+            doubts |= v.yes[j] ^ (pixel > t * (1 + 0x1p-20f));
             continue;
         }
         const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal[j] + reciprocal[j]);
@@ -311,23 +351,10 @@ void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windo
             }
         const verdicts v = decide<method>(load_pixels(x + i, n - i), s, p, count, reciprocal, rule);
         if (v.doubt) {
-            alignas(bytes) u32 sum[bytes], spread[bytes], number[bytes];
-            for (int j = 0; j < 4; ++j) {
-                store(sum + j * lanes_of_block, s.w[j]);
-                store(spread + j * lanes_of_block, p.w[j]);
-                store(number + j * lanes_of_block, count[j]);
-            }
-            f64 mean[bytes], deviation[bytes], limit[bytes];
-            for (int k = 0; k < bytes; ++k) {
-                const int at = k % 4 * lanes_of_block + k / 4;
-                const u64 total = sum[at], c = number[at];
-                const f64 real = static_cast<f64>(c);
-                mean[k] = static_cast<f64>(total) / real;
-                deviation[k] =
-                    __builtin_sqrt(static_cast<f64>(total * (255 * c - total) - 2 * c * spread[at]) / (real * real));
-            }
+            const defined_block block(s, p, count);
+            f64 limit[bytes];
             const i64 here = n - i < bytes ? n - i : bytes;
-            thresholds<u8>(limit, x + i, mean, deviation, *rule.definition, here, 1);
+            thresholds<u8>(limit, x + i, block.mean, block.deviation, *rule.definition, here, 1);
             exceeds<u8>(out + i, x + i, limit, rule.yes, here);
             continue;
         }
@@ -348,6 +375,85 @@ void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_wi
             return decide_row<threshold_method::nick>(out, x, sums, spreads, counts, rule, n);
         default:
             return decide_row<threshold_method::sauvola>(out, x, sums, spreads, counts, rule, n);
+    }
+}
+
+// ---- means and deviations ----
+
+template <int... i>
+inline reals zip_low(reals a, reals b, lanes<f32>::list<i...>) {
+    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + i / 2)...);
+}
+template <int... i>
+inline reals zip_high(reals a, reals b, lanes<f32>::list<i...>) {
+    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + lanes_of_block / 2 + i / 2)...);
+}
+
+/// Values in lane order become those of neighbouring pixels.
+inline void store_reals(f32* to, const f32* in_lanes, i64 n) {
+    reals v[4];
+    std::memcpy(v, in_lanes, sizeof v);
+    const typename make_list<lanes_of_block>::template of<lanes<f32>> every;
+    const reals a = zip_low(v[0], v[2], every), b = zip_low(v[1], v[3], every);
+    const reals c = zip_high(v[0], v[2], every), d = zip_high(v[1], v[3], every);
+    const reals ordered[4] = {zip_low(a, b, every), zip_high(a, b, every), zip_low(c, d, every), zip_high(c, d, every)};
+    if (n >= bytes) return std::memcpy(to, ordered, sizeof ordered), void();
+    f32 some[bytes];
+    std::memcpy(some, ordered, sizeof ordered);
+    std::memcpy(to, some, static_cast<std::size_t>(n) * sizeof(f32));
+}
+
+/// Mean and deviation in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n P,
+/// each rounded in double, and then to 32 bits. N is exact in double. The products with 1 / n are within 3 units of the
+/// last place of those, so they round alike unless they are as close to the middle between two numbers of 32 bits.
+/// - Means: S / n, whose middle would be an odd multiple of 2^-(24 - e) for a mean from 2^e on, is that middle only if
+///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
+///   that.
+/// - Deviations: told by the bits; then, and where windows are cut, the block is done by the definition.
+void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
+                const byte_counts& counts, i64 n) {
+    row_scan s_scan(sums), p_scan(spreads);
+    const u32 full = counts.rows * counts.full;
+    const f64 real = full, reciprocal = 1 / real;
+    for (i64 i = 0; i < n; i += bytes) {
+        const four s = s_scan.next(i), p = p_scan.next(i);
+        bool defined = i < counts.first_full || i >= counts.end_full || full % 131072 == 0;
+        if (!defined) {
+            // In lane order, in memory: plain loops, of which every instruction set makes what it has.
+            alignas(bytes) u32 sum[bytes], spread[bytes];
+            alignas(bytes) f64 root[bytes];
+            alignas(bytes) f32 means[bytes], roots[bytes];
+            for (int j = 0; j < 4; ++j) {
+                store(sum + j * lanes_of_block, s.w[j]);
+                store(spread + j * lanes_of_block, p.w[j]);
+            }
+            for (int k = 0; k < bytes; ++k) {
+                const f64 total = sum[k];
+                root[k] = __builtin_sqrt(total * (255 * real - total) - static_cast<f64>(spread[k]) * (2 * real)) *
+                          reciprocal;
+                means[k] = static_cast<f32>(total * reciprocal);
+                roots[k] = static_cast<f32>(root[k]);
+            }
+            // The 29 bits that 32-bit numbers lack, within 8 of their middle.
+            u64 middles = 0;
+            for (int k = 0; k < bytes; ++k) {
+                u64 bits;
+                std::memcpy(&bits, &root[k], sizeof bits);
+                middles |= ((bits + 8 - 0x10000000) & 0x1fffffff) < 16 ? u64{1} : u64{0};
+            }
+            defined = middles != 0;
+            if (!defined) {
+                if (mean != nullptr) store_reals(mean + i, means, n - i);
+                store_reals(deviation + i, roots, n - i);
+                continue;
+            }
+        }
+        words count[4];
+        for (int j = 0; j < 4; ++j) count[j] = load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
+        const defined_block block(s, p, count);
+        const i64 here = n - i < bytes ? n - i : bytes;
+        if (mean != nullptr) convert_32f(mean + i, block.mean, here);
+        convert_32f(deviation + i, block.deviation, here);
     }
 }
 

@@ -1,3 +1,4 @@
+#include "cpu/filters/byte_windows.hpp"
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
 #include "cpu/filters/write_row.hpp"
@@ -59,6 +60,23 @@ void sum_band(const row_job& job, const any_view& result, const band& b) {
     }
 }
 
+/// 32-bit deviations, alone or with 32-bit means.
+bool has_byte_deviations(const row_job& job, const window_outputs& outputs) {
+    return has_byte_windows(job, true) && outputs.variance.data == nullptr && outputs.deviation.data != nullptr &&
+           outputs.deviation.shape.type == dtype::f32 &&
+           (outputs.mean.data == nullptr || outputs.mean.shape.type == dtype::f32);
+}
+
+void byte_deviations(const row_job& job, const window_outputs& outputs, const band& b) {
+    byte_window_rows rows(job, b.plane, true);
+    for (std::int64_t row = b.first; row < b.end; ++row) {
+        rows.move_to(row, row == b.first);
+        job.kernels->byte.deviations(
+            outputs.mean.data == nullptr ? nullptr : job.row_to<f32>(outputs.mean, row, b.plane),
+            job.row_to<f32>(outputs.deviation, row, b.plane), rows.sums(), rows.spreads(), rows.counts(), job.n());
+    }
+}
+
 }  // namespace
 
 void write_counts(const row_job& job, const any_view& count) {
@@ -94,6 +112,8 @@ void local_statistics(const row_job& job, const window_outputs& outputs) {
             for_each_band(job, [&](const band& b, int) { sum_band<Pixel>(job, outputs.sum, b); });
         });
     if (!spread) return;
+    if (has_byte_deviations(job, rest))
+        return for_each_band(job, [&](const band& b, int) { byte_deviations(job, rest, b); });
     visit_image_type(job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) { statistics_band<Pixel>(job, rest, b); });
     });

@@ -145,6 +145,9 @@ struct byte_kernels {
     /// bradley, niblack, sauvola, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
     void (*decide)(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, const byte_threshold& rule, std::int64_t n);
+    /// `mean` may be null.
+    void (*deviations)(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
+                       const byte_counts& counts, std::int64_t n);
 };
 
 struct row_kernels {

@@ -447,7 +447,7 @@ constinit const row_kernels rows = {
      pixel_kernels<f32>{thresholds<f32>, exceeds<f32>, contrast<f32>},
      pixel_kernels<f64>{thresholds<f64>, exceeds<f64>, contrast<f64>}},
     {byte_lanes::bytes, byte_lanes::change_planes, byte_lanes::change_both_planes, byte_lanes::plane_total,
-     byte_lanes::means, byte_lanes::decide_pixels},
+     byte_lanes::means, byte_lanes::decide_pixels, byte_lanes::deviations},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -84,6 +85,11 @@ class sampled_rows {
         return job_.nodata && x == static_cast<Pixel>(*job_.nodata);
     }
 
+    /// x, or 0 for what does not count, whatever that is: without a branch, as masks may be noise.
+    static f64 kept_if(u8 counts, f64 x) noexcept {
+        return std::bit_cast<f64>(std::bit_cast<u64>(x) & (u64{0} - counts));
+    }
+
     /// Elements of a mask or of weights that go with a row: one for each element of the image, or for each column.
     template <typename T, typename F>
     void for_each_of(const const_any_view& view, std::int64_t row, F&& f) const {
@@ -104,7 +110,7 @@ class sampled_rows {
         else
             std::fill_n(c, n, u8{1});
         if (job_.masked && row >= 0)
-            for_each_of<u8>(job_.mask, row, [&](std::int64_t i, u8 m) { c[i] = m != 0 ? c[i] : u8{0}; });
+            for_each_of<u8>(job_.mask, row, [&](std::int64_t i, u8 m) { c[i] = static_cast<u8>(c[i] & (m != 0)); });
         Value* const v = to.values.data();
         if constexpr (real) {
             f64* const w = to.weights.data();
@@ -113,15 +119,17 @@ class sampled_rows {
                 for_each_of<f32>(job_.weights, row, [&](std::int64_t i, f32 given) {
                     const bool takes_part = given > 0 && given <= std::numeric_limits<f32>::max();
                     w[i] = static_cast<f64>(given);
-                    c[i] = takes_part ? c[i] : u8{0};
+                    c[i] = static_cast<u8>(c[i] & takes_part);
                 });
             for (std::int64_t i = 0; i < n; ++i) {
-                w[i] = c[i] != 0 ? w[i] : 0;
-                v[i] = c[i] != 0 ? w[i] * static_cast<f64>(x[i]) : 0;
+                v[i] = kept_if(c[i], w[i] * static_cast<f64>(x[i]));
+                w[i] = kept_if(c[i], w[i]);
             }
         } else {
-            for (std::int64_t i = 0; i < n; ++i)
-                v[i] = c[i] != 0 ? static_cast<Value>(x[i]) : stored_as<Pixel>::flip;  // which sums take as 0
+            for (std::int64_t i = 0; i < n; ++i) {
+                const auto all = static_cast<Value>(0 - c[i]);  // what does not count is what sums take as 0
+                v[i] = static_cast<Value>((static_cast<Value>(x[i]) & all) | (stored_as<Pixel>::flip & ~all));
+            }
         }
     }
 
@@ -310,7 +318,7 @@ void exact_sampled_windows(const row_job& job, const band& b, bool spread, Consu
     constexpr s64 offset = stored_as<Pixel>::offset;
     __extension__ typedef unsigned __int128 u128;
     const bool narrow = job.largest_window <= (sizeof(Pixel) == 1 ? 16843009 : 65537);  // as in integer_windows.hpp
-    const u64 half = job.rounding == rounding_mode::half_up ? 1 : 0;
+    const A half = job.rounding == rounding_mode::half_up ? static_cast<A>(-1) : A{0};
     for (std::int64_t row = b.first; row < b.end; ++row) {
         const auto move = [&](auto& columns) { row == b.first ? columns.start(row) : columns.advance(row); };
         move(sums);
@@ -325,9 +333,13 @@ void exact_sampled_windows(const row_job& job, const band& b, bool spread, Consu
             const std::int64_t n = std::min(tile, job.n() - first);
             const A *const s = sum_windows.next(first, n), *const c = count_windows.next(first, n);
             for (std::int64_t i = 0; i < n; ++i) {
-                const u64 pixels = std::max<u64>(c[i], 1), total = s[i];
+                const A pixels = std::max<A>(c[i], 1), total = s[i];
                 exact[i] = static_cast<s64>(total) - offset * static_cast<s64>(c[i]);
-                rounded[i] = static_cast<s64>((total + half * (pixels / 2)) / pixels) - offset;
+                const A raised = static_cast<A>(total + (pixels / 2 & half));
+                if constexpr (sizeof(A) == 4)  // of numbers below 2^52 a quotient below an integer is not rounded to it
+                    rounded[i] = static_cast<s64>(static_cast<f64>(raised) / static_cast<f64>(pixels)) - offset;
+                else
+                    rounded[i] = static_cast<s64>(raised / pixels) - offset;
                 count[i] = static_cast<f64>(c[i]);
                 sum[i] = static_cast<f64>(exact[i]);
                 mean[i] = sum[i] / static_cast<f64>(pixels);

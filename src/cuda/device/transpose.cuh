@@ -5,12 +5,13 @@
 namespace boxsum::cuda {
 
 /// Transposes a tile of N x N through shared memory, so that rows are read and columns written coalesced. A block of
-/// N x `lines` threads owns tile `number`, counted row by row. N + 1 elements a row: columns lie in different banks.
+/// N x `lines` threads owns tile `number`, counted row by row: a division of 32 bits, as a grid has fewer than 2^31
+/// blocks. N + 1 elements a row: columns lie in different banks.
 template <int N, int lines, typename T>
-__device__ void transpose_tile(const layer<const T>& in, const layer<T>& out, std::int64_t number) {
+__device__ void transpose_tile(const layer<const T>& in, const layer<T>& out, unsigned number) {
     __shared__ T tile[N][N + 1];
-    const std::int64_t across = (in.cols + N - 1) / N;
-    const std::int64_t row = number / across * N, col = number % across * N;
+    const auto across = static_cast<unsigned>((in.cols + N - 1) / N);
+    const std::int64_t row = std::int64_t{number / across} * N, col = std::int64_t{number % across} * N;
     const int x = static_cast<int>(threadIdx.x) % N, y = static_cast<int>(threadIdx.x) / N;
 #pragma unroll
     for (int i = y; i < N; i += lines)

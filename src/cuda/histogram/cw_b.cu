@@ -38,7 +38,7 @@ namespace {
 constexpr int scan_threads = 256;  // 512 elements a tree
 constexpr int transpose_size = 32;
 constexpr int transpose_lines = 8;
-constexpr std::int64_t most_launches = 65536;
+constexpr std::int64_t most_launches = std::int64_t{1} << 18;  // the paper's 2048^2 x 32 and 512^2 x 128 take 131137
 
 std::int64_t launches_of(const problem& p) {
     const std::int64_t tables = p.table.planes * p.histogram->bins;

@@ -17,6 +17,7 @@ extern constinit const algorithm_record sat_brlt_scanrow_record;
 extern constinit const algorithm_record sat_ha_han_record;
 extern constinit const algorithm_record sat_harris_transpose_record;
 extern constinit const algorithm_record sat_hensley_record;
+extern constinit const algorithm_record sat_opencv_scan_scan_record;
 extern constinit const algorithm_record sat_partial_column_row_record;
 extern constinit const algorithm_record sat_scanrow_brlt_record;
 extern constinit const algorithm_record sat_scanrow_column_record;

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <boxsum/export.hpp>
+#include <boxsum/filters.hpp>
+#include <boxsum/memory.hpp>
+#include <boxsum/types.hpp>
+#include <boxsum/view.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace boxsum BOXSUM_EXPORT {
+
+/// What the rows of a stream hold.
+struct row_format {
+    dtype type = dtype::u8;
+    std::int64_t cols = 0;
+    std::int64_t channels = 1;
+};
+
+/// An image that arrives row by row, for filters: a line camera, a scanner, a pipe, a file larger than memory. It keeps
+/// the rows that windows still need and says what a filter reads for the next results:
+///
+///     boxsum::row_stream rows({.type = boxsum::dtype::u8, .cols = 8192}, options, 256);
+///     while (camera.read(lines)) {
+///         rows.push(lines);
+///         if (const std::int64_t n = rows.ready(); n > 0) {
+///             boxsum::box_filter(rows.next(n), {results_of(n)}, options);
+///             rows.drop(n);
+///         }
+///     }
+///     rows.finish();   // and once more: the last rows of results are ready
+///
+/// - Any filter, as often as wanted, of the same window and border; not Wolf's threshold, whose extremes are those of
+///   the whole image.
+/// - A row of results is ready when the last row of its window has arrived: `below` rows after its own. Where `reflect`
+/// or
+///   `mirror` continue the image upwards, the first rows wait for what is mirrored, up to `above` rows.
+/// - Results have the bits of the whole image; those of floating images, if that has at least as many rows as a window.
+/// - Memory is allocated by the constructor and then neither grows nor moves: 3 (above + below + 2) + capacity rows. A
+///   filter's own working memory comes from the shared pool. Each call of a filter begins with the sums of a window's
+///   rows, so results of several windows' height at once are cheapest.
+/// - wrap is unsupported, as it begins with the last rows. Throws invalid_argument, unsupported, out_of_memory; nothing
+///   is lost. One thread at a time.
+class row_stream {
+  public:
+    /// `capacity`: rows that push() takes at once when all that is ready has been dropped, at least 1. Of `options` the
+    /// window and the border count.
+    row_stream(const row_format& format, const filter_options& options, std::int64_t capacity);
+
+    /// Goes on from what state() gave to a stream of the same format, window and border.
+    row_stream(const row_format& format, const filter_options& options, std::int64_t capacity,
+               std::span<const std::byte> state);
+
+    /// Copies rows of the format, one plane, any stride. More than room() at once are invalid_argument.
+    void push(const const_any_view& rows);
+
+    /// Rows that push() takes now: at least the capacity once all that is ready has been dropped.
+    std::int64_t room() const noexcept;
+
+    /// The image ends here. Nothing can be pushed any more.
+    void finish();
+
+    std::int64_t received() const noexcept { return received_; }  ///< rows
+    std::int64_t dropped() const noexcept { return dropped_; }    ///< rows of results, so the next one's number
+
+    /// Rows of results that next() may ask for.
+    std::int64_t ready() const noexcept;
+
+    /// What filters read for the next n rows of results, 1 <= n <= ready(). Valid until the next push().
+    filter_inputs next(std::int64_t n) const;
+
+    /// The next n rows of results are not wanted any more, 0 <= n <= ready().
+    void drop(std::int64_t n);
+
+    /// Everything that a stream needs to go on, for machines of this one's byte order: some numbers and the rows that
+    /// are kept.
+    std::vector<std::byte> state() const;
+
+  private:
+    std::int64_t first_kept() const noexcept;
+    std::int64_t row_bytes() const noexcept;
+    std::byte* row(std::int64_t r) const noexcept;
+
+    row_format format_;
+    boxsum::window window_;
+    border_mode border_;
+    std::int64_t kept_rows_, room_rows_, buffer_rows_;
+    host_buffer memory_;
+    std::int64_t base_ = 0;  ///< the row at the start of the memory
+    std::int64_t received_ = 0, dropped_ = 0;
+    bool finished_ = false;
+};
+
+}  // namespace boxsum
