@@ -171,6 +171,28 @@ std::vector<bench_case> chosen_cases(const settings& s) {
     return cases;
 }
 
+/// What a part of n x n pixels takes over: the corner and n entries above it, then n to its left, 100 a pixel.
+void fill_carries(void* data, dtype type, std::int64_t n) {
+    const auto fill = [&]<typename T>(T* entries) {
+        for (std::int64_t i = 0; i <= n; ++i) entries[i] = static_cast<T>(100 * i);
+        for (std::int64_t i = 0; i < n; ++i) entries[n + 1 + i] = static_cast<T>(100 * (i + 1));
+    };
+    if (type == dtype::f32)
+        fill(static_cast<float*>(data));
+    else if (type == dtype::f64)
+        fill(static_cast<double*>(data));
+    else if (size_of(type) == 4)
+        fill(static_cast<std::uint32_t*>(data));
+    else
+        fill(static_cast<std::uint64_t*>(data));
+}
+
+table_carries carries_in(const void* data, dtype type, std::int64_t n) {
+    const auto element = static_cast<std::int64_t>(size_of(type));
+    return {{data, {type, 1, 1, n + 1, 1, (n + 1) * element, 0}},
+            {static_cast<const std::byte*>(data) + (n + 1) * element, {type, 1, n, 1, 1, element, 0}}};
+}
+
 json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     memory_pool& pool = memory_pool::shared();
     const table_form form = c.layout;
@@ -232,6 +254,12 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
                     c.squares ? static_cast<int>(size_of(*c.squares)) : 0};
     for (const limit_stores stores : {limit_stores::cached, limit_stores::fetched, limit_stores::streaming})
         add("limit", [&, stores] { run_streaming_limit(t, c.size * c.size, stores, c.threads); });
+    // The same image as a part of a larger one.
+    const host_buffer carried = pool.acquire(static_cast<std::size_t>(2 * c.size + 1) * size_of(c.table));
+    fill_carries(carried.data(), c.table, c.size);
+    const sat_inputs part{.image = image, .carries = carries_in(carried.data(), c.table, c.size)};
+    const bool has_part = c.size >= 1024 && !c.squares;
+    if (has_part) add("part", [&] { sat(part, outputs, options); });
 #if defined(BOXSUM_BENCH_OPENCV)
     const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
     if (opencv) add("OpenCV", [&] { run_opencv_integral(image, c.table, out.data(), c.squares, squares.data()); });
@@ -272,7 +300,11 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     row["limit_fetched_us"] = times[2].median;
     row["limit_streaming_us"] = times[3].median;
     row["share_of_limit"] = limit / ours;
-    for (std::size_t i = 4; i < times.size(); ++i) {
+    if (has_part) {
+        row["part_us"] = times[4].median;
+        row["part_over_whole"] = times[4].median / ours;
+    }
+    for (std::size_t i = has_part ? 5 : 4; i < times.size(); ++i) {
         const std::string name = candidates[i].name == "OpenCV" ? "opencv" : "newest";
         row[name + "_us"] = times[i].median;
         row["speedup_over_" + name] = times[i].median / ours;
@@ -301,7 +333,8 @@ void print_header() {
     std::printf(
         "| types | size | rows | threads | isa, stores | boxsum us | limit us | OpenCV us | newest us | against OpenCV "
         "| "
-        "against newest | share of limit | round trip ns |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+        "against newest | share of limit | part over whole | round trip ns "
+        "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 void print_row(const json& row) {
@@ -311,7 +344,7 @@ void print_row(const json& row) {
         std::snprintf(text, sizeof text, "%.1f", row[name].get<double>());
         return text;
     };
-    std::printf("| %s | %lld^2 | %s | %d | %s, %s%s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
+    std::printf("| %s | %lld^2 | %s | %d | %s, %s%s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n",
                 row["types"].get<std::string>().c_str(), static_cast<long long>(row["size"].get<std::int64_t>()),
                 row["rows"].get<std::string>().c_str(), row["threads"].get<int>(),
                 row["instruction_set"].get<std::string>().c_str(),
@@ -320,7 +353,8 @@ void print_row(const json& row) {
                 number("limit_us").c_str(), number("opencv_us").c_str(), number("newest_us").c_str(),
                 goal_text(row, "speedup_over_opencv", "target_speedup").c_str(),
                 goal_text(row, "speedup_over_newest", "target_newest").c_str(),
-                goal_text(row, "share_of_limit", "target_share").c_str(), number("round_trip_ns").c_str());
+                goal_text(row, "share_of_limit", "target_share").c_str(),
+                goal_text(row, "part_over_whole", "target_part").c_str(), number("round_trip_ns").c_str());
     std::fflush(stdout);
 }
 

@@ -52,7 +52,8 @@ void profiled(cuda::stream_ref stream, F&& f) {
 
 void profile_table(const profiled_table& t, cuda::stream_ref stream) {
     const view_shape image = packed(t.types.input, t.n, t.n, t.channels);
-    const view_shape table = packed(t.types.table, table_rows(t.n, t.layout), table_cols(t.n, t.layout), t.channels);
+    const view_shape table = packed(t.types.table, table_form(t.layout).table_extent(t.n),
+                                    table_form(t.layout).table_extent(t.n), t.channels);
     std::optional<view_shape> squares;
     if (t.squares) squares = packed(dtype::u64, t.n, t.n);
     const buffer_sets sets(image, table, squares, stream);

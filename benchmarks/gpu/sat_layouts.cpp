@@ -14,7 +14,8 @@ void layouts_of(type_pair types, std::int64_t n, cuda::stream_ref stream) {
     std::deque<planned_table> plans;
     std::vector<runner> runners;
     for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
-        sets.emplace_back(packed(types.input, n, n), packed(types.table, table_rows(n, layout), table_cols(n, layout)),
+        sets.emplace_back(packed(types.input, n, n),
+                          packed(types.table, table_form(layout).table_extent(n), table_form(layout).table_extent(n)),
                           std::nullopt, stream);
         plans.emplace_back(sets.back(), layout, "auto", stream);
         runners.push_back(plans.back().as_runner());

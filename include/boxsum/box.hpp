@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace boxsum BOXSUM_EXPORT {
@@ -69,7 +70,8 @@ std::remove_const_t<T> sum_of_checked_box(const table_view<T>& table, const box&
 }
 
 /// What the shape alone does not rule out: a table without memory, and a channel or a plane that it lacks.
-void check_table_access(const const_any_view& table, std::int64_t channel, std::int64_t plane);
+void check_table_access(std::string_view argument, const const_any_view& table, std::int64_t channel,
+                        std::int64_t plane);
 
 }  // namespace detail
 
@@ -79,7 +81,7 @@ void check_table_access(const const_any_view& table, std::int64_t channel, std::
 template <typename T>
 std::remove_const_t<T> box_sum(const table_view<T>& table, const box& b, std::int64_t channel = 0,
                                std::int64_t plane = 0) {
-    detail::check_table_access(table.entries(), channel, plane);
+    detail::check_table_access("table", table.entries(), channel, plane);
     check_box(b, table);
     return detail::sum_of_checked_box(table, b, channel, plane);
 }

@@ -35,6 +35,7 @@ struct cpu_decision {
     int threads = 1;
     store_policy store = store_policy::cached;  ///< never `automatic`
     std::string_view scheme = "wavefront";      ///< or "bands": how threads share the table
+    std::size_t packed_bytes = 0;               ///< of copies without gaps, where pixels have gaps between them
 };
 
 /// What sat() does with the default algorithm: the number of threads grows with the bytes to move, and is smaller in

@@ -195,14 +195,15 @@ struct owned_tensor {
 };
 
 /// Rows start on 64-byte boundaries. Throws invalid_argument or out_of_memory.
-owned_tensor allocate_tensor(memory_pool& pool, dtype type, std::int64_t planes, std::int64_t bins, std::int64_t rows,
-                             std::int64_t cols);
+owned_tensor allocate_tensor(const host_allocator& from, dtype type, std::int64_t planes, std::int64_t bins,
+                             std::int64_t rows, std::int64_t cols);
 
 }  // namespace detail
 
-/// Integral histograms that own their memory: 64-byte-aligned rows, from the shared pool or another one. They know
-/// their form, so that nobody can read them in another one. Contents are undefined until integral_histogram() fills
-/// them. Everything that takes a view of histograms takes an owning one. Movable, not copyable.
+/// Integral histograms that own their memory: 64-byte-aligned rows, from the shared pool or an allocator of the
+/// caller's. They know their form, so that nobody can read them in another one. Contents are undefined until
+/// integral_histogram() fills them. Everything that takes a view of histograms takes an owning one. Movable, not
+/// copyable.
 template <typename T>
 class histogram_table {
   public:
@@ -211,10 +212,10 @@ class histogram_table {
     /// For images of image_rows x image_cols pixels. Throws invalid_argument for extents below 1, more than 1024 bins
     /// or sizes beyond 64 bits; out_of_memory.
     histogram_table(std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols, table_form form = {},
-                    std::int64_t planes = 1, memory_pool& pool = memory_pool::shared())
-        : owned_(detail::allocate_tensor(pool, dtype_of<T>, planes, bins,
-                                         detail::checked_table_extent("image_rows", image_rows, form.layout),
-                                         detail::checked_table_extent("image_cols", image_cols, form.layout))),
+                    std::int64_t planes = 1, const host_allocator& from = {})
+        : owned_(detail::allocate_tensor(from, dtype_of<T>, planes, bins,
+                                         detail::checked_table_extent("image_rows", image_rows, form),
+                                         detail::checked_table_extent("image_cols", image_cols, form))),
           form_(form) {}
 
     histogram_view<T> view() noexcept { return make<T>(); }

@@ -8,6 +8,8 @@
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
+#include <optional>
+
 namespace boxsum BOXSUM_EXPORT {
 
 /// What a table is made of. Members that are not set are not read.
@@ -24,6 +26,23 @@ struct sat_outputs {
     any_table_view squares = {};  ///< sums of squared pixels; in the same form as `sums`
 };
 
+/// Shapes of a call: everything of it but its memory and its options. What plans of devices are made for.
+struct sat_shapes {
+    view_shape image;
+    view_shape sums;
+    std::optional<view_shape> squares = {};
+    table_form form = {};   ///< of both tables
+    bool in_place = false;  ///< `sums` lies on the image (see boxsum::sat())
+    carry_shapes carries = {};
+    carry_shapes squares_carries = {};
+
+    friend bool operator==(const sat_shapes&, const sat_shapes&) = default;
+};
+
+/// The shapes of the views of a call. Their memory is not touched, only compared; squares and carries without data are
+/// not wanted. Throws invalid_argument where the two tables have different forms.
+sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
+
 /// Computes the summed area table of host images on this machine's CPU, and where it is asked for, in the same pass,
 /// the table of squared pixels.
 ///
@@ -35,11 +54,13 @@ struct sat_outputs {
 /// `algorithm_info::carries` do not take them (unsupported).
 /// outputs: same planes and channels; rows x cols, or (rows + 1) x (cols + 1) for `padded`. Every entry is written,
 /// nothing else of their memory is (bytes between rows stay as they are).
-/// The pair of element types of image and sums must be in `type_pairs()`, with squares the three in
-/// `squares_triples()`. Integer tables wrap modulo 2^bits; floating tables obey the bound of docs/concepts.md and have
-/// the same bits from run to run and for any number of threads.
-/// In place (the sums have the image's pointer, element size and strides, `inclusive`) works where the algorithm says
-/// so. A carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
+/// Strides may be any (see view_shape): rows and planes are read and written where they lie. Where pixels have gaps
+/// between them, or lie backwards or across rows (a column stride), sat() works on a copy without gaps, of one more
+/// read and write; decide_sat() says of how many bytes. The pair of element types of image and sums must be in
+/// `type_pairs()`, with squares the three in `squares_triples()`. Integer tables wrap modulo 2^bits; floating tables
+/// obey the bound of docs/concepts.md and have the same bits from run to run and for any number of threads. In place
+/// (the sums have the image's pointer, element size and strides, `inclusive`) works where the algorithm says so. A
+/// carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.

@@ -12,15 +12,6 @@
 
 namespace boxsum BOXSUM_EXPORT {
 
-/// Rows (or columns) of the table of an image with so many. Where 64 bits do not hold those of a padded table they are
-/// the image's, and the checks of sizes refuse these, too.
-constexpr std::int64_t table_rows(std::int64_t image_rows, table_layout layout) noexcept {
-    return table_form(layout).table_extent(image_rows);
-}
-constexpr std::int64_t table_cols(std::int64_t image_cols, table_layout layout) noexcept {
-    return table_rows(image_cols, layout);
-}
-
 namespace detail {
 
 /// Throws invalid_argument, naming `argument`, for an image extent below 1, which a padded table would hide.
@@ -88,10 +79,7 @@ class table {
   private:
     template <typename U>
     table_view<U> make() const noexcept {
-        const view_shape& s = owned_.shape;
-        return {
-            {static_cast<U*>(owned_.memory.data()), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
-            form_};
+        return {{static_cast<U*>(owned_.memory.data()), owned_.shape}, form_};
     }
 
     detail::owned_table owned_;

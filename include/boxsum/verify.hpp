@@ -18,6 +18,12 @@ struct verification {
     std::string detail;  ///< the first wrong entry with what was expected, or why it was skipped
 };
 
+/// Which cases a verification runs.
+enum class verification_cases : std::uint8_t {
+    some,  ///< a short list: seconds
+    all,   ///< that of the test suite: minutes
+};
+
 /// Totals of a verification.
 struct verification_summary {
     std::int64_t passed = 0;
@@ -28,9 +34,8 @@ struct verification_summary {
 /// Runs a registered algorithm on this machine against the definition in wide types, over all type pairs and triples
 /// (histograms: inputs, binning rules and weights), layouts and a list of shapes, patterns and memory layouts,
 /// comparing whole outputs on poisoned memory. `report` (may be empty) hears of every case. A case that the algorithm
-/// does not support is skipped. With `thorough` it takes the list of the test suite (minutes), else a short one
-/// (seconds). Throws unsupported when the algorithm was not built, or its backend finds no device.
-verification_summary verify(const algorithm_info& algorithm, bool thorough = false,
+/// does not support is skipped. Throws unsupported when the algorithm was not built, or its backend finds no device.
+verification_summary verify(const algorithm_info& algorithm, verification_cases cases = verification_cases::some,
                             const std::function<void(const verification&)>& report = {});
 
 }  // namespace boxsum

@@ -5,9 +5,9 @@
 /// The version of the headers that a program was compiled with. `boxsum::version()` is the version of the library that
 /// it runs with.
 #define BOXSUM_VERSION_MAJOR 0
-#define BOXSUM_VERSION_MINOR 1
+#define BOXSUM_VERSION_MINOR 9
 #define BOXSUM_VERSION_PATCH 0
-#define BOXSUM_VERSION_STRING "0.1.0"
+#define BOXSUM_VERSION_STRING "0.9.0"
 
 namespace boxsum BOXSUM_EXPORT {
 

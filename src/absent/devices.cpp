@@ -89,6 +89,9 @@ sat_plan::sat_plan(const sat_inputs&, const sat_outputs&, const sat_options&) {
 std::size_t sat_plan::workspace_bytes() const noexcept {
     return 0;
 }
+std::size_t sat_plan::packed_bytes() const noexcept {
+    return 0;
+}
 const algorithm_info& sat_plan::algorithm() const noexcept {
     return state_->info;
 }
@@ -140,6 +143,9 @@ histogram_plan::histogram_plan(const histogram_shapes&, const binning&, const hi
 std::size_t histogram_plan::workspace_bytes() const noexcept {
     return 0;
 }
+std::size_t histogram_plan::packed_bytes() const noexcept {
+    return 0;
+}
 const algorithm_info& histogram_plan::algorithm() const noexcept {
     return state_->info;
 }
@@ -147,6 +153,10 @@ int histogram_plan::device() const noexcept {
     return 0;
 }
 void histogram_plan::run_async(const histogram_inputs&, const histogram_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void integral_histogram_async(const histogram_inputs&, const binning&, const histogram_outputs&, workspace&, stream_ref,
+                              const histogram_options&) {
     refuse();
 }
 void integral_histogram(const histogram_inputs&, const binning&, const histogram_outputs&, stream_ref,

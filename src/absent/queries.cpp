@@ -74,19 +74,27 @@ std::vector<histogram_match> best_windows(const const_any_histogram_view&, std::
     refuse();
 }
 
-struct histogram_search::state {};
-histogram_search::histogram_search(const histogram_shape&, std::span<const window_grid>, histogram_distance,
-                                   std::int64_t) {
+struct best_windows_plan::state {};
+best_windows_plan::best_windows_plan(const histogram_shape&, std::span<const window_grid>, histogram_distance,
+                                     std::int64_t) {
     refuse();
 }
-std::int64_t histogram_search::matches() const noexcept {
+std::int64_t best_windows_plan::matches() const noexcept {
     return 0;
 }
-std::size_t histogram_search::workspace_bytes() const noexcept {
+std::size_t best_windows_plan::workspace_bytes() const noexcept {
     return 0;
 }
-void histogram_search::run_async(const const_any_histogram_view&, const double*, histogram_match*, workspace&,
-                                 stream_ref, std::int64_t) const {
+int best_windows_plan::device() const noexcept {
+    return 0;
+}
+void best_windows_plan::run_async(const const_any_histogram_view&, const double*, histogram_match*, workspace&,
+                                  stream_ref, std::int64_t) const {
+    refuse();
+}
+std::int64_t best_windows_async(const const_any_histogram_view&, std::span<const window_grid>, const double*,
+                                histogram_distance, std::int64_t, histogram_match*, workspace&, stream_ref,
+                                std::int64_t) {
     refuse();
 }
 

@@ -43,7 +43,7 @@ support supports(const algorithm_info& algorithm, const view_shape& image, dtype
                  std::optional<dtype> squares, std::string_view parameters) {
     const algorithm_record* record = find_record(algorithm.what, algorithm.name);
     if (record == nullptr) return {false, "it is not registered"};
-    checked_span_bytes("image", image);
+    checked_reach("image", image, access::read);
     try {
         const problem p =
             make_problem(image, packed_table(image, sums, form),

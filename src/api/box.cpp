@@ -24,9 +24,9 @@ std::string text_of(const box& b) {
 
 void check_table(std::string_view argument, const const_any_table_view& table, std::int64_t channel,
                  std::int64_t plane) {
-    check_view(argument, table.entries);
-    check_layout(table.form.layout);
-    detail::check_table_access(table.entries, channel, plane);
+    check_read(argument, table.entries);
+    check_layout(argument, table.form.layout);
+    detail::check_table_access(argument, table.entries, channel, plane);
 }
 
 void check_boxes(std::span<const box> boxes, std::size_t out, const const_any_table_view& table) {
@@ -42,9 +42,7 @@ void check_boxes(std::span<const box> boxes, std::size_t out, const const_any_ta
 
 template <typename T>
 table_view<const T> typed(const const_any_table_view& t) {
-    const view_shape& s = t.entries.shape;
-    return {{static_cast<const T*>(t.entries.data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
-            t.form};
+    return {{static_cast<const T*>(t.entries.data), t.entries.shape}, t.form};
 }
 
 /// Sum over a checked box, as a run-time typed value.
@@ -114,14 +112,15 @@ void check_box(const box& b, const const_any_table_view& table) {
 
 namespace detail {
 
-void check_table_access(const const_any_view& table, std::int64_t channel, std::int64_t plane) {
-    if (table.data == nullptr) throw invalid_argument("table: data is null");
-    if (channel < 0 || channel >= table.shape.channels)
-        throw invalid_argument("channel: is " + std::to_string(channel) + ", but the table has " +
-                               std::to_string(table.shape.channels));
-    if (plane < 0 || plane >= table.shape.planes)
-        throw invalid_argument("plane: is " + std::to_string(plane) + ", but the table has " +
-                               std::to_string(table.shape.planes));
+void check_table_access(std::string_view argument, const const_any_view& table, std::int64_t channel,
+                        std::int64_t plane) {
+    const auto refuse = [&](const char* what, std::int64_t value, std::int64_t count) {
+        throw invalid_argument(std::string(what) + ": is " + std::to_string(value) + ", but " + std::string(argument) +
+                               (argument.ends_with('s') ? " have " : " has ") + std::to_string(count));
+    };
+    if (table.data == nullptr) throw invalid_argument(std::string(argument) + ": data is null");
+    if (channel < 0 || channel >= table.shape.channels) refuse("channel", channel, table.shape.channels);
+    if (plane < 0 || plane >= table.shape.planes) refuse("plane", plane, table.shape.planes);
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 #include "cpu/filters/filters.hpp"
 
 #include "core/exhausted_memory.hpp"
+#include "core/packed_views.hpp"
 #include "core/view_checks.hpp"
 #include "filters/filter_jobs.hpp"
 #include "filters/radius_map.hpp"
@@ -24,13 +25,41 @@ void check_memory(const filter_inputs& inputs, const filter_outputs& outputs) {
                            {{"result", outputs.result}, {"count", outputs.count}});
 }
 
+/// Inputs and results as kernels take them: plain, where they are not by copies.
+struct packed_inputs {
+    packed_input image, mask, weights;
+    filter_inputs inputs;
+
+    explicit packed_inputs(const filter_inputs& given)
+        : image(given.image, is_plain),
+          mask(given.mask, is_plain),
+          weights(given.weights, is_plain),
+          inputs{image.view(), given.at, given.whole, mask.view(), weights.view()} {}
+};
+
+struct packed_outputs {
+    packed_output result, count;
+    filter_outputs outputs;
+
+    explicit packed_outputs(const filter_outputs& given)
+        : result(given.result, is_plain), count(given.count, is_plain), outputs{result.view(), count.view()} {}
+
+    void unpack() const {
+        result.unpack();
+        count.unpack();
+    }
+};
+
 }  // namespace
 
 void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, const filter_options& options) try {
     filters::check_inputs(inputs);
     const filters::window_job job = filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs), options);
     check_memory(inputs, outputs);
-    filters::box_filter({job, inputs}, outputs);
+    const packed_inputs in(inputs);
+    const packed_outputs out(outputs);
+    filters::box_filter({job, in.inputs}, out.outputs);
+    out.unpack();
 } catch (...) {
     rethrow_as_ours();
 }
@@ -48,7 +77,15 @@ void local_statistics(const filter_inputs& inputs, const window_outputs& outputs
                             {"deviation", outputs.deviation},
                             {"sum", outputs.sum},
                             {"count", outputs.count}});
-    filters::local_statistics({job, inputs}, outputs);
+    const packed_inputs in(inputs);
+    const packed_output mean(outputs.mean, is_plain), variance(outputs.variance, is_plain),
+        deviation(outputs.deviation, is_plain), sum(outputs.sum, is_plain), count(outputs.count, is_plain);
+    filters::local_statistics({job, in.inputs}, {.mean = mean.view(),
+                                                 .variance = variance.view(),
+                                                 .deviation = deviation.view(),
+                                                 .sum = sum.view(),
+                                                 .count = count.view()});
+    for (const packed_output* result : {&mean, &variance, &deviation, &sum, &count}) result->unpack();
 } catch (...) {
     rethrow_as_ours();
 }
@@ -59,7 +96,10 @@ void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outpu
     const filters::threshold_job job =
         filters::make_threshold_job(filters::part_of(inputs), shapes_of(outputs), rule, options);
     check_memory(inputs, outputs);
-    filters::adaptive_threshold({job.windows, inputs}, job, outputs);
+    const packed_inputs in(inputs);
+    const packed_outputs out(outputs);
+    filters::adaptive_threshold({job.windows, in.inputs}, job, out.outputs);
+    out.unpack();
 } catch (...) {
     rethrow_as_ours();
 }
@@ -70,23 +110,30 @@ void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, 
     const filters::contrast_job job =
         filters::make_contrast_job(filters::part_of(inputs), shapes_of(outputs), rule, options);
     check_memory(inputs, outputs);
-    filters::local_contrast({job.windows, inputs}, job.epsilon, outputs);
+    const packed_inputs in(inputs);
+    const packed_outputs out(outputs);
+    filters::local_contrast({job.windows, in.inputs}, job.epsilon, out.outputs);
+    out.unpack();
 } catch (...) {
     rethrow_as_ours();
 }
 
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs,
                          const filter_options& options) try {
-    check_view("image", inputs.image);
-    check_view("radius", inputs.radius);
+    check_read("image", inputs.image);
+    check_read("radius", inputs.radius);
     const filters::part given = filters::part_of(inputs);
     filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
-    const std::int64_t found = filters::check_radii(inputs.radius, inputs.largest_radius);
+    const packed_input radius(inputs.radius, is_plain);
+    const std::int64_t found = filters::check_radii(radius.view(), inputs.largest_radius);
     const filters::window_job job = filters::variable_job(given, inputs.radius.shape, shapes_of(outputs),
                                                           inputs.largest_radius.value_or(found), options);
     filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}},
                            {{"result", outputs.result}, {"count", outputs.count}});
-    filters::variable_box_filter(job, inputs.image, inputs.radius, outputs);
+    const packed_input image(inputs.image, is_plain);
+    const packed_outputs out(outputs);
+    filters::variable_box_filter(job, image.view(), radius.view(), out.outputs);
+    out.unpack();
 } catch (...) {
     rethrow_as_ours();
 }

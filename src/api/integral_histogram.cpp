@@ -1,6 +1,7 @@
 #include "api/registry.hpp"
 #include "core/checked_histograms.hpp"
 #include "core/exhausted_memory.hpp"
+#include "core/packed_views.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/validate_histogram.hpp"
 #include "core/view_checks.hpp"
@@ -17,16 +18,18 @@ void integral_histogram(const histogram_inputs& inputs, const binning& bins, con
     if (options.threads < 0)
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
     check_store(options.store);
-    const problem p = make_histogram_problem(inputs, bins, outputs);
+    (void)make_histogram_problem(inputs, bins, outputs);
+    const packed_input image(inputs.image, is_plain), weights(inputs.weights, is_plain);
+    const problem p = make_histogram_problem({image.view(), weights.view()}, bins, outputs);
     const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
     execution how;
     how.parameters = chosen.parameters;
     how.threads = options.threads;
     how.store = options.store;
     buffers memory;
-    memory.image = inputs.image.data;
+    memory.image = image.view().data;
     memory.table = outputs.histograms.entries.data;
-    memory.weights = inputs.weights.data;
+    memory.weights = weights.view().data;
     memory.lookup = bins.rule() == bin_rule::lookup ? bins.table().data() : nullptr;
     chosen.record->enqueue(p, memory, how);
 } catch (...) {
@@ -38,7 +41,7 @@ support supports(const algorithm_info& algorithm, const view_shape& image, const
     if (algorithm.what != operation::histogram) return {false, "it does not compute integral histograms"};
     const algorithm_record* record = find_record(algorithm.what, algorithm.name);
     if (record == nullptr) return {false, "it is not registered"};
-    checked_span_bytes("image", image);
+    checked_reach("image", image, access::read);
     histogram_shapes shapes{image, packed_histograms(image, bins.bins(), entries, form)};
     if (entries == dtype::f32)
         shapes.weights = packed_shape(dtype::f32, image.planes, image.rows, image.cols, image.channels);

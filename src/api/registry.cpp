@@ -72,8 +72,8 @@ std::string algorithm_from_environment(operation what) {
 
 [[noreturn]] void refuse(std::string_view name, const problem& p, const support& s) {
     throw unsupported("algorithm '" + std::string(name) + "' does not support this problem (" +
-                      (p.squares ? name_of(p.triple()) : name_of(p.types())) + ", " + std::string(name_of(p.layout)) +
-                      "): " + s.reason);
+                      (p.squares ? name_of(p.triple()) : name_of(p.types())) + ", " +
+                      std::string(name_of(p.form.layout)) + "): " + s.reason);
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ choice choose(const problem& p, backend where, std::string_view algorithm, std::
     }
     throw unsupported("no " + std::string(name_of(p.what)) + " algorithm on " + std::string(name_of(where)) +
                       " supports this problem (" + (p.squares ? name_of(p.triple()) : name_of(p.types())) + ", " +
-                      std::string(name_of(p.layout)) + ")" + (reasons.empty() ? "" : ": " + reasons));
+                      std::string(name_of(p.form.layout)) + ")" + (reasons.empty() ? "" : ": " + reasons));
 }
 
 }  // namespace boxsum

@@ -20,7 +20,7 @@ struct named_table {
 
 void check_table(const named_table& table) {
     check_view(table.name, table.view.entries);
-    check_layout(table.view.form.layout);
+    check_layout(table.name, table.view.form.layout);
     const dtype type = table.view.entries.shape.type;
     using enum dtype;
     for (const dtype sums : {u32, s32, u64, s64, f32, f64})

@@ -70,8 +70,8 @@ std::int64_t check_tensor(std::string_view argument, const const_any_tensor_view
 
 namespace detail {
 
-owned_tensor allocate_tensor(memory_pool& pool, dtype type, std::int64_t planes, std::int64_t bins, std::int64_t rows,
-                             std::int64_t cols) {
+owned_tensor allocate_tensor(const host_allocator& from, dtype type, std::int64_t planes, std::int64_t bins,
+                             std::int64_t rows, std::int64_t cols) {
     constexpr std::int64_t cache_line = 64;
     tensor_shape shape{type, planes, bins, rows, cols, 0, 0, 0};
     // Strides of a hopeless size are not padded, or 0; the check below refuses the extents.
@@ -83,7 +83,7 @@ owned_tensor allocate_tensor(memory_pool& pool, dtype type, std::int64_t planes,
     const auto plane = checked_multiply(bins, shape.bin_stride);
     shape.plane_stride = plane ? *plane : 0;
     const std::int64_t bytes = checked_tensor_bytes("histograms", shape);
-    return {pool.acquire(static_cast<std::size_t>(bytes)), shape};
+    return {host_buffer(static_cast<std::size_t>(bytes), from), shape};
 }
 
 }  // namespace detail

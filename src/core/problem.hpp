@@ -32,13 +32,13 @@ struct histogram_problem {
 };
 
 /// A validated request, without its memory: everything that decides which kernels run and how. `image`, `table` and
-/// `squares` have the same planes and channels; table extents follow from the image's and the layout.
+/// `squares` have the same planes and channels; table extents follow from the image's and the form.
 struct problem {
     operation what = operation::sat;
     view_shape image;
     view_shape table;
     std::optional<view_shape> squares;
-    table_layout layout = table_layout::inclusive;
+    table_form form = {};                        ///< of both tables
     bool in_place = false;                       ///< the table is the image: same pointer, element size and strides
     std::optional<histogram_problem> histogram;  ///< exactly where what == operation::histogram
     carry_shapes carries = {};                   ///< of the table
@@ -46,7 +46,12 @@ struct problem {
 
     bool has_carries() const noexcept { return carries || squares_carries; }
 
-    table_form form() const noexcept { return layout; }
+    /// Whether pixels lie side by side in all that is read and written. Of validated problems.
+    bool has_packed_pixels() const noexcept {
+        const auto packed = [](const std::optional<view_shape>& s) { return !s || s->col_stride == packed_pixels; };
+        return packed(image) && packed(table) && packed(squares) && packed(carries.above) && packed(carries.left) &&
+               packed(squares_carries.above) && packed(squares_carries.left);
+    }
 
     type_pair types() const noexcept { return {image.type, table.type}; }
     squares_triple triple() const noexcept { return {image.type, table.type, squares ? squares->type : table.type}; }

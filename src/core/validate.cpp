@@ -34,7 +34,7 @@ void check_table_shape(std::string_view argument, const view_shape& image, const
 
 void check_carry_shape(const std::string& argument, const view_shape& s, const view_shape& table, std::int64_t rows,
                        std::int64_t cols, std::int64_t or_cols) {
-    checked_span_bytes(argument, s);
+    checked_reach(argument, s, access::read);
     if (s.type != table.type)
         throw invalid_argument(argument + ": type is " + std::string(name_of(s.type)) + ", but that of its table is " +
                                std::string(name_of(table.type)));
@@ -63,14 +63,16 @@ void set_carries(problem& p, std::string_view argument, const carry_shapes& shap
     const std::string name(argument);
     if (shapes.above) check_carry_shape(name + ".above", *shapes.above, table, 1, p.image.cols + 1, p.image.cols);
     if (shapes.left) check_carry_shape(name + ".left", *shapes.left, table, p.image.rows, 1, 1);
-    (squares ? p.squares_carries : p.carries) = shapes;
+    carry_shapes& taken = squares ? p.squares_carries : p.carries;
+    if (shapes.above) taken.above = normal_shape(*shapes.above);
+    if (shapes.left) taken.left = normal_shape(*shapes.left);
 }
 
 void set_carries(problem& p, std::string_view argument, const table_carries& carries, bool squares) {
     set_carries(p, argument, carry_shapes_of(carries), squares);
     const std::string name(argument);
-    if (carries.above.data != nullptr) check_view(name + ".above", carries.above);
-    if (carries.left.data != nullptr) check_view(name + ".left", carries.left);
+    if (carries.above.data != nullptr) check_read(name + ".above", carries.above);
+    if (carries.left.data != nullptr) check_read(name + ".left", carries.left);
 }
 
 void check_carries_apart(std::string_view argument, const table_carries& carries, std::string_view output,
@@ -85,7 +87,8 @@ void check_carries_apart(std::string_view argument, const table_carries& carries
         return s.planes == 1 || carry.plane_stride == s.plane_stride;
     };
     if (carries.above.data != nullptr && overlap(carries.above, entries) &&
-        !(has_border && carries.above.data == entries.data && same_planes(carries.above.shape)))
+        !(has_border && carries.above.data == entries.data && same_planes(carries.above.shape) &&
+          carries.above.shape.pixel_stride() == s.pixel_stride()))
         refuse("above");
     if (carries.left.data != nullptr && overlap(carries.left, entries) &&
         !(has_border && carries.left.data == static_cast<const std::byte*>(entries.data) + s.row_stride &&
@@ -98,7 +101,7 @@ bool same_place(const const_any_view& a, const const_any_view& b) {
 }
 
 bool same_place(const view_shape& a, const view_shape& b) {
-    return size_of(a.type) == size_of(b.type) && a.row_stride == b.row_stride &&
+    return size_of(a.type) == size_of(b.type) && a.row_stride == b.row_stride && a.pixel_stride() == b.pixel_stride() &&
            (a.planes == 1 || a.plane_stride == b.plane_stride) && a.rows == b.rows && a.cols == b.cols;
 }
 
@@ -124,10 +127,10 @@ std::string tables_of(dtype image, bool squares) {
 problem problem_of_checked(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
                            const table_form& form) {
     problem p;
-    p.image = image;
-    p.table = sums;
-    p.squares = squares;
-    p.layout = form.layout;
+    p.image = normal_shape(image);
+    p.table = normal_shape(sums);
+    if (squares) p.squares = normal_shape(*squares);
+    p.form = form;
     if (squares ? !contains(all_squares_triples{}, p.triple()) : !contains(all_type_pairs{}, p.types()))
         throw unsupported((squares ? "type triple " + name_of(p.triple()) : "type pair " + name_of(p.types())) +
                           " is not in the closed list: " + tables_of(image.type, squares.has_value()));
@@ -140,10 +143,10 @@ problem problem_of_checked(const view_shape& image, const view_shape& sums, cons
 
 problem make_problem(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
                      const table_form& form) {
-    check_layout(form.layout);
-    checked_span_bytes("image", image);
-    checked_span_bytes("sums", sums);
-    if (squares) checked_span_bytes("squares", *squares);
+    check_layout("sums", form.layout);
+    checked_reach("image", image, access::read);
+    checked_reach("sums", sums, access::write);
+    if (squares) checked_reach("squares", *squares, access::write);
     return problem_of_checked(image, sums, squares, form);
 }
 
@@ -152,12 +155,12 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     const any_table_view& sums = outputs.sums;
     const any_table_view& squares = outputs.squares;
     const bool with_squares = squares.entries.data != nullptr;
-    check_view("image", image);
-    check_view("sums", sums.entries);
-    if (with_squares) check_view("squares", squares.entries);
-    check_layout(sums.form.layout);
+    check_read("image", image);
+    check_written("sums", sums.entries);
+    if (with_squares) check_written("squares", squares.entries);
+    check_layout("sums", sums.form.layout);
     if (with_squares) {
-        check_layout(squares.form.layout);
+        check_layout("squares", squares.form.layout);
         if (squares.form != sums.form)
             throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
                                    ", but that of sums is " + std::string(name_of(sums.form.layout)));
@@ -184,6 +187,21 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
         check_carries_apart("squares_carries", inputs.squares_carries, "squares", squares, true);
     }
     return p;
+}
+
+sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
+    const any_view &sums = outputs.sums.entries, &squares = outputs.squares.entries;
+    sat_shapes shapes{inputs.image.shape, sums.shape};
+    shapes.form = outputs.sums.form;
+    shapes.in_place = inputs.image.data != nullptr && same_place(inputs.image, sums);
+    shapes.carries = carry_shapes_of(inputs.carries);
+    shapes.squares_carries = carry_shapes_of(inputs.squares_carries);
+    if (squares.data == nullptr) return shapes;
+    if (outputs.squares.form != outputs.sums.form)
+        throw invalid_argument("squares: its form is " + std::string(name_of(outputs.squares.form.layout)) +
+                               ", but that of sums is " + std::string(name_of(outputs.sums.form.layout)));
+    shapes.squares = squares.shape;
+    return shapes;
 }
 
 buffers memory_of(const sat_inputs& inputs, const sat_outputs& outputs) {

@@ -79,18 +79,19 @@ void check_extents(const view_shape& image, const binning& bins, const histogram
                                std::to_string(rows) + " x " + std::to_string(cols));
 }
 
-bool ranges_meet(const void* a, std::int64_t a_bytes, const void* b, std::int64_t b_bytes) {
-    const auto first = reinterpret_cast<std::uintptr_t>(a), second = reinterpret_cast<std::uintptr_t>(b);
-    return first < second + static_cast<std::uintptr_t>(b_bytes) &&
-           second < first + static_cast<std::uintptr_t>(a_bytes);
+bool ranges_meet(const void* histograms, std::int64_t bytes, const void* read, const byte_reach& reach) {
+    const auto first = reinterpret_cast<std::uintptr_t>(histograms),
+               second = reinterpret_cast<std::uintptr_t>(read) - static_cast<std::uintptr_t>(-reach.first);
+    return first < second + static_cast<std::uintptr_t>(reach.bytes()) &&
+           second < first + static_cast<std::uintptr_t>(bytes);
 }
 
 }  // namespace
 
 problem make_histogram_problem(const histogram_shapes& shapes, const binning& bins) {
     const tensor_shape& entries = shapes.histograms.entries;
-    checked_span_bytes("image", shapes.image);
-    if (shapes.weights) checked_span_bytes("weights", *shapes.weights);
+    checked_reach("image", shapes.image, access::read);
+    if (shapes.weights) checked_reach("weights", *shapes.weights, access::read);
     checked_tensor_bytes("histograms", entries);
     check_types(shapes.image, shapes.weights, entries);
     check_binning(shapes.image, bins);
@@ -98,24 +99,25 @@ problem make_histogram_problem(const histogram_shapes& shapes, const binning& bi
 
     problem p;
     p.what = operation::histogram;
-    p.image = shapes.image;
+    p.image = normal_shape(shapes.image);
     p.table = tables_of_first_bin(entries);
-    p.layout = shapes.histograms.form.layout;
-    p.histogram = histogram_problem{bins.bins(), entries.bin_stride, bins.rule(),   bins.lo(),
-                                    bins.hi(),   bins.outside(),     shapes.weights};
+    p.form = shapes.histograms.form;
+    p.histogram =
+        histogram_problem{bins.bins(), entries.bin_stride, bins.rule(), bins.lo(), bins.hi(), bins.outside(), {}};
+    if (shapes.weights) p.histogram->weights = normal_shape(*shapes.weights);
     return p;
 }
 
 problem make_histogram_problem(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs) {
     const any_tensor_view& entries = outputs.histograms.entries;
     const bool weighted = is_set(inputs.weights);
-    const std::int64_t image_bytes = check_view("image", inputs.image);
-    const std::int64_t weight_bytes = weighted ? check_view("weights", inputs.weights) : 0;
+    const byte_reach image_reach = check_read("image", inputs.image);
+    const byte_reach weight_reach = weighted ? check_read("weights", inputs.weights) : byte_reach{};
     const std::int64_t bytes = check_tensor("histograms", entries);
     const problem p = make_histogram_problem(shapes_of(inputs, outputs), bins);
-    if (ranges_meet(entries.data, bytes, inputs.image.data, image_bytes))
+    if (ranges_meet(entries.data, bytes, inputs.image.data, image_reach))
         throw invalid_argument("histograms: overlap image");
-    if (weighted && ranges_meet(entries.data, bytes, inputs.weights.data, weight_bytes))
+    if (weighted && ranges_meet(entries.data, bytes, inputs.weights.data, weight_reach))
         throw invalid_argument("histograms: overlap weights");
     return p;
 }
@@ -126,9 +128,9 @@ histogram_shapes shapes_of(const histogram_inputs& inputs, const histogram_outpu
 }
 
 void check_form(const table_form& form) {
-    check_layout(form.layout);
+    check_layout("histograms", form.layout);
     if (form.layout == table_layout::exclusive)
-        throw invalid_argument("layout: is exclusive, integral histograms are inclusive or padded");
+        throw invalid_argument("histograms: layout is exclusive, integral histograms are inclusive or padded");
 }
 
 void check_histograms(const histogram_shape& histograms, std::int64_t plane) {

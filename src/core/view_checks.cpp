@@ -5,6 +5,8 @@
 #include <boxsum/error.hpp>
 #include <boxsum/table.hpp>
 
+#include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 
@@ -30,43 +32,132 @@ namespace {
                            " elements do not fit a 64-bit address space");
 }
 
-std::int64_t row_bytes(const view_shape& s) {
-    return s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
+std::int64_t pixel_bytes(const view_shape& s) {
+    return s.channels * static_cast<std::int64_t>(size_of(s.type));
 }
 
-/// checked_span_bytes() of a shape that has passed it.
-std::int64_t span_of_checked(const view_shape& s) {
-    return (s.planes - 1) * (s.planes > 1 ? s.plane_stride : 0) + (s.rows - 1) * s.row_stride + row_bytes(s);
+/// One direction of a view, with what messages call it. Steps that lead nowhere have extent 1.
+struct dimension {
+    std::string_view stride_name;
+    std::string_view stepped_over;
+    std::int64_t extent;
+    std::int64_t stride;
+};
+
+/// From the innermost of a row-major image on.
+std::array<dimension, 3> dimensions_of(const view_shape& s) {
+    return {{{"col_stride", "smaller than a pixel of ", s.cols, s.pixel_stride()},
+             {"row_stride", "smaller than a row of ", s.rows, s.row_stride},
+             {"plane_stride", "smaller than a plane of ", s.planes, s.plane_stride}}};
 }
+
+/// Of a stride other than the least 64-bit value, which no checked view has.
+std::int64_t magnitude(std::int64_t stride) {
+    return stride < 0 ? -stride : stride;
+}
+
+/// The bytes of a checked view, as if from its first element in memory on: all strides positive, none that repeats.
+struct placed_bytes {
+    std::uintptr_t first = 0;
+    std::array<dimension, 3> dimensions;
+    std::int64_t pixel = 0;
+
+    explicit placed_bytes(const const_any_view& v)
+        : first(reinterpret_cast<std::uintptr_t>(v.data)),
+          dimensions(dimensions_of(v.shape)),
+          pixel(pixel_bytes(v.shape)) {
+        for (dimension& d : dimensions) {
+            if (d.extent == 1 || d.stride == 0) d.extent = d.stride = 1;
+            if (d.stride > 0) continue;
+            first -= static_cast<std::uintptr_t>(magnitude(d.stride) * (d.extent - 1));
+            d.stride = -d.stride;
+        }
+    }
+
+    /// From the first to one past the last, where steps by multiples of `unit` stay in place.
+    std::int64_t bytes_within(std::int64_t unit) const {
+        std::int64_t bytes = pixel;
+        for (const dimension& d : dimensions)
+            if (unit == 0 || d.stride % unit != 0) bytes += (d.extent - 1) * d.stride;
+        return bytes;
+    }
+    std::int64_t bytes() const { return bytes_within(0); }
+};
 
 }  // namespace
 
-std::int64_t checked_span_bytes(std::string_view argument, const view_shape& s) {
+byte_reach checked_reach(std::string_view argument, const view_shape& s, access how) {
     const auto element = static_cast<std::int64_t>(size_of(s.type));  // a power of two; 0 for what is no dtype
     if (element == 0) refuse(argument, "type", static_cast<std::int64_t>(s.type), "not a dtype");
     if (s.rows < 1) refuse(argument, "rows", s.rows, "must be at least 1");
     if (s.cols < 1) refuse(argument, "cols", s.cols, "must be at least 1");
     if (s.planes < 1) refuse(argument, "planes", s.planes, "must be at least 1");
     if (s.channels < 1 || s.channels > 4) refuse(argument, "channels", s.channels, "must be 1 to 4");
-    const auto check_stride = [&](std::string_view what, std::int64_t stride, std::int64_t least,
-                                  std::string_view stepped_over) {
-        if ((stride & (element - 1)) != 0)
-            refuse(argument, what, stride, "must be a multiple of the element size, ", std::to_string(element));
-        if (stride < least) refuse(argument, what, stride, stepped_over, std::to_string(least).append(" bytes"));
+
+    byte_reach reach{0, pixel_bytes(s)};
+    const std::array<dimension, 3> steps = dimensions_of(s);
+    for (const dimension& d : steps) {
+        if (d.extent == 1) continue;
+        if ((d.stride & (element - 1)) != 0)
+            refuse(argument, d.stride_name, d.stride, "must be a multiple of the element size, ",
+                   std::to_string(element));
+        std::int64_t way = 0, all = 0;
+        if (d.stride == INT64_MIN || __builtin_mul_overflow(d.extent - 1, d.stride, &way) ||
+            __builtin_add_overflow(way < 0 ? reach.first : reach.end, way, way < 0 ? &reach.first : &reach.end) ||
+            __builtin_sub_overflow(reach.end, reach.first, &all))
+            too_large(argument, s);
+    }
+
+    // Elements lie apart where every step leads over all that the shorter ones reach.
+    const auto taken = [&](const dimension& d) { return d.extent > 1 && (d.stride != 0 || how == access::write); };
+    struct short_step {
+        const dimension* wrong = nullptr;
+        std::int64_t within = 0;  ///< what it should lead over
     };
+    const auto first_too_short = [&](const std::array<dimension, 3>& order) -> short_step {
+        std::int64_t within = pixel_bytes(s);
+        for (const dimension& d : order) {
+            if (!taken(d)) continue;
+            if (magnitude(d.stride) < within) return {&d, within};
+            within += (d.extent - 1) * magnitude(d.stride);
+        }
+        return {};
+    };
+    const short_step found = first_too_short(steps);
+    if (found.wrong == nullptr) return reach;
+    std::array<dimension, 3> by_length = steps;
+    std::stable_sort(by_length.begin(), by_length.end(),
+                     [](const dimension& a, const dimension& b) { return magnitude(a.stride) < magnitude(b.stride); });
+    if (first_too_short(by_length).wrong == nullptr) return reach;
+    const dimension& wrong = *found.wrong;
+    refuse(argument, wrong.stride_name, wrong.stride, wrong.stepped_over,
+           std::to_string(found.within).append(" bytes"));
+}
 
-    std::int64_t row = 0, plane = 0, all = 0;
-    if (__builtin_mul_overflow(s.cols, s.channels * element, &row)) too_large(argument, s);
-    // One row steps over nothing, but a negative stride is a mistake everywhere.
-    check_stride("row_stride", s.row_stride, s.rows > 1 ? row : 0, "smaller than a row of ");
-    if (__builtin_mul_overflow(s.rows - 1, s.row_stride, &plane) || __builtin_add_overflow(plane, row, &plane))
-        too_large(argument, s);
-    if (s.planes == 1) return plane;
+bool has_packed_pixels(const view_shape& s) noexcept {
+    return s.cols == 1 || s.pixel_stride() == pixel_bytes(s);
+}
 
-    check_stride("plane_stride", s.plane_stride, plane, "smaller than a plane of ");
-    if (__builtin_mul_overflow(s.planes - 1, s.plane_stride, &all) || __builtin_add_overflow(all, plane, &all))
-        too_large(argument, s);
-    return all;
+bool is_plain(const view_shape& s) noexcept {
+    const std::int64_t row = s.cols * pixel_bytes(s);
+    return has_packed_pixels(s) && s.row_stride >= (s.rows > 1 ? row : 0) &&
+           (s.planes == 1 || s.plane_stride >= (s.rows - 1) * s.row_stride + row);
+}
+
+view_shape normal_shape(view_shape s) noexcept {
+    if (has_packed_pixels(s)) s.col_stride = packed_pixels;
+    return s;
+}
+
+std::int64_t checked_span_bytes(std::string_view argument, const view_shape& s) {
+    const std::int64_t bytes = checked_reach(argument, s, access::write).bytes();
+    if (is_plain(s)) return bytes;
+    if (!has_packed_pixels(s))
+        refuse(argument, "col_stride", s.pixel_stride(), "must be that of pixels without gaps here, ",
+               std::to_string(pixel_bytes(s)));
+    const bool rows = s.row_stride < (s.rows > 1 ? s.cols * pixel_bytes(s) : 0);
+    refuse(argument, rows ? "row_stride" : "plane_stride", rows ? s.row_stride : s.plane_stride,
+           "must lead over what lies before, in the order of addresses, here");
 }
 
 view_shape packed_shape(dtype type, std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t channels) {
@@ -78,26 +169,49 @@ view_shape packed_shape(dtype type, std::int64_t planes, std::int64_t rows, std:
     return s;
 }
 
-std::int64_t check_view(std::string_view argument, const const_any_view& view) {
-    const std::int64_t bytes = checked_span_bytes(argument, view.shape);
+namespace {
+
+/// The pointer of a view whose shape is right: not null, aligned to its element, its bytes within the address space.
+void check_pointer(std::string_view argument, const const_any_view& view, const byte_reach& reach) {
     if (view.data == nullptr) throw invalid_argument(std::string(argument) + ": data is null");
     const auto address = reinterpret_cast<std::uintptr_t>(view.data);
     if ((address & (size_of(view.shape.type) - 1)) != 0)
         throw invalid_argument(std::string(argument) + ": data is not aligned to its element size of " +
                                std::to_string(size_of(view.shape.type)) + " bytes");
-    if (address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(bytes))
+    if (address < static_cast<std::uintptr_t>(-reach.first) ||
+        address > std::numeric_limits<std::uintptr_t>::max() - static_cast<std::uintptr_t>(reach.end))
         too_large(argument, view.shape);
+}
+
+}  // namespace
+
+std::int64_t check_view(std::string_view argument, const const_any_view& view) {
+    const std::int64_t bytes = checked_span_bytes(argument, view.shape);
+    check_pointer(argument, view, {0, bytes});
     return bytes;
 }
 
-void check_layout(table_layout layout) {
+byte_reach check_read(std::string_view argument, const const_any_view& view) {
+    const byte_reach reach = checked_reach(argument, view.shape, access::read);
+    check_pointer(argument, view, reach);
+    return reach;
+}
+
+byte_reach check_written(std::string_view argument, const const_any_view& view) {
+    const byte_reach reach = checked_reach(argument, view.shape, access::write);
+    check_pointer(argument, view, reach);
+    return reach;
+}
+
+void check_layout(std::string_view argument, table_layout layout) {
     switch (layout) {
         case table_layout::inclusive:
         case table_layout::exclusive:
         case table_layout::padded:
             return;
     }
-    throw invalid_argument("layout: is " + std::to_string(static_cast<int>(layout)) + ", not a table_layout");
+    throw invalid_argument(std::string(argument) + ": layout is " + std::to_string(static_cast<int>(layout)) +
+                           ", not a table_layout");
 }
 
 void check_store(store_policy store) {
@@ -121,28 +235,21 @@ bool meet_on_circle(std::uintptr_t first, std::int64_t first_bytes, std::uintptr
     return gap < static_cast<std::uintptr_t>(first_bytes) || gap + static_cast<std::uintptr_t>(second_bytes) > around;
 }
 
-std::int64_t plane_bytes(const view_shape& s) {
-    return (s.rows - 1) * s.row_stride + row_bytes(s);
-}
-
 }  // namespace
 
-bool overlap(const const_any_view& a, const const_any_view& b) {
-    const auto first = reinterpret_cast<std::uintptr_t>(a.data), second = reinterpret_cast<std::uintptr_t>(b.data);
-    const auto first_bytes = static_cast<std::uintptr_t>(span_of_checked(a.shape));
-    const auto second_bytes = static_cast<std::uintptr_t>(span_of_checked(b.shape));
-    if (first + first_bytes <= second || second + second_bytes <= first) return false;
-    const view_shape &s = a.shape, &t = b.shape;
-    // Two row ranges of one batch: compare where their planes lie within the common stride.
-    const std::int64_t plane_stride = s.planes > 1 ? s.plane_stride : t.plane_stride;
-    if ((s.planes > 1 || t.planes > 1) && (t.planes == 1 || t.plane_stride == plane_stride) &&
-        !meet_on_circle(first, plane_bytes(s), second, plane_bytes(t), plane_stride))
+bool overlap(const const_any_view& first, const const_any_view& second) {
+    const placed_bytes a(first), b(second);
+    if (a.first + static_cast<std::uintptr_t>(a.bytes()) <= b.first ||
+        b.first + static_cast<std::uintptr_t>(b.bytes()) <= a.first)
         return false;
-    if (s.row_stride != t.row_stride || s.row_stride == 0) return true;
-    for (const view_shape* one : {&s, &t})
-        if (one->planes != 1 && one->plane_stride % one->row_stride != 0) return true;
-    // Two column ranges of one buffer.
-    return meet_on_circle(first, row_bytes(s), second, row_bytes(t), s.row_stride);
+    // Seen modulo a stride, both may lie in ranges of their own: rows of one batch modulo the planes' stride, columns
+    // of one buffer modulo the rows', channels modulo the columns'.
+    for (const placed_bytes* one : {&a, &b})
+        for (const dimension& d : one->dimensions)
+            if (d.extent > 1 &&
+                !meet_on_circle(a.first, a.bytes_within(d.stride), b.first, b.bytes_within(d.stride), d.stride))
+                return false;
+    return true;
 }
 
 namespace detail {
@@ -154,7 +261,7 @@ std::int64_t checked_table_extent(const char* argument, std::int64_t image_exten
 }
 
 void check_image(const const_any_view& image) {
-    check_view("image", image);
+    check_read("image", image);
 }
 
 }  // namespace detail

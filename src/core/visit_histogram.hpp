@@ -36,7 +36,7 @@ std::int64_t bin_of_pixel(const histogram_problem& h, const std::uint16_t* looku
 
 /// Row 0 and column 0 of a padded table come before the first pixel.
 inline std::int64_t first_pixel_offset(const problem& p) {
-    return p.layout == table_layout::padded ? 1 : 0;
+    return p.form.border();
 }
 
 /// The table of one bin of one plane.
@@ -48,7 +48,7 @@ image_view<T> table_of_bin(const problem& p, void* tensor, std::int64_t bin, std
 
 template <typename T>
 image_view<const T> typed_view(const void* data, const view_shape& s) {
-    return {static_cast<const T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<const T*>(data), s};
 }
 
 }  // namespace boxsum

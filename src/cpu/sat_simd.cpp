@@ -160,12 +160,12 @@ table_pass make_pass(const kernel_set& set, const problem& p, const output& out,
     if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
     result.sums_in_words = one && choice.largest > 0 && fitting && &set != &cpu::scalar_kernels;
-    result.table = static_cast<std::byte*>(out.entries) + p.form().border() * shape.row_stride;
+    result.table = static_cast<std::byte*>(out.entries) + p.form.border() * shape.row_stride;
     result.shape = shape;
     result.element = static_cast<std::int64_t>(size_of(shape.type));
     result.left_edge = left_edge;
     if (!out.carries.above) return result;
-    if (p.form().border() > 0) {
+    if (p.form.border() > 0) {
         result.above = static_cast<const std::byte*>(out.entries);
         result.above_plane_stride = shape.plane_stride;
     } else {
@@ -202,9 +202,9 @@ table_job make_job(const problem& p, const buffers& memory, const left_edges& ed
     job.image = static_cast<const std::byte*>(memory.image);
     job.image_shape = p.image;
     job.channels = p.image.channels;
-    job.rows = p.table.rows - p.form().border();
+    job.rows = p.table.rows - p.form.border();
     job.elements = p.table.cols * p.table.channels;
-    job.lead = p.form().border() * p.image.channels;
+    job.lead = p.form.border() * p.image.channels;
     job.streaming = decided.store == store_policy::streaming;
     job.fetch_table = decided.fetch_table;
     if (p.squares)
@@ -221,7 +221,7 @@ bool in_bands(const table_job& job, const plan& decided) {
 
 void fill_tables(const problem& p, const buffers& memory, const plan& decided) {
     const left_edges edges = gather_left_edges(p, memory);
-    if (p.form().border() > 0) {
+    if (p.form.border() > 0) {
         cpu::write_border_row(p.carries, memory.carries, p.image, p.table, memory.table);
         if (p.squares)
             cpu::write_border_row(p.squares_carries, memory.squares_carries, p.image, *p.squares, memory.squares);

@@ -421,9 +421,9 @@ window_job variable_job(const part& given, const view_shape& radius, const resul
 }
 
 void check_inputs(const filter_inputs& inputs) {
-    check_view("image", inputs.image);
-    if (inputs.mask.shape.rows != 0) check_view("mask", inputs.mask);
-    if (inputs.weights.shape.rows != 0) check_view("weights", inputs.weights);
+    check_read("image", inputs.image);
+    if (inputs.mask.shape.rows != 0) check_read("mask", inputs.mask);
+    if (inputs.weights.shape.rows != 0) check_read("weights", inputs.weights);
 }
 
 void check_results(std::initializer_list<named_view> inputs, std::initializer_list<named_view> results) {
@@ -432,7 +432,7 @@ void check_results(std::initializer_list<named_view> inputs, std::initializer_li
     };
     for (const named_view* out = results.begin(); out != results.end(); ++out) {
         if (out->view.data == nullptr && out->name != "result") continue;  // not wanted
-        check_view(out->name, out->view);
+        check_written(out->name, out->view);
         for (const named_view& in : inputs)
             if (in.view.data != nullptr) check_apart(*out, in);
         for (const named_view* other = results.begin(); other != out; ++other)

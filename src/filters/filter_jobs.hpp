@@ -26,7 +26,7 @@ struct part {
 part part_of(const filter_inputs& inputs);
 part part_of(const variable_inputs& inputs);
 
-/// Not of strides, which check_view() and checked_span_bytes() look at.
+/// Not of strides, which the checks of views look at.
 window_job windows_of(const part& given, const filter_options& options);
 
 /// Results of a filter with one; those that are not wanted have no value.

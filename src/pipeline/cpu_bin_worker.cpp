@@ -36,7 +36,7 @@ class cpu_bin_worker final : public bin_worker {
         any_histogram_view destination;
         if (job_->keeps()) {
             const tensor_shape& all = job_->tensor.entries.shape;
-            tensor_ = allocate_tensor(memory_pool::shared(), all.type, all.planes, task.bins, all.rows, all.cols);
+            tensor_ = allocate_tensor({}, all.type, all.planes, task.bins, all.rows, all.cols);
             destination = {{tensor_.memory.data(), tensor_.shape}, job_->tensor.form};
         } else {
             destination = part_of(*job_, task);

@@ -56,7 +56,7 @@ class cpu_frame_worker final : public frame_worker {
         const std::int64_t cols = job_.form.table_extent(region.cols);
         if (tensor.shape.rows != rows || tensor.shape.cols != cols) {
             tensor = {};  // back to the pool before another is taken
-            tensor = allocate_tensor(memory_pool::shared(), job_.entries, 1, job_.bins.bins(), rows, cols);
+            tensor = allocate_tensor({}, job_.entries, 1, job_.bins.bins(), rows, cols);
         }
         const any_histogram_view result{{tensor.memory.data(), tensor.shape}, job_.form};
         integral_histogram(part_of_frame({slot.memory.image, slot.memory.weights}, region), job_.bins, {result},

@@ -34,11 +34,11 @@ Table narrow(Wide value) {
 
 template <typename T>
 image_view<T> typed(void* data, const view_shape& s) {
-    return {static_cast<T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<T*>(data), s};
 }
 template <typename T>
 image_view<const T> typed(const void* data, const view_shape& s) {
-    return {static_cast<const T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<const T*>(data), s};
 }
 
 /// The carries of one channel of one plane; zeros where there are none. Index -1 of either is the corner.
@@ -99,7 +99,7 @@ void fill_table(const problem& p, const void* image_data, void* table_data, cons
     // The accumulator: an integer table is modular, a floating one is summed as wide as can be.
     using Wide = std::conditional_t<std::integral<Table>, std::uint64_t, long double>;
     const auto image = typed<Input>(image_data, p.image);
-    const table_writer<Table> writer{typed<Table>(table_data, table_shape), p.form()};
+    const table_writer<Table> writer{typed<Table>(table_data, table_shape), p.form};
     std::vector<Wide> sums(static_cast<std::size_t>(p.image.cols));
     for (std::int64_t plane = 0; plane < p.image.planes; ++plane)
         for (std::int64_t channel = 0; channel < p.image.channels; ++channel) {

@@ -18,7 +18,7 @@ long double to_long_double(T value) {
 
 template <typename T>
 image_view<const T> typed(const void* data, const view_shape& s) {
-    return {static_cast<const T*>(data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride};
+    return {static_cast<const T*>(data), s};
 }
 
 template <typename T>
@@ -42,7 +42,7 @@ expectation::expectation(const problem& p, const const_any_view& whole, std::int
       image_(whole.shape),
       row_(row),
       col_(col),
-      shift_(p.form().border()),
+      shift_(p.form.border()),
       square_(square) {
     const std::size_t size = index(image_.planes - 1, image_.rows - 1, image_.cols - 1, image_.channels - 1) + 1;
     // T(r, c) = I(r, c) + T(r-1, c) + T(r, c-1) - T(r-1, c-1) would subtract; the row sum does not (no infinities of

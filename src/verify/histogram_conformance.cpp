@@ -74,7 +74,14 @@ view_shape image_shape(const histogram_case& c, dtype type) {
 }
 
 tensor_shape shape_of_tensor(const histogram_case& c) {
-    tensor_shape s{c.tensor, c.planes, c.bins, table_rows(c.rows, c.layout), table_cols(c.cols, c.layout), 0, 0, 0};
+    tensor_shape s{c.tensor,
+                   c.planes,
+                   c.bins,
+                   table_form(c.layout).table_extent(c.rows),
+                   table_form(c.layout).table_extent(c.cols),
+                   0,
+                   0,
+                   0};
     const auto element = static_cast<std::int64_t>(size_of(c.tensor));
     const std::int64_t gap = std::max<std::int64_t>(c.tensor_gap, 0) * element;
     s.row_stride = stride_of(s.cols, c.tensor_gap, element);

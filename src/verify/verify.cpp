@@ -56,7 +56,7 @@ void verify_types(const algorithm_record& record, const record_runner& run, effo
 
 }  // namespace
 
-verification_summary verify(const algorithm_info& algorithm, bool thorough,
+verification_summary verify(const algorithm_info& algorithm, verification_cases cases,
                             const std::function<void(const verification&)>& report) {
     const algorithm_record* record = find_record(algorithm.what, algorithm.name);
     if (record == nullptr)
@@ -65,7 +65,7 @@ verification_summary verify(const algorithm_info& algorithm, bool thorough,
     if (!record->info.built)
         throw unsupported("algorithm '" + std::string(record->info.name) +
                           "': its kernels were not built into this library");
-    const effort e = thorough ? effort::full : effort::quick;
+    const effort e = cases == verification_cases::all ? effort::full : effort::quick;
     if (record->info.what == operation::histogram) {
         const bool on_device = record->info.where == backend::cuda;
         const histogram_runner run = on_device ? cuda::device_histogram_runner() : run_histogram_on_host;

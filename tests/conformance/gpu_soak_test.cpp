@@ -57,14 +57,14 @@ TEST_F(soak, the_device_oracle_agrees_with_the_definition) {
             BOXSUM_CUDA_TRY(
                 cudaMemcpyAsync(table.data(), host_table.data(), table.size(), cudaMemcpyHostToDevice, stream().get()));
             oracle.sum({image.data(), p.image}, false, stream());
-            oracle.compare({table.data(), p.table}, p.layout, stream());
+            oracle.compare({table.data(), p.table}, p.form.layout, stream());
             ASSERT_EQ(oracle.result(stream()), "") << describe(c);
             // And it can fail: one bit of the last entry is turned.
             const std::size_t last = table.size() - size_of(c.table);
             host_table[last] ^= std::byte{1};
             BOXSUM_CUDA_TRY(
                 cudaMemcpyAsync(table.data(), host_table.data(), table.size(), cudaMemcpyHostToDevice, stream().get()));
-            oracle.compare({table.data(), p.table}, p.layout, stream());
+            oracle.compare({table.data(), p.table}, p.form.layout, stream());
             ASSERT_NE(oracle.result(stream()), "") << describe(c);
             ++checked;
         }
@@ -248,8 +248,8 @@ TEST_F(soak, more_than_2_to_the_32_elements) {
         {70001, 251, 257, table_layout::inclusive},   {3, 40000, 40000, table_layout::exclusive}};
     for (const large_shape& s : shapes) {
         const view_shape image = cuda::device_shape(dtype::u8, s.rows, s.cols, 1, s.planes);
-        const view_shape table =
-            cuda::device_shape(dtype::u32, table_rows(s.rows, s.layout), table_cols(s.cols, s.layout), 1, s.planes);
+        const view_shape table = cuda::device_shape(dtype::u32, table_form(s.layout).table_extent(s.rows),
+                                                    table_form(s.layout).table_extent(s.cols), 1, s.planes);
         ASSERT_GT(s.planes * s.rows * s.cols, two_32);
         const cuda::device_buffer pixels(cuda::span_bytes(image), stream());
         const cuda::device_buffer entries(cuda::span_bytes(table), stream());

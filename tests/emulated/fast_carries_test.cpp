@@ -158,7 +158,7 @@ class fast_carries : public ::testing::Test {
                 problem p;
                 p.image = image.part(at.rows, at.cols);
                 p.table = table.view;
-                p.layout = layout;
+                p.form = layout;
                 buffers memory{&image.at(0, at.row, at.col * channels), table.data.data()};
                 take_carries(whole, at, p.carries, memory.carries);
                 if (!std::is_void_v<Squares>) {

@@ -90,7 +90,7 @@ std::int64_t tiles_of(const problem& p) {
 
 support supports(const problem& p, const parameter_values&) {
     const bool ok = p.types() == type_pair{dtype::u8, dtype::u32} && !p.squares && !p.in_place &&
-                    p.layout == table_layout::inclusive && p.image.planes == 1 && p.image.channels == 1;
+                    p.form == table_layout::inclusive && p.image.planes == 1 && p.image.channels == 1;
     return {ok, "8u32u, inclusive, one plane and channel only"};
 }
 

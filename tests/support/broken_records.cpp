@@ -124,7 +124,7 @@ void spoil_part(const problem& p, const buffers& memory, const execution& how, V
             if (s && c >= 0) std::memcpy(&value, bytes.data() + r * s->row_stride + c * pixel, sizeof value);
             return value;
         };
-        const std::int64_t border = p.form().border(), corners = shapes.corners(p.image.cols);
+        const std::int64_t border = p.form.border(), corners = shapes.corners(p.image.cols);
         for (std::int64_t r = border; r < t.rows(); ++r)
             for (std::int64_t c = border; c < t.cols(); ++c) {
                 const T a = at(above, shapes.above, 0, c - border + corners), l = at(left, shapes.left, r - border, 0);

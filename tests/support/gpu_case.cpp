@@ -34,13 +34,13 @@ void gpu_case::refill(std::uint64_t seed, cuda::stream_ref stream) {
     stream.synchronize();
 }
 
-cuda::sat_shapes gpu_case::shapes() const {
-    return cuda::shapes_of(inputs(), outputs());
+sat_shapes gpu_case::shapes() const {
+    return shapes_of(inputs(), outputs());
 }
 
 sat_outputs gpu_case::outputs() const {
-    sat_outputs out{{table(), problem_.layout}};
-    if (has_squares()) out.squares = {squares(), problem_.layout};
+    sat_outputs out{{table(), problem_.form}};
+    if (has_squares()) out.squares = {squares(), problem_.form};
     return out;
 }
 

@@ -23,7 +23,7 @@ class gpu_case {
     /// Another image of the same kind; the tables are poisoned again.
     void refill(std::uint64_t seed, cuda::stream_ref stream);
 
-    cuda::sat_shapes shapes() const;
+    sat_shapes shapes() const;
     sat_inputs inputs() const { return {image()}; }
     sat_outputs outputs() const;
     sat_options options(std::string_view algorithm = "auto") const;

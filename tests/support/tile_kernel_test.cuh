@@ -283,7 +283,7 @@ class tile_kernel_test : public gpu_kernel_test {
         problem p;
         p.image = image;
         p.table = table;
-        p.layout = s.layout;
+        p.form = s.layout;
         return p;
     }
 

@@ -32,7 +32,7 @@ struct verdict {
     std::string_view word() const { return !skipped.empty() ? "skip" : summary.failed == 0 ? "pass" : "FAIL"; }
 };
 
-verdict run_one(const algorithm_info& algorithm, bool thorough) {
+verdict run_one(const algorithm_info& algorithm, verification_cases cases) {
     verdict v;
     v.algorithm = &algorithm;
     if (!algorithm.built) {
@@ -40,7 +40,7 @@ verdict run_one(const algorithm_info& algorithm, bool thorough) {
         return v;
     }
     try {
-        v.summary = verify(algorithm, thorough, [&](const verification& one) {
+        v.summary = verify(algorithm, cases, [&](const verification& one) {
             if (one.result == verification::outcome::failed && v.first_failure.empty())
                 v.first_failure = one.description + ": " + one.detail;
         });
@@ -114,7 +114,7 @@ exit_code run_verify(const verify_options& options) {
         const verdict v = [&] {
             progress busy;
             busy.phase("verifying " + full_name(*algorithm));
-            return run_one(*algorithm, options.thorough);
+            return run_one(*algorithm, options.thorough ? verification_cases::all : verification_cases::some);
         }();
         failed = failed || v.summary.failed != 0;
         if (options.json)

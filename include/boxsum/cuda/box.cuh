@@ -52,7 +52,7 @@ struct device_table {
     device_table(const void* entries, const view_shape& s, const table_form& form)
         : data(static_cast<const std::byte*>(entries)),
           row_stride(s.row_stride),
-          col_stride(s.channels * static_cast<std::int64_t>(size_of(s.type))),
+          col_stride(s.pixel_stride()),
           plane_stride(s.planes == 1 ? 0 : s.plane_stride),
           rows(s.rows - form.border()),
           cols(s.cols - form.border()),
@@ -173,12 +173,22 @@ BOXSUM_HOST_DEVICE inline double box_mean(const device_table<T>& table, const bo
     return static_cast<double>(box_sum(table, b, channel, plane)) / box_detail::pixels(b);
 }
 
-/// Population variance from the tables of sums and of squares, as boxsum::box_variance() computes it.
+/// The tables of sums and of squares of one image: a kernel's moment_views.
 template <typename Sum, typename Square>
-BOXSUM_HOST_DEVICE inline double box_variance(const device_table<Sum>& sums, const device_table<Square>& squares,
-                                              const box& b, std::int64_t channel = 0, std::int64_t plane = 0) {
-    return box_detail::variance(box_detail::to_any(box_sum(sums, b, channel, plane)),
-                                box_detail::to_any(box_sum(squares, b, channel, plane)), b);
+struct device_moments {
+    device_table<Sum> sums;
+    device_table<Square> squares;
+};
+
+template <typename Sum, typename Square>
+device_moments(const device_table<Sum>&, const device_table<Square>&) -> device_moments<Sum, Square>;
+
+/// Population variance from the two tables, as boxsum::box_variance() computes it.
+template <typename Sum, typename Square>
+BOXSUM_HOST_DEVICE inline double box_variance(const device_moments<Sum, Square>& tables, const box& b,
+                                              std::int64_t channel = 0, std::int64_t plane = 0) {
+    return box_detail::variance(box_detail::to_any(box_sum(tables.sums, b, channel, plane)),
+                                box_detail::to_any(box_sum(tables.squares, b, channel, plane)), b);
 }
 
 }  // namespace cuda

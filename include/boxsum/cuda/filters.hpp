@@ -16,7 +16,10 @@
 /// and can be captured into a CUDA graph; `f_async`, which makes such a plan and grows the workspace; and `f`, which
 /// waits. Only the last one takes host memory.
 ///
-/// - Image and results lie all in device memory (of the current device) or all in host memory; the pointers say which.
+/// - Image and results lie all in device memory or all in host memory; the pointers say which. Calls run on the device
+///   of `stream` (of the workspace, where there is one), plans on the one that was current when they were made.
+/// - Strides: `f` takes images and results with any, and copies what is not plain (pixels side by side, rows and planes
+///   in the order of addresses); plans, `f_async` and radius maps take plain views only.
 ///   Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
 ///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
 ///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
@@ -46,8 +49,7 @@ namespace cuda {
 ///
 /// run_async() throws invalid_argument, naming argument and values: a shape or place of another plan, a host pointer,
 /// overlapping memory, a workspace as sat_plan::run_async() refuses it. It leaves the workspace fit for plans of every
-/// operation, for which it zeroes what lies behind the words of the table's algorithm: a larger workspace than needed
-/// costs time. Errors of the kernels surface at the next checked call.
+/// operation, for which it zeroes its tables behind it. Errors of the kernels surface at the next checked call.
 class filter_plan {
   public:
     std::size_t workspace_bytes() const noexcept;

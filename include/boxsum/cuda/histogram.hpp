@@ -17,7 +17,7 @@ namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
 
 /// Extents and strides of histograms as `histogram_table` lays them out in device memory: rows on 256-byte boundaries.
-/// Throws invalid_argument, naming the extents, for sizes that do not fit 63 bits.
+/// Throws invalid_argument, naming the extents, for those below 1 and for sizes that do not fit 63 bits.
 histogram_shape device_histogram_shape(dtype type, std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols,
                                        table_form form = {}, std::int64_t planes = 1);
 
@@ -29,11 +29,12 @@ class histogram_table {
   public:
     histogram_table() = default;
 
-    /// For images of image_rows x image_cols pixels. Throws invalid_argument, out_of_memory, unsupported without CUDA.
+    /// For images of image_rows x image_cols pixels. Throws invalid_argument for extents below 1, more than 1024 bins
+    /// or sizes beyond 64 bits; out_of_memory, unsupported without CUDA.
     histogram_table(std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols, stream_ref stream,
-                    table_form form = {}, std::int64_t planes = 1)
+                    table_form form = {}, std::int64_t planes = 1, const allocator& from = {})
         : shape_(device_histogram_shape(dtype_of<T>, bins, image_rows, image_cols, form, planes)),
-          buffer_(static_cast<std::size_t>(shape_.entries.planes * shape_.entries.plane_stride), stream) {}
+          buffer_(static_cast<std::size_t>(shape_.entries.planes * shape_.entries.plane_stride), stream, from) {}
 
     histogram_view<T> view() const noexcept {
         const tensor_shape& s = shape_.entries;
@@ -75,6 +76,9 @@ class histogram_plan {
     /// Bytes of workspace that a run needs; a larger workspace will do.
     std::size_t workspace_bytes() const noexcept;
 
+    /// As sat_plan::packed_bytes().
+    std::size_t packed_bytes() const noexcept;
+
     /// The algorithm that was chosen.
     const algorithm_info& algorithm() const noexcept;
 
@@ -89,14 +93,22 @@ class histogram_plan {
                    stream_ref stream) const;
 
   private:
+    friend void integral_histogram_async(const histogram_inputs& inputs, const binning& bins,
+                                         const histogram_outputs& outputs, workspace& workspace, stream_ref stream,
+                                         const histogram_options& options);
     struct state;
+    explicit histogram_plan(std::shared_ptr<const state> made) noexcept;
     std::shared_ptr<const state> state_;
 };
+
+/// Enqueues integral histograms of device images on the workspace's device, whose workspace grows as needed: makes the
+/// plan (of a look-up table that waits for a copy) and runs it. Throws what the plan throws, and out_of_memory.
+void integral_histogram_async(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
+                              workspace& workspace, stream_ref stream, const histogram_options& options = {});
 
 /// Computes integral histograms on the device of `stream` and waits. Inputs and outputs each lie in device or host
 /// memory; the pointers say which. What lies on the host is copied; histograms on the host are computed in groups of
 /// bins, as many at a time as device memory has room for, so they may be larger than that.
-/// There is no form that only enqueues: a plan does that.
 /// Throws what histogram_plan throws; out_of_memory where not even one bin fits.
 void integral_histogram(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
                         stream_ref stream, const histogram_options& options = {});

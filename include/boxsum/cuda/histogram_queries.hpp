@@ -16,7 +16,8 @@
 
 /// Questions to integral histograms in device memory (32u, 16u or 32f, as cuda::histogram_plan makes them), with the
 /// values, bit for bit, that the host's functions of the same names give for the same histograms. The functions that
-/// end in `_async` only enqueue: they neither allocate nor wait, and can be captured into a graph. The others wait.
+/// end in `_async` only enqueue: but for best_windows_async() they neither allocate nor wait, and can be captured into
+/// a graph, as what plans run can. The others wait.
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
 
@@ -72,18 +73,19 @@ std::vector<histogram_match> best_windows(const const_any_histogram_view& histog
                                           histogram_distance distance, std::int64_t count, stream_ref stream,
                                           std::int64_t plane = 0);
 
-/// The plan of a search on the device that is current when it is made: only the matches leave it. Immutable; several
-/// threads and streams may run one search, each with its own workspace.
-class histogram_search {
+/// The plan of best_windows() on the device that is current when it is made: target and matches stay on it. Immutable;
+/// several threads and streams may run one, each with its own workspace.
+class best_windows_plan {
   public:
     /// For histograms of this shape. Throws as best_windows() does, and unsupported without a device.
-    histogram_search(const histogram_shape& histograms, std::span<const window_grid> grids, histogram_distance distance,
-                     std::int64_t count);
+    best_windows_plan(const histogram_shape& histograms, std::span<const window_grid> grids,
+                      histogram_distance distance, std::int64_t count);
 
     /// Matches that a run writes: `count`, or all windows where there are fewer.
     std::int64_t matches() const noexcept;
 
     std::size_t workspace_bytes() const noexcept;
+    int device() const noexcept;
 
     /// Enqueues a search of one plane: `target` (bins values, not normalised) and `found` (matches() results, best
     /// first) lie in device memory. A target that is negative or not finite gives distances that are not numbers; one
@@ -95,9 +97,22 @@ class histogram_search {
                    workspace& workspace, stream_ref stream, std::int64_t plane = 0) const;
 
   private:
+    friend std::int64_t best_windows_async(const const_any_histogram_view& histograms,
+                                           std::span<const window_grid> grids, const double* target,
+                                           histogram_distance distance, std::int64_t count, histogram_match* found,
+                                           workspace& workspace, stream_ref stream, std::int64_t plane);
     struct state;
+    explicit best_windows_plan(std::shared_ptr<const state> made) noexcept;
     std::shared_ptr<const state> state_;
 };
+
+/// Enqueues such a search on the workspace's device, whose workspace grows as needed: makes the plan, which waits for a
+/// copy of the grids, and runs it. `found` has room for `count` matches; returns how many are written. Throws what the
+/// plan throws, and out_of_memory.
+std::int64_t best_windows_async(const const_any_histogram_view& histograms, std::span<const window_grid> grids,
+                                const double* target, histogram_distance distance, std::int64_t count,
+                                histogram_match* found, workspace& workspace, stream_ref stream,
+                                std::int64_t plane = 0);
 
 }  // namespace cuda
 }  // namespace boxsum

@@ -20,23 +20,6 @@
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
 
-/// What a plan is made for: everything of a call but its memory.
-struct sat_shapes {
-    view_shape image;
-    view_shape sums;
-    std::optional<view_shape> squares = {};
-    table_form form = {};   ///< of both tables
-    bool in_place = false;  ///< `sums` lies on the image (see boxsum::sat())
-    carry_shapes carries = {};
-    carry_shapes squares_carries = {};
-
-    friend bool operator==(const sat_shapes&, const sat_shapes&) = default;
-};
-
-/// The shapes of the views of a call. Their memory is not touched, only compared; squares and carries without data are
-/// not wanted. Throws invalid_argument where the two tables have different forms.
-sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
-
 /// Computes tables of one shape on the device that is current when the plan is made. Immutable: any number of threads
 /// and streams may run one plan, each with its own workspace.
 ///
@@ -54,6 +37,11 @@ class sat_plan {
 
     /// Bytes of workspace that a run needs; a larger workspace will do.
     std::size_t workspace_bytes() const noexcept;
+
+    /// Bytes of the workspace that are copies without gaps: of views whose strides kernels do not take as they are (any
+    /// but those of rows and planes in the order of addresses, with or without gaps between them). 0: nothing is
+    /// copied.
+    std::size_t packed_bytes() const noexcept;
 
     /// The algorithm that was chosen.
     const algorithm_info& algorithm() const noexcept;
@@ -90,7 +78,8 @@ class sat_list_plan {
     const algorithm_info& algorithm() const noexcept;
     int device() const noexcept;
 
-    /// Whether the algorithm takes the list as one.
+    /// Whether the algorithm takes the list as one. It takes no list so in which a view has to be copied (see
+    /// sat_plan::packed_bytes()).
     bool together() const noexcept;
 
     /// As `sat_plan::run_async`; entry i of each span belongs to entry i of the plan's. No table may overlap another

@@ -27,15 +27,7 @@ class image {
           const allocator& from = {})
         : shape_(device_shape(dtype_of<T>, rows, cols, channels, planes)), memory_(span_bytes(shape_), stream, from) {}
 
-    image_view<T> view() const noexcept {
-        return {static_cast<T*>(memory_.data()),
-                shape_.rows,
-                shape_.cols,
-                shape_.row_stride,
-                shape_.channels,
-                shape_.planes,
-                shape_.plane_stride};
-    }
+    image_view<T> view() const noexcept { return {static_cast<T*>(memory_.data()), shape_}; }
     operator image_view<T>() const noexcept { return view(); }
     operator image_view<const T>() const noexcept { return view(); }
     operator any_view() const noexcept { return view(); }

@@ -1,12 +1,15 @@
 #include "api/cuda/histogram_once.hpp"
 
 #include "api/registry.hpp"
+#include "core/packed_views.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/validate_histogram.hpp"
+#include "core/view_checks.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/strided_copy.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 
 #include <boxsum/error.hpp>
@@ -29,20 +32,26 @@ problem group_of(const problem& all, std::int64_t first_bin, const tensor_shape&
 
 namespace {
 
-/// A view in device memory: itself, or a copy.
+/// A view in device memory, as kernels take it: itself, or a copy. Outlives the call's work on the stream.
 struct device_copy {
+    std::optional<packed_input> host;
     device_buffer memory;
     const_any_view view;
 
     device_copy(std::string_view argument, const const_any_view& from, int device, stream_ref stream) : view(from) {
-        if (!is_host_memory(from.data)) {
-            check_device_pointer(argument, from.data, device);
-            return;
-        }
+        const bool on_host = is_host_memory(from.data);
+        if (!on_host) check_device_pointer(argument, from.data, device);
+        if (!on_host && is_plain(from.shape)) return;
         const view_shape shape = device_shape(from.shape.type, from.shape.rows, from.shape.cols, 1, from.shape.planes);
         memory = device_buffer(span_bytes(shape), stream);
-        copy_async(from, {memory.data(), shape}, stream);
         view = {memory.data(), shape};
+        if (on_host) {
+            host.emplace(from, is_plain);
+            copy_async(host->view(), {memory.data(), shape}, stream);
+        } else {
+            enqueue_copy_strided(from.shape, from.data, strides_of(from.shape), memory.data(), strides_of(shape),
+                                 stream);
+        }
     }
 };
 

@@ -11,6 +11,7 @@
 #include <boxsum/error.hpp>
 
 #include <string>
+#include <utility>
 
 namespace boxsum::cuda {
 
@@ -48,18 +49,30 @@ struct histogram_plan::state {
     binning bins;
     planned_problem planned;
     device_buffer lookup;
+
+    /// On the device that is current.
+    state(const histogram_shapes& s, const binning& b, const histogram_options& options)
+        : shapes(s), bins(b), planned(plan_of(make_histogram_problem(s, b), options)), lookup(upload_lookup(b)) {}
+
+  private:
+    static planned_problem plan_of(const problem& p, const histogram_options& options) {
+        (void)current_device();  // says that there is none
+        const choice chosen = choose(packed(p), backend::cuda, options.algorithm, options.parameters);
+        return {p, *chosen.record, chosen.parameters};
+    }
 };
 
-histogram_plan::histogram_plan(const histogram_shapes& shapes, const binning& bins, const histogram_options& options) {
-    const problem p = make_histogram_problem(shapes, bins);
-    (void)current_device();  // says that there is none
-    const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
-    state_ = std::make_shared<const state>(
-        state{shapes, bins, planned_problem(p, *chosen.record, chosen.parameters), upload_lookup(bins)});
-}
+histogram_plan::histogram_plan(std::shared_ptr<const state> made) noexcept : state_(std::move(made)) {}
+
+histogram_plan::histogram_plan(const histogram_shapes& shapes, const binning& bins, const histogram_options& options)
+    : histogram_plan(std::make_shared<const state>(shapes, bins, options)) {}
 
 std::size_t histogram_plan::workspace_bytes() const noexcept {
     return state_->planned.workspace_bytes();
+}
+
+std::size_t histogram_plan::packed_bytes() const noexcept {
+    return state_->planned.packed_bytes();
 }
 
 const algorithm_info& histogram_plan::algorithm() const noexcept {
@@ -91,6 +104,17 @@ void histogram_plan::run_async(const histogram_inputs& inputs, const histogram_o
     pointers.weights = inputs.weights.data;
     pointers.lookup = static_cast<const std::uint16_t*>(s.lookup.data());
     s.planned.enqueue(pointers, workspace, stream);
+}
+
+void integral_histogram_async(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
+                              workspace& workspace, stream_ref stream, const histogram_options& options) {
+    if (workspace.device() < 0) workspace.reserve(0, stream);
+    const device_scope scope(workspace.device());
+    const auto made = std::make_shared<histogram_plan::state>(shapes_of(inputs, outputs), bins, options);
+    const histogram_plan plan(made);
+    workspace.reserve(plan.workspace_bytes(), stream);
+    plan.run_async(inputs, outputs, workspace, stream);
+    made->lookup.set_stream(stream);  // given back behind the run
 }
 
 }  // namespace boxsum::cuda

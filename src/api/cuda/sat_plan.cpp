@@ -25,7 +25,7 @@ problem problem_for(const sat_shapes& shapes) {
     const table_layout layout = shapes.form.layout;
     problem p = make_problem(shapes.image, shapes.sums, shapes.squares, layout);
     if (shapes.in_place && layout != table_layout::inclusive)
-        throw invalid_argument("layout: is " + std::string(name_of(layout)) + ", but in place needs inclusive");
+        throw invalid_argument("in_place: needs layout inclusive, but that of sums is " + std::string(name_of(layout)));
     if (shapes.in_place && !same_place(shapes.image, shapes.sums))
         throw invalid_argument(
             "in_place: needs element size, extents and strides of the image and the table to be the same");
@@ -33,10 +33,6 @@ problem problem_for(const sat_shapes& shapes) {
     set_carries(p, "carries", shapes.carries);
     set_carries(p, "squares_carries", shapes.squares_carries, true);
     return p;
-}
-
-std::size_t bytes_of(const view_shape& shape) {
-    return static_cast<std::size_t>(checked_span_bytes("view", shape));
 }
 
 // ---- the views of a run ---------------------------------------------------------------------------------------------
@@ -107,8 +103,9 @@ class view_checks {
     };
 
     void add(const char* argument, const view_shape& shape, bool written) {
+        const byte_reach reach = checked_reach(argument, shape, written ? access::write : access::read);
         views_[count_] = {shape, size_of(shape.type)};
-        ranges_[count_++] = {argument, nullptr, bytes_of(shape), written};
+        ranges_[count_++] = {argument, nullptr, static_cast<std::size_t>(reach.bytes()), written, reach.first};
     }
 
     static void require_given(const void* data, bool planned, const char* argument) {
@@ -152,7 +149,8 @@ struct sat_plan::state {
 sat_plan::sat_plan(const sat_shapes& shapes, const sat_options& options) {
     const problem p = problem_for(shapes);
     (void)current_device();  // says that there is none
-    state_ = std::make_shared<const state>(shapes, p, choose(p, backend::cuda, options.algorithm, options.parameters));
+    state_ = std::make_shared<const state>(shapes, p,
+                                           choose(packed(p), backend::cuda, options.algorithm, options.parameters));
 }
 
 sat_plan::sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options)
@@ -160,6 +158,10 @@ sat_plan::sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const s
 
 std::size_t sat_plan::workspace_bytes() const noexcept {
     return state_->planned.workspace_bytes();
+}
+
+std::size_t sat_plan::packed_bytes() const noexcept {
+    return state_->planned.packed_bytes();
 }
 
 const algorithm_info& sat_plan::algorithm() const noexcept {
@@ -216,8 +218,10 @@ void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat
     placed.reserve(3 * inputs.size());
     const auto place = [&](const auto& view, std::size_t i, bool written) {
         if (view.data == nullptr) return;
-        const auto begin = reinterpret_cast<std::uintptr_t>(view.data);
-        placed.push_back({begin, begin + bytes_of(view.shape), view.data, &view.shape, i, written});
+        const byte_reach reach = checked_reach("view", view.shape, written ? access::write : access::read);
+        const auto begin = reinterpret_cast<std::uintptr_t>(view.data) - static_cast<std::uintptr_t>(-reach.first);
+        placed.push_back(
+            {begin, begin + static_cast<std::uintptr_t>(reach.bytes()), view.data, &view.shape, i, written});
     };
     for (std::size_t i = 0; i < inputs.size(); ++i) {
         const sat_inputs& in = inputs[i];
@@ -240,10 +244,10 @@ void check_entries_apart(std::span<const sat_inputs> inputs, std::span<const sat
 
 /// One algorithm for all: the choice for the first image, if it serves the others, else the first that serves all.
 choice choose_for_all(const std::vector<problem>& problems, const sat_options& options) {
-    const choice first = choose(problems[0], backend::cuda, options.algorithm, options.parameters);
+    const choice first = choose(packed(problems[0]), backend::cuda, options.algorithm, options.parameters);
     const auto refused = [&](const choice& c) -> std::string {
         for (std::size_t i = 0; i < problems.size(); ++i)
-            if (const support s = check_support(*c.record, problems[i], c.parameters); !s)
+            if (const support s = check_support(*c.record, packed(problems[i]), c.parameters); !s)
                 return indexed("shapes", i) + "algorithm '" + std::string(c.record->info.name) +
                        "' does not support it: " + s.reason;
         return {};
@@ -288,13 +292,15 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
                 indexed("shapes", i) + "types are " + (p.squares ? name_of(p.triple()) : name_of(p.types())) +
                 ", but those of the first are " + (first.squares ? name_of(first.triple()) : name_of(first.types())));
         if (shapes[i].form != shapes[0].form)
-            throw invalid_argument(indexed("shapes", i) + "layout is " + std::string(name_of(p.layout)) +
-                                   ", but that of the first is " + std::string(name_of(first.layout)));
+            throw invalid_argument(indexed("shapes", i) + "layout is " + std::string(name_of(p.form.layout)) +
+                                   ", but that of the first is " + std::string(name_of(first.form.layout)));
         made->checks.emplace_back(p, shapes[i].form, made->device);
     }
     made->chosen = choose_for_all(made->problems, options);
     const algorithm_record& record = *made->chosen.record;
-    made->together = record.enqueue_list != nullptr;
+    made->together =
+        record.enqueue_list != nullptr && std::all_of(made->problems.begin(), made->problems.end(),
+                                                      [](problem p) { return packed_copies(p).bytes() == 0; });
     if (made->together) {
         made->record_bytes = record.list_workspace_bytes(made->problems, made->chosen.parameters);
         made->workspace = total_workspace_bytes(record, made->record_bytes);
@@ -366,7 +372,7 @@ namespace {
 /// The plans of the last calls.
 class plan_cache {
   public:
-    /// Makes it where there is none. The current device's.
+    /// The device's. Makes it where there is none.
     sat_plan find(const sat_shapes& shapes, const sat_options& options, int device) {
         const char* const forced = std::getenv("BOXSUM_ALGORITHM");
         const std::string_view environment = forced == nullptr ? "" : forced;
@@ -379,6 +385,7 @@ class plan_cache {
                     return e->plan;
                 }
         }
+        const device_scope scope(device);
         const sat_plan made(shapes, options);
         const std::lock_guard lock(mutex_);
         entries_.push_front({shapes, options.algorithm, options.parameters, std::string(environment), made});
@@ -401,9 +408,7 @@ class plan_cache {
 
 sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device) {
     static auto* const cache = new plan_cache;  // lives as long as the process, past the driver's end
-    const sat_shapes shapes = shapes_of(inputs, outputs);
-    const device_scope scope(device);
-    return cache->find(shapes, options, device);
+    return cache->find(shapes_of(inputs, outputs), options, device);
 }
 
 /// Workspaces of calls that have ended: nothing is under way in them, so any stream of their device may take one.

@@ -44,7 +44,7 @@ void enqueue_inclusive(const problem& p, const buffers& memory, stream_ref strea
             return layers<T>{data, rows, cols, s.row_stride, s.plane_stride, s.planes, s.channels};
         };
         auto table = layers_of(static_cast<Sum*>(memory.table), p.table, p.table.rows, p.table.cols);
-        if (p.layout != table_layout::inclusive) {
+        if (p.form.border() != 0) {
             const std::int64_t entries = std::max(p.table.rows, p.table.cols);
             launch(clear_border_kernel<Sum>,
                    {.grid = dim3(static_cast<unsigned>(ceil_div(entries, 256)), static_cast<unsigned>(core.layers)),

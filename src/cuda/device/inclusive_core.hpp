@@ -21,13 +21,13 @@ struct inclusive_core {
 };
 
 inline inclusive_core core_of(const problem& p) {
-    const std::int64_t border = p.layout == table_layout::inclusive ? 0 : 1;
+    const std::int64_t border = p.form.border();
     return {p.image.planes * p.image.channels, p.table.rows - border, p.table.cols - border};
 }
 
 /// Launches that write the zeros of the layout.
 inline std::int64_t border_launches(const problem& p) {
-    return p.layout == table_layout::inclusive ? 0 : 1;
+    return p.form.border();
 }
 
 constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {

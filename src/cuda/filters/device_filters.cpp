@@ -1,6 +1,7 @@
 #include "core/view_checks.hpp"
 #include "cuda/filters/device_strips.hpp"
 #include "cuda/filters/planned_filter.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "filters/filter_jobs.hpp"
@@ -167,7 +168,7 @@ bool has_rows(const any_view& v) {
 
 void check_image(const const_any_view& image) {
     (void)current_device();  // without a device that is the first thing to say
-    check_view("image", image);
+    check_read("image", image);
 }
 
 }  // namespace
@@ -325,8 +326,13 @@ void variable_box_filter_plan::run_async(const variable_inputs& inputs, const fi
 
 namespace {
 
-template <typename Plan, typename Inputs, typename Outputs>
-void enqueue(const Plan& plan, const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream) {
+/// On the device of the workspace, and where that has none, of the stream.
+template <typename Plan, typename Inputs, typename Outputs, typename... Rules>
+void enqueue(const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream,
+             const Rules&... rules) {
+    if (workspace.device() < 0) workspace.reserve(0, stream);
+    const device_scope scope(workspace.device());
+    const Plan plan(inputs, outputs, rules...);
     workspace.reserve(plan.workspace_bytes(), stream);
     plan.run_async(inputs, outputs, workspace, stream);
 }
@@ -335,27 +341,27 @@ void enqueue(const Plan& plan, const Inputs& inputs, const Outputs& outputs, wor
 
 void box_filter_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                       stream_ref stream, const filter_options& options) {
-    enqueue(box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+    enqueue<box_filter_plan>(inputs, outputs, workspace, stream, options);
 }
 
 void local_statistics_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
                             stream_ref stream, const filter_options& options) {
-    enqueue(local_statistics_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+    enqueue<local_statistics_plan>(inputs, outputs, workspace, stream, options);
 }
 
 void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                               stream_ref stream, const threshold_rule& rule, const filter_options& options) {
-    enqueue(adaptive_threshold_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+    enqueue<adaptive_threshold_plan>(inputs, outputs, workspace, stream, rule, options);
 }
 
 void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                           stream_ref stream, const contrast_rule& rule, const filter_options& options) {
-    enqueue(local_contrast_plan(inputs, outputs, rule, options), inputs, outputs, workspace, stream);
+    enqueue<local_contrast_plan>(inputs, outputs, workspace, stream, rule, options);
 }
 
 void variable_box_filter_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                stream_ref stream, const filter_options& options) {
-    enqueue(variable_box_filter_plan(inputs, outputs, options), inputs, outputs, workspace, stream);
+    enqueue<variable_box_filter_plan>(inputs, outputs, workspace, stream, options);
 }
 
 // ---- calls that wait, on host memory too ----------------------------------------------------------------------------

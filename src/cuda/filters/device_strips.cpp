@@ -1,8 +1,13 @@
 #include "cuda/filters/device_strips.hpp"
 
+#include "core/packed_views.hpp"
+#include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 #include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/device.hpp"
+#include "cuda/runtime/event.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/strided_copy.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "filters/radius_map.hpp"
 
@@ -43,24 +48,12 @@ void run_on_device(const window_filter& filter, const filter_memory& memory, str
 
 // ---- host memory ----------------------------------------------------------------------------------------------------
 
-/// A point in a stream that others can wait for.
-class event {
-  public:
-    explicit event(stream_ref stream) {
-        BOXSUM_CUDA_TRY(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming));
-        const cudaError_t code = cudaEventRecord(handle_, stream.get());
-        if (code != cudaSuccess) (void)cudaEventDestroy(handle_);
-        BOXSUM_CUDA_TRY(code);
-    }
-    event(const event&) = delete;
-    event& operator=(const event&) = delete;
-    ~event() { (void)cudaEventDestroy(handle_); }
-
-    void wait(stream_ref waiter) const { BOXSUM_CUDA_TRY(cudaStreamWaitEvent(waiter.get(), handle_, 0)); }
-
-  private:
-    cudaEvent_t handle_ = nullptr;
-};
+/// What is enqueued on `waiter` from here on comes behind what is on `stream`.
+void let_wait(stream_ref waiter, stream_ref stream) {
+    event now(timing::off);
+    now.record(stream);
+    now.precede(waiter);  // which outlives the event: that goes when it has happened
+}
 
 /// Nothing that the streams use may be freed before they are done, also when an exception passes.
 struct wait_at_end {
@@ -170,9 +163,8 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     for (const strip& s : strips) windows.plan(s);
     windows.allocate(work);
     const wait_at_end guard{{upload, work, download}};
-    event(work).wait(upload);  // the memory is there
+    let_wait(upload, work);  // the memory is there
 
-    std::deque<event> done;
     for (std::int64_t plane = 0; plane < planes; ++plane) {
         const filter_memory one = plane_of(on_device, plane);
         std::int64_t uploaded = job.part_row;
@@ -185,11 +177,11 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
             const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
             if (radius.data != nullptr && plane < radius.shape.planes)
                 copy_async(rows_of(memory.radius, plane, first, end), rows_of(radius, plane, first, end), upload);
-            done.emplace_back(upload).wait(work);
+            let_wait(work, upload);
             const window_task task = windows.enqueue(
                 rows_of(const_any_view(image), plane, s.from - job.part_row, s.to - job.part_row), s, work);
             enqueue_step(filter, task, one, windows.scratch(), static_cast<window_extremes*>(extremes.data()), work);
-            done.emplace_back(work).wait(download);
+            let_wait(download, work);
             for (std::size_t i = 0; i < memory.results.size(); ++i)
                 if (memory.results[i].data != nullptr)
                     copy_async(rows_of(on_device.results[i], plane, first, end),
@@ -198,6 +190,44 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     }
     work.synchronize();
     download.synchronize();
+}
+
+// ---- images and results of any strides ------------------------------------------------------------------------------
+
+void run_on_packed_host_memory(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
+    const packed_input image(memory.image, is_plain);
+    const std::array<packed_output, 3> results{packed_output(memory.results[0], is_plain),
+                                               packed_output(memory.results[1], is_plain),
+                                               packed_output(memory.results[2], is_plain)};
+    filter_memory plain = memory;
+    plain.image = image.view();
+    for (std::size_t i = 0; i < results.size(); ++i) plain.results[i] = results[i].view();
+    run_on_host_memory(filter, plain, strip_bytes);
+    for (const packed_output& result : results) result.unpack();
+}
+
+void run_on_packed_device_memory(const window_filter& filter, const filter_memory& memory, stream_ref stream) {
+    std::vector<device_buffer> copies;
+    const auto take_memory = [&](const view_shape& s) {
+        const view_shape plain = device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
+        copies.emplace_back(span_bytes(plain), stream);
+        return any_view{copies.back().data(), plain};
+    };
+    const auto copy = [&](const const_any_view& from, const any_view& to) {
+        enqueue_copy_strided(from.shape, from.data, strides_of(from.shape), to.data, strides_of(to.shape), stream);
+    };
+    filter_memory plain = memory;
+    if (!is_plain(memory.image.shape)) {
+        const any_view image = take_memory(memory.image.shape);
+        copy(memory.image, image);
+        plain.image = image;
+    }
+    for (any_view& result : plain.results)
+        if (result.data != nullptr && !is_plain(result.shape)) result = take_memory(result.shape);
+    run_on_device(filter, plain, stream);
+    for (std::size_t i = 0; i < plain.results.size(); ++i)
+        if (plain.results[i].data != memory.results[i].data) copy(plain.results[i], memory.results[i]);
+    if (!copies.empty()) stream.synchronize();
 }
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
@@ -212,22 +242,24 @@ void require_same_memory(const char* argument, const void* data, bool host, int 
 }  // namespace
 
 void execute(const window_filter& filter, const filter_memory& memory, stream_ref stream, std::int64_t strip_bytes) {
-    const int device = current_device();
+    const int device = device_of(stream);
+    const device_scope scope(device);
     const bool host = is_host_memory(memory.image.data);
     for (const any_view& r : memory.results)
         if (r.data != nullptr) require_same_memory("result", r.data, host, device);
     if (memory.radius.data != nullptr) require_same_memory("radius", memory.radius.data, host, device);
-    if (host) return run_on_host_memory(filter, memory, strip_bytes);
-    check_device_pointer("image", memory.image.data, device);
-    check_stream(stream, device);
-    run_on_device(filter, memory, stream);
+    if (!host) check_device_pointer("image", memory.image.data, device);
+    if (host)
+        run_on_packed_host_memory(filter, memory, strip_bytes);
+    else
+        run_on_packed_device_memory(filter, memory, stream);
 }
 
 std::int64_t check_radii(const const_any_view& radius, std::optional<std::int64_t> largest, stream_ref stream) {
-    const int device = current_device();
+    const int device = device_of(stream);
     if (is_host_memory(radius.data)) return filters::check_radii(radius, largest);
+    const device_scope scope(device);
     check_device_pointer("radius", radius.data, device);
-    check_stream(stream, device);
     const device_buffer memory(sizeof(radius_range), stream);
     radius_range range{};
     enqueue_radius_range(radius, largest.value_or(std::numeric_limits<std::int64_t>::max()),

@@ -10,10 +10,10 @@
 
 #include "core/visit_histogram.hpp"
 #include "cuda/pipeline/device_input.hpp"
-#include "cuda/pipeline/event.hpp"
 #include "cuda/pipeline/shared_upload.hpp"
 #include "cuda/pipeline/tensor_copy.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/event.hpp"
 #include "pipeline/histogram_lists.hpp"
 
 #include <boxsum/cuda/device.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cuda/pipeline/event.hpp"
+#include "cuda/runtime/event.hpp"
 #include "pipeline/bin_worker.hpp"
 
 #include <boxsum/cuda/memory.hpp>

@@ -9,10 +9,10 @@
 
 #include "pipeline/frame_worker.hpp"
 
-#include "cuda/pipeline/event.hpp"
 #include "cuda/pipeline/frame_queries.hpp"
 #include "cuda/pipeline/tensor_copy.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/event.hpp"
 #include "pipeline/frame_request.hpp"
 
 #include <boxsum/cuda/device.hpp>

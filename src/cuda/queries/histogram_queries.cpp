@@ -185,46 +185,57 @@ struct planned_scratch {
 
 }  // namespace
 
-struct histogram_search::state {
+struct best_windows_plan::state {
     histogram_shape shape;
     window_search search;
     int device = 0;
     device_buffer grids;
     std::size_t scratch_bytes = 0;
-};
 
-histogram_search::histogram_search(const histogram_shape& histograms, std::span<const window_grid> grids,
-                                   histogram_distance distance, std::int64_t count) {
-    check_histograms(histograms, 0);
-    auto made = std::make_shared<state>();
-    made->shape = histograms;
-    made->device = current_device();
-    made->search = window_search(histograms, grids, distance, count);
-    if (made->search.windows > 0) {
+    /// On the device that is current.
+    state(const histogram_shape& histograms, std::span<const window_grid> wanted, histogram_distance distance,
+          std::int64_t count)
+        : shape(checked(histograms)), search(histograms, wanted, distance, count), device(current_device()) {
+        if (search.windows == 0) return;
         // On the legacy stream and waited for: from then on every stream may read them.
         const stream_ref stream = stream_ref::legacy_default();
-        made->grids = upload(made->search.grids.data(), made->search.grids.size() * sizeof(placed_grid), stream);
+        grids = upload(search.grids.data(), search.grids.size() * sizeof(placed_grid), stream);
         stream.synchronize();
         workspace_slots slots;
-        (void)planned_scratch(slots, made->search, histograms.entries.bins);
-        made->scratch_bytes = slots.bytes();
+        (void)planned_scratch(slots, search, histograms.entries.bins);
+        scratch_bytes = slots.bytes();
     }
-    state_ = std::move(made);
-}
 
-std::int64_t histogram_search::matches() const noexcept {
+  private:
+    static const histogram_shape& checked(const histogram_shape& histograms) {
+        check_histograms(histograms, 0);
+        return histograms;
+    }
+};
+
+best_windows_plan::best_windows_plan(std::shared_ptr<const state> made) noexcept : state_(std::move(made)) {}
+
+best_windows_plan::best_windows_plan(const histogram_shape& histograms, std::span<const window_grid> grids,
+                                     histogram_distance distance, std::int64_t count)
+    : best_windows_plan(std::make_shared<const state>(histograms, grids, distance, count)) {}
+
+std::int64_t best_windows_plan::matches() const noexcept {
     return state_->search.keep;
 }
 
-std::size_t histogram_search::workspace_bytes() const noexcept {
+std::size_t best_windows_plan::workspace_bytes() const noexcept {
     return state_->scratch_bytes == 0 ? 0 : workspace_header_bytes + state_->scratch_bytes;
 }
 
-void histogram_search::run_async(const const_any_histogram_view& histograms, const double* target,
-                                 histogram_match* found, workspace& workspace, stream_ref stream,
-                                 std::int64_t plane) const {
+int best_windows_plan::device() const noexcept {
+    return state_->device;
+}
+
+void best_windows_plan::run_async(const const_any_histogram_view& histograms, const double* target,
+                                  histogram_match* found, workspace& workspace, stream_ref stream,
+                                  std::int64_t plane) const {
     const state& s = *state_;
-    if (!(histograms.shape() == s.shape)) throw invalid_argument("histograms: their shape is not that of the search");
+    if (!(histograms.shape() == s.shape)) throw invalid_argument("histograms: their shape is not that of the plan");
     check_histograms(histograms, plane);
     if (s.search.windows == 0) return;
     check_pointer("histograms", histograms.entries.data, s.device);
@@ -241,6 +252,19 @@ void histogram_search::run_async(const const_any_histogram_view& histograms, con
     enqueue_search(plane_of(histograms, plane), s.search, static_cast<const placed_grid*>(s.grids.data()),
                    scratch.shares, scratch.search, found, stream);
     initialize_workspace_async(how.workspace, s.scratch_bytes, stream);  // zero again, as every plan finds it
+}
+
+std::int64_t best_windows_async(const const_any_histogram_view& histograms, std::span<const window_grid> grids,
+                                const double* target, histogram_distance distance, std::int64_t count,
+                                histogram_match* found, workspace& workspace, stream_ref stream, std::int64_t plane) {
+    if (workspace.device() < 0) workspace.reserve(0, stream);
+    const device_scope scope(workspace.device());
+    const auto made = std::make_shared<best_windows_plan::state>(histograms.shape(), grids, distance, count);
+    const best_windows_plan plan(made);
+    workspace.reserve(plan.workspace_bytes(), stream);
+    plan.run_async(histograms, target, found, workspace, stream, plane);
+    made->grids.set_stream(stream);  // given back behind the run
+    return plan.matches();
 }
 
 }  // namespace boxsum::cuda

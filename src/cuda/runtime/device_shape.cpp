@@ -4,6 +4,7 @@
 
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/table.hpp>
 
 namespace boxsum::cuda {
 
@@ -23,7 +24,15 @@ view_shape device_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
 histogram_shape device_histogram_shape(dtype type, std::int64_t bins, std::int64_t image_rows, std::int64_t image_cols,
                                        table_form form, std::int64_t planes) {
     constexpr std::int64_t unit = 256;
-    tensor_shape shape{type, planes, bins, form.table_extent(image_rows), form.table_extent(image_cols), 0, 0, 0};
+    check_form(form);
+    tensor_shape shape{type,
+                       planes,
+                       bins,
+                       boxsum::detail::checked_table_extent("image_rows", image_rows, form),
+                       boxsum::detail::checked_table_extent("image_cols", image_cols, form),
+                       0,
+                       0,
+                       0};
     const auto row = checked_multiply(shape.cols, static_cast<std::int64_t>(size_of(type)));
     const auto padded = row ? checked_add(*row, unit - 1) : row;
     // Strides that do not fit stay 0, and the check refuses them by their extents.

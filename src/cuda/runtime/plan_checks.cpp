@@ -31,6 +31,7 @@ void require_shape(std::string_view argument, const view_shape& got, const view_
     require_planned(argument, "channels", got.channels, planned.channels);
     require_planned(argument, "row_stride", got.row_stride, planned.row_stride);
     if (planned.planes > 1) require_planned(argument, "plane_stride", got.plane_stride, planned.plane_stride);
+    if (planned.cols > 1) require_planned(argument, "col_stride", got.pixel_stride(), planned.pixel_stride());
 }
 
 void check_range(const memory_range& range, std::size_t element, int device) {
@@ -39,7 +40,8 @@ void check_range(const memory_range& range, std::size_t element, int device) {
     if (address % element != 0)
         throw invalid_argument(std::string(range.argument) + ": data is not aligned to its element size of " +
                                std::to_string(element) + " bytes");
-    if (address > std::numeric_limits<std::uintptr_t>::max() - range.bytes)
+    const auto before = static_cast<std::uintptr_t>(-range.first);
+    if (address < before || address - before > std::numeric_limits<std::uintptr_t>::max() - range.bytes)
         throw invalid_argument(std::string(range.argument) + ": " + std::to_string(range.bytes) +
                                " bytes reach beyond the end of the address space");
     check_device_pointer(range.argument, range.data, device);
@@ -49,8 +51,8 @@ bool any_meet(std::span<const memory_range> ranges) noexcept {
     for (std::size_t i = 0; i < ranges.size(); ++i)
         for (std::size_t j = i + 1; j < ranges.size(); ++j) {
             const memory_range &a = ranges[i], &b = ranges[j];
-            const auto first = reinterpret_cast<std::uintptr_t>(a.data),
-                       second = reinterpret_cast<std::uintptr_t>(b.data);
+            const auto first = reinterpret_cast<std::uintptr_t>(a.data) + static_cast<std::uintptr_t>(a.first),
+                       second = reinterpret_cast<std::uintptr_t>(b.data) + static_cast<std::uintptr_t>(b.first);
             if ((a.written || b.written) && first < second + b.bytes && second < first + a.bytes) return true;
         }
     return false;

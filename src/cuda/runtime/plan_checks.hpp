@@ -22,6 +22,7 @@ struct memory_range {
     const void* data = nullptr;
     std::size_t bytes = 0;
     bool written = false;
+    std::int64_t first = 0;  ///< byte, from `data` on; below 0 where strides are negative
 };
 
 /// Not null, aligned to `element` bytes, not around the end of the address space, memory of the device.

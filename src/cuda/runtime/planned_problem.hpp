@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/algorithm_record.hpp"
+#include "cuda/runtime/packed_copies.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 
 #include <boxsum/cuda/sat.hpp>
@@ -16,7 +17,10 @@ class planned_problem {
   public:
     planned_problem(const problem& p, const algorithm_record& record, const parameter_values& parameters);
 
+    /// As kernels see it: of copies, where they do not take views as they are.
     const problem& what() const noexcept { return problem_; }
+    /// Bytes of those copies.
+    std::size_t packed_bytes() const noexcept { return copies_.bytes(); }
     const algorithm_record& record() const noexcept { return record_; }
     int device() const noexcept { return device_; }
 
@@ -35,7 +39,11 @@ class planned_problem {
     }
 
   private:
+    void run(const buffers& memory, const execution& how) const;
+    void run_on_copies(const buffers& memory, execution how) const;
+
     problem problem_;
+    packed_copies copies_;
     const algorithm_record& record_;
     parameter_values parameters_;
     int device_;

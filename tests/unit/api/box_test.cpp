@@ -198,7 +198,7 @@ TEST(box, tables_that_do_not_fit_are_named) {
               "squares: extents are 9 x 10, but those of sums are 9 x 11");
     scalar out;
     const const_any_table_view formless{sums.view().entries(), static_cast<table_layout>(9)};
-    EXPECT_EQ(message([&] { box_sums(formless, {&b, 1}, {&out, 1}); }), "layout: is 9, not a table_layout");
+    EXPECT_EQ(message([&] { box_sums(formless, {&b, 1}, {&out, 1}); }), "table: layout is 9, not a table_layout");
 }
 
 TEST(box, boxes_of_images_need_no_table) {

@@ -124,8 +124,9 @@ TEST(integral_histogram, mistakes_are_named_and_write_nothing) {
     EXPECT_EQ(run(image, binning::uniform(5, 0, 256), formed(table_layout::inclusive)),
               "histograms: bins is 4, but the binning has 5");
     EXPECT_NE(run(image, bins, formed(table_layout::padded)).find("301 x 301"), std::string::npos);
-    EXPECT_NE(run(image, bins, formed(table_layout::exclusive)).find("layout: is exclusive"), std::string::npos);
-    EXPECT_EQ(run(image, bins, formed(static_cast<table_layout>(7))), "layout: is 7, not a table_layout");
+    EXPECT_NE(run(image, bins, formed(table_layout::exclusive)).find("histograms: layout is exclusive"),
+              std::string::npos);
+    EXPECT_EQ(run(image, bins, formed(static_cast<table_layout>(7))), "histograms: layout is 7, not a table_layout");
     EXPECT_EQ(run(image, bins, formed(table_layout::inclusive), {.store = static_cast<store_policy>(7)}),
               "store: is 7, not a store_policy");
     EXPECT_NE(run(image, bins, formed(table_layout::inclusive), {.threads = -2}).find("threads: is -2"),

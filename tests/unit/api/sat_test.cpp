@@ -90,7 +90,7 @@ TEST(sat, errors_leave_the_table_alone) {
     EXPECT_EQ(message([&] {
                   sat({image}, {{table, static_cast<table_layout>(7)}});
               }),
-              "layout: is 7, not a table_layout");
+              "sums: layout is 7, not a table_layout");
     EXPECT_EQ(message([&] { sat({image}, {{table}}, {.store = static_cast<store_policy>(7)}); }),
               "store: is 7, not a store_policy");
     std::vector<std::uint64_t> more(20);

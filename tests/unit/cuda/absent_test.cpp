@@ -19,7 +19,7 @@ TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
     EXPECT_THROW(cuda::device_buffer(1, cuda::stream_ref::legacy_default()), unsupported);
     EXPECT_THROW(cuda::pinned_buffer(1), unsupported);
     const view_shape image = cuda::device_shape(dtype::u8, 4, 5), table = cuda::device_shape(dtype::u32, 4, 5);
-    EXPECT_THROW(cuda::sat_plan(cuda::sat_shapes{image, table}), unsupported);
+    EXPECT_THROW(cuda::sat_plan(sat_shapes{image, table}), unsupported);
     try {
         cuda::current_device();
     } catch (const unsupported& e) {

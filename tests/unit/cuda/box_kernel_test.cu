@@ -31,7 +31,7 @@ __global__ void ask_kernel(cuda::device_table<Sum> sums, cuda::device_table<Squa
         const Sum sum = box_sum(sums, boxes[i], channel, plane);
         std::memcpy(&a.sum_bits, &sum, sizeof sum);
         a.mean = box_mean(sums, boxes[i], channel, plane);
-        a.variance = box_variance(sums, squares, boxes[i], channel, plane);
+        a.variance = box_variance(cuda::device_moments{sums, squares}, boxes[i], channel, plane);
     }
     out[i] = a;
 }
@@ -142,8 +142,8 @@ TEST(device_table, answers_on_the_host) {
     EXPECT_EQ(box_sum(table, {1, 1, 1, 2}), 11);
     EXPECT_EQ(box_mean(table, {1, 1, 1, 2}), 5.5);
     const std::int32_t squares[6] = {1, 5, 14, 17, 46, 91};
-    EXPECT_EQ(box_variance(table, cuda::device_table(table_view<const std::int32_t>({squares, 2, 3})), {1, 1, 1, 2}),
-              0.25);
+    const cuda::device_moments tables{table, cuda::device_table(table_view<const std::int32_t>({squares, 2, 3}))};
+    EXPECT_EQ(box_variance(tables, {1, 1, 1, 2}), 0.25);
 }
 
 }  // namespace

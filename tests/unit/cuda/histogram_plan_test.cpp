@@ -78,6 +78,33 @@ TEST_F(gpu_histogram_plan, keeps_its_look_up_table) {
     EXPECT_TRUE(same_entries<std::uint32_t>(fetch(tensor, stream).view(), expected.view()));
 }
 
+TEST_F(gpu_histogram_plan, calls_that_enqueue_make_their_plan) {
+    const cuda::stream stream;
+    std::vector<std::uint16_t> table(256);
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint16_t>(i % 5);
+    const binning lookup = binning::lookup(5, table);
+    const on_device<std::uint8_t> image(pixels, rows, cols, stream);
+    cuda::workspace workspace;
+    for (const binning* rule : {&bins, &lookup}) {
+        const cuda::histogram_table<std::uint32_t> tensor(rule->bins(), rows, cols, stream);
+        cuda::integral_histogram_async({image.view()}, *rule, {tensor}, workspace, stream);
+        const auto expected = integral_histogram<std::uint32_t>(host_image(), *rule);
+        EXPECT_TRUE(same_entries<std::uint32_t>(fetch(tensor, stream).view(), expected.view()));
+    }
+    EXPECT_GT(workspace.bytes(), 0U);
+}
+
+TEST_F(gpu_histogram_plan, tensors_on_the_device_check_their_extents) {
+    const cuda::stream stream;
+    using tensor = cuda::histogram_table<std::uint32_t>;
+    EXPECT_EQ(message_of<invalid_argument>([&] { tensor(7, 0, cols, stream, table_layout::padded); }),
+              "image_rows: is 0, must be at least 1");
+    EXPECT_EQ(message_of<invalid_argument>([&] { tensor(7, rows, -1, stream, table_layout::padded); }),
+              "image_cols: is -1, must be at least 1");
+    EXPECT_EQ(message_of<invalid_argument>([&] { tensor(7, rows, cols, stream, table_layout::exclusive); }),
+              "histograms: layout is exclusive, integral histograms are inclusive or padded");
+}
+
 TEST_F(gpu_histogram_plan, a_tensor_on_the_host_comes_in_groups_of_bins) {
     const cuda::stream stream;
     const auto expected = integral_histogram<std::uint32_t>(host_image(), bins);

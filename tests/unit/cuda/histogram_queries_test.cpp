@@ -80,7 +80,7 @@ bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
 std::vector<histogram_match> search_once(const const_any_histogram_view& histograms, std::span<const window_grid> grids,
                                          std::span<const double> target, histogram_distance distance,
                                          std::int64_t count, cuda::stream_ref stream, std::int64_t plane = 0) {
-    const cuda::histogram_search search(histograms.shape(), grids, distance, count);
+    const cuda::best_windows_plan search(histograms.shape(), grids, distance, count);
     if (search.matches() == 0) return {};
     const cuda::device_buffer target_there = uploaded<double>(target, stream);
     const cuda::device_buffer found(static_cast<std::size_t>(search.matches()) * sizeof(histogram_match), stream);
@@ -88,6 +88,21 @@ std::vector<histogram_match> search_once(const const_any_histogram_view& histogr
     search.run_async(histograms, static_cast<const double*>(target_there.data()),
                      static_cast<histogram_match*>(found.data()), workspace, stream, plane);
     return fetched<histogram_match>(found, stream);
+}
+
+/// The same by the call that makes the plan itself.
+std::vector<histogram_match> search_by_call(const const_any_histogram_view& histograms,
+                                            std::span<const window_grid> grids, std::span<const double> target,
+                                            histogram_distance distance, std::int64_t count, cuda::stream_ref stream) {
+    const cuda::device_buffer target_there = uploaded<double>(target, stream);
+    const cuda::device_buffer found(static_cast<std::size_t>(count) * sizeof(histogram_match), stream);
+    cuda::workspace workspace;
+    const std::int64_t matches =
+        cuda::best_windows_async(histograms, grids, static_cast<const double*>(target_there.data()), distance, count,
+                                 static_cast<histogram_match*>(found.data()), workspace, stream);
+    std::vector<histogram_match> all = fetched<histogram_match>(found, stream);
+    all.resize(static_cast<std::size_t>(matches));
+    return all;
 }
 
 /// The first match that is not the expected one, bit for bit; empty where there is none.
@@ -194,6 +209,9 @@ TYPED_TEST(gpu_histogram_queries, find_the_windows_of_the_cpu) {
                     << name_of(d) << ", " << count << " of " << bins << " bins";
                 EXPECT_EQ(first_difference(cuda::best_windows(t.device, grids, target, d, count, stream), expected),
                           "");
+                if (count == 7)
+                    EXPECT_EQ(first_difference(search_by_call(t.device, grids, target, d, count, stream), expected),
+                              "");
             }
     }
 }
@@ -271,7 +289,7 @@ TEST_F(gpu_histogram_search, queries_refuse_bad_arguments) {
         cuda::box_histograms<std::uint32_t>(h, inside, out, stream, plane);
     };
     expect_refused([&] { boxes_of(t.device, 1); }, "plane: is 1");
-    expect_refused([&] { boxes_of({device.entries, table_layout::exclusive}); }, "layout: is exclusive");
+    expect_refused([&] { boxes_of({device.entries, table_layout::exclusive}); }, "histograms: layout is exclusive");
     expect_refused([&] { boxes_of(t.host); }, "histograms: is host memory");
     any_histogram_view other = device;
     other.entries.shape.type = dtype::f32;
@@ -305,14 +323,14 @@ TEST_F(gpu_histogram_search, refuses_bad_arguments) {
     const two_tables<std::uint32_t> t(3, table_layout::inclusive, stream);
     const std::array grids{window_grid{.rows = 5, .cols = 5}}, broken{window_grid{.rows = 5, .cols = 0}};
     const auto search = [&](std::span<const window_grid> g, std::int64_t count, table_form form = {}) {
-        return cuda::histogram_search({t.device.shape().entries, form}, g, histogram_distance::l1, count);
+        return cuda::best_windows_plan({t.device.shape().entries, form}, g, histogram_distance::l1, count);
     };
     expect_refused([&] { search(grids, 0); }, "count: is 0");
     expect_refused([&] { search({}, 1); }, "grids");
     expect_refused([&] { search(broken, 1); }, "cols is 0");
-    expect_refused([&] { search(grids, 1, table_layout::exclusive); }, "layout: is exclusive");
+    expect_refused([&] { search(grids, 1, table_layout::exclusive); }, "histograms: layout is exclusive");
 
-    const cuda::histogram_search good = search(grids, 4);
+    const cuda::best_windows_plan good = search(grids, 4);
     EXPECT_EQ(good.matches(), 4);
     const cuda::device_buffer target(24, stream), found(4 * sizeof(histogram_match), stream);
     cuda::workspace workspace(good.workspace_bytes(), stream), small(good.workspace_bytes() - 1, stream);

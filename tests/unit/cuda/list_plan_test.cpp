@@ -19,7 +19,7 @@ using test::plain_case;
 /// Images with all that a list's call takes of them.
 struct image_list {
     std::vector<gpu_case> images;
-    std::vector<cuda::sat_shapes> what;
+    std::vector<sat_shapes> what;
     std::vector<sat_inputs> inputs;
     std::vector<sat_outputs> outputs;
 
@@ -134,9 +134,9 @@ TEST_F(list_plan, list_entries_that_do_not_fit_are_named) {
     const gpu_case a(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
     const gpu_case b(plain_case(dtype::u8, dtype::u32, 32, 64), stream());
     const gpu_case other(plain_case(dtype::f32, dtype::f32, 32, 64), stream());
-    const std::vector<cuda::sat_shapes> mixed{a.shapes(), other.shapes()};
+    const std::vector<sat_shapes> mixed{a.shapes(), other.shapes()};
     EXPECT_COMPLAINT(cuda::sat_list_plan{mixed}, "shapes[1]: types are 32f32f");
-    EXPECT_COMPLAINT(cuda::sat_list_plan(std::span<const cuda::sat_shapes>{}), "an empty list");
+    EXPECT_COMPLAINT(cuda::sat_list_plan(std::span<const sat_shapes>{}), "an empty list");
 
     const std::vector<sat_inputs> inputs{a.inputs(), b.inputs()};
     std::vector<sat_outputs> outputs{a.outputs(), b.outputs()};

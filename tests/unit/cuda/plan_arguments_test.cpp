@@ -71,7 +71,7 @@ TEST_F(plan_arguments, overlapping_memory_is_refused) {
 
 TEST_F(plan_arguments, unsupported_requests_say_why) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
-    cuda::sat_shapes what = memory.shapes();
+    sat_shapes what = memory.shapes();
     EXPECT_THROW(cuda::sat_plan(what, memory.options("no-such")), unsupported);
     EXPECT_THROW(cuda::sat_plan(what, memory.options("reference")), unsupported);  // runs on the CPU
     what.sums.type = dtype::u16;
@@ -135,7 +135,7 @@ TEST_F(plan_arguments, forms_of_both_tables_are_the_same) {
 
 TEST_F(plan_arguments, carries_are_looked_at) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 20, 30), stream());
-    cuda::sat_shapes what = memory.shapes();
+    sat_shapes what = memory.shapes();
     what.squares_carries.left = view_shape{dtype::u32, 1, 20, 1, 1, 4, 0};
     EXPECT_COMPLAINT(cuda::sat_plan{what}, "squares_carries: given, but there is no table of squares");
     what.squares_carries = {};

@@ -453,7 +453,7 @@ TEST(histogram_pipeline, mistakes_are_named) {
     expect(message(v.format(), good, wrong), "nonesuch");
     wrong = o;
     wrong.form = table_layout::exclusive;
-    expect(message(v.format(), good, wrong), "layout: is exclusive");
+    expect(message(v.format(), good, wrong), "histograms: layout is exclusive");
     wrong = o;
     wrong.device = 99;
     expect(message(v.format(), good, wrong), "device");

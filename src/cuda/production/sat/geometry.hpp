@@ -63,7 +63,7 @@ struct sat_geometry {
           cols(shape.cols),
           planes(shape.planes),
           channels(static_cast<int>(shape.channels)),
-          origin(p.layout == table_layout::inclusive ? 0 : 1),
+          origin(p.form.border()),
           carries(around, p.image) {}
 
     /// The first entry that is not of the border; `sum_bytes`: of an entry. Null for an unknown table.

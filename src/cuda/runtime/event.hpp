@@ -4,14 +4,20 @@
 
 #include <boxsum/cuda/stream.hpp>
 
+#include <cstdint>
 #include <utility>
 
 namespace boxsum::cuda {
 
-/// An owned event of the current device that takes the time.
+/// Whether an event takes the time when it happens.
+enum class timing : std::uint8_t { on, off };
+
+/// An owned event of the current device.
 class event {
   public:
-    event() { BOXSUM_CUDA_TRY(cudaEventCreate(&handle_)); }
+    explicit event(timing time = timing::on) {
+        BOXSUM_CUDA_TRY(cudaEventCreateWithFlags(&handle_, time == timing::on ? 0U : cudaEventDisableTiming));
+    }
     event(event&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
     event& operator=(event&& other) noexcept {
         std::swap(handle_, other.handle_);
@@ -32,7 +38,7 @@ class event {
     /// Waits for it. Throws cuda_error for what failed on the way.
     void synchronize() const { BOXSUM_CUDA_TRY(cudaEventSynchronize(handle_)); }
 
-    /// Both must have happened.
+    /// Both take the time, and must have happened.
     double seconds_since(const event& earlier) const {
         float milliseconds = 0;
         BOXSUM_CUDA_TRY(cudaEventElapsedTime(&milliseconds, earlier.handle_, handle_));

@@ -1,0 +1,219 @@
+// Plans of views with any strides, some of which kernels do not take: all of the memory afterwards is what the host's
+// functions leave in theirs.
+
+#include "cuda/runtime/cuda_try.hpp"
+#include "support/complaint.hpp"
+#include "support/gpu.hpp"
+#include "support/strided_block.hpp"
+
+#include <boxsum/cuda/box.hpp>
+#include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/filters.hpp>
+#include <boxsum/integral_histogram.hpp>
+#include <boxsum/sat.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+using test::block;
+using test::lying;
+
+/// A host block's memory on the device.
+template <typename T>
+class device_block {
+  public:
+    device_block(const block<T>& host, cuda::stream_ref stream)
+        : host_(host), memory_(host.bytes().size(), stream), stream_(stream) {
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(memory_.data(), host.bytes().data(), host.bytes().size(),
+                                        cudaMemcpyHostToDevice, stream.get()));
+    }
+
+    image_view<T> view() const {
+        return {reinterpret_cast<T*>(static_cast<std::byte*>(memory_.data()) + host_.offset()), host_.view().shape()};
+    }
+
+    /// After the host's memory was filled, too: what lies between elements included.
+    bool equals_host() const {
+        std::vector<std::byte> bytes(host_.bytes().size());
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(bytes.data(), memory_.data(), bytes.size(), cudaMemcpyDeviceToHost, stream_.get()));
+        stream_.synchronize();
+        return bytes == host_.bytes();
+    }
+
+  private:
+    const block<T>& host_;
+    cuda::device_buffer memory_;
+    cuda::stream_ref stream_;
+};
+
+class packed_plan : public test::gpu_stream_test {
+  protected:
+    std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+
+    template <typename T>
+    block<T> random_block(std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes,
+                          bool only_read) {
+        const lying how = pick(4) == 0 ? lying::row_major : only_read && pick(2) == 0 ? lying::repeated : lying::anyhow;
+        const block<T> made(rows, cols, channels, planes, how, random_);
+        if (only_read) made.for_each([&](auto, auto, auto, auto, T& x) { x = static_cast<T>(random_() % 200); });
+        return made;
+    }
+
+    std::mt19937_64 random_{23};
+};
+
+TEST_F(packed_plan, tables_are_the_hosts_whatever_the_strides) {
+    int packed = 0, with_carries = 0;
+    cuda::workspace workspace(0, stream());
+    for (int i = 0; i < 60 && !HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(70), cols = 1 + pick(70), channels = 1 + pick(3), planes = 1 + pick(2);
+        const table_form form = static_cast<table_layout>(pick(3));
+        const bool carries = pick(2) == 0, squares = pick(2) == 0;
+        const auto image = random_block<std::uint8_t>(rows, cols, channels, planes, true);
+        const auto above = random_block<std::uint32_t>(1, cols + 1, channels, planes, true);
+        const auto left = random_block<std::uint32_t>(rows, 1, channels, planes, true);
+        const std::int64_t table_rows = form.table_extent(rows), table_cols = form.table_extent(cols);
+        const auto sums = random_block<std::uint32_t>(table_rows, table_cols, channels, planes, false);
+        const auto square_sums = random_block<std::uint64_t>(table_rows, table_cols, channels, planes, false);
+        const device_block d_image(image, stream());
+        const device_block d_above(above, stream()), d_left(left, stream()), d_sums(sums, stream());
+        const device_block d_squares(square_sums, stream());
+        const auto inputs = [&](const auto& in, const auto& up, const auto& beside) {
+            sat_inputs all{in.view()};
+            if (carries) all.carries = {up.view(), beside.view()};
+            return all;
+        };
+        const auto outputs = [&](const auto& s, const auto& q) {
+            sat_outputs all{{s.view(), form}};
+            if (squares) all.squares = {q.view(), form};
+            return all;
+        };
+        SCOPED_TRACE(std::to_string(planes) + " x " + std::to_string(rows) + " x " + std::to_string(cols) + " x " +
+                     std::to_string(channels) + ", image with " + test::text_of(image.view().shape()) +
+                     ", table with " + test::text_of(sums.view().shape()) + ", carries " + std::to_string(carries) +
+                     ", squares " + std::to_string(squares));
+        const sat_inputs in = inputs(d_image, d_above, d_left);
+        const sat_outputs out = outputs(d_sums, d_squares);
+        const cuda::sat_plan plan(in, out);
+        workspace.reserve(plan.workspace_bytes(), stream());
+        for (int run = 0; run < 2; ++run) plan.run_async(in, out, workspace, stream());
+        sat(inputs(image, above, left), outputs(sums, square_sums));
+        EXPECT_TRUE(d_sums.equals_host());
+        EXPECT_TRUE(d_squares.equals_host());
+        packed += plan.packed_bytes() != 0 ? 1 : 0;
+        with_carries += carries ? 1 : 0;
+    }
+    EXPECT_GT(packed, 20);
+    EXPECT_LT(packed, 60);
+    EXPECT_GT(with_carries, 15);
+}
+
+TEST_F(packed_plan, histograms_are_the_hosts_whatever_the_strides) {
+    const binning bins = binning::uniform(5, 0, 200);
+    for (int i = 0; i < 12 && !HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(50), cols = 1 + pick(50), planes = 1 + pick(2);
+        const auto image = random_block<std::uint8_t>(rows, cols, 1, planes, true);
+        const auto weights = random_block<float>(rows, cols, 1, planes, true);  // whole numbers: sums are exact
+        SCOPED_TRACE("image with " + test::text_of(image.view().shape()));
+        const device_block d_image(image, stream());
+        const device_block d_weights(weights, stream());
+        const histogram_inputs in{d_image.view(), d_weights.view()};
+        const cuda::histogram_table<float> planned(5, rows, cols, stream(), {}, planes),
+            once(5, rows, cols, stream(), {}, planes);
+        const cuda::histogram_plan plan(in, bins, {planned});
+        cuda::workspace workspace(plan.workspace_bytes(), stream());
+        plan.run_async(in, {planned}, workspace, stream());
+        cuda::integral_histogram(in, bins, {once}, stream());
+        const auto expected = integral_histogram<float>({image.view(), weights.view()}, bins);
+        for (const auto* table : {&planned, &once})
+            for (std::int64_t p = 0; p < planes; ++p)
+                for (std::int64_t b = 0; b < 5; ++b) {
+                    std::vector<float> got(static_cast<std::size_t>(rows * cols));
+                    cuda::copy(table->view().bin(b, p).entries(), image_view<float>(got.data(), rows, cols), stream());
+                    for (std::int64_t r = 0; r < rows; ++r)
+                        for (std::int64_t c = 0; c < cols; ++c)
+                            ASSERT_EQ(got[static_cast<std::size_t>(r * cols + c)], expected.view().bin(b, p)(r, c));
+                }
+    }
+}
+
+TEST_F(packed_plan, filters_copy_what_is_not_plain) {
+    for (int i = 0; i < 8 && !HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3), planes = 1 + pick(2);
+        const auto image = random_block<std::uint8_t>(rows, cols, channels, planes, true);
+        const auto there = random_block<std::uint8_t>(rows, cols, channels, planes, false);
+        const auto here = random_block<std::uint8_t>(rows, cols, channels, planes, false);
+        const auto variance = random_block<float>(rows, cols, channels, planes, false);
+        const device_block d_image(image, stream()), d_there(there, stream());
+        const device_block d_variance(variance, stream());
+        const filter_options options{.window = 7};
+        cuda::box_filter({d_image.view()}, {d_there.view()}, stream(), options);
+        cuda::box_filter({image.view()}, {here.view()}, stream(), options);  // host memory, through the device
+        cuda::local_statistics({d_image.view()}, {.variance = d_variance.view()}, stream(), options);
+        box_filter({image.view()}, {there.view()}, options);
+        local_statistics({image.view()}, {.variance = variance.view()}, options);
+        EXPECT_TRUE(d_there.equals_host()) << test::text_of(image.view().shape());
+        EXPECT_TRUE(d_variance.equals_host()) << test::text_of(image.view().shape());
+        here.for_each([&](auto p, auto r, auto c, auto k, std::uint8_t& x) { ASSERT_EQ(x, there.view()(r, c, k, p)); });
+        EXPECT_TRUE(here.is_untouched_between());
+    }
+}
+
+TEST_F(packed_plan, boxes_are_asked_of_tables_as_they_lie) {
+    for (int i = 0; i < 10 && !HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3);
+        const auto entries = random_block<std::uint32_t>(rows, cols, channels, 1, true);
+        const device_block d_entries(entries, stream());
+        std::vector<box> boxes;
+        for (int k = 0; k < 50; ++k) {
+            const std::int64_t r = pick(rows), c = pick(cols);
+            boxes.push_back({r, c, 1 + pick(rows - r), 1 + pick(cols - c)});
+        }
+        const std::size_t bytes = boxes.size() * sizeof(box);
+        const cuda::device_buffer d_boxes(bytes, stream()), d_sums(boxes.size() * 4, stream());
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(d_boxes.data(), boxes.data(), bytes, cudaMemcpyHostToDevice, stream().get()));
+        std::vector<std::uint32_t> sums(boxes.size());
+        cuda::box_sums({d_entries.view()}, {static_cast<const box*>(d_boxes.data()), 50},
+                       {static_cast<std::uint32_t*>(d_sums.data()), 50}, stream(), channels - 1);
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(sums.data(), d_sums.data(), d_sums.size(), cudaMemcpyDeviceToHost, stream().get()));
+        stream().synchronize();
+        for (std::size_t k = 0; k < boxes.size(); ++k)
+            ASSERT_EQ(sums[k], box_sum(table_view<const std::uint32_t>(entries.view()), boxes[k], channels - 1));
+    }
+}
+
+TEST_F(packed_plan, a_run_with_other_strides_is_refused) {
+    const cuda::device_buffer memory(4000, stream());
+    auto* const first = static_cast<float*>(memory.data());
+    const image_view<float> image{first, 5, 6, {.row = 80, .col = 8}};
+    const auto table = [&](std::int64_t at, const view_strides& strides) {
+        return sat_outputs{{image_view<float>{first + at, 5, 6, strides}}};
+    };
+    const cuda::sat_plan plan({image}, table(1, {.row = 80, .col = 8}));
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    const auto complaint = [&](const sat_outputs& out) {
+        return test::complaint([&] { plan.run_async({image}, out, workspace, stream()); });
+    };
+    EXPECT_EQ(complaint(table(1, {.row = 80, .col = 8})), "");  // between the image's pixels
+    EXPECT_EQ(complaint(table(2, {.row = 80, .col = 8})).substr(0, 20), "sums: overlaps image");
+    EXPECT_EQ(complaint(table(1, {.row = 80, .col = 12})), "sums: col_stride is 12, but the plan was made for 8");
+    EXPECT_EQ(complaint(table(300, {.row = -80, .col = 8})), "sums: row_stride is -80, but the plan was made for 80");
+    EXPECT_EQ(test::complaint([&] { cuda::sat_plan({image}, table(300, {.row = 0, .col = 8})); }),
+              "sums: row_stride is 0, smaller than a row of 44 bytes");
+    stream().synchronize();
+}
+
+}  // namespace
+}  // namespace boxsum
