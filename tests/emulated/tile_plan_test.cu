@@ -237,7 +237,7 @@ struct kernel_count {
     }
 };
 
-/// Each takes some five seconds to compile for an architecture and some 200 KB of the library. scripts/check_kernels
+/// Each takes some two seconds to compile for an architecture and some 90 KB of the library. scripts/check_kernels
 /// counts those in a build.
 TEST(tile_plan, kernels_stay_within_their_budget) {
     kernel_count all, least;
