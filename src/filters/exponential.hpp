@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
+#include <limits>
 
 namespace boxsum::filters {
 namespace {
@@ -9,7 +9,7 @@ namespace {
 /// exp(x) by additions and multiplications in a fixed order, so with the same bits wherever nothing contracts them:
 /// x = n ln 2 + r with |r| <= ln 2 / 2, and exp(r) by its series to r^13. Within 4 units in the last place; 0 below
 /// -708, where exp is below 4e-308, and infinite above 709.
-inline double exponential(double x) {
+constexpr double exponential(double x) {
     const double clamped = x < -708 ? -708 : x > 709 ? 709 : x;
     // 1.5 * 2^52 leaves the nearest integer in the last bits.
     const double shifted = clamped * 1.4426950408889634 + 6755399441055744.0;
@@ -30,13 +30,8 @@ inline double exponential(double x) {
     y = y * r + 1;
     y = y * r + 1;
     // The low bits of `shifted` are n, as two's complement.
-    std::uint64_t bits;
-    std::memcpy(&bits, &shifted, sizeof bits);
-    bits = (bits + 1023) << 52;
-    double scale;
-    std::memcpy(&scale, &bits, sizeof scale);
-    y *= scale;
-    return x < -708 ? 0 : x > 709 ? __builtin_inf() : x != x ? x : y;
+    y *= __builtin_bit_cast(double, (__builtin_bit_cast(std::uint64_t, shifted) + 1023) << 52);
+    return x < -708 ? 0 : x > 709 ? std::numeric_limits<double>::infinity() : x != x ? x : y;
 }
 
 }  // namespace

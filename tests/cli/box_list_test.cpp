@@ -9,9 +9,9 @@ namespace boxsum::cli {
 namespace {
 
 std::vector<box> parsed(std::string_view text) {
-    std::vector<box> boxes;
-    parse_boxes(text, "boxes.csv", boxes);
-    return boxes;
+    box_list list;
+    parse_boxes(text, "boxes.csv", list);
+    return list.boxes;
 }
 
 TEST(box_list, headings_comments_empty_lines_and_line_ends) {

@@ -33,8 +33,8 @@ TEST(command_line, wrong_usage_names_the_argument) {
     };
     EXPECT_NE(message({"tabel"}).find("'tabel'"), std::string::npos);
     EXPECT_NE(message({"table", "x.png", "-o", "y.npy", "--layuot", "padded"}).find("--layuot"), std::string::npos);
-    EXPECT_NE(message({"table", "x.png"}).find("boxsum table --help"), std::string::npos);
-    EXPECT_NE(message({"blur", "x.png", "y.png", "z.png"}).find("z.png"), std::string::npos);
+    EXPECT_NE(message({"table"}).find("boxsum table --help"), std::string::npos);
+    EXPECT_NE(message({"blur", "x.png", "y.png", "--radios", "3"}).find("'--radius'"), std::string::npos);
     EXPECT_NE(message({}).find("subcommand"), std::string::npos);
 }
 

@@ -109,6 +109,29 @@ def _packbits(data):
     return b"".join(bytes([len(data[i:i + 128]) - 1]) + data[i:i + 128] for i in range(0, len(data), 128))
 
 
+TIFF_LETTERS = {2: "B", 3: "H", 4: "I", 7: "B", 11: "f", 12: "d", 16: "Q"}
+
+
+def tiff_tags(data):
+    """{number: values} of the first page of a little-endian classic TIFF; texts are bytes, rationals floats."""
+    assert data[:4] == b"II*\0", data[:4]
+    at = struct.unpack("<I", data[4:8])[0]
+    tags = {}
+    for i in range(struct.unpack("<H", data[at:at + 2])[0]):
+        entry = data[at + 2 + 12 * i:at + 14 + 12 * i]
+        number, type_, count = struct.unpack("<HHI", entry[:8])
+        size = 8 * count if type_ == 5 else count * struct.calcsize(TIFF_LETTERS[type_])
+        body = entry[8:8 + size] if size <= 4 else data[(start := struct.unpack("<I", entry[8:])[0]):start + size]
+        if type_ in (2, 7):
+            tags[number] = body
+        elif type_ == 5:
+            parts = struct.unpack(f"<{2 * count}I", body)
+            tags[number] = [parts[2 * k] / parts[2 * k + 1] for k in range(count)]
+        else:
+            tags[number] = list(struct.unpack(f"<{count}{TIFF_LETTERS[type_]}", body))
+    return tags
+
+
 COMPRESSIONS = {"none": (1, bytes), "deflate": (8, zlib.compress), "packbits": (32773, _packbits)}
 LOSSY = {"jpeg-grey": (7, lambda _: JPEG["grey"]), "jpeg-rgb": (7, lambda _: JPEG["rgb"])}  # 16 x 16, whatever is given
 
@@ -160,7 +183,7 @@ def tiff(rows, cols, channels, kind, values, order="<", big=False, tile=None, ro
     else:
         entries[273] = entries[273] if entries[273][1] is not None else (4, offsets)
 
-    letters = {3: "H", 4: "I", 16: "Q"}
+    letters = TIFF_LETTERS
     directories = []
     for _ in range(pages):
         encoded = []

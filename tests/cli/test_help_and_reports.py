@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import time
 
@@ -43,6 +44,45 @@ class Help(CliTest):
         self.assertIn("--help", message)
 
 
+class Documents(CliTest):
+    """The manual page and the completion of shells know what the parser knows."""
+
+    def test_manual_page(self):
+        page = self.boxsum("manual").decode()
+        self.assertTrue(page.startswith(".TH BOXSUM 1 "))
+        plain = page.replace("\\-", "-")
+        for name in SUBCOMMANDS:
+            section = plain[plain.index(f'.SH "boxsum {name}"'):]
+            section = section[:section.index(".SH", 5)] if ".SH" in section[5:] else section
+            for option in re.findall(r"^  (?:-\w,)?(--[a-z-]+)", self.boxsum(name, "--help").decode(), re.MULTILINE):
+                self.assertIn(option, section, name)
+        if shutil.which("man") and shutil.which("groff"):
+            done = subprocess.run(["groff", "-man", "-ww", "-Tutf8"], input=page.encode(), capture_output=True, timeout=60)
+            self.assertEqual(done.stderr, b"")
+
+    def complete(self, *words):
+        script = self.path("completion")
+        if not os.path.exists(script):
+            self.write("completion", self.boxsum("completion", "bash"))
+        command = (f"source {script}; COMP_WORDS=({' '.join(repr(w) for w in words)}); COMP_CWORD={len(words) - 1}; "
+                   "_boxsum; printf '%s\\n' \"${COMPREPLY[@]}\"")
+        return subprocess.run(["bash", "-c", command], capture_output=True, check=True, cwd=self.dir).stdout.decode().split()
+
+    def test_completion(self):
+        if shutil.which("bash") is None:
+            self.skipTest("no bash here")
+        self.assertEqual(self.complete("boxsum", "thr"), ["threshold"])
+        self.assertLessEqual({"--border", "--border-value"}, set(self.complete("boxsum", "blur", "--bo")))
+        self.assertEqual(self.complete("boxsum", "threshold", "--method", ""), ["bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"])
+        self.assertEqual(self.complete("boxsum", "blur", "--compress", "z"), ["zstd"])
+        self.write("photo.png", b"")
+        self.assertEqual(self.complete("boxsum", "blur", "ph"), ["photo.png"])
+        for shell, words in (("zsh", "#compdef boxsum"), ("fish", "complete -c boxsum -n '__fish_seen_subcommand_from blur' -s r -l radius")):
+            self.assertIn(words, self.boxsum("completion", shell).decode())
+            if shutil.which(shell):
+                subprocess.run([shell, "-n", self.write(shell, self.boxsum("completion", shell))], check=True)
+
+
 class Reports(CliTest):
     def test_algorithms(self):
         listed = json.loads(self.boxsum("algorithms", "--params", "--json"))
@@ -65,8 +105,10 @@ class Reports(CliTest):
     def test_info(self):
         report = json.loads(self.boxsum("info", "--json"))
         self.assertGreaterEqual(report["cpu"]["threads"], 1)
+        self.assertEqual(report["cpu"]["processors"], len(os.sched_getaffinity(0)))
+        self.assertLess(report["cpu"]["memory_limit_bytes"], report["cpu"]["memory_bytes"])
         self.assertIn(report["cpu"]["instruction_set"], report["cpu"]["instruction_sets"])
-        self.assertEqual(set(report["libraries"]), {"libpng", "libjpeg", "libtiff"})
+        self.assertEqual(set(report["libraries"]), {"libpng", "libjpeg", "libtiff", "libwebp", "libdeflate"})
         text = self.boxsum("info").decode()
         for word in (report["version"], report["cpu"]["instruction_set"], "threads", "caches", "libtiff"):
             self.assertIn(word, text)

@@ -5,7 +5,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     boxsum::cli::tolerate_refusal([&] {
-        std::vector<boxsum::box> boxes;
+        boxsum::cli::box_list boxes;
         boxsum::cli::parse_boxes(std::string_view(reinterpret_cast<const char*>(data), size), "boxes.csv", boxes);
     });
     return 0;

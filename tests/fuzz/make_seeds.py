@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes small valid files for the fuzzers to start from: make_seeds.py FOLDER writes FOLDER/png, FOLDER/tiff, ..."""
 
+import base64
 import pathlib
 import sys
 
@@ -27,6 +28,15 @@ def seeds():
             yield "tiff", f.tiff(20, 18, 3, "16u", f.pixels("16u", 1080), compression=compression, separate=separate,
                                  tile=(16, 16))
     yield "tiff", f.tiff(6, 5, 1, "8u", f.pixels("8u", 30), palette=[v * 257 for v in range(256)] * 3, pages=2)
+    for bits, scheme in ((1, 1), (4, 1), (1, 4)):
+        yield "tiff", f.tiff(2, 5, 1, "8u", [0x26, 0xad, 0x80, 0x08, 1] * 2, photometric=0,
+                             tags=[(256, 4, [40 // bits]), (258, 3, [bits]), (259, 3, [scheme])])
+    yield "tiff", f.tiff(6, 5, 4, "8u", f.pixels("8u", 120), photometric=5)
+    yield "tiff", f.tiff(6, 5, 1, "32f", f.pixels("32f", 30), tags=[(33550, 12, [1.0] * 3), (34735, 3, [1, 1, 0, 1]),
+                                                                    (42113, 2, list(b"-9999\0")), (274, 3, [6])])
+    yield "webp", base64.b64decode("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
+    yield "pnm", b"P1\n3 2\n101010"
+    yield "pnm", b"P4\n10 2\n\x01\x02\x03\x04"
     for channels in (1, 3):
         for ascii in (False, True):
             for maxval in (255, 65535, 100):
@@ -38,12 +48,14 @@ def seeds():
         yield "npy", f.npy((3, 4), kind, f.pixels(kind, 12))
     yield "npy", f.npy((3, 4, 2), "16u", f.pixels("16u", 24), order=">", version=2)
     yield "npy", f.npy((3, 4), "32f", f.pixels("32f", 12), version=3)
+    yield "npy", f.npy((3, 4), "16u", f.pixels("16u", 12), fortran=True)
     for chroma, bytes_of_frame in (("420", 6 * 4 * 3 // 2), ("422", 6 * 4 * 2), ("444", 6 * 4 * 3), ("411", 6 * 4 + 2 * 4 * 2),
                                    ("mono", 6 * 4)):
         frame = b"FRAME\n" + bytes(i % 251 for i in range(bytes_of_frame))
         yield "y4m", f"YUV4MPEG2 W6 H4 F25:1 Ip A1:1 C{chroma}\n".encode() + 2 * frame
     yield "y4m", b"YUV4MPEG2 H3 W5\nFRAME Ixyz\n" + bytes(15 + 2 * 2 * 3)
     yield "boxes", b"row,col,rows,cols\n0,0,5,5\n\n# a comment\n1, 2, 3, 4\r\n-9223372036854775808,0,1,1\n"
+    yield "boxes", b'id;x;y;w;h\n"a ""b""";0;0;5;5\n'
     for line in ("table in.png -o out.npy --layout inclusive --table-type 32u --threads 2",
                  "query in.png --box 1,2,3,4 --box 0,0,1,1 --json", "query --table padded t.npy --squares s.npy --csv",
                  "algorithms --params --json", "info --json", "verify --algorithm reference --thorough", "--help",

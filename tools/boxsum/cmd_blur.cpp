@@ -3,8 +3,6 @@
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
-#include "progress.hpp"
-#include "stopwatch.hpp"
 
 #include <boxsum/cuda/filters.hpp>
 
@@ -17,81 +15,123 @@ namespace {
 
 constexpr const char* blur_footer =
     R"(The mean of the window of 2R+1 rows and 2C+1 columns around every pixel; its cost does not depend on the radius.
-Integer results are rounded half up. Colour channels are blurred each by itself. With --radius-map every pixel has its
+Integer results are rounded half up. Colour channels are blurred each by itself, those of transparent images weighted by
+their opacity, so that what cannot be seen does not bleed into what can. With --radius-map every pixel has its
 own radius: the value of that pixel in a grey image of 8u, 16u, 32u or 32s and of the same size.
 
 Examples:
-  boxsum blur photo.png blurred.png --radius 12
+  boxsum blur photo.png blurred.png -r 12
   boxsum blur photo.png blurred.png --radius 0,40 --border reflect
   boxsum blur photo.png means.tif --radius 3 --type 32f
-  boxsum blur photo.png depth-of-field.png --radius-map radii.png)";
+  boxsum blur photo.png depth-of-field.png --radius-map radii.png
+  boxsum blur photos/a.png photos/b.png -r 5 -o blurred/{name}.png)";
+
+/// The mean by one radius or by a map of radii, in the type of `result`.
+class mean_filter {
+  public:
+    explicit mean_filter(const blur_options& options)
+        : options_(options), how_(library_options(options.common.filter)) {
+        if (options.radius_map.empty()) how_.window = radius_of(options.radius);
+        mask_ = read_mask(options.common.filter, options.common.source);
+        if (mask_.view.data != nullptr && !options.radius_map.empty())
+            throw usage_error("--mask: means nothing with --radius-map");
+    }
+
+    void operator()(const image& source, const any_view& result) const {
+        filter_outputs to;
+        to.result = result;
+        const filter_options& filter = options_.common.filter;
+        if (options_.radius_map.empty())
+            return run_filter(
+                filter, "--radius: the window ",
+                [&] { box_filter(inputs_of(source, mask_), to, options_for(source, how_)); },
+                [&](cuda::stream_ref stream) {
+                    cuda::box_filter(inputs_of(source, mask_), to, stream, options_for(source, how_));
+                });
+        const image radii = read_source(options_.radius_map, {.region = options_.common.source.region});
+        variable_inputs from;
+        from.image = source.view;
+        from.radius = radii.view;
+        run_filter(
+            filter,
+            "--radius-map: '" + input_name(options_.radius_map) + "': ", [&] { variable_box_filter(from, to, how_); },
+            [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how_); });
+    }
+
+    /// The same for a part of an image, with the radius that is one for all.
+    void of_part(const image& source, const filter_inputs& part, const any_view& result) const {
+        run_filter(
+            options_.common.filter, "--radius: the window ",
+            [&] { box_filter(part, {.result = result}, options_for(source, how_)); }, [](cuda::stream_ref) {});
+    }
+
+    const boxsum::window& window() const { return how_.window; }
+    const image& mask() const { return mask_; }
+
+  private:
+    const blur_options& options_;
+    boxsum::filter_options how_;
+    image mask_;
+};
+
+/// Colours weighted by opacity: the mean of their products over the mean of the opacity.
+image blur_transparent(const mean_filter& mean, const separated_image& source, dtype type) {
+    const writable_image products = premultiplied(source);
+    const writable_image colours = allocate_like(products.view.shape, products.view.shape.type);
+    mean(products, colours.view);
+    const writable_image alpha = allocate_like(source.alpha.view.shape, products.view.shape.type);
+    mean(source.alpha, alpha.view);
+    return divided_by_alpha(colours, alpha, source, type);
+}
 
 }  // namespace
 
 void setup_blur(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<blur_options>();
     CLI::App* command = app.add_subcommand("blur", "Box mean of any radius");
-    command->add_option("IN", options->input, "image file, or -")->required();
-    command->add_option("OUT", options->output, "image file, or -")->required();
     CLI::Option* radius =
-        command->add_option("--radius", options->radius, "R, or rows and columns R,C")->check(some_text);
+        command->add_option("-r,--radius", options->radius, "R, or rows and columns R,C")->check(some_text);
     command->add_option("--radius-map", options->radius_map, "image of radii, one per pixel: grey, 8u, 16u, 32u or 32s")
         ->check(some_text)
         ->excludes(radius);
     command->add_option("--type", options->type, "type of the result: the image's (default), 32f or 64f")
         ->check(dtype_name);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, pfm, npy")->check(some_text);
-    add_filter_options(*command, options->filter);
-    add_summary_options(*command, options->report);
+    add_filter_command_options(*command, options->common, "png, jpeg, tiff, pnm, pfm, npy");
     command->footer(blur_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_blur(*options); }; });
 }
 
 exit_code run_blur(const blur_options& options) {
     if (options.radius.empty() && options.radius_map.empty()) throw usage_error("--radius or --radius-map: give one");
-    if (options.input == "-" && options.radius_map == "-")
+    if (options.radius_map == "-" && options.common.files.files.front() == "-")
         throw usage_error("standard input can be only one of the inputs");
-    const window_radius radius = options.radius.empty() ? window_radius(0) : radius_of(options.radius);
-    const image_format format = output_format(options.output, options.format, "--format");
-    check_outputs({options.output}, options.report);
-
-    progress busy;
-    busy.phase("reading " + input_name(options.input));
-    const image source = read_filter_input(options.input);
-    const view_shape& shape = source.view.shape;
-    const writable_image result =
-        allocate_like(shape, options.type.empty() ? shape.type : *dtype_from_name(options.type));
-    check_can_hold(options.output, format, result.view.shape);
-    output_file output(options.output);
-
-    busy.phase("blurring");
-    double seconds = 0;
-    boxsum::filter_options how = library_options(options.filter);
-    const filter_outputs to{result.view};
+    const mean_filter mean(options);
+    const auto type = [&](const view_shape& s) {
+        return options.type.empty() ? s.type : *dtype_from_name(options.type);
+    };
+    const auto shape = [&](const image& colours, image_format) {
+        const view_shape& s = colours.view.shape;
+        return packed_shape(type(s), s.rows, s.cols, s.channels);
+    };
+    const auto blurred = [&](const separated_image& source, image_format) -> image {
+        const view_shape& s = source.colours.view.shape;
+        if (source.has_alpha()) return blur_transparent(mean, source, type(s));
+        const writable_image out = allocate_like(s, type(s));
+        mean(source.colours, out.view);
+        image result = out;
+        result.maxval = source.colours.maxval;
+        return result;
+    };
+    filter_command command{"blurring", shape, blurred};
     if (options.radius_map.empty()) {
-        const stopwatch watch;
-        how.window = radius;
-        run_filter(
-            options.filter, "--radius: the window ", [&] { box_filter({source.view}, to, how); },
-            [&](cuda::stream_ref stream) { cuda::box_filter({source.view}, to, stream, how); });
-        seconds = watch.seconds();
-    } else {
-        const image radii = read_image(options.radius_map);
-        const stopwatch watch;
-        const variable_inputs from{source.view, radii.view};
-        run_filter(
-            options.filter,
-            "--radius-map: '" + input_name(options.radius_map) + "': ", [&] { variable_box_filter(from, to, how); },
-            [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how); });
-        seconds = watch.seconds();
+        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+            mean.of_part(source, part, result);
+        };
+        command.above = mean.window().above;
+        command.below = mean.window().below;
+        command.mask = mean.mask();
     }
-
-    busy.phase("writing " + output_name(options.output));
-    write_image(output, format, result.view);
-    output.commit();
-    busy.stop();
-    return print_summary({options.input, shape, {{"result", options.output, result.view.shape}}, seconds, {}},
-                         options.report);
+    return run_filter_command(options.common, command);
 }
 
 }  // namespace boxsum::cli

@@ -1,8 +1,7 @@
 #pragma once
 
 #include "action.hpp"
-#include "filter_options.hpp"
-#include "summary.hpp"
+#include "filter_command.hpp"
 
 #include <string>
 
@@ -10,14 +9,10 @@ namespace boxsum::cli {
 
 /// boxsum blur: box mean with one radius, or with a radius per pixel.
 struct blur_options {
-    std::string input;
-    std::string output;
-    std::string format;      ///< empty: by the output's name
+    filter_command_options common;
     std::string radius;      ///< "R" or "R,C"; empty with a map
     std::string radius_map;  ///< an image of radii; empty with a radius
     std::string type;        ///< of the result; empty: the image's
-    filter_options filter;
-    summary_options report;
 };
 
 void setup_blur(CLI::App& app, action& chosen);

@@ -1,11 +1,15 @@
 #include "cmd_hist.hpp"
 
+#include "box_counts.hpp"
 #include "box_list.hpp"
+#include "box_statistics.hpp"
 #include "compute.hpp"
 #include "cuda_device.hpp"
 #include "device.hpp"
-#include "image_io/image_file.hpp"
+#include "image_io/codecs.hpp"
 #include "image_io/input_file.hpp"
+#include "image_io/memory_limit.hpp"
+#include "machine_info.hpp"
 #include "option_types.hpp"
 #include "progress.hpp"
 #include "text_output.hpp"
@@ -18,10 +22,13 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 
 namespace boxsum::cli {
@@ -30,12 +37,15 @@ namespace {
 constexpr const char* hist_footer =
     R"(A box is row,col,rows,cols: its first row and column and its extents, in pixels of the image; without one, the whole
 image. A CSV file has one box a line. Every channel is counted by itself.
+Few or small boxes are counted in the image, many boxes in integral histograms of the part that they lie in, as many
+bins at a time as memory holds; --device, --algorithm and --threads ask for the latter.
 Bins are ranges of equal width over [lo, hi); values outside are counted nowhere, or with --clamp in the first and last
 bin. Without --range it is all values of 8-bit and 16-bit images; other images need it.
 
 Examples:
   boxsum hist photo.png --bins 8 --box 10,20,50,70
-  boxsum hist depth.tiff --bins 64 --range 0.5,4 --boxes boxes.csv --csv > histograms.csv)";
+  boxsum hist depth.tiff --bins 64 --range 0.5,4 --boxes boxes.csv --csv > histograms.csv
+  boxsum hist photo.png --grey --bins 16 --tensor histograms.npy)";
 
 std::optional<std::pair<double, double>> parse_range(std::string_view text) {
     std::pair<double, double> range;
@@ -55,41 +65,6 @@ const CLI::Validator range_text(
     },
     "LO,HI");
 
-template <typename From, typename To, typename Convert>
-writable_image extract(const image& source, std::int64_t channel, Convert convert) {
-    const view_shape& s = source.view.shape;
-    const writable_image out = allocate_image(packed_shape(dtype_of<To>, s.rows, s.cols, 1));
-    for (std::int64_t r = 0; r < s.rows; ++r) {
-        const auto* const from =
-            reinterpret_cast<const From*>(static_cast<const std::byte*>(source.view.data) + r * s.row_stride);
-        auto* const to = reinterpret_cast<To*>(out.row(r));
-        for (std::int64_t c = 0; c < s.cols; ++c) to[c] = convert(from[c * s.channels + channel]);
-    }
-    return out;
-}
-
-/// One channel as an image that histograms take: 16-bit signed and half-precision values are widened, exactly.
-writable_image channel_of(const image& source, const std::string& name, std::int64_t channel) {
-    const auto same = [](auto value) { return value; };
-    switch (source.view.shape.type) {
-        case dtype::u8:
-            return extract<std::uint8_t, std::uint8_t>(source, channel, same);
-        case dtype::u16:
-            return extract<std::uint16_t, std::uint16_t>(source, channel, same);
-        case dtype::s32:
-            return extract<std::int32_t, std::int32_t>(source, channel, same);
-        case dtype::f32:
-            return extract<float, float>(source, channel, same);
-        case dtype::s16:
-            return extract<std::int16_t, std::int32_t>(source, channel, [](std::int16_t v) { return std::int32_t{v}; });
-        case dtype::f16:
-            return extract<float16, float>(source, channel, to_float);
-        default:
-            throw unsupported("'" + input_name(name) + "' is " + std::string(name_of(source.view.shape.type)) +
-                              ": histograms take 8u, 16u, 16s, 32s, 16f and 32f");
-    }
-}
-
 binning binning_for(const hist_options& options, dtype type) {
     std::pair<double, double> range{0, type == dtype::u8 ? 256 : 65536};
     if (!options.range.empty())
@@ -105,75 +80,166 @@ binning binning_for(const hist_options& options, dtype type) {
 }
 
 /// counts[channel][box * bins + bin]
-using channel_counts = std::vector<std::vector<std::uint32_t>>;
+using channel_counts = std::vector<std::vector<std::uint64_t>>;
 
 /// The counts of the boxes in one-channel images, one after the other.
-using counter = std::function<std::vector<std::uint32_t>(const const_any_view& pixels)>;
+using counter = std::function<std::vector<std::uint32_t>(const const_any_view& pixels, const binning& bins)>;
 
 histogram_options options_of(const hist_options& options) {
     histogram_options how;
     how.algorithm = options.algorithm;
     how.parameters = joined_parameters(operation::histogram, options.algorithm, options.parameters);
-    how.threads = options.threads;
+    how.threads = bounded_threads(options.threads);
     return how;
 }
 
-counter counter_on_cpu(const histogram_options& how, const view_shape& s, const binning& bins,
+counter counter_on_cpu(const histogram_options& how, std::int64_t bins, const box& part,
                        const std::vector<box>& boxes) {
-    const auto tensor = std::make_shared<histogram_table<std::uint32_t>>(bins.bins(), s.rows, s.cols);
-    return [=, &bins, &boxes](const const_any_view& pixels) {
-        integral_histogram({pixels}, bins, {*tensor}, how);
-        std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins.bins()));
+    const auto tensor = std::make_shared<histogram_table<std::uint32_t>>(bins, part.rows, part.cols);
+    return [=, &boxes](const const_any_view& pixels, const binning& which) {
+        integral_histogram({pixels}, which, {*tensor}, how);
+        std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins));
         box_histograms<std::uint32_t>(*tensor, boxes, counts);
         return counts;
     };
 }
 
 /// The tensor stays on the device: boxes go there, and counts come back.
-counter counter_on_gpu(const std::string& device, const histogram_options& how, const view_shape& s,
-                       const binning& bins, const std::vector<box>& boxes) {
-    if (device == "cuda") device_of_environment();  // which must make sense
+counter counter_on_gpu(const std::string& device, const histogram_options& how, std::int64_t bins, const box& part,
+                       const std::vector<box>& boxes) {
     cuda::set_device(device_from_text(device));
     const auto stream = std::make_shared<cuda::stream>();
-    const auto tensor = std::make_shared<cuda::histogram_table<std::uint32_t>>(bins.bins(), s.rows, s.cols, *stream);
-    return [=, &bins, &boxes](const const_any_view& pixels) {
-        cuda::integral_histogram({pixels}, bins, {*tensor}, *stream, how);
-        std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins.bins()));
+    const auto tensor = std::make_shared<cuda::histogram_table<std::uint32_t>>(bins, part.rows, part.cols, *stream);
+    return [=, &boxes](const const_any_view& pixels, const binning& which) {
+        cuda::integral_histogram({pixels}, which, {*tensor}, *stream, how);
+        std::vector<std::uint32_t> counts(boxes.size() * static_cast<std::size_t>(bins));
         cuda::box_histograms<std::uint32_t>(*tensor, boxes, counts, *stream);
         return counts;
     };
 }
 
-channel_counts count(const hist_options& options, const histogram_options& how, const image& source,
-                     const binning& bins, const std::vector<box>& boxes) {
-    const view_shape& s = source.view.shape;
-    for (const box& b : boxes) check_box(b, s.rows, s.cols);  // before the work
-    const counter count_boxes = options.device == "cpu" ? counter_on_cpu(how, s, bins, boxes)
-                                                        : counter_on_gpu(options.device, how, s, bins, boxes);
+/// Bins [first, first + count) of an image of bin numbers.
+binning group_of(std::int64_t first, std::int64_t count) {
+    return binning::uniform(count, static_cast<double>(first), static_cast<double>(first + count));
+}
+
+double tensor_bytes(const box& part) {  // of one bin
+    return static_cast<double>(part.rows + 1) * static_cast<double>(part.cols + 1) * sizeof(std::uint32_t);
+}
+
+/// As many bins as half of the free memory holds the tensor of, the groups being of one size.
+std::int64_t bins_at_once(const box& part, std::int64_t bins) {
+    const double left = static_cast<double>(memory_limit() - std::min(memory_limit(), memory_in_use()));
+    const auto most = static_cast<std::int64_t>(left / 2 / tensor_bytes(part));
+    if (most >= bins) return bins;
+    const std::int64_t groups = (bins + std::max<std::int64_t>(1, most) - 1) / std::max<std::int64_t>(1, most);
+    return (bins + groups - 1) / groups;
+}
+
+/// From integral histograms of the part that the boxes lie in, a group of bins after the other.
+channel_counts count_in_tensors(const std::string& device, const histogram_options& how, const image& source,
+                                const binning& bins, const box& part, const std::vector<box>& boxes) {
+    std::vector<box> inside = boxes;
+    for (box& b : inside) {
+        b.row -= part.row;
+        b.col -= part.col;
+    }
+    const std::int64_t n = bins.bins(), group = bins_at_once(part, n);
+    const memory_reservation tensor(static_cast<std::uint64_t>(static_cast<double>(group) * tensor_bytes(part)),
+                                    "an integral histogram of " + std::to_string(group) + " bins");
+    const counter count_boxes_in =
+        device == "cpu" ? counter_on_cpu(how, group, part, inside) : counter_on_gpu(device, how, group, part, inside);
     channel_counts counts;
-    for (std::int64_t channel = 0; channel < s.channels; ++channel)
-        counts.push_back(count_boxes(channel_of(source, options.input, channel).view));
+    for (std::int64_t channel = 0; channel < source.view.shape.channels; ++channel) {
+        const writable_image numbers = bin_numbers(source, channel, bins, part);
+        auto& all = counts.emplace_back(boxes.size() * static_cast<std::size_t>(n));
+        for (std::int64_t first = 0; first < n; first += group) {
+            const std::vector<std::uint32_t> some = count_boxes_in(numbers.view, group_of(first, group));
+            for (std::size_t i = 0; i < boxes.size(); ++i)
+                for (std::int64_t k = 0; k < std::min(group, n - first); ++k)
+                    all[i * static_cast<std::size_t>(n) + static_cast<std::size_t>(first + k)] =
+                        some[i * static_cast<std::size_t>(group) + static_cast<std::size_t>(k)];
+        }
+    }
     return counts;
 }
 
-double lower_edge(const binning& bins, std::int64_t bin) {
-    return bins.lo() + static_cast<double>(bin) * (bins.hi() - bins.lo()) / static_cast<double>(bins.bins());
+channel_counts count(const hist_options& options, const histogram_options& how, const image& source,
+                     const binning& bins, const std::vector<box>& boxes) {
+    const std::string device = chosen_device(options.device);
+    const box_extent extent = extent_of(boxes);
+    const bool chosen = device != "cpu" || options.algorithm != "auto" || options.threads != 0;
+    // An entry of a tensor costs about a third of a pixel that is counted.
+    constexpr double pixels_per_entry = 0.3;
+    const double entries = tensor_bytes(extent.around) / sizeof(std::uint32_t) * static_cast<double>(bins.bins());
+    if (chosen || extent.pixels > pixels_per_entry * entries)
+        return count_in_tensors(device, how, source, bins, extent.around, boxes);
+    channel_counts counts;
+    for (std::int64_t channel = 0; channel < source.view.shape.channels; ++channel)
+        counts.push_back(count_boxes(source, channel, bins, boxes));
+    return counts;
 }
 
-std::vector<std::string> box_cells(const box& b, std::size_t channel) {
-    return {std::to_string(b.row), std::to_string(b.col), std::to_string(b.rows), std::to_string(b.cols),
-            std::to_string(channel)};
+/// The integral histogram of an image of one channel as an array of bins x rows x cols of 32u, inclusive; as many bins
+/// at a time as memory holds.
+void write_tensor(const hist_options& options, const histogram_options& how, const image& source, const binning& bins) {
+    const view_shape& s = source.view.shape;
+    if (s.channels != 1)
+        throw input_error("--tensor: '" + input_name(options.input) + "' has " + std::to_string(s.channels) +
+                          " channels; choose one with --band or --grey");
+    if (chosen_device(options.device) != "cpu") throw unsupported("--tensor: is made by the CPU");
+    output_file out(options.tensor);
+    const std::array<std::int64_t, 3> extents = {bins.bins(), s.rows, s.cols};
+    write_npy_header(out, dtype::u32, extents);
+    const box all{0, 0, s.rows, s.cols};
+    const std::int64_t group = bins_at_once(all, bins.bins());
+    const memory_reservation memory(static_cast<std::uint64_t>(static_cast<double>(group) * tensor_bytes(all)),
+                                    "an integral histogram of " + std::to_string(group) + " bins");
+    const writable_image numbers = bin_numbers(source, 0, bins, all);
+    histogram_table<std::uint32_t> tensor(group, s.rows, s.cols);
+    for (std::int64_t first = 0; first < bins.bins(); first += group) {
+        integral_histogram({numbers.view}, group_of(first, group), {tensor}, how);
+        for (std::int64_t b = 0; b < std::min(group, bins.bins() - first); ++b) {
+            const auto bin = tensor.view().entries().bin(b);
+            for (std::int64_t r = 0; r < s.rows; ++r)
+                out.write(std::as_bytes(std::span(bin.row(r), static_cast<std::size_t>(s.cols))));
+        }
+    }
+    out.commit();
+}
+
+double lower_edge(const binning& bins, std::int64_t bin) {
+    const double share = static_cast<double>(bin) / static_cast<double>(bins.bins());
+    return bin == bins.bins() ? bins.hi() : bins.lo() + share * (bins.hi() - bins.lo());
+}
+
+/// What a file says about a box besides, its numbers and the channel.
+std::vector<std::string> box_cells(const box_list& list, std::size_t i, std::size_t channel) {
+    std::vector<std::string> cells;
+    for (std::size_t k = 0; k < list.names.size(); ++k) cells.push_back(list.cell(i, k));
+    const box& b = list.boxes[i];
+    for (const std::int64_t n : {b.row, b.col, b.rows, b.cols, static_cast<std::int64_t>(channel)})
+        cells.push_back(std::to_string(n));
+    return cells;
+}
+
+std::vector<std::string> box_names(const box_list& list) {
+    std::vector<std::string> names = list.names;
+    for (const char* name : {"row", "col", "rows", "cols", "channel"}) names.push_back(name);
+    return names;
 }
 
 /// A line per box and channel.
-std::string as_csv(const binning& bins, const std::vector<box>& boxes, const channel_counts& counts) {
+std::string as_csv(const binning& bins, const box_list& list, const channel_counts& counts) {
+    const std::vector<box>& boxes = list.boxes;
     const auto n = static_cast<std::size_t>(bins.bins());
-    std::string text = "row,col,rows,cols,channel";
+    std::string text;
+    for (const std::string& name : box_names(list)) text.append(text.empty() ? "" : ",").append(csv_cell(name));
     for (std::size_t b = 0; b < n; ++b) text.append(",bin").append(std::to_string(b));
     text.append("\n");
     for (std::size_t i = 0; i < boxes.size(); ++i)
         for (std::size_t c = 0; c < counts.size(); ++c) {
-            for (const std::string& cell : box_cells(boxes[i], c)) text.append(cell).append(",");
+            for (const std::string& cell : box_cells(list, i, c)) text.append(csv_cell(cell)).append(",");
             for (std::size_t b = 0; b < n; ++b)
                 text.append(std::to_string(counts[c][i * n + b])).append(b + 1 < n ? "," : "\n");
         }
@@ -181,10 +247,11 @@ std::string as_csv(const binning& bins, const std::vector<box>& boxes, const cha
 }
 
 /// A line per bin, with a column per box and channel under the box's five numbers.
-std::string as_text(const binning& bins, const std::vector<box>& boxes, const channel_counts& counts) {
+std::string as_text(const binning& bins, const box_list& list, const channel_counts& counts) {
+    const std::vector<box>& boxes = list.boxes;
     const auto n = static_cast<std::size_t>(bins.bins());
     std::vector<std::vector<std::string>> rows;
-    for (const char* name : {"row", "col", "rows", "cols", "channel"}) rows.push_back({name, "", ""});
+    for (const std::string& name : box_names(list)) rows.push_back({name, "", ""});
     rows.push_back({"bin", "from", "below"});
     for (std::size_t b = 0; b < n; ++b) {
         const auto bin = static_cast<std::int64_t>(b);
@@ -192,7 +259,7 @@ std::string as_text(const binning& bins, const std::vector<box>& boxes, const ch
     }
     for (std::size_t i = 0; i < boxes.size(); ++i)
         for (std::size_t c = 0; c < counts.size(); ++c) {
-            const std::vector<std::string> head = box_cells(boxes[i], c);
+            const std::vector<std::string> head = box_cells(list, i, c);
             for (std::size_t r = 0; r < head.size(); ++r) rows[r].push_back(head[r]);
             rows[head.size()].push_back("count");
             for (std::size_t b = 0; b < n; ++b)
@@ -201,8 +268,9 @@ std::string as_text(const binning& bins, const std::vector<box>& boxes, const ch
     return aligned(rows);
 }
 
-exit_code print_as_json(const hist_options& options, const image& source, const binning& bins,
-                        const std::vector<box>& boxes, const channel_counts& counts) {
+exit_code print_as_json(const hist_options& options, const image& source, const binning& bins, const box_list& list,
+                        const channel_counts& counts) {
+    const std::vector<box>& boxes = list.boxes;
     nlohmann::ordered_json report{{"input", {{"path", options.input}}}};
     report["input"].update(json_of(source.view.shape));
     report["bins"] = bins.bins();
@@ -213,12 +281,15 @@ exit_code print_as_json(const hist_options& options, const image& source, const 
         for (std::size_t c = 0; c < counts.size(); ++c) {
             const auto first = counts[c].begin() + static_cast<std::ptrdiff_t>(i) * bins.bins();
             const box& b = boxes[i];
-            report["boxes"].push_back({{"row", b.row},
-                                       {"col", b.col},
-                                       {"rows", b.rows},
-                                       {"cols", b.cols},
-                                       {"channel", c},
-                                       {"counts", std::vector<std::uint32_t>(first, first + bins.bins())}});
+            nlohmann::ordered_json entry;
+            for (std::size_t k = 0; k < list.names.size(); ++k) entry[list.names[k]] = list.cell(i, k);
+            entry.update({{"row", b.row},
+                          {"col", b.col},
+                          {"rows", b.rows},
+                          {"cols", b.cols},
+                          {"channel", c},
+                          {"counts", std::vector<std::uint64_t>(first, first + bins.bins())}});
+            report["boxes"].push_back(std::move(entry));
         }
     return print_json(report);
 }
@@ -240,9 +311,12 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("--algorithm", options->algorithm, "see 'boxsum algorithms --operation histogram'");
     command->add_option("--param", options->parameters, "name=value of the algorithm; may be repeated")
         ->allow_extra_args(false);
-    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")
-        ->check(CLI::Validator(check_named_device, ""));
-    command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
+    command
+        ->add_option("--tensor", options->tensor,
+                     "write the integral histogram to this NPY file: bins x rows x cols, 32u")
+        ->check(some_text);
+    add_source_options(*command, options->source);
+    add_device_options(*command, options->device, options->threads);
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
     command->footer(hist_footer);
@@ -253,22 +327,28 @@ exit_code run_hist(const hist_options& options) {
     if (options.input == "-" && options.boxes_file == "-")
         throw usage_error("standard input can be only one of the inputs");
     const histogram_options how = options_of(options);
-    std::vector<box> boxes;
-    for (const std::string& text : options.boxes) boxes.push_back(*parse_box(text));
-    if (!options.boxes_file.empty()) read_boxes(options.boxes_file, boxes);
+    box_list list;
+    for (const std::string& text : options.boxes) list.boxes.push_back(*parse_box(text));
+    if (!options.boxes_file.empty()) read_boxes(options.boxes_file, list);
 
     progress busy;
     busy.phase("reading " + input_name(options.input));
-    const image source = read_image(options.input);
+    const image source = read_source(options.input, options.source);
     const view_shape& s = source.view.shape;
-    if (boxes.empty()) boxes.push_back({0, 0, s.rows, s.cols});
+    if (list.boxes.empty()) list.boxes.push_back({0, 0, s.rows, s.cols});
     const binning bins = binning_for(options, s.type);
+    for (const box& b : list.boxes) check_box(b, s.rows, s.cols);  // before the work
+    if (!options.tensor.empty()) {
+        busy.phase("writing " + output_name(options.tensor));
+        write_tensor(options, how, source, bins);
+        if (options.boxes.empty() && options.boxes_file.empty()) return exit_code::done;
+    }
     busy.phase("counting " + input_name(options.input));
-    const channel_counts counts = count(options, how, source, bins, boxes);
+    const channel_counts counts = count(options, how, source, bins, list.boxes);
 
     busy.stop();
-    if (options.json) return print_as_json(options, source, bins, boxes, counts);
-    return print_output(options.csv ? as_csv(bins, boxes, counts) : as_text(bins, boxes, counts));
+    if (options.json) return print_as_json(options, source, bins, list, counts);
+    return print_output(options.csv ? as_csv(bins, list, counts) : as_text(bins, list, counts));
 }
 
 }  // namespace boxsum::cli

@@ -1,13 +1,14 @@
 #pragma once
 
 #include "action.hpp"
+#include "source.hpp"
 
 #include <string>
 #include <vector>
 
 namespace boxsum::cli {
 
-/// boxsum hist: histograms of boxes of an image, from its integral histogram.
+/// boxsum hist: histograms of boxes of an image, from its pixels or its integral histogram.
 struct hist_options {
     std::string input;
     int bins = 32;
@@ -17,8 +18,10 @@ struct hist_options {
     std::string boxes_file;          ///< CSV, one box a line
     std::string algorithm = "auto";
     std::vector<std::string> parameters;  ///< "name=value"
-    std::string device = "cpu";
+    std::string device = "auto";
     int threads = 0;
+    std::string tensor;  ///< file for the integral histogram itself; empty: none
+    source_options source;
     bool json = false;
     bool csv = false;
 };

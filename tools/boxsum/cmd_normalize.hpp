@@ -1,23 +1,19 @@
 #pragma once
 
 #include "action.hpp"
-#include "filter_options.hpp"
-#include "summary.hpp"
+#include "filter_command.hpp"
 
+#include <optional>
 #include <string>
 
 namespace boxsum::cli {
 
 /// boxsum normalize: local contrast normalisation.
 struct normalize_options {
-    std::string input;
-    std::string output;
-    std::string format;  ///< empty: by the output's name
+    filter_command_options common;
     std::string window = "15";
     double epsilon = 1e-6;
-    double range = 3;  ///< in formats of integers: -range is black, +range is white
-    filter_options filter;
-    summary_options report;
+    std::optional<double> range;  ///< in formats of integers: -range is black, +range is white
 };
 
 void setup_normalize(CLI::App& app, action& chosen);

@@ -1,15 +1,21 @@
 #include "cmd_query.hpp"
 
 #include "box_list.hpp"
+#include "box_statistics.hpp"
+#include "device.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
+#include "image_io/memory_limit.hpp"
 #include "option_types.hpp"
+#include "pixels.hpp"
 #include "progress.hpp"
 #include "text_output.hpp"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace boxsum::cli {
@@ -17,126 +23,219 @@ namespace {
 
 constexpr const char* query_footer =
     R"(A box is row,col,rows,cols: its first row and column and its extents, in pixels of the image. A CSV file has one box a
-line; a first line of names, empty lines and lines that start with # are skipped. Every channel is reported.
+line; its first line may name the columns, in any order: row,col,rows,cols or x,y,w,h. Other columns (an id) are printed
+again beside the answers. Every channel is reported.
+Few or small boxes are read from the image, many boxes of 8- and 16-bit images from tables of the part that they lie in.
+Variances are the population's; those of integers are exact before the last division, and a constant box has variance
+0. A NaN acts on the boxes that contain it. With --device, --algorithm, --param, --threads or --store sums come from
+tables of the whole image, computed that way.
 With --table the input is a table file, whose layout must be told: a bare table does not say it. Variances then need
-the table of squares. Variances are the population's; those of 8- and 16-bit unsigned images are exact, others are
-computed in double.
+the table of squares, and are as exact as that.
 
 Examples:
   boxsum query photo.png --box 10,20,5,7 --box 0,0,100,100
   boxsum query photo.png --boxes boxes.csv --csv > sums.csv
-  boxsum query --table padded sums.npy --squares squares.npy --box 10,20,5,7 --json)";
+  boxsum query sums.npy --table padded --squares squares.npy --box 10,20,5,7 --json)";
 
-/// The tables that answer, and the extents of the image that they belong to.
-struct query_tables {
-    image sums;
-    std::optional<image> squares;
-    table_form form = table_layout::padded;
+/// What is answered, and about which image.
+struct query_answers {
     view_shape image_shape;
-
-    const_any_table_view view_of(const image& entries) const { return {entries.view, form}; }
+    std::vector<box_statistics> channels;
+    std::optional<dtype> table_type;  ///< of a table file
 };
 
-query_tables tables_of_image(const query_options& options) {
-    const image source = read_image(options.input);
-    const dtype input = source.view.shape.type;
-    check_summable(options.input, input);
-    const dtype sums = widest_table_type(input);
-    query_tables tables;
-    tables.image_shape = source.view.shape;
-    if (const auto squares = widest_squares_type(input == dtype::f16 ? dtype::f32 : input, sums)) {
-        const computed_tables computed = compute_tables(source, tables.form, sums, squares, options.compute);
-        tables.sums = computed.sums;
-        tables.squares = *computed.squares;
-    } else {  // sums exactly in integers, squares in double
-        tables.sums = compute_tables(source, tables.form, sums, std::nullopt, options.compute).sums;
-        tables.squares = *compute_tables(widened(source), tables.form, dtype::f64, dtype::f64, options.compute).squares;
-    }
-    return tables;
+std::vector<double> variances_of(const image& sums, const image& squares, table_form form, std::span<const box> boxes,
+                                 std::int64_t channel) {
+    std::vector<double> variances(boxes.size());
+    box_variances({{sums.view, form}, {squares.view, form}}, boxes, variances, channel);
+    return variances;
 }
 
-query_tables tables_of_files(const query_options& options) {
-    query_tables tables;
-    tables.form = *layout_from_name(options.table_layout);
-    tables.sums = read_image(options.input);
-    if (!options.squares.empty()) tables.squares = read_image(options.squares);
-    tables.image_shape = tables.sums.view.shape;
-    tables.image_shape.rows = tables.form.image_extent(tables.image_shape.rows);
-    tables.image_shape.cols = tables.form.image_extent(tables.image_shape.cols);
-    if (tables.image_shape.rows < 1 || tables.image_shape.cols < 1)
-        throw input_error("'" + input_name(options.input) + "' is a padded table of an empty image");
-    const view_shape& sums = tables.sums.view.shape;
-    if (tables.squares) {
-        const view_shape& squares = tables.squares->view.shape;
-        if (squares.rows != sums.rows || squares.cols != sums.cols || squares.channels != sums.channels)
-            throw input_error("--squares: '" + input_name(options.squares) + "' is " + text_of(squares) +
-                              ", but the table of sums is " + text_of(sums));
-    }
-    return tables;
+box_statistics from_table(const image& sums, table_form form, std::span<const box> boxes, std::int64_t channel) {
+    box_statistics a;
+    a.sums.resize(boxes.size());
+    a.means.resize(boxes.size());
+    box_sums({sums.view, form}, boxes, a.sums, channel);
+    box_means({sums.view, form}, boxes, a.means, channel);
+    return a;
 }
 
-struct channel_answers {
-    std::vector<scalar> sums;
-    std::vector<double> means;
-    std::vector<double> variances;  ///< empty without squares
-};
+/// Whether tables were asked for: by an option that says how to compute them, or by the environment.
+bool wants_tables(const compute_options& how) {
+    const bool on_gpu = how.device != "cpu" && device_of_environment().starts_with("cuda");
+    const compute_options usual;
+    return on_gpu || how.device.starts_with("cuda") || how.algorithm != usual.algorithm || !how.parameters.empty() ||
+           how.threads != 0 || how.store != usual.store;
+}
 
-std::vector<channel_answers> answer(const query_tables& tables, const std::vector<box>& boxes) {
-    std::vector<channel_answers> answers(static_cast<std::size_t>(tables.image_shape.channels));
-    for (std::size_t channel = 0; channel < answers.size(); ++channel) {
-        channel_answers& a = answers[channel];
-        const auto c = static_cast<std::int64_t>(channel);
-        a.sums.resize(boxes.size());
-        a.means.resize(boxes.size());
-        const const_any_table_view sums = tables.view_of(tables.sums);
-        box_sums(sums, boxes, a.sums, c);
-        box_means(sums, boxes, a.means, c);
-        if (!tables.squares) continue;
-        a.variances.resize(boxes.size());
-        box_variances({sums, tables.view_of(*tables.squares)}, boxes, a.variances, c);
+/// Tables are worth their time where boxes overlap so much that reading all their pixels costs more, and possible where
+/// they are exact and fit into memory.
+bool pays_with_tables(const view_shape& s, const box_extent& extent) {
+    if (s.type != dtype::u8 && s.type != dtype::u16) return false;
+    constexpr double pixels_read_per_entry = 8;  // 8u on two cores: 0.3 ns a pixel, 2.5 ns for an entry of two tables
+    const double entries = static_cast<double>(extent.around.rows + 1) * static_cast<double>(extent.around.cols + 1);
+    if (extent.pixels < entries * pixels_read_per_entry) return false;
+    const double bytes = entries * static_cast<double>(s.channels) * 2 * sizeof(std::uint64_t);
+    return bytes < static_cast<double>(memory_limit() - std::min(memory_limit(), memory_in_use()));
+}
+
+query_answers from_tables(const image& source, const box& part, std::span<const box> boxes,
+                          const compute_options& how) {
+    image read = source;
+    read.view.data = row_as<std::byte>(source.view, part.row) +
+                     part.col * source.view.shape.channels * static_cast<std::int64_t>(size_of(source.view.shape.type));
+    read.view.shape.rows = part.rows;
+    read.view.shape.cols = part.cols;
+    std::vector<box> inside(boxes.begin(), boxes.end());
+    for (box& b : inside) {
+        b.row -= part.row;
+        b.col -= part.col;
+    }
+    const dtype type = source.view.shape.type;
+    const bool exact_squares = type == dtype::u8 || type == dtype::u16;
+    const auto squares = exact_squares ? std::optional<dtype>(dtype::u64) : std::nullopt;
+    const computed_tables tables = compute_tables(read, table_layout::padded, widest_table_type(type), squares, how);
+    query_answers answers{source.view.shape, {}, {}};
+    for (std::int64_t c = 0; c < source.view.shape.channels; ++c) {
+        box_statistics& a = answers.channels.emplace_back(from_table(tables.sums, table_layout::padded, inside, c));
+        a.variances = exact_squares ? variances_of(tables.sums, *tables.squares, table_layout::padded, inside, c)
+                                    : statistics_of_boxes(source, c, boxes).variances;
     }
     return answers;
 }
 
-nlohmann::ordered_json number_of(const scalar& value) {
+query_answers answers_of_image(const query_options& options, std::span<const box> boxes) {
+    const bool tables = wants_tables(options.compute);
+    const image source = read_source(options.input, options.source);
+    const view_shape& s = source.view.shape;
+    if (tables) check_summable(options.input, s.type);
+    for (const box& b : boxes) check_box(b, s.rows, s.cols);
+    if (tables) return from_tables(source, {0, 0, s.rows, s.cols}, boxes, options.compute);
+    const box_extent extent = extent_of(boxes);
+    if (pays_with_tables(s, extent)) return from_tables(source, extent.around, boxes, options.compute);
+    query_answers answers{s, {}, {}};
+    for (std::int64_t c = 0; c < s.channels; ++c) answers.channels.push_back(statistics_of_boxes(source, c, boxes));
+    return answers;
+}
+
+[[noreturn]] void refuse_table(const std::string& path, const std::string& why) {
+    throw input_error("--table: '" + input_name(path) + "' is no such table: " + why);
+}
+
+/// Throws unless a file can be a table of that layout: as far as its type and its first row and column tell, the latter
+/// looked at in a few places only, as each of them is another page of the file.
+void check_table(const image& table, const std::string& layout, const std::string& path) {
+    const view_shape& s = table.view.shape;
+    const auto pairs = type_pairs();
+    if (std::none_of(pairs.begin(), pairs.end(), [&](const type_pair& p) { return p.table == s.type; }))
+        refuse_table(path, "its type is " + std::string(name_of(s.type)));
+    constexpr std::int64_t places = 64;
+    const auto zero_edges = [&]<typename T>(std::type_identity<T>) {
+        const auto zero = [](const T* entry, std::int64_t count) {
+            return std::all_of(entry, entry + count, [](T value) { return number_of(value) == 0; });
+        };
+        bool all = zero(row_as<T>(table.view, 0), s.cols * s.channels);
+        for (std::int64_t r = 0; r < s.rows; r += std::max<std::int64_t>(1, s.rows / places))
+            all = all && zero(row_as<T>(table.view, r), s.channels);
+        return all;
+    };
+    const bool zeros = visit_type(s.type, zero_edges);
+    if (layout != "inclusive" && !zeros)
+        refuse_table(path, "its first row and column are not zero, as those of " + layout + " tables are");
+    if (layout == "inclusive" && zeros)
+        print_note("'" + input_name(path) + "' has zeros in its first row and column, like a padded table");
+}
+
+query_answers answers_of_files(const query_options& options, std::span<const box> boxes) {
+    const table_form form = *layout_from_name(options.table_layout);
+    const image sums = read_image(options.input);
+    check_table(sums, options.table_layout, options.input);
+    std::optional<image> squares;
+    if (!options.squares.empty()) {
+        squares = read_image(options.squares);
+        const view_shape &s = sums.view.shape, &q = squares->view.shape;
+        if (q.rows != s.rows || q.cols != s.cols || q.channels != s.channels)
+            throw input_error("--squares: '" + input_name(options.squares) + "' is " + text_of(q) +
+                              ", but the table of sums is " + text_of(s));
+        check_table(*squares, options.table_layout, options.squares);
+    }
+    query_answers answers{sums.view.shape, {}, sums.view.shape.type};
+    answers.image_shape.rows = form.image_extent(answers.image_shape.rows);
+    answers.image_shape.cols = form.image_extent(answers.image_shape.cols);
+    if (answers.image_shape.rows < 1 || answers.image_shape.cols < 1)
+        throw input_error("'" + input_name(options.input) + "' is a padded table of an empty image");
+    for (std::int64_t c = 0; c < sums.view.shape.channels; ++c) {
+        box_statistics& a = answers.channels.emplace_back(from_table(sums, form, boxes, c));
+        if (!squares) continue;
+        const box_statistics of_squares = from_table(*squares, form, boxes, c);
+        for (std::size_t i = 0; i < boxes.size(); ++i) {  // the mean of squares is at least the square of the mean
+            constexpr double rounding = 1e-9;
+            const double square = a.means[i] * a.means[i];
+            if (of_squares.means[i] < square - rounding * square)
+                throw input_error("--squares: '" + input_name(options.squares) + "' is no table of squares of '" +
+                                  input_name(options.input) + "': box " + std::to_string(i) + " has a mean square of " +
+                                  text_of(of_squares.means[i]) + " and a mean of " + text_of(a.means[i]));
+        }
+        a.variances = variances_of(sums, *squares, form, boxes, c);
+    }
+    return answers;
+}
+
+std::string text_of_sum(const scalar& value) {
+    return is_floating(value.type) ? text_of(value.f) : value.to_string();
+}
+
+nlohmann::ordered_json json_of_sum(const scalar& value) {
     if (is_floating(value.type)) return value.f;
     if (is_signed(value.type)) return value.s;
     return value.u;
 }
 
-exit_code print_as_json(const query_options& options, const query_tables& tables, const std::vector<box>& boxes,
-                        const std::vector<channel_answers>& answers) {
+exit_code print_as_json(const query_options& options, const box_list& list, const query_answers& answers) {
     nlohmann::ordered_json report{{"input", {{"path", options.input}}}};
-    report["input"].update(json_of(tables.image_shape));
-    if (!options.table_layout.empty()) {
+    report["input"].update(json_of(answers.image_shape));
+    if (answers.table_type) {
         report["input"].erase("type");  // the image's is not known
-        report["table"] = {{"layout", options.table_layout}, {"type", name_of(tables.sums.view.shape.type)}};
+        report["table"] = {{"layout", options.table_layout}, {"type", name_of(*answers.table_type)}};
     }
-    nlohmann::ordered_json list = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-        for (std::size_t c = 0; c < answers.size(); ++c) {
-            const box& b = boxes[i];
-            nlohmann::ordered_json entry{{"row", b.row},   {"col", b.col}, {"rows", b.rows},
-                                         {"cols", b.cols}, {"channel", c}, {"sum", number_of(answers[c].sums[i])}};
-            entry["mean"] = answers[c].means[i];
+    nlohmann::ordered_json entries = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < list.boxes.size(); ++i)
+        for (std::size_t c = 0; c < answers.channels.size(); ++c) {
+            const box& b = list.boxes[i];
+            const box_statistics& a = answers.channels[c];
+            nlohmann::ordered_json entry;
+            for (std::size_t k = 0; k < list.names.size(); ++k) entry[list.names[k]] = list.cell(i, k);
+            entry.update({{"row", b.row},
+                          {"col", b.col},
+                          {"rows", b.rows},
+                          {"cols", b.cols},
+                          {"channel", c},
+                          {"sum", json_of_sum(a.sums[i])}});
+            entry["mean"] = a.means[i];
             entry["variance"] = nullptr;  // not known without squares
-            if (!answers[c].variances.empty()) entry["variance"] = answers[c].variances[i];
-            list.push_back(std::move(entry));
+            if (!a.variances.empty()) entry["variance"] = a.variances[i];
+            entries.push_back(std::move(entry));
         }
-    report["boxes"] = std::move(list);
+    report["boxes"] = std::move(entries);
     return print_json(report);
 }
 
-std::vector<std::vector<std::string>> as_cells(const std::vector<box>& boxes,
-                                               const std::vector<channel_answers>& answers, const char* no_value) {
-    std::vector<std::vector<std::string>> cells{{"row", "col", "rows", "cols", "channel", "sum", "mean", "variance"}};
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-        for (std::size_t c = 0; c < answers.size(); ++c) {
-            const box& b = boxes[i];
-            cells.push_back({std::to_string(b.row), std::to_string(b.col), std::to_string(b.rows),
-                             std::to_string(b.cols), std::to_string(c), answers[c].sums[i].to_string(),
-                             text_of(answers[c].means[i]),
-                             answers[c].variances.empty() ? no_value : text_of(answers[c].variances[i])});
+std::vector<std::vector<std::string>> as_cells(const box_list& list, const query_answers& answers,
+                                               const char* no_value) {
+    std::vector<std::vector<std::string>> cells{list.names};
+    for (const char* name : {"row", "col", "rows", "cols", "channel", "sum", "mean", "variance"})
+        cells.front().push_back(name);
+    for (std::size_t i = 0; i < list.boxes.size(); ++i)
+        for (std::size_t c = 0; c < answers.channels.size(); ++c) {
+            const box& b = list.boxes[i];
+            const box_statistics& a = answers.channels[c];
+            std::vector<std::string>& row = cells.emplace_back();
+            for (std::size_t k = 0; k < list.names.size(); ++k) row.push_back(list.cell(i, k));
+            for (const std::int64_t n : {b.row, b.col, b.rows, b.cols, static_cast<std::int64_t>(c)})
+                row.push_back(std::to_string(n));
+            row.push_back(text_of_sum(a.sums[i]));
+            row.push_back(text_of(a.means[i]));
+            row.push_back(a.variances.empty() ? no_value : text_of(a.variances[i]));
         }
     return cells;
 }
@@ -144,7 +243,8 @@ std::vector<std::vector<std::string>> as_cells(const std::vector<box>& boxes,
 std::string as_csv(const std::vector<std::vector<std::string>>& cells) {
     std::string text;
     for (const auto& row : cells)
-        for (std::size_t i = 0; i < row.size(); ++i) text.append(row[i]).append(i + 1 < row.size() ? "," : "\n");
+        for (std::size_t i = 0; i < row.size(); ++i)
+            text.append(csv_cell(row[i])).append(i + 1 < row.size() ? "," : "\n");
     return text;
 }
 
@@ -165,9 +265,11 @@ void setup_query(CLI::App& app, action& chosen) {
             ->check(layout_name);
     command->add_option("--squares", options->squares, "table of squares, for variances (with --table)")
         ->check(some_text);
+    add_source_options(*command, options->source);
     add_compute_options(*command, options->compute);
-    // A table file is there already: how to compute one would be ignored.
-    for (const char* how : {"--device", "--algorithm", "--param", "--threads", "--store"})
+    // A table file is there already: how to compute one, and of what, would be ignored.
+    for (const char* how : {"--device", "--algorithm", "--param", "--threads", "--store", "--page", "--band",
+                            "--region", "--grey", "--luma"})
         table->excludes(command->get_option(how));
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
@@ -183,18 +285,17 @@ exit_code run_query(const query_options& options) {
     if ((options.input == "-") + (options.boxes_file == "-") + (options.squares == "-") > 1)
         throw usage_error("standard input can be only one of the inputs");
 
-    std::vector<box> boxes;
-    for (const std::string& text : options.boxes) boxes.push_back(*parse_box(text));
-    if (!options.boxes_file.empty()) read_boxes(options.boxes_file, boxes);
+    box_list list;
+    for (const std::string& text : options.boxes) list.boxes.push_back(*parse_box(text));
+    if (!options.boxes_file.empty()) read_boxes(options.boxes_file, list);
 
     progress busy;
     busy.phase("reading " + input_name(options.input));
-    const query_tables tables = options.table_layout.empty() ? tables_of_image(options) : tables_of_files(options);
-    const std::vector<channel_answers> answers = answer(tables, boxes);
-
+    const query_answers answers =
+        options.table_layout.empty() ? answers_of_image(options, list.boxes) : answers_of_files(options, list.boxes);
     busy.stop();
-    if (options.json) return print_as_json(options, tables, boxes, answers);
-    const auto cells = as_cells(boxes, answers, options.csv ? "" : "-");
+    if (options.json) return print_as_json(options, list, answers);
+    const auto cells = as_cells(list, answers, options.csv ? "" : "-");
     return print_output(options.csv ? as_csv(cells) : aligned(cells));
 }
 

@@ -2,19 +2,21 @@
 
 #include "action.hpp"
 #include "compute.hpp"
+#include "source.hpp"
 
 #include <string>
 #include <vector>
 
 namespace boxsum::cli {
 
-/// boxsum query: sum, mean and variance of boxes of an image, or from tables that were written before.
+/// boxsum query: sums, means and variances of boxes, of an image or of table files.
 struct query_options {
-    std::string input;               ///< an image, or a table of sums when `table_layout` is given
-    std::string table_layout;        ///< layout of the table file; empty when the input is an image
-    std::string squares;             ///< table of squares that goes with the table file
+    std::string input;
     std::vector<std::string> boxes;  ///< "row,col,rows,cols"
-    std::string boxes_file;          ///< CSV, one box a line
+    std::string boxes_file;
+    std::string table_layout;  ///< input is a table of this layout; empty: input is an image
+    std::string squares;       ///< table of squares, with table_layout
+    source_options source;
     compute_options compute;
     bool json = false;
     bool csv = false;

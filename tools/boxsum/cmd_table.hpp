@@ -2,6 +2,8 @@
 
 #include "action.hpp"
 #include "compute.hpp"
+#include "files.hpp"
+#include "source.hpp"
 #include "summary.hpp"
 
 #include <string>
@@ -10,10 +12,9 @@ namespace boxsum::cli {
 
 /// boxsum table: an image in, its summed area table out.
 struct table_options {
-    std::string input;
-    std::string output;
+    file_options files;
+    source_options source;
     std::string squares;       ///< output of the table of squares; empty for none
-    std::string format;        ///< of both outputs; empty: by their names, NPY for "-"
     std::string table_type;    ///< empty: 64u, 64s or 64f
     std::string squares_type;  ///< empty: the widest that goes with the table's type
     std::string layout = "padded";

@@ -1,15 +1,16 @@
 #include "cmd_threshold.hpp"
 
-#include "image_io/image_file.hpp"
-#include "image_io/input_file.hpp"
 #include "option_types.hpp"
-#include "progress.hpp"
-#include "stopwatch.hpp"
+#include "pixels.hpp"
+#include "text_output.hpp"
 
 #include <boxsum/cuda/filters.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
 #include <memory>
 
 namespace boxsum::cli {
@@ -19,65 +20,109 @@ constexpr const char* threshold_footer =
     R"(A pixel becomes 255 where it exceeds the threshold T of its window, else 0. With mean m and standard deviation s:
   bradley  T = m (1 - k)                            k =  0.15
   niblack  T = m + k s                              k = -0.2
-  sauvola  T = m (1 + k (s / R - 1))                k =  0.2, R half the range of the type
+  sauvola  T = m (1 + k (s / R - 1))                k =  0.2, R half the range of the type; of
+                                                              a floating image half the range of its values
   wolf     T = m - k (1 - s / s_max) (m - I_min)    k =  0.5
+  nick     T = m + k sqrt(s^2 + m^2)                k = -0.2
+  singh    T = m (1 + k (d / (2 R - d) - 1))        k =  0.2, d = |x - m|, R as of sauvola
+  phansalkar  T = m (1 + p exp(-q m / (2 R)) + k (s / R - 1))   k = 0.25, p = 2, q = 10, R as of sauvola
+Colours become one brightness first (--luma); with --channels each every channel gets a threshold of its own. Opacity is
+kept.
 
 Examples:
   boxsum threshold page.png text.png --method sauvola --window 31
-  boxsum threshold page.png text.png --method bradley --window 61 --k 0.1)";
+  boxsum threshold page.png text.png --method bradley --window 61 --k 0.1
+  boxsum threshold scans/1.png scans/2.png -o text/{name}.png)";
+
+/// Half the range of the finite values of a floating image: its white may be 1 or 255. 0 where all are equal.
+double half_range_of(const image& source) {
+    double low = std::numeric_limits<double>::infinity(), high = -low;
+    const view_shape& s = source.view.shape;
+    visit_type(s.type, [&]<typename T>(std::type_identity<T>) {
+        for (std::int64_t r = 0; r < s.rows; ++r) {
+            const T* const row = row_as<T>(source.view, r);
+            for (std::int64_t i = 0; i < s.cols * s.channels; ++i) {
+                const auto value = static_cast<double>(number_of(row[i]));
+                if (!std::isfinite(value)) continue;
+                low = std::min(low, value);
+                high = std::max(high, value);
+            }
+        }
+    });
+    return high > low ? high / 2 - low / 2 : 0;
+}
 
 }  // namespace
 
 void setup_threshold(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<threshold_command_options>();
     CLI::App* command = app.add_subcommand("threshold", "Adaptive threshold");
-    command->add_option("IN", options->input, "image file, or -")->required();
-    command->add_option("OUT", options->output, "image file, or -")->required();
-    command->add_option("--method", options->method, "bradley, niblack, sauvola or wolf")
+    command->add_option("--method", options->method, "bradley, niblack, sauvola, wolf, nick, singh or phansalkar")
         ->capture_default_str()
-        ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf"}));
+        ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"}));
     add_window_option(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
-    command->add_option("--range", options->range, "Sauvola's R, above 0")->check(positive_number);
-    command->add_option("--format", options->format, "format of OUT: png, jpeg, tiff, pnm, npy")->check(some_text);
-    add_filter_options(*command, options->filter);
-    add_summary_options(*command, options->report);
+    command->add_option("--range", options->range, "R of sauvola, singh and phansalkar, above 0")
+        ->check(positive_number);
+    command->add_option("--channels", options->channels, "of colour images: grey (their brightness) or each")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"grey", "each"}));
+    add_filter_command_options(*command, options->common, "png, jpeg, tiff, pnm, npy");
     command->footer(threshold_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_threshold(*options); }; });
 }
 
 exit_code run_threshold(const threshold_command_options& options) {
-    if (options.range && options.method != "sauvola") throw usage_error("--range: only the method sauvola has an R");
-    const image_format format = output_format(options.output, options.format, "--format");
-    check_outputs({options.output}, options.report);
-
-    progress busy;
-    busy.phase("reading " + input_name(options.input));
-    const image source = read_filter_input(options.input);
-    const writable_image result = allocate_like(source.view.shape, dtype::u8);
-    check_can_hold(options.output, format, result.view.shape);
-    output_file output(options.output);
-
-    busy.phase("computing thresholds");
-    const threshold_rule rule{*threshold_from_name(options.method), options.k, options.range};
-    boxsum::filter_options how = library_options(options.filter);
+    const bool has_range = options.method == "sauvola" || options.method == "singh" || options.method == "phansalkar";
+    if (options.range && !has_range) throw usage_error("--range: the method " + options.method + " has no R");
+    filter_command_options common = options.common;
+    if (options.channels == "grey") common.source.grey = true;
+    boxsum::filter_options how = library_options(common.filter);
     how.window = window_of(options.window);
-    const stopwatch watch;
-    run_filter(
-        options.filter, "--window: ", [&] { adaptive_threshold({source.view}, {result.view}, rule, how); },
-        [&](cuda::stream_ref stream) { cuda::adaptive_threshold({source.view}, {result.view}, stream, rule, how); });
-    const double seconds = watch.seconds();
-
-    busy.phase("writing " + output_name(options.output));
-    write_image(output, format, result.view);
-    output.commit();
-    busy.stop();
-    return print_summary({options.input,
-                          source.view.shape,
-                          {{"result", options.output, result.view.shape}},
-                          seconds,
-                          {{"method", options.method}}},
-                         options.report);
+    const image mask = read_mask(common.filter, common.source);
+    const auto shape = [](const image& colours, image_format) {
+        const view_shape& s = colours.view.shape;
+        return packed_shape(dtype::u8, s.rows, s.cols, s.channels);
+    };
+    const auto has_own_range = [&](const image& source) {
+        return has_range && !options.range && is_floating(source.view.shape.type);
+    };
+    const threshold_rule given{.method = *threshold_from_name(options.method), .k = options.k, .range = options.range};
+    const auto thresholded = [&](const separated_image& parts, image_format) -> image {
+        const image& source = parts.colours;
+        threshold_rule rule = given;
+        if (has_own_range(source)) {
+            if (const double range = half_range_of(source); range > 0) rule.range = range;
+            if (!common.report.quiet)
+                print_note("--range: " + text_of(rule.range.value_or(default_range(source.view.shape.type))) +
+                           ", half the range of the image's values");
+        }
+        const writable_image result = allocate_like(source.view.shape, dtype::u8);
+        run_filter(
+            common.filter, "--window: ",
+            [&] {
+                adaptive_threshold(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how));
+            },
+            [&](cuda::stream_ref stream) {
+                cuda::adaptive_threshold(inputs_of(source, mask), {.result = result.view}, stream, rule,
+                                         options_for(source, how));
+            });
+        return result;
+    };
+    filter_command command{"computing thresholds", shape, thresholded, {{"method", options.method}}};
+    if (options.method != "wolf") {  // which looks at all windows before it decides
+        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
+            run_filter(
+                common.filter,
+                "--window: ", [&] { adaptive_threshold(part, {.result = result}, given, options_for(source, how)); },
+                [](cuda::stream_ref) {});
+        };
+        command.takes_rows = [&](const image& source, image_format) { return !has_own_range(source); };
+        command.above = how.window.above;
+        command.below = how.window.below;
+        command.mask = mask;
+    }
+    return run_filter_command(common, command);
 }
 
 }  // namespace boxsum::cli

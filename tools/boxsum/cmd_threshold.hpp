@@ -1,8 +1,7 @@
 #pragma once
 
 #include "action.hpp"
-#include "filter_options.hpp"
-#include "summary.hpp"
+#include "filter_command.hpp"
 
 #include <optional>
 #include <string>
@@ -11,15 +10,12 @@ namespace boxsum::cli {
 
 /// boxsum threshold: black and white by the statistics of a window.
 struct threshold_command_options {
-    std::string input;
-    std::string output;
-    std::string format;  ///< empty: by the output's name
+    filter_command_options common;
     std::string method = "sauvola";
     std::string window = "15";
     std::optional<double> k;      ///< the method's default when not given
     std::optional<double> range;  ///< Sauvola's R
-    filter_options filter;
-    summary_options report;
+    std::string channels = "grey";
 };
 
 void setup_threshold(CLI::App& app, action& chosen);

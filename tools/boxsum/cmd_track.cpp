@@ -3,6 +3,7 @@
 #include "cuda_device.hpp"
 #include "device.hpp"
 #include "image_io/input_file.hpp"
+#include "machine_info.hpp"
 #include "option_types.hpp"
 #include "stopwatch.hpp"
 #include "text_output.hpp"
@@ -24,16 +25,18 @@ namespace boxsum::cli {
 namespace {
 
 constexpr const char* track_footer =
-    R"(IN is a YUV4MPEG2 stream, - for standard input, or numbered images with % and the number of digits: frames/%04d.png.
+    R"(IN is a video that ffmpeg reads, a YUV4MPEG2 stream, - for such a stream on standard input, or numbered images with %
+and the number of digits: frames/%04d.png.
 The histogram of the box in the first frame is looked for in every following one, in all windows of the box's size that
 are at most --reach pixels away, and the nearest is taken. Brightness is what is compared.
-Each frame gives a line: frame,row,col,rows,cols,distance. With --json it is an object, and one more line reports the
+Each frame gives a line, with the number of its image where images are numbered: frame,row,col,rows,cols,distance. With --json it is an object, and one more line reports the
 frame rate, the seconds that each stage was busy, and how far stages overlapped. A stream that breaks off ends with an
 error that names the frame; the lines before it are kept.
 
 Examples:
+  boxsum track street.mp4 --box 238,620,109,36 --annotate followed.mp4
   ffmpeg -i street.avi -f yuv4mpegpipe - | boxsum track - --box 238,620,109,36
-  boxsum track frames/%04d.png --first 1 --box 20,30,40,25 --annotate followed)";
+  boxsum track frames/%04d.png --box 20,30,40,25 --annotate followed)";
 
 /// Part of the frame that windows near `at` can lie in.
 box reachable(const box& at, std::int64_t reach, std::int64_t rows, std::int64_t cols) {
@@ -98,15 +101,21 @@ class tracker {
     std::vector<double> target_;
 };
 
-std::string line_of(bool json, std::int64_t frame, const histogram_match& m) {
+std::string line_of(const track_options& options, std::int64_t frame, const histogram_match& m) {
     const box& b = m.where;
-    if (json)
-        return nlohmann::ordered_json{{"frame", frame}, {"row", b.row},   {"col", b.col},
-                                      {"rows", b.rows}, {"cols", b.cols}, {"distance", m.distance}}
-                   .dump() +
-               "\n";
+    const bool lost = options.lost && m.distance > *options.lost;
+    if (options.json) {
+        nlohmann::ordered_json line{{"frame", frame}, {"row", b.row},   {"col", b.col},
+                                    {"rows", b.rows}, {"cols", b.cols}, {"distance", m.distance}};
+        if (options.lost) line["lost"] = lost;
+        return line.dump() + "\n";
+    }
     return std::to_string(frame) + "," + std::to_string(b.row) + "," + std::to_string(b.col) + "," +
-           std::to_string(b.rows) + "," + std::to_string(b.cols) + "," + text_of(m.distance) + "\n";
+           std::to_string(b.rows) + "," + std::to_string(b.cols) + "," + text_of(m.distance) +
+           (!options.lost ? ""
+            : lost        ? ",1"
+                          : ",0") +
+           "\n";
 }
 
 std::string report_line(const pipeline_report& report, double write_seconds, const track_options& options) {
@@ -119,16 +128,16 @@ std::string report_line(const pipeline_report& report, double write_seconds, con
                                         {"seconds", report.seconds},
                                         {"frames_per_second", report.frames_per_second()},
                                         {"buffers", options.buffers},
-                                        {"device", options.device},
+                                        {"device", chosen_device(options.device)},
                                         {"stage_seconds", stages},
                                         {"overlap", report.overlap()}}}};
     return line.dump() + "\n";
 }
 
 std::optional<int> device_of(const std::string& text) {
-    if (text == "cpu") return {};
-    if (text == "cuda") device_of_environment();  // which must make sense
-    return device_from_text(text);
+    const std::string device = chosen_device(text);
+    if (device == "cpu") return {};
+    return device_from_text(device);
 }
 
 }  // namespace
@@ -136,7 +145,7 @@ std::optional<int> device_of(const std::string& text) {
 void setup_track(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<track_options>();
     CLI::App* command = app.add_subcommand("track", "Follow a region through a video by its histogram");
-    command->add_option("IN", options->input, "YUV4MPEG2 file, - or numbered images")->required();
+    command->add_option("IN", options->input, "video, YUV4MPEG2 file, - or numbered images")->required();
     command->add_option("--box", options->box, "row,col,rows,cols in the first frame")->required()->check(box_text);
     command->add_option("--bins", options->bins, "of brightness (default: 32)")->check(CLI::Range(1, 256));
     command->add_option("--distance", options->distance, "l1, l2, chi-square, intersection, bhattacharyya (default)")
@@ -146,15 +155,17 @@ void setup_track(CLI::App& app, action& chosen) {
     command->add_option("--update", options->update, "share of the newest histogram in the target, 0 to 1 (default: 0)")
         ->check(finite_number)  // Range lets a NaN pass
         ->check(CLI::Range(0.0, 1.0));
-    command->add_option("--first", options->first, "number of the first image (default: 0)")
+    command->add_option("--first", options->first, "number of the first image (default: the lowest)")
         ->check(CLI::Range(0, 1'000'000'000));
-    command->add_option("--annotate", options->annotate, "folder for frames with the region drawn in")
+    command
+        ->add_option("--annotate", options->annotate, "folder, or video for ffmpeg, of frames with the region drawn in")
         ->check(some_text);
+    command
+        ->add_option("--lost", options->lost, "say in each line whether the distance exceeds this: the region is lost")
+        ->check(finite_number);
     command->add_option("--buffers", options->buffers, "frames in flight, 1 to 8 (default: 4)")
         ->check(CLI::Range(1, 8));
-    command->add_option("--device", options->device, "cpu (default), cuda, cuda:N")
-        ->check(CLI::Validator(check_named_device, ""));
-    command->add_option("--threads", options->threads, "0: by size")->check(CLI::Range(0, 1024));
+    add_device_options(*command, options->device, options->threads);
     command->add_flag("--json", options->json, "lines as JSON, and a report as the last one");
     command->footer(track_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_track(*options); }; });
@@ -168,7 +179,7 @@ exit_code run_track(const track_options& options) {
     pipeline_options how;
     how.buffers = options.buffers;
     how.device = device_of(options.device);
-    how.histogram.threads = options.threads;
+    how.histogram.threads = bounded_threads(options.threads);
     const auto plan = [&](std::int64_t, const frame_answer* previous) { return follower.plan(previous); };
     const auto read = [&](const frame_memory& frame) {
         const view_shape& s = frame.image.shape;
@@ -176,25 +187,30 @@ exit_code run_track(const track_options& options) {
     };
     histogram_pipeline pipeline({dtype::u8, frames->rows(), frames->cols()}, binning::uniform(options.bins, 0, 256),
                                 {.planner = plan}, read, how);
+    std::optional<annotated_frames> annotated;
+    if (!options.annotate.empty()) annotated.emplace(options.annotate, frames->rows(), frames->cols());
     double write_seconds = 0;
     try {
         while (const frame_result* const result = pipeline.next()) {
             const stopwatch writing;
             const std::int64_t n = result->frame;
             const histogram_match m = n == 0 ? histogram_match{start, 0} : result->matches.front();
-            if (n == 0 && !options.json) print_output("frame,row,col,rows,cols,distance\n");
-            print_output(line_of(options.json, n, m));
-            if (!options.annotate.empty()) {
+            if (n == 0 && !options.json)
+                print_output(std::string("frame,row,col,rows,cols,distance") + (options.lost ? ",lost\n" : "\n"));
+            const std::int64_t number = frames->first() + n;
+            print_output(line_of(options, number, m));
+            if (annotated) {
                 const view_shape& s = result->image.shape;
-                write_annotated(options.annotate, n,
-                                {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride},
-                                m.where);
+                annotated->write(number,
+                                 {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride},
+                                 m.where);
             }
             write_seconds += writing.seconds();
         }
     } catch (const pipeline_error& e) {
         std::rethrow_exception(e.cause());  // it names the frame or the file, and decides the exit code
     }
+    if (annotated) annotated->finish();
     const pipeline_report report = pipeline.report();
     if (report.frames == 0) throw input_error("'" + input_name(options.input) + "' has no frame");
     if (options.json) print_output(report_line(report, write_seconds, options));

@@ -2,6 +2,7 @@
 
 #include "action.hpp"
 
+#include <optional>
 #include <string>
 
 namespace boxsum::cli {
@@ -12,12 +13,13 @@ struct track_options {
     std::string box;    ///< in the first frame
     int bins = 32;
     std::string distance = "bhattacharyya";
-    int reach = 16;        ///< how far the region may move between two frames, in pixels; 0: anywhere
-    double update = 0;     ///< share of the newest histogram in the target, 0 to 1
-    int first = 0;         ///< number of the first image of a pattern
-    std::string annotate;  ///< folder for frames with the region drawn in
-    int buffers = 4;       ///< frames in flight
-    std::string device = "cpu";
+    int reach = 16;              ///< how far the region may move between two frames, in pixels; 0: anywhere
+    double update = 0;           ///< share of the newest histogram in the target, 0 to 1
+    std::optional<int> first;    ///< number of the first image; else the lowest that is there
+    std::string annotate;        ///< folder for frames with the region drawn in
+    std::optional<double> lost;  ///< distance from which on the region counts as lost
+    int buffers = 4;             ///< frames in flight
+    std::string device = "auto";
     int threads = 0;
     bool json = false;
 };

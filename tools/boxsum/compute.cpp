@@ -3,6 +3,9 @@
 #include "device.hpp"
 #include "errors.hpp"
 #include "image_io/input_file.hpp"
+#include "image_io/memory_limit.hpp"
+#include "machine_info.hpp"
+#include "pixels.hpp"
 #include "text_output.hpp"
 
 #include <boxsum/algorithms.hpp>
@@ -11,6 +14,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 namespace boxsum::cli {
 namespace {
@@ -41,16 +47,11 @@ image converted(const image& source, Convert convert) {
 }  // namespace
 
 void add_compute_options(CLI::App& command, compute_options& options) {
-    command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
-        ->capture_default_str()
-        ->check(CLI::Validator(check_device, ""));
+    add_device_options(command, options.device, options.threads);
     command.add_option("--algorithm", options.algorithm, "a name of 'boxsum algorithms', or auto")
         ->capture_default_str();
     command.add_option("--param", options.parameters, "name=value, a parameter of the algorithm; may be repeated")
         ->allow_extra_args(false);
-    command.add_option("--threads", options.threads, "CPU threads; 0 chooses by size")
-        ->capture_default_str()
-        ->check(CLI::Range(0, 4096));
     command.add_option("--store", options.store, "how the CPU writes the table: automatic, cached or streaming")
         ->capture_default_str()
         ->check(CLI::IsMember({"automatic", "cached", "streaming"}));
@@ -104,6 +105,46 @@ void check_summable(const std::string& path, dtype image) {
                       ": tables are made of images of " + joined(summable, ", "));
 }
 
+image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types) {
+    const view_shape& s = source.view.shape;
+    if (is_floating(s.type) || 8 * size_of(s.type) < bits) return source;
+    return visit_type(s.type, [&]<typename T>(std::type_identity<T>) -> image {
+        if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
+            T least = std::numeric_limits<T>::max(), most = std::numeric_limits<T>::min();
+            for (std::int64_t r = 0; r < s.rows; ++r) {
+                const T* const row = row_as<T>(source.view, r);
+                const auto [low, high] = std::minmax_element(row, row + s.cols * s.channels);
+                least = std::min(least, *low);
+                most = std::max(most, *high);
+            }
+            for (const dtype type : types) {
+                const bool fits = visit_type(type, [&]<typename N>(std::type_identity<N>) {
+                    if constexpr (std::is_integral_v<N>)
+                        return std::in_range<N>(least) && std::in_range<N>(most);
+                    else  // a double holds them exactly
+                        return std::in_range<std::int64_t>(most) && std::abs(static_cast<double>(least)) <= 0x1p53 &&
+                               std::abs(static_cast<double>(most)) <= 0x1p53;
+                });
+                if (!fits) continue;
+                image result = source;
+                const writable_image copy = allocate_image(packed_shape(type, s.rows, s.cols, s.channels));
+                for (std::int64_t r = 0; r < s.rows; ++r) {
+                    const T* const from = row_as<T>(source.view, r);
+                    visit_type(type, [&]<typename N>(std::type_identity<N>) {
+                        if constexpr (!std::is_same_v<N, float16>)
+                            std::transform(from, from + s.cols * s.channels, row_as<N>(copy.view, r),
+                                           [](T value) { return static_cast<N>(value); });
+                    });
+                }
+                result.view = copy.view;
+                result.owner = copy.owner;
+                return result;
+            }
+        }
+        return source;
+    });
+}
+
 image widened(const image& source) {
     const auto plain = [](auto x) { return static_cast<double>(x); };
     switch (source.view.shape.type) {
@@ -125,6 +166,10 @@ computed_tables compute_tables(const image& source, table_form form, dtype table
     const bool widen = source.view.shape.type == dtype::f16 && (table != dtype::f32 || squares);
     const image input = widen ? widened(source) : source;
 
+    const view_shape& s = input.view.shape;
+    const auto entries = static_cast<std::uint64_t>((s.rows + 1) * s.channels) * static_cast<std::uint64_t>(s.cols + 1);
+    check_memory(entries * (size_of(table) + (squares ? size_of(*squares) : 0)), squares ? "two tables" : "the table");
+
     computed_tables result;
     result.sums = allocate_table(input.view.shape, table, form);
     if (squares) result.squares = allocate_table(input.view.shape, *squares, form);
@@ -133,7 +178,7 @@ computed_tables compute_tables(const image& source, table_form form, dtype table
     if (squares) job.outputs.squares = {result.squares->view, form};
     job.options.algorithm = options.algorithm;
     job.options.parameters = joined_parameters(operation::sat, options.algorithm, options.parameters);
-    job.options.threads = options.threads;
+    job.options.threads = bounded_threads(options.threads);
     job.options.store = options.store == "cached"      ? store_policy::cached
                         : options.store == "streaming" ? store_policy::streaming
                                                        : store_policy::automatic;

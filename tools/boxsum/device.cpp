@@ -10,6 +10,8 @@
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/error.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -89,15 +91,26 @@ std::string check_device(const std::string& text) {
     return text == "auto" || names_device(text) ? "" : "'" + text + "' is none of auto, cpu, cuda, cuda:N";
 }
 
-std::string check_named_device(const std::string& text) {
-    return names_device(text) ? "" : "'" + text + "' is none of cpu, cuda, cuda:N";
+void add_device_options(CLI::App& command, std::string& device, int& threads) {
+    command.add_option("--device", device, "auto, cpu, cuda or cuda:N")
+        ->capture_default_str()
+        ->check(CLI::Validator(check_device, ""));
+    command.add_option("--threads", threads, "CPU threads; 0 chooses by size")
+        ->capture_default_str()
+        ->check(CLI::Range(0, 4096));
+}
+
+std::string chosen_device(const std::string& device) {
+    if (device != "auto" && device != "cuda") return device;
+    const std::string chosen = device_of_environment();
+    return device == "cuda" ? device : chosen.empty() ? "cpu" : chosen;
 }
 
 std::string device_of_environment() {
     const char* const value = std::getenv("BOXSUM_DEVICE");
     const std::string text = value == nullptr ? "" : value;
-    if (const std::string wrong = text.empty() ? "" : check_named_device(text); !wrong.empty())
-        throw usage_error("BOXSUM_DEVICE: " + wrong);
+    if (!text.empty() && !names_device(text))
+        throw usage_error("BOXSUM_DEVICE: '" + text + "' is none of cpu, cuda, cuda:N");
     return text;
 }
 

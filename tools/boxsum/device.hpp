@@ -6,13 +6,21 @@
 #include <optional>
 #include <string>
 
+namespace CLI {
+class App;
+}
+
 namespace boxsum::cli {
 
 /// Empty for "auto", "cpu", "cuda" and "cuda:N", else what is wrong with it (CLI11's convention for validators).
 std::string check_device(const std::string& text);
 
-/// The same for commands that choose no device themselves: without "auto".
-std::string check_named_device(const std::string& text);
+/// --device and --threads of every command.
+void add_device_options(CLI::App& command, std::string& device, int& threads);
+
+/// What --device means for commands that compute no table: "auto" is the CPU, unless BOXSUM_DEVICE names a GPU. "cpu",
+/// "cuda" or "cuda:N". Throws usage_error for a wrong BOXSUM_DEVICE.
+std::string chosen_device(const std::string& device);
 
 /// BOXSUM_DEVICE, which says what "auto" and "cuda" mean: "cpu", "cuda" or "cuda:N"; empty when it is not set. Throws
 /// usage_error for any other text.

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -40,6 +41,10 @@ failure describe(std::exception_ptr exception) {
         return {exit_code::out_of_memory, "out of memory"};
     } catch (const std::length_error&) {  // a container asked for more than the address space
         return {exit_code::out_of_memory, "out of memory"};
+    } catch (const std::system_error& e) {  // a thread that cannot be started
+        if (e.code() == std::errc::resource_unavailable_try_again)
+            return {exit_code::out_of_memory, std::string("cannot start a thread: ") + e.what()};
+        return {exit_code::failure, e.what()};
     } catch (const std::exception& e) {
         return {exit_code::failure, e.what()};
     } catch (...) {
@@ -53,6 +58,11 @@ void print_error(std::string_view message) noexcept {
 void print_note(std::string_view message) noexcept {
     // Progress may be shown at any moment, so its line is erased in the same write.
     print_line(::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "", "note", message);
+}
+
+void fail_reading(const std::string& message, int code) {
+    if (code == ENOMEM) throw out_of_memory(message + ": " + errno_text(code));
+    throw input_error(message + ": " + errno_text(code));
 }
 
 std::string errno_text(int code) {

@@ -31,11 +31,20 @@ class io_error : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// Nobody reads the pipe that is written to any more, as behind "| head".
+class closed_pipe : public io_error {
+  public:
+    using io_error::io_error;
+};
+
 /// An input file or stream is missing, truncated, corrupt or of an unknown format. A plain io_error is about outputs.
 class input_error : public io_error {
   public:
     using io_error::io_error;
 };
+
+/// Throws out_of_memory for ENOMEM, else an input_error of `message` and what the number means.
+[[noreturn]] void fail_reading(const std::string& message, int code);
 
 /// The exit code of an exception and its text.
 struct failure {

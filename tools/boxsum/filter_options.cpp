@@ -1,10 +1,11 @@
 #include "filter_options.hpp"
 
+#include "colour.hpp"
 #include "compute.hpp"
 #include "cuda_device.hpp"
 #include "device.hpp"
 #include "errors.hpp"
-#include "image_io/image_file.hpp"
+#include "machine_info.hpp"
 #include "option_types.hpp"
 
 #include <boxsum/cuda/device.hpp>
@@ -12,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -27,19 +29,29 @@ std::string check_window(const std::string& text) {
     return {};
 }
 
-std::string chosen_device(const std::string& device) {
-    if (device != "auto" && device != "cuda") return device;
-    const std::string chosen = device_of_environment();
-    return device == "cuda" ? device : chosen.empty() ? "cpu" : chosen;
-}
-
 /// A message of the library, which calls its arguments by their names in the API.
 std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"window: ", window_option}, {"radius: ", window_option}, {"border_value: ", "--border-value: "}};
+        {"window: ", window_option},   {"radius: ", window_option}, {"border_value: ", "--border-value: "},
+        {"nodata: ", "--nodata: "},    {"fill: ", "--fill: "},      {"min_count: ", "--min-count: "},
+        {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "}};
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
     return std::string(message);
+}
+
+/// A number of a file as a value that pixels of a type can have; nothing for another text or number.
+std::optional<double> value_of_type(std::string_view text, dtype type) {
+    text = text.substr(0, text.find_last_not_of(" \n") + 1);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) return {};
+    if (type == dtype::f32 && std::isfinite(value)) return static_cast<double>(static_cast<float>(value));
+    if (is_floating(type)) return value;
+    const double most = type == dtype::u8 ? 255 : type == dtype::u16 ? 65535 : 32767;
+    const double least = type == dtype::s16 ? -32768 : 0;
+    if (value < least || value > most || value != std::floor(value)) return {};
+    return value;
 }
 
 template <typename T>
@@ -62,15 +74,16 @@ void add_filter_options(CLI::App& command, filter_options& options) {
                     "what lies beyond the border: shrink, reflect, replicate, constant, mirror, wrap")
         ->capture_default_str()
         ->check(CLI::IsMember({"shrink", "reflect", "replicate", "constant", "mirror", "wrap"}));
-    command.add_option("--border-value", options.border_value, "the value, with --border constant")
-        ->capture_default_str()
+    command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
-    command.add_option("--threads", options.threads, "CPU threads; 0 chooses by size")
-        ->capture_default_str()
-        ->check(CLI::Range(0, 4096));
-    command.add_option("--device", options.device, "auto, cpu, cuda or cuda:N")
-        ->capture_default_str()
-        ->check(CLI::Validator(check_device, ""));
+    command.add_option("--nodata", options.nodata, "pixels of this value do not count (default: what a GeoTIFF says)");
+    command.add_flag("--ignore-nan", options.ignore_nan, "nor do pixels that are NaN");
+    command.add_option("--mask", options.mask, "image file: pixels where it is 0 do not count")->check(some_text);
+    command
+        .add_option("--min-count", options.min_count, "pixels that must count in a window for a result (default: 1)")
+        ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+    command.add_option("--fill", options.fill, "the result where fewer do (default: nodata, NaN or 0)");
+    add_device_options(command, options.device, options.threads);
 }
 
 void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
@@ -89,14 +102,41 @@ void run_filter(const filter_options& options, std::string_view window_option, c
 }
 
 void add_window_option(CLI::App& command, std::string& window) {
-    command.add_option("--window", window, "rows and columns of the window, N or N,M, odd")
+    command.add_option("-w,--window", window, "rows and columns of the window, N or N,M, odd")
         ->capture_default_str()
         ->check(CLI::Validator(check_window, ""));
 }
 
 boxsum::filter_options library_options(const filter_options& options) {
-    return {
-        .border = *border_from_name(options.border), .border_value = options.border_value, .threads = options.threads};
+    if (options.border_value && options.border != "constant")
+        throw usage_error("--border-value: needs --border constant, whose value it is");
+    return {.border = *border_from_name(options.border),
+            .border_value = options.border_value.value_or(0),
+            .nan = options.ignore_nan ? nan_mode::omit : nan_mode::propagate,
+            .nodata = options.nodata,
+            .min_count = options.min_count,
+            .fill = options.fill,
+            .threads = bounded_threads(options.threads)};
+}
+
+boxsum::filter_options options_for(const image& source, boxsum::filter_options how) {
+    const dtype type = source.view.shape.type;
+    if (!how.nodata && source.metadata)
+        for (const image_metadata::tiff_tag& tag : source.metadata->geo)
+            if (tag.number == geo_tags::gdal_nodata) how.nodata = value_of_type(tag.text, type);
+    if (how.nodata && !how.fill && is_floating(type)) how.fill = how.nodata;
+    return how;
+}
+
+filter_inputs inputs_of(const image& source, const image& mask) {
+    return {.image = source.view, .mask = mask.view};
+}
+
+image read_mask(const filter_options& options, const source_options& source) {
+    if (options.mask.empty()) return {};
+    image mask = read_source(options.mask, {.region = source.region, .grey = true});
+    if (mask.alpha) mask = separate_alpha(mask).colours;
+    return mask;
 }
 
 window_size window_of(const std::string& text) {
@@ -128,9 +168,14 @@ writable_image quantised(const writable_image& source, dtype type, double scale,
     return result;
 }
 
-image read_filter_input(const std::string& path) {
-    const image source = read_image(path);
-    return source.view.shape.type == dtype::f16 ? widened(source) : source;
+image read_filter_input(const std::string& path, const source_options& options) {
+    const image read = read_source(path, options);
+    // Filters take integers of up to 16 bits: larger ones are computed in double where they do not fit.
+    const image source = narrowed(read, 32, {dtype::u8, dtype::u16, dtype::s16, dtype::f64});
+    if (source.view.shape.type != dtype::f16) return source;
+    image wide = widened(source);
+    wide.alpha = source.alpha;
+    return wide;
 }
 
 writable_image allocate_like(const view_shape& shape, dtype type) {

@@ -2,11 +2,13 @@
 
 #include "image_io/format.hpp"
 #include "image_io/image.hpp"
+#include "source.hpp"
 
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,12 +21,17 @@ namespace boxsum::cli {
 /// What `blur`, `threshold`, `stats` and `normalize` share.
 struct filter_options {
     std::string border = "shrink";
-    double border_value = 0;
+    std::optional<double> border_value;
+    std::optional<double> nodata;     ///< pixels of this value do not count
+    bool ignore_nan = false;          ///< nor do those that are NaN
+    std::int64_t min_count = 1;       ///< of pixels that count, for a result
+    std::optional<double> fill = {};  ///< the result where there are fewer
+    std::string mask = {};            ///< an image file: pixels where it is 0 do not count
     int threads = 0;
     std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:N"
 };
 
-/// --border, --border-value, --threads, --device
+/// --border, --border-value, --nodata, --ignore-nan, --min-count, --fill, --mask, --threads, --device
 void add_filter_options(CLI::App& command, filter_options& options);
 
 /// Runs a filter where --device says: `on_cpu`, or `on_gpu` on a stream of that GPU. "auto" is the CPU, because an
@@ -37,8 +44,19 @@ void run_filter(const filter_options& options, std::string_view window_option, c
 /// --window N[,M]
 void add_window_option(CLI::App& command, std::string& window);
 
-/// The options as the library takes them, but for the window.
+/// The options as the library takes them, but for the window. Throws usage_error for a border's value without that
+/// border.
 boxsum::filter_options library_options(const filter_options& options);
+
+/// The same for an image whose file may say which value means no data (GDAL's tag): that value does not count, and is
+/// the result where nothing counts.
+boxsum::filter_options options_for(const image& source, boxsum::filter_options how);
+
+/// The image and the mask of the options.
+filter_inputs inputs_of(const image& source, const image& mask);
+
+/// The mask that the options name, of the region; an image without data where they name none.
+image read_mask(const filter_options& options, const source_options& source);
 
 /// "N" or "N,M" after the parser has checked it: odd, at least 1.
 window_size window_of(const std::string& text);
@@ -55,8 +73,9 @@ dtype floating_result_type(dtype image, image_format format) noexcept;
 /// A 32f image as integers: floor(scale * x + offset + 1/2), clamped to the type (8u or 16u). NaN becomes 0.
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset);
 
-/// Reads an image for a filter; 16f is widened to 32f, which holds it exactly.
-image read_filter_input(const std::string& path);
+/// Reads an image for a filter; 16f is widened to 32f, integers of 32 and 64 bits become 8u, 16u, 16s or 64f, whichever
+/// holds them exactly.
+image read_filter_input(const std::string& path, const source_options& options);
 
 /// An image of the same extents and another type.
 writable_image allocate_like(const view_shape& shape, dtype type);

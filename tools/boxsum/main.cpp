@@ -7,6 +7,10 @@ int main(int argc, char** argv) {
         reserve_standard_streams();
         install_signal_handlers();
         return static_cast<int>(parse_command_line(std::vector<std::string>(argv + (argc > 0), argv + argc))());
+    } catch (const closed_pipe& e) {
+        end_as_by_closed_pipe();
+        print_error(e.what());
+        return static_cast<int>(exit_code::failure);
     } catch (...) {
         const failure f = describe(std::current_exception());
         print_error(f.message);

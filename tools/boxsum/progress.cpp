@@ -2,17 +2,24 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 
 namespace boxsum::cli {
 
+namespace {
+std::atomic<bool> one_is_there{false};
+}
+
 progress::progress() {
-    if (::isatty(STDERR_FILENO) == 1) reporter_ = std::thread(&progress::report, this);
+    first_ = !one_is_there.exchange(true);
+    if (first_ && ::isatty(STDERR_FILENO) == 1) reporter_ = std::thread(&progress::report, this);
 }
 
 progress::~progress() {
     stop();
+    if (first_) one_is_there = false;
 }
 
 void progress::stop() {

@@ -8,7 +8,8 @@
 namespace boxsum::cli {
 
 /// Says on standard error what the program is doing and for how long, once that takes more than a second, when standard
-/// error is a terminal. Cleans its line up behind itself: when stopped, and before a note (print_note()).
+/// error is a terminal. One at a time: within the life of another, as when several files are done at once, it is
+/// silent. Cleans its line up behind itself: when stopped, and before a note (print_note()).
 class progress {
   public:
     progress();
@@ -30,6 +31,7 @@ class progress {
     std::condition_variable changed_;
     std::string what_;
     bool done_ = false;
+    bool first_ = false;  ///< no other is there
     std::thread reporter_;
 };
 

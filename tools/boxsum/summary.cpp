@@ -29,7 +29,9 @@ exit_code print_as_json(const summary& what) {
         report[out.role].update(json_of(out.shape));
     }
     for (const auto& [key, value] : what.details) report[key] = value;
+    report["reading_seconds"] = what.reading_seconds;
     report["seconds"] = what.seconds;
+    report["writing_seconds"] = what.writing_seconds;
     report["gigabytes_per_second"] = gigabytes_per_second(what);
     return print_json(report);
 }
@@ -65,9 +67,10 @@ exit_code print_summary(const summary& what, const summary_options& options) {
         text.append(i == 0 ? "" : ", ").append(out.path).append(" (").append(out.role).append(", ");
         text.append(text_of(out.shape)).append(")");
     }
-    std::array<char, 96> timing{};
-    std::snprintf(timing.data(), timing.size(), ": %.3f ms, %.2f GB/s read and written", what.seconds * 1e3,
-                  gigabytes_per_second(what));
+    std::array<char, 160> timing{};
+    std::snprintf(timing.data(), timing.size(),
+                  ": read in %.1f ms, computed in %.3f ms (%.2f GB/s), written in %.1f ms", what.reading_seconds * 1e3,
+                  what.seconds * 1e3, gigabytes_per_second(what), what.writing_seconds * 1e3);
     text.append(timing.data());
     for (const auto& [key, value] : what.details) text.append(", ").append(key).append(" ").append(value);
     return print_output(text + "\n");

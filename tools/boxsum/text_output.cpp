@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cmath>
 
 namespace boxsum::cli {
 
@@ -14,6 +15,7 @@ exit_code print_output(std::string_view text) {
     while (!text.empty()) {
         const ssize_t done = ::write(STDOUT_FILENO, text.data(), text.size());
         if (done < 0 && errno == EINTR) continue;
+        if (done < 0 && errno == EPIPE) throw closed_pipe("cannot write 'standard output': " + errno_text(errno));
         if (done < 0) throw io_error("cannot write 'standard output': " + errno_text(errno));
         text.remove_prefix(static_cast<std::size_t>(done));
     }
@@ -40,6 +42,7 @@ std::string aligned(const std::vector<std::vector<std::string>>& rows) {
 }
 
 std::string text_of(double value) {
+    if (std::isnan(value)) return "nan";  // whose sign says nothing
     std::array<char, 32> buffer{};
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
     return {buffer.data(), end};

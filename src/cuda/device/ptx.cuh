@@ -38,6 +38,13 @@ __device__ inline std::uintptr_t opaque(std::uintptr_t x) {
     return x;
 }
 
+/// The root of x within two units of 2^-24 of it.
+__device__ inline float root_within_two_units(float x) {
+    float root;
+    asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+    return root;
+}
+
 /// Dynamic shared memory of the block.
 template <typename T>
 __device__ inline T* dynamic_shared() {

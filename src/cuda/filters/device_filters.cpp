@@ -47,16 +47,27 @@ void check_outputs(const std::optional<view_shape>& sum, const std::optional<vie
 
 // ---- what filters make of windows -----------------------------------------------------------------------------------
 
-window_filter means_of(const filters::window_job& windows, dtype result) {
-    if (result == windows.shape.type && fused_supports(windows, false)) {
-        check_sampling(windows);
-        return {.windows = windows, .fused = true, .consume = [](const filter_step& at) {
-                    enqueue_fused_means(at.fused, at.results[0], at.stream);
-                }};
-    }
+/// Whether the windows are made without a table; throws where they are not, and a table does not have them.
+bool without_table(const filters::window_job& windows, bool squares) {
+    check_sampling(windows);
+    if (fused_supports(windows, false) && (!squares || fused_supports(windows, true))) return true;
     check_options(windows);
-    return {.windows = windows,
-            .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
+    return false;
+}
+
+/// Means of type `result`. Those of integers need no squares, others are made by the kernels that know them.
+window_filter means_of(const filters::window_job& windows, dtype result) {
+    const bool squares = result != windows.shape.type && !is_floating(windows.shape.type);
+    if (!without_table(windows, squares))
+        return {.windows = windows,
+                .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
+    if (squares)
+        return {.windows = windows, .squares = true, .fused = true, .consume = [](const filter_step& at) {
+                    enqueue_fused_statistics(at.fused, {at.results[0], {}, {}}, at.stream);
+                }};
+    return {.windows = windows, .fused = true, .consume = [](const filter_step& at) {
+                enqueue_fused_means(at.fused, at.results[0], at.stream);
+            }};
 }
 
 /// Results are mean, variance and deviation. As on the CPU: a mean alone needs no squares, and a rounded one needs the
@@ -64,33 +75,53 @@ window_filter means_of(const filters::window_job& windows, dtype result) {
 window_filter statistics_of(const filters::window_job& windows, const filters::statistics_shapes& results) {
     check_outputs(results.sum, results.count);
     if (!results.variance && !results.deviation) return means_of(windows, results.mean->type);
-    check_options(windows);
-    return {.windows = windows, .squares = true, .consume = [](const filter_step& at) {
+    const bool fused = without_table(windows, true);
+    return {.windows = windows, .squares = true, .fused = fused, .consume = [fused](const filter_step& at) {
                 window_results to{at.results[0], at.results[1], at.results[2]};
                 if (to.mean.data != nullptr && !is_floating(to.mean.shape.type)) {
-                    enqueue_means(at.task, to.mean, at.stream);
+                    if (fused)
+                        enqueue_fused_means(at.fused, to.mean, at.stream);
+                    else
+                        enqueue_means(at.task, to.mean, at.stream);
                     to.mean = {};
                 }
-                enqueue_statistics(at.task, to, at.stream);
+                if (fused)
+                    enqueue_fused_statistics(at.fused, to, at.stream);
+                else
+                    enqueue_statistics(at.task, to, at.stream);
             }};
 }
 
 window_filter threshold_of(const filters::threshold_job& job) {
-    check_options(job.windows);
+    const bool wolf = job.method == threshold_method::wolf;
+    if (without_table(job.windows, true))
+        return {.windows = job.windows,
+                .squares = true,
+                .extremes = wolf,
+                .fused = true,
+                .consume = [job](const filter_step& at) {
+                    enqueue_fused_threshold(at.fused, at.results[0], job, at.extremes, at.stream);
+                }};
     if (job.method > threshold_method::wolf) refuse("method: is " + std::string(name_of(job.method)));
     if (job.output != threshold_output::zero_255) refuse("output: is not zero_255");
     return {.windows = job.windows,
             .squares = job.method != threshold_method::bradley,
-            .extremes = job.method == threshold_method::wolf,
+            .extremes = wolf,
             .consume = [method = job.method, k = job.k, range = job.range](const filter_step& at) {
                 enqueue_threshold(at.task, at.results[0], method, k, range, at.extremes, at.stream);
             }};
 }
 
 window_filter contrast_of(const filters::contrast_job& job) {
-    check_options(job.windows);
-    return {.windows = job.windows, .squares = true, .consume = [epsilon = job.epsilon](const filter_step& at) {
-                enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
+    const bool fused = without_table(job.windows, true);
+    return {.windows = job.windows,
+            .squares = true,
+            .fused = fused,
+            .consume = [fused, epsilon = job.epsilon](const filter_step& at) {
+                if (fused)
+                    enqueue_fused_contrast(at.fused, at.results[0], epsilon, at.stream);
+                else
+                    enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
             }};
 }
 

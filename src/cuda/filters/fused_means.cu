@@ -78,11 +78,11 @@ __device__ std::uint32_t one_rounded(std::uint32_t x, int height, int width, con
 template <typename Pixel, typename Sum, int K>
 __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __grid_constant__ fused_view t,
                                                                         mean_output to) {
-    for_each_batch<Pixel, Sum, false, K>(t, to.in_units, [&](const auto& batch) {
+    for_each_batch<Pixel, Sum, false, K>(t, [&](const auto& batch) {
         constexpr int rows = window_sums<Sum, false>::rows;
         constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel)), bits = 32 / in_word;
         char* const first = to.data + batch.row * to.row_stride;
-        if (batch.owns()) {
+        if (to.in_units && batch.owns()) {
             rounded<Sum> mean[rows];
             if (batch.plain) {
 #pragma unroll
@@ -107,8 +107,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
             for (int j = 0; j < rows; ++j)
                 if (j < batch.valid) store_streaming(reinterpret_cast<std::uint32_t*>(own + j * to.row_stride), out[j]);
         }
-        batch.for_each_other([&](int col) {
-            const auto w = batch.window(col);
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
             const int width = fused_width(t, col);
 #pragma unroll
             for (int j = 0; j < rows; ++j)

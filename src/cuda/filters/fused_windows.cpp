@@ -46,19 +46,21 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     const int columns = fused_columns(job.shape.type, sums);
     const std::int64_t width = job.cols.extent, beyond = halo(job, columns);
     fused_shape shape;
-    // The fewest threads that read at most a sixth of their columns for their neighbours, or hold the whole row.
+    // The fewest threads that read at most a quarter of their columns for their neighbours, or hold the whole row. On
+    // an H200 at 16384^2 and radius 250 means of 8u take 4.8 copies with 256 threads, 5.0 with 512 and 5.4 with 128.
     std::int64_t threads = 32;
-    while (threads < most_threads && beyond * 6 > threads * columns && width + beyond > threads * columns) threads *= 2;
+    while (threads < most_threads && beyond * 4 > threads * columns && width + beyond > threads * columns) threads *= 2;
     const bool row_fits = width + beyond <= threads * columns;
     const std::int64_t fits = row_fits ? width : (threads * columns - beyond) / columns * columns;
     shape.threads = static_cast<int>(threads);
     shape.strips = static_cast<int>(up(width, fits));
     shape.strip_cols = static_cast<int>(up(up(width, shape.strips), columns) * columns);
     shape.strips = static_cast<int>(up(width, shape.strip_cols));
-    // High bands, whose first windows cost little, as long as there are enough of them to keep the device busy.
+    // High bands, whose first windows cost little, as long as there are enough of them to keep the device busy: on an
+    // H200 means of 8u with radius 3 take 2.1 copies with 64 rows at 16384^2, where 32 take 2.3 and 128 more.
     const std::int64_t across = shape.strips * job.shape.channels, wanted = 132 * 16 * 32 / threads;
     std::int64_t band = 64;
-    while (band > 8 && across * up(rows, band) < wanted) band /= 2;
+    while (band > 2 && across * up(rows, band) < wanted) band /= 2;
     shape.band_rows = static_cast<int>(std::min(band, rows));
     shape.bands = static_cast<int>(up(rows, shape.band_rows));
     const std::int64_t taken = job.rows.before + job.rows.after;

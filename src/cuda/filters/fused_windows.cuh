@@ -16,8 +16,8 @@
 /// difference of two prefix sums. Everything wraps; a window that fits its type is exact. Pixels are centred, 128 or
 /// 32768 lower, where they are unsigned: then one dot product of bytes updates a column.
 ///
-/// Prefix sums lie in K planes by column modulo K, 16 bytes (`rows` rows) an entry, so that neighbouring threads touch
-/// neighbouring entries whatever the window's extents.
+/// Prefix sums lie in K planes by column modulo K, 16 bytes (`rows` rows) an entry, so that neither writing, K columns
+/// a thread, nor reading, one column a thread, meets in a bank, whatever the window's extents.
 ///
 /// Beyond a border a thread reads what the axis says is there (window_axis::source). What `shrink` leaves out is a
 /// zero.
@@ -280,43 +280,43 @@ struct alignas(16) window_sums {
     __device__ Sum squares(int row) const { return value[rows + row]; }
 };
 
-/// Windows of `valid` rows around the columns of a strip. Columns begin .. end_whole - 1 from begin_whole on are owned
-/// by threads whose K columns have whole windows; the others are shared out one by one, so that the few there are at
-/// the sides of an image keep all threads busy.
+/// Windows of `valid` rows around the columns of a strip, begin .. end - 1. There are two ways through them. A thread
+/// may own K neighbouring columns: it then works on all of them at once and writes them together. Or threads take one
+/// column after the other, in turn: those of a warp write side by side wherever rows start. With the first, columns
+/// that cannot be owned, since a side cuts their windows or K of them do not fit, are left to the second.
 template <typename Sum, bool Squares, int K>
 struct window_batch {
     using sums = window_sums<Sum, Squares>;
     const sums* planes;
-    const sums *high, *low;  ///< of a thread's first column
+    const sums *high, *low;  ///< ends of the first window that the thread owns
     int high_wraps, low_wraps;
-    int threads, thread, channel;
+    int pitch, threads, thread, channel;
     int row, valid;
-    int begin, begin_whole, end_whole, end;
-    int high_at, low_at;     ///< places of the window of `begin` among the columns read
-    bool plain;              ///< no window is cut at the top or bottom, and all rows are valid
-    int height[sums::rows];  ///< rows that each row's windows hold
+    int begin, begin_owned, end_owned, end;
+    int begin_whole, end_whole;  ///< columns whose windows no side cuts
+    int high_at, low_at;         ///< places of the ends of the window of `begin` among the columns read
+    bool plain;                  ///< no window is cut at the top or bottom, and all rows are valid
+    int height[sums::rows];      ///< rows that each row's windows hold
 
     __device__ int own() const { return begin + K * thread; }
-    __device__ bool owns() const { return own() >= begin_whole && own() < end_whole; }
+    __device__ bool owns() const { return own() >= begin_owned && own() < end_owned; }
+    __device__ bool whole(int col) const { return col >= begin_whole && col < end_whole; }
 
     /// The windows around own() + i.
     __device__ sums own_window(int i) const {
-        const int step = i * threads, back = 1 - K * threads;
+        const int step = i * pitch, back = 1 - K * pitch;
         return difference(high[step + (i < high_wraps ? 0 : back)], low[step + (i < low_wraps ? 0 : back)]);
     }
 
-    /// The windows around any column of the strip.
-    __device__ sums window(int col) const {
-        const int h = high_at + col - begin, l = low_at + col - begin;
-        return difference(planes[(h & (K - 1)) * threads + h / K], planes[(l & (K - 1)) * threads + l / K]);
-    }
-
-    /// f(column) for a thread's share of the columns that nobody owns.
+    /// f(column, sums) for a thread's share of the columns, but for those that are owned where `owned` says so.
     template <typename F>
-    __device__ void for_each_other(F f) const {
-        const int before = begin_whole - begin, others = before + end - end_whole;
+    __device__ void for_each_column(bool owned, F f) const {
+        const int before = begin_owned - begin, skipped = owned ? end_owned - begin_owned : 0;
 #pragma unroll 1
-        for (int i = thread; i < others; i += threads) f(i < before ? begin + i : end_whole + i - before);
+        for (int i = thread; i < end - begin - skipped; i += threads) {
+            const int at = owned && i >= before ? i + skipped : i, h = high_at + at, l = low_at + at;
+            f(begin + at, difference(planes[(h & (K - 1)) * pitch + h / K], planes[(l & (K - 1)) * pitch + l / K]));
+        }
     }
 
   private:
@@ -380,17 +380,17 @@ __device__ column_sums<Pixel, Sum, Squares, K> first_columns(const fused_view& t
     return sums;
 }
 
-/// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels. `owned`: threads
-/// may own columns.
+/// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels.
 template <typename Pixel, typename Sum, bool Squares, int K, typename Emit>
-__device__ void for_each_batch(const fused_view& t, bool owned, Emit emit) {
+__device__ void for_each_batch(const fused_view& t, Emit emit) {
     using sums = window_sums<Sum, Squares>;
     using run = pixel_run<Pixel, K>;
     using columns_type = column_sums<Pixel, Sum, Squares, K>;
     constexpr int rows = sums::rows;
     auto* const planes = dynamic_shared<sums>();
     const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
-    auto* const warp_totals = planes + K * threads;
+    const int pitch = threads + 1;  // of planes: then neighbouring columns lie in different banks, too
+    auto* const warp_totals = planes + K * pitch;
     const int lane = thread % 32, warp = thread / 32;
     const int strip = static_cast<int>(blockIdx.x) % t.strips, band = static_cast<int>(blockIdx.x) / t.strips;
     const int channel = static_cast<int>(blockIdx.y);
@@ -409,6 +409,7 @@ __device__ void for_each_batch(const fused_view& t, bool owned, Emit emit) {
 
     window_batch<Sum, Squares, K> batch;
     batch.planes = planes;
+    batch.pitch = pitch;
     batch.threads = threads;
     batch.thread = thread;
     batch.channel = channel;
@@ -416,17 +417,18 @@ __device__ void for_each_batch(const fused_view& t, bool owned, Emit emit) {
     batch.end = end_col;
     batch.high_at = first_col + right - first_read;
     batch.low_at = first_col - left - 1 - first_read;
-    batch.high = planes + (batch.high_at & (K - 1)) * threads + batch.high_at / K + thread;
-    batch.low = planes + (batch.low_at & (K - 1)) * threads + batch.low_at / K + thread;
+    batch.high = planes + (batch.high_at & (K - 1)) * pitch + batch.high_at / K + thread;
+    batch.low = planes + (batch.low_at & (K - 1)) * pitch + batch.low_at / K + thread;
     batch.high_wraps = K - (batch.high_at & (K - 1));
     batch.low_wraps = K - (batch.low_at & (K - 1));
+    batch.begin_whole = cut ? left : 0;
+    batch.end_whole = cut ? width - right : width;
     {  // whole runs of K columns from first_col on
-        const int begin = cut && left > first_col ? (left - first_col + K - 1) / K * K : 0;
-        const int last = cut && width - right < end_col ? width - right - first_col : end_col - first_col;
-        const int end = last / K * K;
-        const bool any = owned && end > begin;
-        batch.begin_whole = any ? first_col + begin : end_col;
-        batch.end_whole = any ? first_col + end : end_col;
+        const int first = batch.begin_whole > first_col ? batch.begin_whole - first_col : 0;
+        const int last = (batch.end_whole < end_col ? batch.end_whole : end_col) - first_col;
+        const int begin = (first + K - 1) / K * K, end = last / K * K;
+        batch.begin_owned = end > begin ? first_col + begin : first_col;
+        batch.end_owned = end > begin ? first_col + end : first_col;
     }
 
     columns_type columns;
@@ -495,7 +497,7 @@ __device__ void for_each_batch(const fused_view& t, bool owned, Emit emit) {
                 entry.value[j] = until[j] += columns_type::widened(columns.sum[i]);
                 if constexpr (Squares) entry.value[rows + j] = until[rows + j] += columns.square[i];
             }
-            planes[i * threads + thread] = entry;
+            planes[i * pitch + thread] = entry;
         }
         if (row + rows < end_row) load(row + rows);
         batch.row = row;
@@ -567,7 +569,7 @@ void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& t
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
-            .shared_bytes = static_cast<std::size_t>(K * shape.threads + 32) * 16},
+            .shared_bytes = static_cast<std::size_t>(K * (shape.threads + 1) + 32) * 16},
            stream, t, arguments...);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "cuda/filters/window_kernels.hpp"
-#include "filters/window_job.hpp"
+#include "filters/filter_jobs.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -55,5 +55,16 @@ struct fused_task {
 
 /// Of the image's type.
 void enqueue_fused_means(const fused_task& task, const any_view& result, stream_ref stream);
+
+/// 32f or 64f.
+void enqueue_fused_statistics(const fused_task& task, const window_results& results, stream_ref stream);
+void enqueue_fused_contrast(const fused_task& task, const any_view& result, double epsilon, stream_ref stream);
+
+/// Adds the rows' pixels and deviations to *extremes, as enqueue_extremes() does.
+void enqueue_fused_extremes(const fused_task& task, window_extremes* extremes, stream_ref stream);
+
+/// Every method and output.
+void enqueue_fused_threshold(const fused_task& task, const any_view& result, const filters::threshold_job& formula,
+                             window_extremes* extremes, stream_ref stream);
 
 }  // namespace boxsum::cuda

@@ -6,6 +6,7 @@
 
 #include <boxsum/cuda/device.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace boxsum::cuda {
@@ -35,7 +36,9 @@ window_task fused_window_task(const filters::window_job& job, const const_any_vi
 }
 
 std::size_t fused_scratch_bytes(const window_filter& filter, std::int64_t rows) {
-    return fused_scratch_bytes(filter.windows, fused_sums_of(filter.windows, filter.squares), rows);
+    const filters::window_job& job = filter.windows;
+    const std::size_t sums = fused_scratch_bytes(job, fused_sums_of(job, false), rows);
+    return filter.squares ? std::max(sums, fused_scratch_bytes(job, fused_sums::squares, rows)) : sums;
 }
 
 void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane, void* scratch,
@@ -48,7 +51,10 @@ void enqueue_step(const window_filter& filter, const window_task& task, const fi
     if (plane.radius.data != nullptr) step.radius = from_row_zero(plane.radius, first);
     if (filter.extremes) {
         enqueue_clear_extremes(extremes, stream);
-        enqueue_extremes(task, extremes, stream);
+        if (filter.fused)
+            enqueue_fused_extremes(step.fused, extremes, stream);
+        else
+            enqueue_extremes(task, extremes, stream);
     }
     filter.consume(step);
 }

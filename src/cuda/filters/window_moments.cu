@@ -1,3 +1,4 @@
+#include "cuda/filters/threshold_formulas.cuh"
 #include "cuda/filters/window_walk.cuh"
 
 #include <cmath>
@@ -62,15 +63,6 @@ __global__ __launch_bounds__(walk_threads) void statistics_kernel(device_task<Su
         for (int i = 0; i < w.count; ++i) m.spread[i] = sqrt(m.spread[i]);
         store_real(results.deviation, row, element, m.spread);
     });
-}
-
-/// Doubles in the order of unsigned integers.
-__device__ unsigned long long ordered(double x) {
-    const auto bits = static_cast<unsigned long long>(__double_as_longlong(x));
-    return bits >> 63 != 0 ? ~bits : bits | 1ull << 63;
-}
-__device__ double from_ordered(unsigned long long o) {
-    return __longlong_as_double(static_cast<long long>(o >> 63 != 0 ? o & ~(1ull << 63) : ~o));
 }
 
 __global__ void clear_extremes_kernel(window_extremes* extremes) {

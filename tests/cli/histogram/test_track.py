@@ -59,17 +59,66 @@ class Track(ToolTest):
         self.assertLessEqual(abs(near[1][1][1] - place(0)[1]), 5)
 
     def test_numbered_images_and_annotated_frames(self):
+        """The lowest number is found, and lines and files are called by their numbers."""
         for n in range(FRAMES):
             self.write(f"f{n + 1:03d}.pgm", pgm(ROWS, COLS, luma(n)))
         marked = self.dir / "marked"
-        marked.mkdir()
-        text = self.boxsum("track", self.dir / "f%03d.pgm", "--first", 1, "--box", self.box, "--annotate", marked)
-        self.assertEqual([line[:2] for line in parsed_track(text)], self.expected)
-        self.assertEqual(sorted(p.name for p in marked.iterdir()), [f"frame_{n:06d}.png" for n in range(FRAMES)])
+        expected = [(n + 1, where) for n, where in self.expected]
+        for first in ((), ("--first", 1)):
+            text = self.boxsum("track", self.dir / "f%03d.pgm", *first, "--box", self.box, "--annotate", marked)
+            self.assertEqual([line[:2] for line in parsed_track(text)], expected)
+        self.assertEqual(sorted(p.name for p in marked.iterdir()), [f"frame_{n + 1:06d}.png" for n in range(FRAMES)])
         row, col, side, _ = self.expected[3][1]
-        query = self.boxsum("query", marked / "frame_000003.png", "--box", f"{row},{col},1,{side}", "--box",
+        query = self.boxsum("query", marked / "frame_000004.png", "--box", f"{row},{col},1,{side}", "--box",
                             f"{row - 1},{col - 1},1,{side + 2}", "--csv").splitlines()
         self.assertEqual([line.split(",")[6] for line in query[1:]], ["0", "255"])  # black outline within white
+
+    def test_a_gap_in_the_numbers_is_named(self):
+        for n in (0, 1, 2, 5):
+            self.write(f"f{n}.pgm", pgm(ROWS, COLS, luma(n)))
+        text = self.refused(BAD_INPUT, "f3.pgm' is missing, but there is", "track", self.dir / "f%d.pgm", "--box", self.box)
+        self.assertEqual([line[:2] for line in parsed_track(text)], self.expected[:3])
+
+    def with_ffmpeg(self, script):
+        """A program of that name: what is tested is how it is called and what becomes of what it says."""
+        tools = self.dir / "tools"
+        tools.mkdir(exist_ok=True)
+        (tools / "ffmpeg").write_text("#!/bin/sh\n" + script)
+        (tools / "ffmpeg").chmod(0o755)
+        return {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+
+    def test_other_videos_go_through_ffmpeg(self):
+        self.write("made.y4m", y4m([luma(n) for n in range(FRAMES)]))
+        video = self.write("street.avi", b"RIFF, or so")
+        made = self.dir / "followed.mp4"
+        env = self.with_ffmpeg(f'for last; do :; done\nif [ "$last" = - ]; then cat {self.dir}/made.y4m; '
+                               f'else cat > "${{last#file:}}"; fi\n')
+        done = subprocess.run([BINARY, "track", video, "--box", self.box, "--annotate", made], env=env, capture_output=True,
+                              timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+        self.assertEqual([line[:2] for line in parsed_track(done.stdout.decode())], self.expected)
+        self.assertEqual(made.stat().st_size, FRAMES * ROWS * COLS)
+        frame = made.read_bytes()[3 * ROWS * COLS:]
+        row, col = place(3)
+        self.assertEqual((frame[row * COLS + col], frame[(row - 1) * COLS + col]), (0, 255))
+        for script, words in (("exit 1", b"ffmpeg cannot read"), (f"cat {self.dir}/made.y4m; exit 1", b"ffmpeg fails before")):
+            done = subprocess.run([BINARY, "track", video, "--box", self.box], env=self.with_ffmpeg(script),
+                                  capture_output=True, timeout=60)
+            self.assertEqual(done.returncode, BAD_INPUT, script)
+            self.assertIn(words, done.stderr)
+        nowhere = {**os.environ, "PATH": str(self.dir)}
+        done = subprocess.run([BINARY, "track", video, "--box", self.box], env=nowhere, capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, UNSUPPORTED)
+        self.assertIn(b"there is no ffmpeg here to read it", done.stderr)
+
+    def test_a_lost_region_is_said(self):
+        dark = bytes(v // 2 for v in luma(0))
+        stream = y4m([luma(0), luma(1), dark])
+        lines = self.boxsum("track", "-", "--box", self.box, "--lost", 0.3, stdin=stream).splitlines()
+        self.assertEqual(lines[0], "frame,row,col,rows,cols,distance,lost")
+        self.assertEqual([line.split(",")[6] for line in lines[1:]], ["0", "0", "1"])
+        lines = self.boxsum("track", "-", "--box", self.box, "--lost", 0.3, "--json", stdin=stream).splitlines()
+        self.assertEqual([json.loads(line)["lost"] for line in lines[:-1]], [False, False, True])
 
     def test_a_stream_that_breaks_off_keeps_the_lines_so_far(self):
         stream = y4m([luma(n) for n in range(FRAMES)])
@@ -142,7 +191,7 @@ class Track(ToolTest):
     def test_mistakes(self):
         good = y4m([luma(0)])
         for code, words, args, stdin in (
-                (BAD_INPUT, "no YUV4MPEG2", ["--box", self.box], b"RIFF\n"),
+                (BAD_INPUT, "ffmpeg -i VIDEO -f yuv4mpegpipe", ["--box", self.box], b"RIFF\n"),
                 (BAD_INPUT, "no YUV4MPEG2", ["--box", self.box], b""),
                 (BAD_INPUT, "420p10", ["--box", self.box], good.replace(b"420jpeg", b"420p10")),
                 (BAD_INPUT, "'W0'", ["--box", self.box], good.replace(b"W80", b"W0")),
@@ -155,12 +204,12 @@ class Track(ToolTest):
                 (USAGE, "--box", ["--box", "1,2"], good),
                 (USAGE, "--distance", ["--box", self.box, "--distance", "l3"], good),
                 (USAGE, "--buffers", ["--box", self.box, "--buffers", "9"], good),
-                *((USAGE, f"--device: '{device}' is none of cpu, cuda, cuda:N", ["--box", self.box, "--device", device],
-                   good) for device in ("gpu", "auto", "cuda:x")),
+                *((USAGE, f"--device: '{device}' is none of auto, cpu, cuda, cuda:N", ["--box", self.box, "--device", device],
+                   good) for device in ("gpu", "cuda:x")),
                 (UNSUPPORTED, "device", ["--box", self.box, "--device", "cuda:999"], good),
                 *((USAGE, "--update", ["--box", self.box, "--update", share], y4m([luma(0), luma(1), luma(2)]))
                   for share in ("1.5", "-0.1", "nan", "-nan", "inf", "1e-999", "")),
-                (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere"], good)):
+                (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere/far"], good)):
             self.refused(code, words, "track", "-", *args, stdin=stdin)
         self.refused(USAGE, "pattern", "track", "f%s.png", "--box", self.box)
         self.refused(BAD_INPUT, "f0.png", "track", self.dir / "f%d.png", "--box", self.box)

@@ -306,6 +306,15 @@ inline unsigned __umulhi(unsigned a, unsigned b) {
 inline float __fdividef(float x, float y) {
     return x / y;
 }
+inline float __frcp_rn(float x) {
+    return 1.0f / x;
+}
+inline float __fmaf_rn(float x, float y, float z) {
+    return std::fma(x, y, z);
+}
+inline double __fma_rn(double x, double y, double z) {
+    return std::fma(x, y, z);
+}
 inline float __int_as_float(int x) {
     return std::bit_cast<float>(x);
 }

@@ -288,8 +288,9 @@ TEST_F(filter_strips, plans_refuse_other_calls) {
                   plan.run_async({from}, {any_view{nullptr, to.shape}}, workspace, stream());
               }),
               "result: data is null");
-    const cuda::local_contrast_plan large({from}, {deviation}, {}, {.window = 3});
-    EXPECT_NE(message([&] { large.run_async({from}, {deviation}, small, stream()); }).find("workspace: has 256 bytes"),
+    const variable_inputs varied{.image = from, .radius = device.upload(image.view()), .largest_radius = 2};
+    const cuda::variable_box_filter_plan large(varied, {to});
+    EXPECT_NE(message([&] { large.run_async(varied, {to}, small, stream()); }).find("workspace: has 256 bytes"),
               std::string::npos);
     const cuda::local_statistics_plan statistics({from}, {.deviation = deviation}, {.window = 3});
     EXPECT_EQ(message([&] { statistics.run_async({from}, {.mean = to, .deviation = deviation}, workspace, stream()); }),

@@ -124,6 +124,39 @@ TEST_F(fused_windows, integers_have_the_results_of_the_cpu) {
         cuda::box_filter({from}, {result}, stream(), options);
         box_filter({image.view()}, {mean.view()}, options);
         expect_fetched(mean, result, text_of(c) + ": mean");
+        switch (n % 3) {
+            case 0: {
+                placed real = result_of(n % 2 == 0 ? dtype::f32 : dtype::f64), variance = result_of(dtype::f64),
+                       deviation = result_of(dtype::f32);
+                const any_view means = upload(real), variances = upload(variance), deviations = upload(deviation);
+                cuda::local_statistics({from}, {means, variances, deviations}, stream(), options);
+                local_statistics({image.view()}, {real.view(), variance.view(), deviation.view()}, options);
+                expect_fetched(real, means, text_of(c) + ": real mean");
+                expect_fetched(variance, variances, text_of(c) + ": variance");
+                expect_fetched(deviation, deviations, text_of(c) + ": deviation");
+                break;
+            }
+            case 1: {
+                placed contrast = result_of(dtype::f32);
+                const any_view contrasts = upload(contrast);
+                cuda::local_contrast({from}, {contrasts}, stream(), {}, options);
+                local_contrast({image.view()}, {contrast.view()}, {}, options);
+                expect_fetched(contrast, contrasts, text_of(c) + ": contrast");
+                break;
+            }
+            default: {
+                const auto output = static_cast<threshold_output>(n / 3 % 3);
+                const threshold_rule rule{.method = static_cast<threshold_method>(n / 9 % 7), .output = output};
+                placed limit = result_of(output != threshold_output::threshold ? dtype::u8
+                                         : n % 2 == 0                          ? dtype::f32
+                                                                               : dtype::f64);
+                const any_view limits = upload(limit);
+                cuda::adaptive_threshold({from}, {limits}, stream(), rule, options);
+                adaptive_threshold({image.view()}, {limit.view()}, rule, options);
+                expect_fetched(limit, limits,
+                               text_of(c) + ": " + std::string(name_of(rule.method)) + std::to_string(n / 3 % 3));
+            }
+        }
         memory_.clear();
         if (HasFailure()) return;
     }

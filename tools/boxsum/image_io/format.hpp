@@ -8,15 +8,15 @@
 
 namespace boxsum::cli {
 
-enum class image_format : std::uint8_t { png, jpeg, tiff, pnm, pfm, npy };
+enum class image_format : std::uint8_t { png, jpeg, tiff, pnm, pfm, npy, webp };
 
-/// "png", "jpeg", "tiff", "pnm", "pfm", "npy"
+/// "png", "jpeg", "tiff", "pnm", "pfm", "npy", "webp"
 std::string_view name_of(image_format format) noexcept;
 
-/// The names above, and the usual endings of file names ("jpg", "tif", "pgm", "ppm").
+/// The names above, and the usual endings of file names ("jpg", "tif", "pgm", "ppm"), in any case of letters.
 std::optional<image_format> format_from_name(std::string_view name) noexcept;
 
-/// By the ending of a file name, in any case of letters.
+/// By the ending of a file name.
 std::optional<image_format> format_from_path(std::string_view path);
 
 /// By the first bytes of a file, whatever it is called.

@@ -1,11 +1,12 @@
 #include "image_io/image.hpp"
 
 #include "errors.hpp"
+#include "image_io/memory_limit.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <fstream>
+#include <limits>
 #include <string>
 
 namespace boxsum::cli {
@@ -16,17 +17,11 @@ std::string text_of(const view_shape& s) {
            std::string(name_of(s.type));
 }
 
-/// Bytes that the kernel can still give out without swapping; 0 when it does not say.
-std::uint64_t available_memory() {
-    std::ifstream info("/proc/meminfo");
-    std::string key, unit;
-    std::uint64_t kilobytes = 0;
-    while (info >> key >> kilobytes) {
-        if (key == "MemAvailable:") return kilobytes * 1024;
-        std::getline(info, unit);
-    }
-    return 0;
-}
+/// A block, and its share of what the process may take.
+struct reserved_block {
+    memory_reservation reservation;
+    host_buffer memory;
+};
 
 template <typename Word>
 void swap_words(std::span<std::byte> elements) {
@@ -41,6 +36,16 @@ void swap_words(std::span<std::byte> elements) {
             word = __builtin_bswap64(word);
         std::memcpy(elements.data() + i, &word, sizeof(Word));
     }
+}
+
+template <typename T>
+void convert_inks(const writable_image& inks, const writable_image& rgb, bool inverted) {
+    constexpr std::uint64_t white = std::numeric_limits<T>::max();
+    const auto light = [&](T ink) { return inverted ? ink : white - ink; };
+    const auto* from = static_cast<const T*>(inks.view.data);
+    auto* to = static_cast<T*>(rgb.view.data);
+    for (std::int64_t i = 0; i < inks.view.shape.rows * inks.view.shape.cols; ++i, from += 4)
+        for (int k = 0; k < 3; ++k) *to++ = static_cast<T>((light(from[k]) * light(from[3]) + white / 2) / white);
 }
 
 }  // namespace
@@ -58,7 +63,8 @@ view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
     if (rows < 1 || cols < 1)
         throw input_error("the image is empty (" + std::to_string(rows) + " rows x " + std::to_string(cols) + " cols)");
     if (channels < 1 || channels > 4)
-        throw input_error("the image has " + std::to_string(channels) + " channels; 1 to 4 are read");
+        throw input_error("the image has " + std::to_string(channels) +
+                          " channels; 1 to 4 are read, or one of any number (--band)");
     std::int64_t elements_per_row = 0;
     if (__builtin_mul_overflow(cols, channels, &elements_per_row) ||
         __builtin_mul_overflow(elements_per_row, static_cast<std::int64_t>(size_of(type)), &s.row_stride) ||
@@ -69,14 +75,22 @@ view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
 
 writable_image allocate_image(const view_shape& packed) {
     const auto bytes = static_cast<std::uint64_t>(packed.plane_stride);
-    // Linux promises more than it has and kills the process that believes it. Small blocks are not worth a look.
-    constexpr std::uint64_t worth_a_look = std::uint64_t{1} << 30;
-    if (bytes > worth_a_look)
-        if (const std::uint64_t available = available_memory(); available != 0 && bytes > available)
-            throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes for " + text_of(packed) + ": " +
-                                std::to_string(available) + " are available");
-    auto memory = std::make_shared<host_buffer>(memory_pool::shared().acquire(bytes));
-    return {{memory->data(), packed}, memory};
+    const auto block = std::make_shared<reserved_block>();
+    block->reservation = memory_reservation(bytes, text_of(packed));
+    block->memory = memory_pool::shared().acquire(bytes);
+    return {{block->memory.data(), packed}, std::shared_ptr<host_buffer>(block, &block->memory)};
+}
+
+image rgb_of_cmyk(const writable_image& inks, bool inverted) {
+    const view_shape& s = inks.view.shape;
+    const writable_image rgb = allocate_image(packed_shape(s.type, s.rows, s.cols, 3));
+    if (s.type == dtype::u8)
+        convert_inks<std::uint8_t>(inks, rgb, inverted);
+    else
+        convert_inks<std::uint16_t>(inks, rgb, inverted);
+    image result = rgb;
+    result.note = "its CMYK is converted without a colour profile";
+    return result;
 }
 
 void check_plausible_size(const view_shape& shape, std::uint64_t pixel_bytes, std::uint64_t file_bytes, double ratio) {

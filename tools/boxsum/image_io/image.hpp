@@ -1,11 +1,14 @@
 #pragma once
 
+#include "image_io/metadata.hpp"
+
 #include <boxsum/table.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,6 +20,13 @@ struct image {
     const_any_view view;
     std::shared_ptr<const void> owner;
     std::string note = {};  ///< what the reader left out and the user should know ("it has several pages; ...")
+    bool alpha = false;     ///< the last channel is the pixels' opacity, no colour
+    std::shared_ptr<const image_metadata> metadata = {};  ///< null: none
+    int orientation = 1;                                  ///< EXIF's, as read; read_image() turns the image upright
+    std::int64_t maxval = 0;  ///< the value of white where it is not the type's largest (PGM and PPM); else 0
+
+    /// Channels that are no opacity.
+    std::int64_t colours() const { return view.shape.channels - (alpha ? 1 : 0); }
 };
 
 /// An image being filled: packed rows from the shared pool.
@@ -24,10 +34,24 @@ struct writable_image {
     any_view view;
     std::shared_ptr<host_buffer> owner;
 
-    operator image() const { return {view, owner, {}}; }  // NOLINT: a filled image is an image
+    operator image() const { return {.view = view, .owner = owner}; }  // NOLINT: a filled image is an image
 
     /// First byte of a row.
     std::byte* row(std::int64_t r) const { return static_cast<std::byte*>(view.data) + r * view.shape.row_stride; }
+};
+
+/// What is read of a file that has more than one image or channel.
+struct read_options {
+    int page = 1;
+    int band = 0;  ///< from 1; 0: all channels
+};
+
+/// How pixels are packed into a file.
+struct write_options {
+    int quality = 95;               ///< JPEG's and WebP's
+    std::string compress = {};      ///< TIFF's scheme: none, packbits, lzw, deflate, zstd, g4; empty: none
+    std::optional<int> level = {};  ///< of PNG and of TIFF's deflate, 0 to 9; default: fast
+    int bits = 0;                   ///< 1: black and white as single bits (PNG, TIFF, PBM); 0: as the pixels are
 };
 
 /// Bytes of one packed row.
@@ -37,7 +61,7 @@ std::int64_t row_bytes(const view_shape& shape);
 /// the size in bytes fits 63 bits.
 view_shape packed_shape(dtype type, std::int64_t rows, std::int64_t cols, std::int64_t channels);
 
-/// Throws out_of_memory, naming the size, also when the machine would promise memory that it does not have.
+/// Throws out_of_memory, naming the size, when it and what is in use exceed memory_limit().
 writable_image allocate_image(const view_shape& packed);
 
 /// Throws input_error when decoding `pixel_bytes` from a file of `file_bytes` would take a better compression than
@@ -49,6 +73,10 @@ struct encoded_bytes {
     std::span<const std::byte> bytes;
     std::shared_ptr<const void> owner;
 };
+
+/// Red, green and blue of cyan, magenta, yellow and black (8u or 16u), without a profile: (white - ink)(white - black).
+/// `inverted`: the samples are what is left of white, as Adobe's are.
+image rgb_of_cmyk(const writable_image& inks, bool inverted);
 
 /// Reverses the bytes of every element, for files of the other byte order.
 void swap_byte_order(std::span<std::byte> elements, std::size_t element_bytes);

@@ -11,7 +11,7 @@ namespace boxsum::cli {
 /// Reads an image from a file, or from standard input for "-". The format is told by the contents.
 /// Prints a note on standard error where a reader left something out.
 /// Throws input_error naming the file, out_of_memory.
-image read_image(const std::string& path);
+image read_image(const std::string& path, const read_options& options = {});
 
 /// The format in which an output will be written: `chosen` (a name, may be empty), or else the ending of the path.
 /// Throws usage_error when neither tells.
@@ -20,7 +20,10 @@ image_format output_format(const std::string& path, const std::string& chosen, s
 /// Throws `unsupported`, naming the output, when the format cannot hold such pixels. To be asked before the work.
 void check_can_hold(const std::string& path, image_format format, const view_shape& pixels);
 
+/// Prints a note when the format cannot hold what the input says about its place on Earth or its colours.
+void note_what_is_lost(const image& source, image_format format, const std::string& input);
+
 /// Writes and leaves committing to the caller, so that several outputs can appear together.
-void write_image(output_file& out, image_format format, const const_any_view& pixels);
+void write_image(output_file& out, image_format format, const image& pixels, const write_options& options = {});
 
 }  // namespace boxsum::cli

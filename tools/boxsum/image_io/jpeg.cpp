@@ -5,12 +5,15 @@
 #include <jerror.h>
 #include <jpeglib.h>  // needs <cstddef> and <cstdio> before it
 
+#include <cmath>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 
 // libjpeg reports errors by a callback that may not return: it jumps. As in png.cpp, functions that call setjmp keep
 // only plain data in their frames.
@@ -56,6 +59,10 @@ jpeg_error_mgr* prepare(jpeg_errors& errors) {
     return manager;
 }
 
+bool is_cmyk(const jpeg_decompress_struct& info) {
+    return info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK;
+}
+
 struct jpeg_reader {
     jpeg_errors errors;
     jpeg_progress_mgr progress{};
@@ -80,6 +87,8 @@ bool read_header(jpeg_reader& reader, std::span<const std::byte> bytes) {
     jpeg_create_decompress(&reader.info);
     reader.progress.progress_monitor = on_progress;
     reader.info.progress = &reader.progress;
+    jpeg_save_markers(&reader.info, JPEG_APP0 + 1, 0xffff);  // EXIF
+    jpeg_save_markers(&reader.info, JPEG_APP0 + 2, 0xffff);  // ICC
     jpeg_mem_src(&reader.info, reinterpret_cast<const unsigned char*>(bytes.data()),
                  static_cast<unsigned long>(bytes.size()));
     jpeg_read_header(&reader.info, TRUE);
@@ -88,7 +97,9 @@ bool read_header(jpeg_reader& reader, std::span<const std::byte> bytes) {
 
 bool read_pixels(jpeg_reader& reader, const writable_image& pixels) {
     if (setjmp(reader.errors.jump) != 0) return false;
-    reader.info.out_color_space = pixels.view.shape.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    reader.info.out_color_space = is_cmyk(reader.info)              ? JCS_CMYK
+                                  : pixels.view.shape.channels == 1 ? JCS_GRAYSCALE
+                                                                    : JCS_RGB;
     jpeg_start_decompress(&reader.info);
     while (reader.info.output_scanline < reader.info.output_height) {
         JSAMPROW row = reinterpret_cast<JSAMPROW>(pixels.row(reader.info.output_scanline));
@@ -96,6 +107,43 @@ bool read_pixels(jpeg_reader& reader, const writable_image& pixels) {
     }
     jpeg_finish_decompress(&reader.info);
     return true;
+}
+
+struct icc_profile {
+    JOCTET* data = nullptr;
+    unsigned size = 0;
+
+    icc_profile() = default;
+    icc_profile(const icc_profile&) = delete;
+    icc_profile& operator=(const icc_profile&) = delete;
+    ~icc_profile() { std::free(data); }
+};
+
+bool read_profile(jpeg_reader& reader, icc_profile& profile) {
+    if (setjmp(reader.errors.jump) != 0) return false;
+    return jpeg_read_icc_profile(&reader.info, &profile.data, &profile.size) != 0;
+}
+
+void read_metadata(jpeg_reader& reader, image& result) {
+    const jpeg_decompress_struct& info = reader.info;
+    for (jpeg_saved_marker_ptr marker = info.marker_list; marker != nullptr; marker = marker->next)
+        if (marker->marker == JPEG_APP0 + 1 && marker->data_length > 6 && std::memcmp(marker->data, "Exif", 5) == 0)
+            result.orientation =
+                exif_orientation({reinterpret_cast<const std::byte*>(marker->data), marker->data_length});
+    image_metadata metadata;
+    icc_profile profile;
+    if (!is_cmyk(info) && read_profile(reader, profile)) {
+        const auto* const bytes = reinterpret_cast<const std::byte*>(profile.data);
+        metadata.icc.assign(bytes, bytes + profile.size);
+    }
+    constexpr double cm_per_inch = 2.54;
+    const double unit = info.density_unit == 1 ? cm_per_inch : 1;
+    if (info.saw_JFIF_marker != 0 && (info.density_unit == 1 || info.density_unit == 2)) {
+        metadata.horizontal_per_cm = info.X_density / unit;
+        metadata.vertical_per_cm = info.Y_density / unit;
+    }
+    if (!metadata.icc.empty() || metadata.horizontal_per_cm > 0)
+        result.metadata = std::make_shared<image_metadata>(std::move(metadata));
 }
 
 struct jpeg_writer {
@@ -113,7 +161,22 @@ struct jpeg_writer {
     }
 };
 
-bool compress(jpeg_writer& writer, const const_any_view& pixels, int quality) {
+void set_resolution(jpeg_compress_struct& info, const image_metadata& metadata) {
+    constexpr double most = 65535;
+    if (metadata.horizontal_per_cm < 1 || metadata.horizontal_per_cm > most || metadata.vertical_per_cm < 1 ||
+        metadata.vertical_per_cm > most)
+        return;
+    constexpr double cm_per_inch = 2.54;
+    const bool inches =
+        metadata.horizontal_per_cm * cm_per_inch < most && metadata.vertical_per_cm * cm_per_inch < most;
+    const double unit = inches ? cm_per_inch : 1;
+    info.density_unit = inches ? 1 : 2;
+    info.X_density = static_cast<UINT16>(std::lround(metadata.horizontal_per_cm * unit));
+    info.Y_density = static_cast<UINT16>(std::lround(metadata.vertical_per_cm * unit));
+}
+
+bool compress(jpeg_writer& writer, const image& source, int quality) {
+    const const_any_view& pixels = source.view;
     if (setjmp(writer.errors.jump) != 0) return false;
     jpeg_create_compress(&writer.info);
     jpeg_mem_dest(&writer.info, &writer.bytes, &writer.size);
@@ -123,7 +186,14 @@ bool compress(jpeg_writer& writer, const const_any_view& pixels, int quality) {
     writer.info.in_color_space = pixels.shape.channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     jpeg_set_defaults(&writer.info);
     jpeg_set_quality(&writer.info, quality, TRUE);
+    constexpr int best_with_coarse_colours = 95;
+    if (quality > best_with_coarse_colours)
+        writer.info.comp_info[0].h_samp_factor = writer.info.comp_info[0].v_samp_factor = 1;
+    if (source.metadata) set_resolution(writer.info, *source.metadata);
     jpeg_start_compress(&writer.info, TRUE);
+    if (source.metadata && !source.metadata->icc.empty())
+        jpeg_write_icc_profile(&writer.info, reinterpret_cast<const JOCTET*>(source.metadata->icc.data()),
+                               static_cast<unsigned>(source.metadata->icc.size()));
     while (writer.info.next_scanline < writer.info.image_height) {
         JSAMPROW row =
             reinterpret_cast<JSAMPROW>(const_cast<std::byte*>(row_of(pixels, writer.info.next_scanline).data()));
@@ -139,20 +209,27 @@ image read_jpeg(const encoded_bytes& file) {
     const auto reader = std::make_unique<jpeg_reader>();
     if (!read_header(*reader, file.bytes)) throw input_error(reader->errors.message);
     const jpeg_decompress_struct& info = reader->info;
-    if (info.jpeg_color_space == JCS_CMYK || info.jpeg_color_space == JCS_YCCK)
-        throw input_error("it is a CMYK JPEG; grey and RGB are read");
-    const view_shape shape =
-        packed_shape(dtype::u8, info.image_height, info.image_width, info.num_components == 1 ? 1 : 3);
+    const bool cmyk = is_cmyk(info);
+    const view_shape shape = packed_shape(dtype::u8, info.image_height, info.image_width,
+                                          cmyk                       ? 4
+                                          : info.num_components == 1 ? 1
+                                                                     : 3);
     check_plausible_size(shape, static_cast<std::uint64_t>(shape.plane_stride), file.bytes.size(),
                          info.arith_code ? best_arithmetic_ratio : best_huffman_ratio);
     const writable_image pixels = allocate_image(shape);
+    image about{.view = {}, .owner = {}};
+    read_metadata(*reader, about);  // libjpeg forgets it with the pixels' end
     if (!read_pixels(*reader, pixels)) throw input_error(reader->errors.message);
-    return pixels;
+    image result = pixels;
+    if (cmyk) result = rgb_of_cmyk(pixels, info.saw_Adobe_marker != 0);
+    result.metadata = about.metadata;
+    result.orientation = about.orientation;
+    return result;
 }
 
-void write_jpeg(output_file& out, const const_any_view& pixels, int quality) {
+void write_jpeg(output_file& out, const image& source, int quality) {
     const auto writer = std::make_unique<jpeg_writer>();
-    if (!compress(*writer, pixels, quality))
+    if (!compress(*writer, source, quality))
         throw io_error("cannot write '" + output_name(out.path()) + "': " + writer->errors.message);
     out.write(std::as_bytes(std::span(writer->bytes, writer->size)));
 }

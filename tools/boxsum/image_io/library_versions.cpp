@@ -1,8 +1,10 @@
 #include "image_io/library_versions.hpp"
 
 #include <jpeglib.h>  // needs <cstddef> and <cstdio> before it
+#include <libdeflate.h>
 #include <png.h>
 #include <tiffio.h>
+#include <webp/decode.h>
 
 #include <cstddef>
 #include <cstdio>
@@ -19,9 +21,13 @@ std::vector<library_version> library_versions() {
 #if defined(LIBJPEG_TURBO_VERSION)
     jpeg = "turbo " BOXSUM_EXPANDED_TEXT_OF(LIBJPEG_TURBO_VERSION);
 #endif
+    const int webp = WebPGetDecoderVersion();
     return {{"libpng", png_get_libpng_ver(nullptr)},
             {"libjpeg", jpeg},
-            {"libtiff", first_line.substr(first_line.rfind(' ') + 1)}};
+            {"libtiff", first_line.substr(first_line.rfind(' ') + 1)},
+            {"libwebp",
+             std::to_string(webp >> 16) + "." + std::to_string(webp >> 8 & 0xff) + "." + std::to_string(webp & 0xff)},
+            {"libdeflate", LIBDEFLATE_VERSION_STRING}};
 }
 
 }  // namespace boxsum::cli

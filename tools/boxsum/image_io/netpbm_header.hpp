@@ -44,6 +44,15 @@ class netpbm_scanner {
         return value;
     }
 
+    /// The next digit, 0 or 1; PBM needs no space between them.
+    bool digit() {
+        skip_space_and_comments();
+        if (at_ >= text_.size()) throw input_error("it ends before a sample: it is truncated");
+        const char c = text_[at_++];
+        if (c != '0' && c != '1') throw input_error(std::string("a sample is '") + c + "', neither 0 nor 1");
+        return c == '1';
+    }
+
     /// The single space between header and binary samples.
     void one_space() {
         if (at_ >= text_.size()) throw input_error("it ends after its header: it is truncated");

@@ -2,6 +2,8 @@
 #include "image_io/codecs.hpp"
 #include "image_io/rows.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cstring>
@@ -175,6 +177,32 @@ element_type element_of(const std::string& descr) {
     throw input_error("its elements are '" + descr + "'; booleans, integers and floats of 1 to 8 bytes are read");
 }
 
+/// How elements lie in a file.
+struct array_order {
+    std::int64_t rows, cols, channels;
+    std::size_t element_bytes;
+    bool fortran;
+
+    std::size_t offset(std::int64_t r, std::int64_t c, std::int64_t k) const {
+        const std::int64_t element = fortran ? r + rows * (c + cols * k) : (r * cols + c) * channels + k;
+        return static_cast<std::size_t>(element) * element_bytes;
+    }
+};
+
+/// Copies `count` channels from `first` on in C order, in blocks that both orders go through quickly.
+void gather(const std::byte* from, const array_order& order, std::int64_t first, std::int64_t count, std::byte* to) {
+    constexpr std::int64_t block = 64;
+    for (std::int64_t top = 0; top < order.rows; top += block)
+        for (std::int64_t left = 0; left < order.cols; left += block)
+            for (std::int64_t r = top; r < std::min(order.rows, top + block); ++r)
+                for (std::int64_t c = left; c < std::min(order.cols, left + block); ++c)
+                    for (std::int64_t k = 0; k < count; ++k) {
+                        const auto place = static_cast<std::size_t>((r * order.cols + c) * count + k);
+                        std::memcpy(to + place * order.element_bytes, from + order.offset(r, c, first + k),
+                                    order.element_bytes);
+                    }
+}
+
 std::string descr_of(dtype type) {
     const char order = size_of(type) == 1 ? '|' : std::endian::native == std::endian::little ? '<' : '>';
     const char kind = is_floating(type) ? 'f' : is_signed(type) ? 'i' : 'u';
@@ -183,51 +211,71 @@ std::string descr_of(dtype type) {
 
 }  // namespace
 
-image read_npy(const encoded_bytes& file) {
+image read_npy(const encoded_bytes& file, const read_options& options) {
     const npy_header header = read_header(file.bytes);
     const element_type element = element_of(header.descr);
     const std::vector<std::int64_t>& shape = header.shape;
     if (shape.size() != 2 && shape.size() != 3)
         throw input_error("its array has " + std::to_string(shape.size()) +
                           " dimensions; rows x cols or rows x cols x channels are read");
-    if (header.fortran_order)
-        throw input_error("its array is in Fortran order; save numpy.ascontiguousarray(array) instead");
-    const view_shape packed = packed_shape(element.type, shape[0], shape[1], shape.size() == 3 ? shape[2] : 1);
+    const std::int64_t channels = shape.size() == 3 ? shape[2] : 1;
+    if (options.band > channels) throw input_error("it has no band " + std::to_string(options.band));
+    const bool one_band = options.band > 0 && channels > 1;
+    const view_shape packed = packed_shape(element.type, shape[0], shape[1], one_band ? 1 : channels);
 
     const std::span<const std::byte> data = file.bytes.subspan(header.data_offset);
-    const std::uint64_t stored =
+    std::uint64_t stored =
         static_cast<std::uint64_t>(packed.plane_stride) / size_of(element.type) * element.stored_bytes;
+    if (one_band && __builtin_mul_overflow(stored, static_cast<std::uint64_t>(channels), &stored))
+        throw input_error("the extents of its array overflow 64 bits");
     if (data.size() != stored)
         throw input_error("its array needs " + std::to_string(stored) + " bytes, but " + std::to_string(data.size()) +
                           (data.size() < stored ? " follow the header: it is truncated" : " follow the header"));
 
     const bool aligned = reinterpret_cast<std::uintptr_t>(data.data()) % size_of(element.type) == 0;
-    if (!element.widen_s8 && !element.swapped && aligned) return {{data.data(), packed}, file.owner, {}};
+    if (!element.widen_s8 && !element.swapped && !header.fortran_order && !one_band && aligned)
+        return {{data.data(), packed}, file.owner, {}};
 
     const writable_image copy = allocate_image(packed);
+    array_order order{shape[0], shape[1], channels, element.stored_bytes, header.fortran_order};
+    const std::size_t bytes =
+        static_cast<std::size_t>(packed.plane_stride) / size_of(element.type) * element.stored_bytes;
+    // 8-bit samples that become 16s lie in the second half of their place until then.
+    auto* const to = static_cast<std::byte*>(copy.view.data) + (element.widen_s8 ? bytes : 0);
+    if (header.fortran_order || one_band)
+        gather(data.data(), order, one_band ? options.band - 1 : 0, packed.channels, to);
+    else
+        std::memcpy(to, data.data(), bytes);
     if (element.widen_s8) {
         auto* out = static_cast<std::int16_t*>(copy.view.data);
-        for (std::size_t i = 0; i < data.size(); ++i) out[i] = static_cast<std::int8_t>(data[i]);
-    } else {
-        std::memcpy(copy.view.data, data.data(), data.size());
-        if (element.swapped)
-            swap_byte_order({static_cast<std::byte*>(copy.view.data), data.size()}, element.stored_bytes);
+        for (std::size_t i = 0; i < bytes; ++i) out[i] = static_cast<std::int8_t>(to[i]);
+    } else if (element.swapped) {
+        swap_byte_order({to, bytes}, element.stored_bytes);
     }
     return copy;
 }
 
-void write_npy(output_file& out, const const_any_view& pixels) {
-    const view_shape& s = pixels.shape;
-    std::string text = "{'descr': '" + descr_of(s.type) + "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(s.rows) + ", " + std::to_string(s.cols) +
-                       (s.channels > 1 ? ", " + std::to_string(s.channels) : "") + "), }";
+void write_npy_header(output_file& out, dtype type, std::span<const std::int64_t> extents) {
+    std::string shape;
+    for (const std::int64_t n : extents) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
+    std::string text = "{'descr': '" + descr_of(type) + "', 'fortran_order': False, 'shape': (" + shape + "), }";
     // The array starts on a multiple of 64 bytes, so that a mapped file is aligned.
     const std::size_t before = magic.size() + 4;
     text.append(64 - (before + text.size() + 1) % 64, ' ').push_back('\n');
     const std::string length{static_cast<char>(text.size() & 0xff), static_cast<char>(text.size() >> 8)};
     const std::string header = std::string(magic) + std::string("\x01\x00", 2) + length + text;
     out.write(std::as_bytes(std::span(header)));
-    for_packed_runs(pixels, [&](std::span<const std::byte> run) { out.write(run); });
+}
+
+row_sink npy_rows(output_file& out, const image& about) {
+    const view_shape& s = about.view.shape;
+    const std::array<std::int64_t, 3> extents = {s.rows, s.cols, s.channels};
+    write_npy_header(out, s.type, std::span(extents).first(s.channels > 1 ? 3 : 2));
+    return {[&out](const const_any_view& rows) { write_rows(out, rows); }, [] {}};
+}
+
+void write_npy(output_file& out, const const_any_view& pixels) {
+    npy_rows(out, {.view = pixels, .owner = {}}).write(pixels);
 }
 
 }  // namespace boxsum::cli

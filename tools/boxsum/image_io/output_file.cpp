@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,8 +25,12 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 
-/// Names of unfinished files, readable from a signal handler. A command writes at most two files.
-std::array<std::atomic<const char*>, 4> unfinished{};
+/// Names of unfinished files, readable from a signal handler. A command writes at most three files, and as many
+/// commands run at once as there are threads.
+std::array<std::atomic<const char*>, 1024> unfinished{};
+
+/// Whether SIGPIPE was to end this process when it started.
+bool pipes_end_the_process = false;
 
 void remove_unfinished() noexcept {
     for (auto& slot : unfinished)
@@ -186,7 +191,9 @@ void output_file::abandon() noexcept {
 }
 
 void output_file::fail(int code) const {
-    throw io_error("cannot write '" + output_name(path_) + "': " + errno_text(code));
+    const std::string message = "cannot write '" + output_name(path_) + "': " + errno_text(code);
+    if (code == EPIPE) throw closed_pipe(message);
+    throw io_error(message);
 }
 
 void output_file::write(std::span<const std::byte> bytes) {
@@ -195,6 +202,32 @@ void output_file::write(std::span<const std::byte> bytes) {
         if (const int code = write_all(spool_ >= 0 ? spool_ : fd_, bytes); code != 0) fail(code);
     } else {
         buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    }
+}
+
+void output_file::write_rows(const std::byte* data, std::size_t row_bytes, std::size_t stride, std::size_t rows) {
+    constexpr std::size_t long_row = 4096;
+    if (row_bytes < long_row) {
+        for (std::size_t r = 0; r < rows; ++r) write({data + r * stride, row_bytes});
+        return;
+    }
+    flush();
+    const int fd = spool_ >= 0 ? spool_ : fd_;
+    std::array<struct iovec, 512> parts{};
+    for (std::size_t r = 0; r < rows;) {
+        const std::size_t count = std::min(parts.size(), rows - r);
+        for (std::size_t i = 0; i < count; ++i) parts[i] = {const_cast<std::byte*>(data + (r + i) * stride), row_bytes};
+        ssize_t done = ::writev(fd, parts.data(), static_cast<int>(count));
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) fail(errno);
+        // A pipe may take a part of a row: its rest is written by itself.
+        const std::size_t whole = static_cast<std::size_t>(done) / row_bytes,
+                          rest = static_cast<std::size_t>(done) % row_bytes;
+        r += whole;
+        if (rest > 0) {
+            if (const int code = write_all(fd, {data + r * stride + rest, row_bytes - rest}); code != 0) fail(code);
+            ++r;
+        }
     }
 }
 
@@ -234,6 +267,17 @@ std::uint64_t output_file::size() {
 }
 
 void output_file::commit() {
+    finish();
+    appear();
+}
+
+void commit_together(std::span<output_file* const> files) {
+    for (output_file* file : files) file->finish();
+    const signals_blocked guard;
+    for (output_file* file : files) file->appear();
+}
+
+void output_file::finish() {
     flush();
     if (spool_ >= 0) {
         std::vector<std::byte> block(std::size_t{1} << 20);
@@ -247,13 +291,22 @@ void output_file::commit() {
         const int closed = ::close(std::exchange(fd_, -1));  // network file systems report a full disk here
         if (closed != 0) fail(errno);
     }
+}
+
+void output_file::appear() {
     if (!temporary_.empty()) {
-        if (::rename(temporary_.c_str(), destination_.c_str()) != 0) fail(errno);
         const signals_blocked guard;
+        if (::rename(temporary_.c_str(), destination_.c_str()) != 0) fail(errno);
         if (slot_ >= 0) unfinished[static_cast<std::size_t>(slot_)].store(nullptr);
         slot_ = -1;
         temporary_.clear();
     }
+}
+
+void end_as_by_closed_pipe() {
+    if (!pipes_end_the_process) return;
+    ::signal(SIGPIPE, SIG_DFL);
+    ::raise(SIGPIPE);
 }
 
 void reserve_standard_streams() {
@@ -269,14 +322,15 @@ void install_signal_handlers() {
     struct sigaction action {};
     ::sigfillset(&action.sa_mask);
     action.sa_handler = end_by_signal;
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int number :
+         {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGABRT, SIGALRM, SIGVTALRM, SIGPROF, SIGUSR1, SIGUSR2, SIGXCPU}) {
         struct sigaction before {};
         ::sigaction(number, nullptr, &before);
         if (before.sa_handler != SIG_IGN) ::sigaction(number, &action, nullptr);  // nohup stays nohup
     }
     action.sa_handler = input_was_truncated;
     ::sigaction(SIGBUS, &action, nullptr);
-    ::signal(SIGPIPE, SIG_IGN);
+    pipes_end_the_process = ::signal(SIGPIPE, SIG_IGN) == SIG_DFL;
     ::signal(SIGXFSZ, SIG_IGN);
 }
 

@@ -35,6 +35,9 @@ class output_file {
     /// Appends.
     void write(std::span<const std::byte> bytes);
 
+    /// Appends rows that have something between them, without a copy of long ones.
+    void write_rows(const std::byte* data, std::size_t row_bytes, std::size_t stride, std::size_t rows);
+
     /// For writers that go back and patch: afterwards write_at(), read_at() and size() work, on pipes through memory.
     void make_seekable();
     void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -43,12 +46,15 @@ class output_file {
 
     /// Everything written, closed and renamed.
     void commit();
+    friend void commit_together(std::span<output_file* const> files);
 
     const std::string& path() const { return path_; }
 
   private:
     void open_temporary(unsigned mode);
     void flush();
+    void finish();
+    void appear();
     void abandon() noexcept;
     [[noreturn]] void fail(int code) const;
 
@@ -61,14 +67,21 @@ class output_file {
     int slot_ = -1;  // in the list of files that a signal removes
 };
 
+/// Commits several files: all are complete before the first gets its name, and no signal comes between their names.
+void commit_together(std::span<output_file* const> files);
+
+/// Ends the process as SIGPIPE would have, unless that was ignored when it started. To be called for a closed_pipe,
+/// when nothing unfinished is left.
+void end_as_by_closed_pipe();
+
 /// Takes the numbers 0, 1 and 2 where the process was started without these streams ('>&-'), so that no file that is
 /// opened later gets one of them and is written to as standard output. To be called before anything is opened. Real use
 /// of such a stream still fails with EBADF.
 void reserve_standard_streams();
 
-/// SIGINT, SIGTERM and SIGHUP remove unfinished outputs and then end the process as they would have. SIGPIPE and
-/// SIGXFSZ are ignored: the failed write is reported instead. SIGBUS means that a mapped input was cut short meanwhile:
-/// one error line and exit code 3.
+/// SIGINT, SIGTERM, SIGHUP and the other signals that end a process and can be caught remove unfinished outputs and
+/// then end it as they would have. SIGPIPE and SIGXFSZ are ignored: the failed write is reported instead. SIGBUS means
+/// that a mapped input was cut short meanwhile: one error line and exit code 3.
 void install_signal_handlers();
 
 }  // namespace boxsum::cli

@@ -1,15 +1,14 @@
 #include "errors.hpp"
 #include "image_io/codecs.hpp"
-#include "image_io/rows.hpp"
 
 #include <png.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
-#include <exception>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 // libpng reports errors by longjmp: every function below that calls setjmp keeps only plain data in its frame, and
@@ -26,21 +25,12 @@ struct png_state {
     png_infop info = nullptr;
     char message[256] = "libpng failed";
 
-    // reading
     std::span<const std::byte> rest;
-    // writing
-    output_file* out = nullptr;
-    std::exception_ptr thrown;
 
     png_state() = default;
     png_state(const png_state&) = delete;
     png_state& operator=(const png_state&) = delete;
-    ~png_state() {
-        if (out == nullptr)
-            png_destroy_read_struct(&png, &info, nullptr);
-        else
-            png_destroy_write_struct(&png, &info);
-    }
+    ~png_state() { png_destroy_read_struct(&png, &info, nullptr); }
 };
 
 [[noreturn]] void on_error(png_structp png, png_const_charp message) {
@@ -57,19 +47,6 @@ void on_read(png_structp png, png_bytep destination, std::size_t size) {
     std::memcpy(destination, state.rest.data(), size);
     state.rest = state.rest.subspan(size);
 }
-
-void on_write(png_structp png, png_bytep source, std::size_t size) {
-    auto& state = *static_cast<png_state*>(png_get_io_ptr(png));
-    try {
-        state.out->write({reinterpret_cast<const std::byte*>(source), size});
-        return;
-    } catch (...) {  // must not unwind through libpng
-        state.thrown = std::current_exception();
-    }
-    png_error(png, "write failed");
-}
-
-void on_flush(png_structp) {}
 
 struct png_extents {
     png_uint_32 rows = 0, cols = 0;
@@ -104,20 +81,30 @@ bool read_pixels(png_state& state, png_bytepp rows) {
     return true;
 }
 
-bool write_pixels(png_state& state, const view_shape& shape, png_bytepp rows) {
-    static constexpr int color_types[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
-                                          PNG_COLOR_TYPE_RGB_ALPHA};
-    if (setjmp(png_jmpbuf(state.png)) != 0) return false;
-    png_set_write_fn(state.png, &state, on_write, on_flush);
-    png_set_user_limits(state.png, 0x7fffffff, 0x7fffffff);
-    png_set_IHDR(state.png, state.info, static_cast<png_uint_32>(shape.cols), static_cast<png_uint_32>(shape.rows),
-                 static_cast<int>(8 * size_of(shape.type)), color_types[shape.channels - 1], PNG_INTERLACE_NONE,
-                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
-    png_write_info(state.png, state.info);
-    if (std::endian::native == std::endian::little) png_set_swap(state.png);
-    png_write_image(state.png, rows);
-    png_write_end(state.png, nullptr);
-    return true;
+/// What the chunks before the pixels say about them; those behind them are left alone.
+void read_metadata(const png_state& state, image& result) {
+    image_metadata metadata;
+    png_charp name = nullptr;
+    png_bytep profile = nullptr;
+    png_uint_32 size = 0;
+    int compression = 0;
+    if (png_get_iCCP(state.png, state.info, &name, &compression, &profile, &size) != 0) {
+        const auto* const bytes = reinterpret_cast<const std::byte*>(profile);
+        metadata.icc.assign(bytes, bytes + size);
+    }
+    png_uint_32 x = 0, y = 0;
+    int unit = 0;
+    constexpr double cm_per_metre = 100;
+    if (png_get_pHYs(state.png, state.info, &x, &y, &unit) != 0 && unit == PNG_RESOLUTION_METER) {
+        metadata.horizontal_per_cm = x / cm_per_metre;
+        metadata.vertical_per_cm = y / cm_per_metre;
+    }
+    png_bytep exif = nullptr;
+    png_uint_32 exif_size = 0;
+    if (png_get_eXIf_1(state.png, state.info, &exif_size, &exif) != 0)
+        result.orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif), exif_size});
+    if (!metadata.icc.empty() || metadata.horizontal_per_cm > 0)
+        result.metadata = std::make_shared<image_metadata>(std::move(metadata));
 }
 
 }  // namespace
@@ -139,22 +126,10 @@ image read_png(const encoded_bytes& file) {
     std::vector<png_bytep> rows(extents.rows);
     for (png_uint_32 r = 0; r < extents.rows; ++r) rows[r] = reinterpret_cast<png_bytep>(pixels.row(r));
     if (!read_pixels(state, rows.data())) throw input_error(state.message);
-    return pixels;
-}
-
-void write_png(output_file& out, const const_any_view& pixels) {
-    png_state state;
-    state.out = &out;
-    state.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &state, on_error, on_warning);
-    if (state.png != nullptr) state.info = png_create_info_struct(state.png);
-    if (state.info == nullptr) throw out_of_memory("libpng cannot allocate its state");
-
-    std::vector<png_bytep> rows;
-    for (std::int64_t r = 0; r < pixels.shape.rows; ++r)  // libpng copies rows before it changes them
-        rows.push_back(reinterpret_cast<png_bytep>(const_cast<std::byte*>(row_of(pixels, r).data())));
-    if (write_pixels(state, pixels.shape, rows.data())) return;
-    if (state.thrown) std::rethrow_exception(state.thrown);
-    throw io_error("cannot write '" + output_name(out.path()) + "': " + state.message);
+    image result = pixels;
+    result.alpha = extents.channels == 2 || extents.channels == 4;
+    read_metadata(state, result);
+    return result;
 }
 
 }  // namespace boxsum::cli

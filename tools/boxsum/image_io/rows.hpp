@@ -1,24 +1,33 @@
 #pragma once
 
 #include "image_io/image.hpp"
+#include "image_io/output_file.hpp"
 
 #include <cstddef>
 #include <span>
 
 namespace boxsum::cli {
 
-/// Calls visit(bytes) with the pixels from top to bottom: once with everything when the rows are packed, else row by
-/// row.
-template <typename F>
-void for_packed_runs(const const_any_view& pixels, F&& visit) {
+/// Writes the pixels from top to bottom, without what lies between rows.
+inline void write_rows(output_file& out, const const_any_view& pixels) {
     const auto* data = static_cast<const std::byte*>(pixels.data);
-    const std::int64_t packed = row_bytes(pixels.shape);
-    if (pixels.shape.row_stride == packed) {
-        visit(std::span(data, static_cast<std::size_t>(packed * pixels.shape.rows)));
-        return;
+    const auto packed = static_cast<std::size_t>(row_bytes(pixels.shape));
+    const auto stride = static_cast<std::size_t>(pixels.shape.row_stride),
+               rows = static_cast<std::size_t>(pixels.shape.rows);
+    if (stride == packed)
+        out.write({data, packed * rows});
+    else
+        out.write_rows(data, packed, stride, rows);
+}
+
+/// Eight pixels a byte, the first in its highest bit, which is set where the pixel is not 0.
+inline void pack_bits(std::span<const std::byte> row, std::byte* to) {
+    for (std::size_t i = 0; i < row.size(); i += 8) {
+        unsigned bits = 0;
+        for (std::size_t k = 0; k < 8; ++k)
+            bits = bits << 1 | (i + k < row.size() && row[i + k] != std::byte{0} ? 1U : 0U);
+        *to++ = static_cast<std::byte>(bits);
     }
-    for (std::int64_t r = 0; r < pixels.shape.rows; ++r)
-        visit(std::span(data + r * pixels.shape.row_stride, static_cast<std::size_t>(packed)));
 }
 
 /// The bytes of one row.

@@ -1,13 +1,20 @@
 #include "video/annotate.hpp"
 
+#include "errors.hpp"
 #include "image_io/image_file.hpp"
 
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
 namespace boxsum::cli {
 
-void write_annotated(const std::string& folder, std::int64_t number, const image_view<const std::uint8_t>& frame,
-                     const box& b) {
+namespace {
+
+writable_image outlined(const image_view<const std::uint8_t>& frame, const box& b) {
     const writable_image out = allocate_image(packed_shape(dtype::u8, frame.rows(), frame.cols(), 1));
     for (std::int64_t r = 0; r < frame.rows(); ++r)
         std::memcpy(out.row(r), frame.row(r), static_cast<std::size_t>(frame.cols()));
@@ -22,11 +29,41 @@ void write_annotated(const std::string& folder, std::int64_t number, const image
     };
     outline(0, 0);
     outline(1, 255);
+    return out;
+}
+
+bool names_video(const std::string& path) {
+    for (const char* ending : {".mp4", ".mkv", ".avi", ".mov", ".webm"})
+        if (path.ends_with(ending)) return true;
+    return false;
+}
+
+}  // namespace
+
+annotated_frames::annotated_frames(std::string path, std::int64_t rows, std::int64_t cols) : path_(std::move(path)) {
+    if (names_video(path_))
+        ffmpeg_.emplace(encoding_command(path_, rows, cols), piped_program::direction::reads_from_us);
+    else if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST)
+        throw io_error("cannot make the folder '" + path_ + "': " + errno_text(errno));
+}
+
+void annotated_frames::write(std::int64_t number, const image_view<const std::uint8_t>& frame, const box& b) {
+    const writable_image out = outlined(frame, b);
+    if (ffmpeg_) {
+        const auto bytes = static_cast<std::size_t>(frame.rows() * frame.cols());
+        if (std::fwrite(out.view.data, 1, bytes, ffmpeg_->pipe()) != bytes)
+            throw io_error("cannot write '" + path_ + "': ffmpeg has ended");
+        return;
+    }
     std::string digits = std::to_string(number);
     if (digits.size() < 6) digits.insert(0, 6 - digits.size(), '0');
-    output_file file(folder + "/frame_" + digits + ".png");
-    write_image(file, output_format(file.path(), "png", "--annotate"), out.view);
+    output_file file(path_ + "/frame_" + digits + ".png");
+    write_image(file, image_format::png, out);
     file.commit();
+}
+
+void annotated_frames::finish() {
+    if (ffmpeg_ && !ffmpeg_->finish()) throw io_error("cannot write '" + path_ + "': ffmpeg fails");
 }
 
 }  // namespace boxsum::cli

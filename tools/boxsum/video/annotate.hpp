@@ -1,15 +1,32 @@
 #pragma once
 
+#include "video/ffmpeg.hpp"
+
 #include <boxsum/box.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace boxsum::cli {
 
-/// Writes folder/frame_NNNNNN.png: the frame in grey with the outline of a box, black within white. Throws io_error.
-void write_annotated(const std::string& folder, std::int64_t number, const image_view<const std::uint8_t>& frame,
-                     const box& b);
+/// Where frames go in grey with the outline of a box, black within white: a folder that is made where it is missing, as
+/// frame_NNNNNN.png, or a video that ffmpeg makes, where the name ends in .mp4, .mkv, .avi, .mov or .webm.
+class annotated_frames {
+  public:
+    /// Throws io_error where the folder cannot be made, `unsupported` where there is no ffmpeg.
+    annotated_frames(std::string path, std::int64_t rows, std::int64_t cols);
+
+    /// Throws io_error.
+    void write(std::int64_t number, const image_view<const std::uint8_t>& frame, const box& b);
+
+    /// Waits for the video's end. Throws io_error where ffmpeg fails.
+    void finish();
+
+  private:
+    std::string path_;
+    std::optional<piped_program> ffmpeg_;
+};
 
 }  // namespace boxsum::cli

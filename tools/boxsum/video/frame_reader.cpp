@@ -3,10 +3,12 @@
 #include "errors.hpp"
 #include "image_io/image_file.hpp"
 #include "text_output.hpp"
+#include "video/ffmpeg.hpp"
 #include "video/y4m_reader.hpp"
 
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -33,6 +35,47 @@ class y4m_frames final : public frame_reader {
   private:
     y4m_reader reader_;
 };
+
+/// Whatever ffmpeg reads.
+class video_frames final : public frame_reader {
+  public:
+    explicit video_frames(const std::string& path)
+        : path_(path), ffmpeg_(decoding_command(path), piped_program::direction::writes_to_us), reader_(start()) {}
+
+    std::int64_t rows() const override { return reader_->rows(); }
+    std::int64_t cols() const override { return reader_->cols(); }
+    bool next(const image_view<std::uint8_t>& frame) override {
+        if (!reader_->next()) {
+            if (!ffmpeg_.finish()) throw input_error("ffmpeg fails before the end of '" + path_ + "'");
+            return false;
+        }
+        copy_frame(reader_->luma(), frame);
+        return true;
+    }
+
+  private:
+    std::unique_ptr<y4m_reader> start() {
+        try {
+            return std::make_unique<y4m_reader>(ffmpeg_.pipe(), path_);
+        } catch (const input_error&) {  // it wrote nothing: its own message has been printed
+            throw input_error("ffmpeg cannot read '" + path_ + "'");
+        }
+    }
+
+    std::string path_;
+    piped_program ffmpeg_;
+    std::unique_ptr<y4m_reader> reader_;
+};
+
+/// Whether a file says that it is YUV4MPEG2, or is no file to look into: a pipe is not read twice.
+bool is_y4m(const std::string& path) {
+    struct ::stat status {};
+    if (path == "-" || ::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return true;
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
+    char start[9] = {};
+    return file == nullptr || (std::fread(start, 1, sizeof(start), file.get()) == sizeof(start) &&
+                               std::memcmp(start, "YUV4MPEG2", sizeof(start)) == 0);
+}
 
 /// "frames/%04d.png"
 struct number_pattern {
@@ -77,7 +120,8 @@ writable_image luma_of(const image& source, const std::string& path) {
 
 class numbered_frames final : public frame_reader {
   public:
-    numbered_frames(number_pattern pattern, int first) : pattern_(std::move(pattern)), number_(first) {
+    numbered_frames(number_pattern pattern, std::optional<int> first)
+        : pattern_(std::move(pattern)), number_(first ? *first : first_number(pattern_)), first_(number_) {
         ahead_ = read(pattern_.path(number_));
         rows_ = ahead_->view.shape.rows;
         cols_ = ahead_->view.shape.cols;
@@ -85,11 +129,14 @@ class numbered_frames final : public frame_reader {
 
     std::int64_t rows() const override { return rows_; }
     std::int64_t cols() const override { return cols_; }
+    int first() const override { return first_; }
 
     bool next(const image_view<std::uint8_t>& frame) override {
         const std::string path = pattern_.path(number_);
-        struct ::stat status {};
-        if (!ahead_ && ::stat(path.c_str(), &status) != 0) return false;
+        if (!ahead_ && !exists(path)) {
+            check_end();
+            return false;
+        }
         const writable_image image = ahead_ ? *ahead_ : read(path);
         ahead_.reset();
         const view_shape& s = image.view.shape;
@@ -102,10 +149,34 @@ class numbered_frames final : public frame_reader {
     }
 
   private:
+    /// Programs count from 0 or from 1, and some from anywhere.
+    static int first_number(const number_pattern& pattern) {
+        constexpr int most = 1000;
+        for (int number = 0; number <= most; ++number)
+            if (exists(pattern.path(number))) return number;
+        throw input_error("'" + pattern.path(0) + "' is missing, and so are those up to number " +
+                          std::to_string(most) + ": give the first one's (--first)");
+    }
+
+    static bool exists(const std::string& path) {
+        struct ::stat status {};
+        return ::stat(path.c_str(), &status) == 0;
+    }
+
+    /// Throws where images follow behind the one that is missing: it is a gap, not the end.
+    void check_end() const {
+        constexpr int furthest = 1000;
+        for (int next = number_ + 1; next <= number_ + furthest; ++next)
+            if (exists(pattern_.path(next)))
+                throw input_error("'" + pattern_.path(number_) + "' is missing, but there is '" + pattern_.path(next) +
+                                  "': a gap in the numbers");
+    }
+
     static writable_image read(const std::string& path) { return luma_of(read_image(path), path); }
 
     number_pattern pattern_;
     int number_;
+    int first_;
     std::int64_t rows_ = 0;
     std::int64_t cols_ = 0;
     std::optional<writable_image> ahead_;  ///< the first image, whose extents the caller asks for before its pixels
@@ -113,8 +184,16 @@ class numbered_frames final : public frame_reader {
 
 }  // namespace
 
-std::unique_ptr<frame_reader> open_frames(const std::string& input, int first) {
-    if (input.find('%') == std::string::npos) return std::make_unique<y4m_frames>(input);
+std::unique_ptr<frame_reader> open_frames(const std::string& input, std::optional<int> first) {
+    if (input.find('%') == std::string::npos) {
+        if (is_y4m(input)) return std::make_unique<y4m_frames>(input);
+        try {
+            return std::make_unique<video_frames>(input);
+        } catch (const unsupported& e) {
+            throw unsupported("'" + input + "' is no YUV4MPEG2 stream, and " + e.what() +
+                              " to read it (package ffmpeg)");
+        }
+    }
     const auto pattern = parse_pattern(input);
     if (!pattern) throw usage_error("IN: '" + input + "' is no pattern of numbered images like frames/%04d.png");
     return std::make_unique<numbered_frames>(*pattern, first);

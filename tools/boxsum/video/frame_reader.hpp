@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace boxsum::cli {
@@ -16,14 +17,19 @@ class frame_reader {
     virtual std::int64_t rows() const = 0;
     virtual std::int64_t cols() const = 0;
 
+    /// Number of the first frame.
+    virtual int first() const { return 0; }
+
     /// Writes the next frame to an image of rows x cols; false at the end. Throws input_error, naming the frame, for a
     /// stream that breaks off and a frame of another size.
     virtual bool next(const image_view<std::uint8_t>& frame) = 0;
 };
 
-/// A YUV4MPEG2 file, "-" for such a stream on standard input, or numbered images, "frames/%04d.png", from number
-/// `first` on until one is missing. Throws usage_error for a % that is no such pattern; input_error for a stream or
+/// A YUV4MPEG2 file, "-" for such a stream on standard input, any other video through ffmpeg (`unsupported` where there
+/// is none), or numbered images, "frames/%04d.png", from number
+/// `first` on (the lowest from 0 on that is there) until one is missing. A gap in the numbers is an input_error at its
+/// place. Throws usage_error for a % that is no such pattern; input_error for a stream or
 /// first image that cannot be read.
-std::unique_ptr<frame_reader> open_frames(const std::string& input, int first);
+std::unique_ptr<frame_reader> open_frames(const std::string& input, std::optional<int> first);
 
 }  // namespace boxsum::cli

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 namespace boxsum::cli {
 namespace {
@@ -45,16 +46,21 @@ std::size_t chroma_size(const std::string& name, std::string_view word, std::int
 y4m_reader::y4m_reader(const std::string& path) : name_(input_name(path)) {
     file_ = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
     if (file_ == nullptr) throw input_error("cannot open '" + path + "': " + errno_text(errno));
+    owned_ = file_ != stdin;
     try {
         parse_header(read_line("the stream's header"));
     } catch (...) {
-        if (file_ != stdin) std::fclose(file_);
+        if (owned_) std::fclose(file_);
         throw;
     }
 }
 
+y4m_reader::y4m_reader(std::FILE* stream, std::string name) : name_(std::move(name)), file_(stream) {
+    parse_header(read_line("the stream's header"));
+}
+
 y4m_reader::~y4m_reader() {
-    if (file_ != stdin) std::fclose(file_);
+    if (owned_) std::fclose(file_);
 }
 
 std::size_t y4m_reader::read_some(void* data, std::size_t bytes) {
@@ -77,7 +83,9 @@ std::string y4m_reader::read_line(const std::string& what) {
 void y4m_reader::parse_header(const std::string& header) {
     std::istringstream words(header);
     std::string word;
-    if (!(words >> word) || word != "YUV4MPEG2") throw input_error("'" + name_ + "' is no YUV4MPEG2 stream");
+    if (!(words >> word) || word != "YUV4MPEG2")
+        throw input_error("'" + name_ +
+                          "' is no YUV4MPEG2 stream; of a video ffmpeg makes one: ffmpeg -i VIDEO -f yuv4mpegpipe -");
     std::string chroma = "C420";
     while (words >> word) {
         if (word[0] == 'H') rows_ = extent(name_, word);

@@ -17,6 +17,8 @@ class y4m_reader {
     /// Opens a file, or standard input for "-", and reads the stream's header. Throws input_error for a missing file, a
     /// stream that is no YUV4MPEG2, extents below 1 or not told, and sample formats of more than 8 bits.
     explicit y4m_reader(const std::string& path);
+    /// A stream that is open already and stays the caller's; `name` is for messages.
+    y4m_reader(std::FILE* stream, std::string name);
     y4m_reader(const y4m_reader&) = delete;
     y4m_reader& operator=(const y4m_reader&) = delete;
     ~y4m_reader();
@@ -38,6 +40,7 @@ class y4m_reader {
 
     std::string name_;
     std::FILE* file_ = nullptr;
+    bool owned_ = false;
     std::int64_t rows_ = 0;
     std::int64_t cols_ = 0;
     std::size_t chroma_bytes_ = 0;  ///< of both chroma planes

@@ -6,6 +6,7 @@
 
 #include <boxsum/types.hpp>
 
+#include <cmath>
 #include <cstdint>
 
 namespace boxsum::cuda {
@@ -36,6 +37,10 @@ inline void add_relaxed(unsigned* word, unsigned value,
 
 inline std::uintptr_t opaque(std::uintptr_t x) {
     return x;
+}
+
+inline float root_within_two_units(float x) {
+    return std::sqrt(x);
 }
 
 template <typename T>

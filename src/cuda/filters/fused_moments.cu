@@ -1,0 +1,405 @@
+#include "core/visit_types.hpp"
+#include "cuda/filters/fused_windows.cuh"
+#include "cuda/filters/threshold_formulas.cuh"
+
+#include <cmath>
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+namespace boxsum::cuda {
+namespace {
+
+/// Pixels of the image that is compared with its windows.
+template <typename Pixel>
+struct compared {
+    const char* image;
+    std::int64_t row_stride;
+    int channels;
+    bool is_signed;  ///< of 16 bits
+
+    __device__ int at(int row, int element) const {
+        const Pixel x = reinterpret_cast<const Pixel*>(image + row * row_stride)[element];
+        return is_signed ? static_cast<std::int16_t>(x) : static_cast<int>(x);
+    }
+};
+
+template <typename Pixel>
+compared<Pixel> compared_of(const fused_task& task) {
+    const view_shape& s = task.image.shape;
+    return {static_cast<const char*>(task.image.data), s.row_stride, static_cast<int>(s.channels),
+            s.type == dtype::s16};
+}
+
+/// One result; without data it is not wanted.
+struct real_output {
+    char* data = nullptr;
+    std::int64_t row_stride = 0;
+    dtype type = dtype::f32;
+
+    real_output() = default;
+    explicit real_output(const any_view& v)
+        : data(static_cast<char*>(v.data)), row_stride(v.shape.row_stride), type(v.shape.type) {}
+
+    __device__ void store(int row, int element, double x) const {
+        if (data == nullptr) return;
+        if (type == dtype::f64)
+            reinterpret_cast<double*>(data + row * row_stride)[element] = x;
+        else
+            reinterpret_cast<float*>(data + row * row_stride)[element] = static_cast<float>(x);
+    }
+};
+
+/// What is made of mean and variance in double.
+enum class moment_job : std::uint8_t { statistics, contrast, extremes, threshold, limit };
+
+struct moment_output {
+    moment_job job;
+    real_output mean, variance, deviation;  ///< `mean` is the one result of contrast and limit
+    double epsilon;
+    threshold_terms terms;
+    window_extremes* extremes;
+    char* binary;
+    std::int64_t binary_stride;
+    std::uint8_t yes;
+    int centre;                       ///< what pixels were lowered by
+    double inverse, inverse_squared;  ///< of the pixels of an uncut window, and of their square
+};
+
+/// x / n for integers x < 2^53 and n <= 2^36, rounded as a division is, from y, which is 1 / n rounded.
+///
+/// q = x * y is within two units u of its last place, so r = x - n * q is exact, a multiple of u with at most 2 n u,
+/// and q + r * y misses x / n by less than 2 u * 2^-53. A point halfway between two doubles is at least u / (2 n) away:
+/// x would be an integer of more than 53 bits if it were hit.
+__device__ double quotient(double x, double n, double y) {
+    const double q = x * y;
+    return __fma_rn(__fma_rn(-n, q, x), y, q);
+}
+
+/// n * squares - sum^2: of 8-bit pixels and at most 2^18 of them below 2^53, of 16-bit ones below n^2 * 2^30.
+template <typename Pixel>
+__device__ double numerator(std::int64_t sum, std::uint64_t squares, int n) {
+    const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+    if (sizeof(Pixel) == 1 || n <= 131072)
+        return static_cast<double>(static_cast<std::uint64_t>(n) * squares - magnitude * magnitude);
+    using u128 = unsigned __int128;
+    return static_cast<double>(u128{static_cast<std::uint64_t>(n)} * squares - u128{magnitude} * magnitude);
+}
+
+template <typename Pixel, typename Sum, int K>
+__global__ __launch_bounds__(most_fused_threads) void fused_moment_kernel(const __grid_constant__ fused_view t,
+                                                                          const compared<Pixel> image,
+                                                                          const __grid_constant__ moment_output to) {
+    using signed_sum = std::make_signed_t<Sum>;
+    double largest = 0;
+    int smallest = 65536;
+    threshold_terms terms = to.terms;
+    const int channel = static_cast<int>(blockIdx.y);
+    if (terms.method == threshold_method::wolf && to.extremes != nullptr) {
+        terms.largest_deviation = from_ordered(to.extremes->largest_deviation[channel]);
+        terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[channel]);
+    }
+    for_each_batch<Pixel, Sum, true, K>(t, [&](const auto& batch) {
+        constexpr int rows = window_sums<Sum, true>::rows;
+        batch.for_each_column(false, [&](int col, const auto& w) {
+            const bool whole = batch.whole(col);
+            const int width = whole ? static_cast<int>(t.cols.full) : fused_width(t, col);
+            const int element = col * t.channels + batch.channel;
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) break;
+                const int row = batch.row + j, n = batch.height[j] * width;
+                const std::int64_t sum = static_cast<signed_sum>(w.sum(j));
+                const auto count = static_cast<double>(n);
+                const auto total = static_cast<double>(sum + static_cast<std::int64_t>(to.centre) * n);
+                const double above = numerator<Pixel>(sum, w.squares(j), n);
+                double mean, variance;
+                if (sizeof(Pixel) == 1 && whole && batch.plain) {
+                    mean = quotient(total, count, to.inverse);
+                    variance = quotient(above, count * count, to.inverse_squared);
+                } else {
+                    mean = total / count;
+                    variance = above / (count * count);
+                }
+                if (to.job == moment_job::extremes) {
+                    largest = variance > largest ? variance : largest;
+                    const int x = image.at(row, element);
+                    smallest = x < smallest ? x : smallest;
+                    continue;
+                }
+                if (to.job == moment_job::statistics) {
+                    to.mean.store(row, element, mean);
+                    to.variance.store(row, element, variance);
+                    if (to.deviation.data != nullptr) to.deviation.store(row, element, sqrt(variance));
+                    continue;
+                }
+                const double deviation = sqrt(variance), x = image.at(row, element);
+                if (to.job == moment_job::contrast) {
+                    to.mean.store(row, element, (x - mean) / (deviation < to.epsilon ? to.epsilon : deviation));
+                    continue;
+                }
+                const double limit = limit_of(terms, x, mean, deviation);
+                if (to.job == moment_job::limit)
+                    to.mean.store(row, element, limit);
+                else
+                    reinterpret_cast<std::uint8_t*>(to.binary + row * to.binary_stride)[element] =
+                        x > limit ? to.yes : std::uint8_t{0};
+            }
+        });
+    });
+    if (to.job != moment_job::extremes) return;
+    // A root grows with what it is taken of. Most threads change nothing: look before the atomic.
+    const auto look = [](const unsigned long long& word) {
+        return *const_cast<const volatile unsigned long long*>(&word);
+    };
+    const unsigned long long deviation = ordered(sqrt(largest)), pixel = ordered(smallest);
+    if (deviation > look(to.extremes->largest_deviation[channel]))
+        atomicMax(&to.extremes->largest_deviation[channel], deviation);
+    if (smallest < 65536 && pixel < look(to.extremes->smallest_pixel[channel]))
+        atomicMin(&to.extremes->smallest_pixel[channel], pixel);
+}
+
+// ---- thresholds of 8-bit images, decided in single precision --------------------------------------------------------
+
+/// T = at_zero + mean * m + deviation * s + product * m * s, and how far it may be off in single precision.
+///
+/// With u = 2^-24: a sum of at most 2^18 centred pixels, |S| / n <= 128, times 1 / n has an error of 256 u, and m =
+/// that
+/// + 128 one of 512 u. The numerator of the variance, below 2^50, is made of two halves with an error of 2 u, its root
+/// has half of that and 2 u of its own, s = root / n <= 128 two more: 5 u or 640 u in all. The rest are the roundings
+/// of the coefficients, products and sums, each of its magnitude with m <= 255, x <= 255; 1 % covers what is of second
+/// order, and the definition's own roundings, some 2^-48 of the magnitudes, lie far below.
+struct float_rule {
+    float at_zero, mean, deviation, product, error;
+
+    __device__ float_rule(const threshold_terms& t) {
+        double zero = 0, m = 1 - t.k, s = 0, both = 0;
+        switch (t.method) {
+            case threshold_method::niblack:
+                m = 1;
+                s = t.k;
+                break;
+            case threshold_method::sauvola:
+                both = t.k / t.range;
+                break;
+            case threshold_method::wolf: {
+                const double divisor = t.largest_deviation > 0 ? t.largest_deviation : 1;
+                zero = t.k * t.smallest_pixel;
+                s = -t.k * t.smallest_pixel / divisor;
+                both = t.k / divisor;
+                break;
+            }
+            default:
+                break;
+        }
+        at_zero = static_cast<float>(zero);
+        mean = static_cast<float>(m);
+        deviation = static_cast<float>(s);
+        product = static_cast<float>(both);
+        const double slope = fabs(s) + 255 * fabs(both), most = fabs(zero) + 255 * fabs(m) + 128 * slope;
+        const double units = (512 + 2 * 255) * fabs(m) + 2 * fabs(zero) +
+                             128 * ((512 + 2 * 255) * fabs(both) + 2 * fabs(s)) + 640 * slope + 2 * most + 255;
+        error = static_cast<float>(units * 0x1p-24 * 1.01);
+    }
+};
+
+struct binary_output {
+    char* data;
+    std::int64_t row_stride;
+    std::uint8_t yes;
+    threshold_terms terms;
+    const window_extremes* extremes;
+    float inverse;  ///< of the pixels of an uncut window
+    bool in_units;  ///< a thread's pixels can be read, and its results written, together
+};
+
+/// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
+__device__ __noinline__ bool exceeds_exactly(const threshold_terms& terms, int x, int sum, std::uint64_t above, int n) {
+    const auto count = static_cast<double>(n);
+    const double m = static_cast<double>(sum + 128ll * n) / count;
+    const double s = sqrt(static_cast<double>(above) / (count * count));
+    return x > limit_of(terms, x, m, s);
+}
+
+template <bool Squares, int K>
+__global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(const __grid_constant__ fused_view t,
+                                                                             const compared<u8> image,
+                                                                             const __grid_constant__ binary_output to) {
+    threshold_terms terms = to.terms;
+    if (terms.method == threshold_method::wolf) {
+        terms.largest_deviation = from_ordered(to.extremes->largest_deviation[blockIdx.y]);
+        terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[blockIdx.y]);
+    }
+    const float_rule rule(terms);
+    // Where all pixels of a window are x, so is its mean: 256 decisions in double, a bit each, for images that are
+    // flat.
+    __shared__ u32 flat_exceeds[8];
+    for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x)) {
+        const unsigned bits = __ballot_sync(~0u, x > limit_of(terms, x, x, 0));
+        if (x % 32 == 0) flat_exceeds[x / 32] = bits;
+    }
+    for_each_batch<u8, u32, Squares, K>(t, [&](const auto& batch) {
+        constexpr int rows = window_sums<u32, Squares>::rows;
+        const char* const pixels = image.image + batch.row * image.row_stride;
+        char* const out = to.data + batch.row * to.row_stride;
+        const auto above_of = [&](const auto& w, int j, int n) {
+            if constexpr (!Squares) return std::uint64_t{0};
+            const auto sum = static_cast<std::int64_t>(static_cast<int>(w.sum(j)));
+            return std::uint64_t{static_cast<u32>(n)} * w.squares(j) - static_cast<std::uint64_t>(sum * sum);
+        };
+        // By how much a pixel exceeds its threshold.
+        const auto margin_of = [&](const auto& w, int j, int x, int n, float inverse) {
+            const float m = __fmaf_rn(static_cast<float>(static_cast<int>(w.sum(j))), inverse, 128.0f);
+            float limit = __fmaf_rn(rule.mean, m, rule.at_zero);
+            if constexpr (Squares) {
+                const std::uint64_t above = above_of(w, j, n);
+                const float numerator = __fmaf_rn(static_cast<float>(static_cast<u32>(above >> 32)), 4294967296.0f,
+                                                  static_cast<float>(static_cast<u32>(above)));
+                const float s = root_within_two_units(numerator) * inverse;
+                limit = __fmaf_rn(s, __fmaf_rn(rule.product, m, rule.deviation), limit);
+            }
+            return static_cast<float>(x) - limit;
+        };
+        const auto is_flat = [&](const auto& w, int j, int x, int n) {
+            return Squares ? above_of(w, j, n) == 0 : static_cast<int>(w.sum(j)) == (x - 128) * n;
+        };
+        const auto flat = [&](int x) { return (flat_exceeds[x / 32] >> (x % 32) & 1u) != 0; };
+        const auto exactly = [&](const auto& w, int j, int x, int n) {
+            return exceeds_exactly(terms, x, static_cast<int>(w.sum(j)), above_of(w, j, n), n);
+        };
+        if (to.in_units && batch.owns()) {
+            const int full = static_cast<int>(t.cols.full);
+            u32 x[rows][K / 4], yes[rows][K / 4] = {}, doubtful = 0;
+            float inverse[rows];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
+                const int row = batch.plain || j < batch.valid ? j : 0;
+                const auto own =
+                    *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
+#pragma unroll
+                for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
+            }
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
+                    const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
+                    if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
+                    if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid)
+                    store_streaming(reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()), yes[j]);
+            while (doubtful != 0) {
+                const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
+                doubtful &= doubtful - 1;
+                if (j >= batch.valid) continue;
+                const int pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i];
+                const auto w = batch.own_window(i);
+                const int n = batch.height[j] * full;
+                const bool exceeds = is_flat(w, j, pixel, n) ? flat(pixel) : exactly(w, j, pixel, n);
+                reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] = exceeds ? to.yes : u8{0};
+            }
+        }
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+            const int width = fused_width(t, col), element = col * t.channels + batch.channel;
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
+                const int x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
+                const int n = batch.height[j] * width;
+                const float margin = margin_of(w, j, x, n, __frcp_rn(static_cast<float>(n)));
+                const bool exceeds = fabsf(margin) > rule.error ? margin > 0
+                                     : is_flat(w, j, x, n)      ? flat(x)
+                                                                : exactly(w, j, x, n);
+                reinterpret_cast<u8*>(out + j * to.row_stride)[element] = exceeds ? to.yes : u8{0};
+            }
+        });
+    });
+}
+
+// ---- launches -------------------------------------------------------------------------------------------------------
+
+void launch_moments(const fused_task& task, moment_output to, stream_ref stream) {
+    const fused_shape shape = fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row);
+    const dtype type = task.image.shape.type;
+    const auto count = static_cast<double>(task.job->rows.full * task.job->cols.full);
+    to.centre = type == dtype::u8 ? 128 : type == dtype::u16 ? 32768 : 0;
+    to.inverse = 1 / count;
+    to.inverse_squared = 1 / (count * count);
+    if (type == dtype::u8) {
+        constexpr int columns = fused_columns(dtype::u8, fused_sums::squares);
+        launch_fused<u8, u32, true, columns>(fused_moment_kernel<u8, u32, columns>, task, shape, stream,
+                                             compared_of<u8>(task), to);
+    } else {
+        constexpr int columns = fused_columns(dtype::u16, fused_sums::squares);
+        launch_fused<u16, u64, true, columns>(fused_moment_kernel<u16, u64, columns>, task, shape, stream,
+                                              compared_of<u16>(task), to);
+    }
+}
+
+template <bool Squares>
+void launch_threshold(const fused_task& task, binary_output to, const view_shape& result, stream_ref stream) {
+    constexpr fused_sums sums = Squares ? fused_sums::squares : fused_sums::narrow;
+    constexpr int columns = fused_columns(dtype::u8, sums);
+    to.inverse = 1.0f / static_cast<float>(task.job->rows.full * task.job->cols.full);
+    const auto in_units = [](const void* data, const view_shape& s) {
+        return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;
+    };
+    to.in_units = in_units(task.image.data, task.image.shape) && in_units(to.data, result);
+    launch_fused<u8, u32, Squares, columns>(fused_threshold_kernel<Squares, columns>, task,
+                                            fused_shape_of(*task.job, sums, task.end_row - task.first_row), stream,
+                                            compared_of<u8>(task), to);
+}
+
+}  // namespace
+
+void enqueue_fused_statistics(const fused_task& task, const window_results& results, stream_ref stream) {
+    moment_output to{};
+    to.job = moment_job::statistics;
+    to.mean = real_output(results.mean);
+    to.variance = real_output(results.variance);
+    to.deviation = real_output(results.deviation);
+    launch_moments(task, to, stream);
+}
+
+void enqueue_fused_contrast(const fused_task& task, const any_view& result, double epsilon, stream_ref stream) {
+    moment_output to{};
+    to.job = moment_job::contrast;
+    to.mean = real_output(result);
+    to.epsilon = epsilon;
+    launch_moments(task, to, stream);
+}
+
+void enqueue_fused_extremes(const fused_task& task, window_extremes* extremes, stream_ref stream) {
+    moment_output to{};
+    to.job = moment_job::extremes;
+    to.extremes = extremes;
+    launch_moments(task, to, stream);
+}
+
+void enqueue_fused_threshold(const fused_task& task, const any_view& result, const filters::threshold_job& formula,
+                             window_extremes* extremes, stream_ref stream) {
+    const threshold_terms terms{formula.method, formula.k, formula.range, formula.p, formula.q, 0, 0};
+    const auto yes = static_cast<std::uint8_t>(formula.output == threshold_output::zero_one ? 1 : 255);
+    const bool limit = formula.output == threshold_output::threshold;
+    if (task.image.shape.type == dtype::u8 && !limit && formula.method <= threshold_method::wolf) {
+        const binary_output to{
+            static_cast<char*>(result.data), result.shape.row_stride, yes, terms, extremes, 0, false};
+        if (formula.method == threshold_method::bradley) return launch_threshold<false>(task, to, result.shape, stream);
+        return launch_threshold<true>(task, to, result.shape, stream);
+    }
+    moment_output to{};
+    to.job = limit ? moment_job::limit : moment_job::threshold;
+    to.mean = limit ? real_output(result) : real_output();
+    to.terms = terms;
+    to.extremes = extremes;
+    to.binary = static_cast<char*>(result.data);
+    to.binary_stride = result.shape.row_stride;
+    to.yes = yes;
+    launch_moments(task, to, stream);
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""Files as they are in the world: bits, faxes, inks, palettes, pages, bands, orders; what they say besides pixels."""
+
+import struct
+import subprocess
+import unittest
+import zlib
+
+import image_files as f
+from boxsum_cli import BAD_INPUT, UNSUPPORTED, CliTest, main
+
+
+def profile(space=b"RGB "):
+    """An ICC profile with one tag, complete and, compressed, long enough for libpng's checks."""
+    text = bytes(f.pixels("8u", 112))
+    head = bytearray(144) + b"text" + bytes(4) + text
+    head[0:4] = struct.pack(">I", len(head))
+    head[128:144] = struct.pack(">I4sII", 1, b"cprt", 144, 8 + len(text))
+    head[8] = 2
+    head[12:16], head[16:20], head[20:24], head[36:40] = b"mntr", space, b"XYZ ", b"acsp"
+    head[68:80] = struct.pack(">III", 0xF6D6, 0x10000, 0xD32D)
+    return bytes(head)
+
+
+def exif(orientation, order="<"):
+    mark = b"II*\0" if order == "<" else b"MM\0*"
+    return mark + struct.pack(order + "IHHHIHHI", 8, 1, 274, 3, 1, orientation, 0, 0)
+
+
+def turned(rows, orientation):
+    """What EXIF means by an orientation: where row 0 and column 0 of the file belong."""
+    flip = lambda a: [row[::-1] for row in a]
+    transpose = lambda a: [list(row) for row in zip(*a)]
+    return {1: lambda a: a, 2: flip, 3: lambda a: flip(a)[::-1], 4: lambda a: a[::-1], 5: transpose,
+            6: lambda a: flip(transpose(a)), 7: lambda a: flip(transpose(a))[::-1],
+            8: lambda a: transpose(a)[::-1]}[orientation](rows)
+
+
+def chunks(data):
+    at, found = 8, {}
+    while at < len(data):
+        size = struct.unpack(">I", data[at:at + 4])[0]
+        name, body = data[at + 4:at + 8], data[at + 8:at + 8 + size]
+        assert zlib.crc32(name + body) == struct.unpack(">I", data[at + 8 + size:at + 12 + size])[0], name
+        found[name] = found.get(name, b"") + body
+        at += 12 + size
+    return found
+
+
+class Reading(CliTest):
+    def pixels(self, data, *options, notes=b""):
+        source = self.write("in", data)
+        done = self.start("blur", source, self.path("x.npy"), "-r", 0, *options, "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (self.assertIn if notes else self.assertEqual)(notes, done.stderr)
+        shape, _, values = f.read_npy(self.read("x.npy"))
+        return shape, values
+
+    def test_bits_in_tiff(self):
+        """The scanners' format: 1, 2 and 4 bits, in strips and tiles, black or white as 0."""
+        for bits in (1, 2, 4):
+            most = (1 << bits) - 1
+            values = [v & most for v in f.pixels("8u", 9 * 21)]
+            rows = []
+            for r in range(9):
+                text = "".join(format(v, f"0{bits}b") for v in values[21 * r:21 * (r + 1)])
+                rows.append(int(text.ljust((len(text) + 7) // 8 * 8, "0"), 2).to_bytes((len(text) + 7) // 8, "big"))
+            flat = list(b"".join(rows))
+            for order in "<>":
+                for photometric in (0, 1):
+                    data = f.tiff(9, len(rows[0]), 1, "8u", flat, order, rows_per_strip=4, photometric=photometric,
+                                  tags=[(256, 4, [21]), (258, 3, [bits])])
+                    scale = 255 // most
+                    expected = [v * scale if photometric == 1 else 255 - v * scale for v in values]
+                    self.assertEqual(self.pixels(data), ((9, 21), expected), (bits, order, photometric))
+            palette = [(i * 4099 + 97 * k) % 65536 for k in range(3) for i in range(most + 1)]
+            data = f.tiff(9, len(rows[0]), 1, "8u", flat, palette=palette, tags=[(256, 4, [21]), (258, 3, [bits])])
+            expected = [palette[k * (most + 1) + v] >> 8 for v in values for k in range(3)]
+            self.assertEqual(self.pixels(data), ((9, 21, 3), expected), bits)
+
+    def test_fax(self):
+        """Group 4 by hand: a white row, a row of four white and four black pixels, the end of the block."""
+        bits = "1" + "001" + "1011" + "011" + "000000000001" * 2
+        data = int(bits.ljust(40, "0"), 2).to_bytes(5, "big")
+        file = f.tiff(1, 5, 1, "8u", list(data), photometric=0,
+                      tags=[(256, 4, [8]), (257, 4, [2]), (258, 3, [1]), (259, 3, [4]), (278, 4, [2])])
+        self.assertEqual(self.pixels(file), ((2, 8), [255] * 12 + [0] * 4))
+
+    def test_pbm(self):
+        bits = [1, 0, 1, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0, 0, 0, 1, 1, 0, 1, 0]
+        for data in (b"P1\n# c\n10 2\n" + "".join(map(str, bits)).encode(), b"P1 10 2\n" + " ".join(map(str, bits)).encode(),
+                     b"P4\n10 2\n" + bytes([0b10110010, 0b11000000, 0b01000110, 0b10000000])):
+            self.assertEqual(self.pixels(data), ((2, 10), [0 if b else 255 for b in bits]))
+        for data, words in ((b"P4\n10 2\n123", "truncated"), (b"P1\n3 1\n012", "neither 0 nor 1"), (b"P1\n3 1\n0 #1", "truncated")):
+            self.refused(BAD_INPUT, words, "query", self.write("bad", data), "--box", "0,0,1,1")
+
+    def test_inks(self):
+        for kind, white in (("8u", 255), ("16u", 65535)):
+            inks = f.pixels(kind, 6 * 7 * 4)
+            expected = [((white - inks[i + k]) * (white - inks[i + 3]) + white // 2) // white
+                        for i in range(0, len(inks), 4) for k in range(3)]
+            data = f.tiff(6, 7, 4, kind, inks, photometric=5)
+            self.assertEqual(self.pixels(data, notes=b"CMYK"), ((6, 7, 3), expected))
+        shape, _ = self.pixels(f.JPEG["cmyk"], notes=b"CMYK")
+        self.assertEqual(shape, (16, 16, 3))
+
+    def test_arrays_in_fortran_order(self):
+        for kind in ("8u", "8s", "16u", "64f"):
+            for order in "<>":
+                for channels in (1, 3):
+                    values = f.pixels(kind, 70 * 65 * channels)
+                    at = lambda r, c, k: values[(r * 65 + c) * channels + k]
+                    columns = [at(r, c, k) for k in range(channels) for c in range(65) for r in range(70)]
+                    shape = (70, 65, channels) if channels > 1 else (70, 65)
+                    got = self.pixels(f.npy(shape, kind, columns, order, fortran=True))
+                    self.assertEqual(got, (shape, values), (kind, order, channels))
+
+    def test_numpy_s_integers(self):
+        """Of 64 bits whatever they hold: the smallest type that holds them is computed with."""
+        for values, small in (([0, 255] * 6, "u1"), ([0, 256] * 6, "u2"), ([-1, 32767] * 6, "i2"), ([70000, -5] * 6, "f8")):
+            for kind in ("64s", "32s"):
+                source = self.write("in.npy", f.npy((3, 4), kind, values))
+                self.boxsum("blur", source, self.path("x.npy"), "-r", 0, "-q")
+                _, descr, got = f.read_npy(self.read("x.npy"))
+                self.assertEqual((descr[1:], got), (small, values), kind)
+        for values, table in (([0, 2**32 - 1] * 6, "u8"), ([-2**31, 5] * 6, "i8")):
+            self.boxsum("table", self.write("in.npy", f.npy((3, 4), "64s", values)), self.path("t.npy"), "-q")
+            shape, descr, got = f.read_npy(self.read("t.npy"))
+            self.assertEqual((shape, descr[1:], got[-1]), ((4, 5), table, sum(values)))
+        self.refused(UNSUPPORTED, "64s", "table", self.write("in.npy", f.npy((1, 2), "64s", [2**32, -1])), self.path("y.npy"))
+
+    def test_more_bands_than_four(self):
+        values = f.pixels("16u", 9 * 10 * 7)
+        files = [f.npy((9, 10, 7), "16u", values), f.tiff(9, 10, 7, "16u", values),
+                 f.tiff(9, 10, 7, "16u", values, separate=True), f.tiff(9, 10, 7, "16u", values, tile=(16, 16)),
+                 f.tiff(9, 10, 7, "16u", values, tile=(16, 16), separate=True)]
+        for data in files:
+            for band in (1, 6):
+                self.assertEqual(self.pixels(data, "--band", band), ((9, 10), values[band - 1::7]))
+            self.refused(BAD_INPUT, "--band", "query", self.path("in"), "--box", "0,0,1,1")
+            self.refused(BAD_INPUT, "no band 8", "query", self.path("in"), "--box", "0,0,1,1", "--band", 8)
+
+    def test_pages(self):
+        """The second page is written by another program's rules: another size."""
+        first = f.tiff(3, 4, 1, "8u", list(range(12)), pages=3)
+        self.assertEqual(self.pixels(first, "--page", 3), ((3, 4), list(range(12))))
+        self.refused(BAD_INPUT, "no page 4, but 3", "blur", self.path("in"), self.path("y.npy"), "-r", 1, "--page", 4)
+        self.refused(BAD_INPUT, "only TIFF has pages", "blur", self.write("g.pgm", f.pnm(1, 1, 1, [0])), self.path("y.npy"),
+                     "-r", 1, "--page", 2)
+        done = self.start("blur", self.path("in"), self.path("y.npy"), "-r", 0, "-q")
+        self.assertIn(b"several pages", done.stderr)
+
+    def test_orientation(self):
+        values = f.pixels("8u", 5 * 3 * 3)
+        rows = [[tuple(values[(r * 3 + c) * 3:][:3]) for c in range(3)] for r in range(5)]
+        plain = f.png(5, 3, 3, 8, values)
+        self.write("p.jpg", f.JPEG["rgb"])
+        self.boxsum("blur", self.path("p.jpg"), self.path("x.npy"), "-r", 0, "-q")
+        decoded = f.read_npy(self.read("x.npy"))[2]
+        photo = [[tuple(decoded[(r * 16 + c) * 3:][:3]) for c in range(16)] for r in range(16)]
+        for orientation in range(1, 9):
+            block = b"Exif\0\0" + exif(orientation, "<>"[orientation % 2])
+            jpeg = f.JPEG["rgb"][:2] + b"\xff\xe1" + struct.pack(">H", len(block) + 2) + block + f.JPEG["rgb"][2:]
+            for data, pixels in ((f.tiff(5, 3, 3, "8u", values, tags=[(274, 3, [orientation])]), rows),
+                                 (plain[:33] + f.png_chunk(b"eXIf", exif(orientation)) + plain[33:], rows), (jpeg, photo)):
+                expected = turned(pixels, orientation)
+                got = self.pixels(data)
+                self.assertEqual(got, ((len(expected), len(expected[0]), 3), [v for row in expected for p in row for v in p]))
+        for broken in (b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\xff", b"Exif\0\0" + exif(9)):
+            jpeg = f.JPEG["rgb"][:2] + b"\xff\xe1" + struct.pack(">H", len(broken) + 2) + broken + f.JPEG["rgb"][2:]
+            self.assertEqual(self.pixels(jpeg), ((16, 16, 3), decoded))
+
+
+class Writing(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.values = f.pixels("8u", 37 * 45)
+        self.page = self.write("page.pgm", f.pnm(37, 45, 1, self.values))
+        self.boxsum("threshold", self.page, self.path("bw.npy"), "-w", 9, "-q")
+        self.black = f.read_npy(self.read("bw.npy"))[2]
+
+    def again(self, name):
+        self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
+        return f.read_npy(self.read("again.npy"))[2]
+
+    def test_single_bits(self):
+        for name, *options in (("x.png", "--bits", 1), ("x.tif", "--bits", 1), ("g4.tif", "--compress", "g4"),
+                               ("x.pbm",), ("x.pgm", "--bits", 1), ("z.tif", "--bits", 1, "--compress", "deflate")):
+            self.boxsum("threshold", self.page, self.path(name), "-w", 9, *options, "-q")
+            self.assertEqual(self.again(name), self.black, name)
+            self.assertLess(len(self.read(name)), 700, name)
+        header = chunks(self.read("x.png"))[b"IHDR"]
+        self.assertEqual(header, struct.pack(">IIBBBBB", 45, 37, 1, 0, 0, 0, 0))
+        tags = f.tiff_tags(self.read("g4.tif"))
+        self.assertEqual((tags[258], tags[259], tags[278]), ([1], [4], [37]))
+        self.refused(UNSUPPORTED, "black and white only", "blur", self.page, self.path("y.png"), "-r", 1, "--bits", 1)
+        self.refused(UNSUPPORTED, "no single bits", "threshold", self.page, self.path("y.jpg"), "--bits", 1)
+
+    def test_png_is_what_its_specification_says(self):
+        for channels, depth in ((1, 8), (2, 8), (3, 8), (4, 8), (1, 16), (2, 16), (3, 16), (4, 16)):
+            values = f.pixels("8u" if depth == 8 else "16u", 11 * 13 * channels)
+            source = self.write("in.png", f.png(11, 13, channels, depth, values))
+            for level in (1, 6, 9):
+                self.boxsum("blur", source, self.path("x.png"), "-r", 0, "--level", level, "-q")
+                parts = chunks(self.read("x.png"))
+                raw = zlib.decompress(parts[b"IDAT"])
+                size, step = 13 * channels * depth // 8, channels * depth // 8
+                got = b""
+                for r in range(11):
+                    line = bytearray(raw[r * (size + 1):(r + 1) * (size + 1)])
+                    self.assertEqual(line[0], 1)
+                    line = line[1:]
+                    for i in range(step, size):
+                        line[i] = (line[i] + line[i - step]) & 255
+                    got += line
+                self.assertEqual(got, f.packed("8u" if depth == 8 else "16u", values, ">"), (channels, depth))
+
+    def test_compressed_tiff(self):
+        for kind in ("8u", "16u", "32f", "64f"):
+            values = f.pixels(kind, 37 * 45)
+            source = self.write("in.npy", f.npy((37, 45), kind, values))
+            for scheme, number in (("none", 1), ("packbits", 32773), ("lzw", 5), ("deflate", 8), ("zstd", 50000)):
+                self.boxsum("blur", source, self.path("x.tif"), "-r", 0, "--compress", scheme, "-q")
+                self.assertEqual(f.tiff_tags(self.read("x.tif"))[259], [number])
+                self.assertEqual(self.again("x.tif"), values, (kind, scheme))
+        flat = self.write("flat.npy", f.npy((300, 300), "16u", [i % 300 for i in range(90000)]))
+        self.boxsum("blur", flat, self.path("x.tif"), "-r", 0, "--compress", "deflate", "-q")
+        self.assertLess(len(self.read("x.tif")), 5000)
+
+    def test_quality(self):
+        for name in ("x.jpg", "x.webp"):
+            sizes = []
+            source = self.write("in.ppm", f.pnm(37, 45, 3, f.pixels("8u", 37 * 45 * 3)))
+            for quality in (20, 95, 99):
+                self.boxsum("blur", source, self.path(name), "-r", 1, "--quality", quality, "-q")
+                sizes.append(len(self.read(name)))
+            self.assertEqual(sizes, sorted(sizes), name)
+            self.assertGreater(sizes[2], 2 * sizes[0], name)
+
+    def test_webp(self):
+        for channels in (3, 4):
+            values = [255 if channels == 4 and i % 4 == 3 and i % 8 == 3 else v for i, v in enumerate(f.pixels("8u", 37 * 45 * channels))]
+            source = self.write("in.png", f.png(37, 45, channels, 8, [max(1, v) for v in values]))
+            self.boxsum("blur", source, self.path("x.webp"), "-r", 0, "--quality", 100, "-q")
+            self.assertEqual(self.again("x.webp"), [max(1, v) for v in values])
+        data = self.read("x.webp")
+        for cut in (13, 40, len(data) // 2, len(data) - 9):
+            self.refused(BAD_INPUT, "WebP", "query", self.write("cut", data[:cut]), "--box", "0,0,1,1")
+        self.refused(UNSUPPORTED, "webp", "blur", self.page, self.path("y.webp"), "-r", 1)
+
+
+class Metadata(CliTest):
+    def setUp(self):
+        super().setUp()
+        self.geo = [(33550, 12, [10.0, 10.0, 0.0]), (33922, 12, [0.0, 0.0, 0.0, 500000.0, 4600000.0, 0.0]),
+                    (34735, 3, [1, 1, 0, 1, 1024, 0, 1, 1]), (34736, 12, [6378137.0]), (34737, 2, list(b"WGS 84|\0")),
+                    (42112, 2, list(b"<GDALMetadata/>\0")), (42113, 2, list(b"-9999\0"))]
+        self.values = f.pixels("32f", 20 * 30)
+        self.terrain = self.write("dem.tif", f.tiff(20, 30, 1, "32f", self.values, tags=self.geo + [
+            (282, 11, [300.0]), (283, 11, [200.0]), (34675, 7, list(profile(b"GRAY")))]))
+
+    def test_where_on_earth(self):
+        self.boxsum("blur", self.terrain, self.path("x.tif"), "-r", 1, "-q")
+        self.boxsum("stats", self.terrain, "--std", self.path("s.tif"), "-q")
+        for name in ("x.tif", "s.tif"):
+            tags = f.tiff_tags(self.read(name))
+            for number, type_, values in self.geo:
+                self.assertEqual(tags[number], bytes(values) if type_ == 2 else values, (name, number))
+            self.assertEqual((tags[282], tags[283], tags[296]), ([300.0], [200.0], [2]))
+            self.assertEqual(tags[34675], profile(b"GRAY"))
+        self.boxsum("blur", self.terrain, self.path("x.tif"), "-r", 1, "--region", "5,7,10,12", "-q")
+        self.assertEqual(f.tiff_tags(self.read("x.tif"))[33922], [-7.0, -5.0, 0.0, 500000.0, 4600000.0, 0.0])
+        matrix = [10.0, 0.5, 0.0, 500000.0, 0.25, -10.0, 0.0, 4600000.0] + [0.0] * 7 + [1.0]
+        self.write("m.tif", f.tiff(20, 30, 1, "32f", self.values, tags=[(34264, 12, matrix)]))
+        self.boxsum("blur", self.path("m.tif"), self.path("x.tif"), "-r", 1, "--region", "5,7,10,12", "-q")
+        moved = f.tiff_tags(self.read("x.tif"))[34264]
+        self.assertEqual((moved[3], moved[7]), (500000 + 10 * 7 + 0.5 * 5, 4600000 + 0.25 * 7 - 10 * 5))
+
+    def test_what_is_lost_is_said(self):
+        for name, words in (("x.npy", b"its GeoTIFF tags and colour profile cannot be kept in npy"), ("x.png", b"its GeoTIFF tags cannot")):
+            done = self.start("normalize", self.terrain, self.path(name))
+            self.assertEqual(done.returncode, 0)
+            self.assertIn(words, done.stderr)
+            self.assertEqual(self.start("normalize", self.terrain, self.path(name), "-q").stderr, b"")
+
+    def test_colour_profile_and_resolution(self):
+        values = f.pixels("8u", 16 * 16 * 3)
+        png = f.png(16, 16, 3, 8, values)
+        png = (png[:33] + f.png_chunk(b"iCCP", b"x\0\0" + zlib.compress(profile())) +
+               f.png_chunk(b"pHYs", struct.pack(">IIB", 11811, 5906, 1)) + png[33:])
+        tiff = f.tiff(16, 16, 3, "8u", values, tags=[(282, 11, [118.11]), (283, 11, [59.06]), (296, 3, [3]),
+                                                     (34675, 7, list(profile()))])
+        block = b"ICC_PROFILE\0\1\1" + profile()
+        jpeg = f.JPEG["rgb"]
+        at = 2 + 2 + struct.unpack(">H", jpeg[4:6])[0]
+        jpeg = jpeg[:at] + b"\xff\xe2" + struct.pack(">H", len(block) + 2) + block + jpeg[at:]
+        jpeg = bytearray(jpeg)
+        self.assertEqual(jpeg[6:11], b"JFIF\0")
+        jpeg[13:18] = struct.pack(">BHH", 1, 300, 150)
+        for name, data in (("i.png", png), ("i.tif", tiff), ("i.jpg", bytes(jpeg))):
+            source = self.write(name, data)
+            self.boxsum("blur", source, self.path("x.png"), "-r", 1, "-q")
+            parts = chunks(self.read("x.png"))
+            self.assertEqual(zlib.decompress(parts[b"iCCP"].split(b"\0", 1)[1][1:]), profile(), name)
+            x, y, unit = struct.unpack(">IIB", parts[b"pHYs"])
+            self.assertTrue(abs(x - 11811) <= 1 and abs(y - 5906) <= 1 and unit == 1, (name, x, y))
+            self.boxsum("blur", source, self.path("x.tif"), "-r", 1, "-q")
+            tags = f.tiff_tags(self.read("x.tif"))
+            self.assertEqual(tags[34675], profile(), name)
+            self.assertTrue(abs(tags[282][0] - 300) < 0.1 and abs(tags[283][0] - 150) < 0.1, (name, tags[282]))
+            self.boxsum("blur", source, self.path("x.jpg"), "-r", 1, "-q")
+            out = self.read("x.jpg")
+            self.assertIn(block, out, name)
+            self.assertEqual(struct.unpack(">BHH", out[13:18]), (1, 300, 150), name)
+            self.boxsum("threshold", source, self.path("grey.png"), "-q")
+            self.assertNotIn(b"iCCP", self.read("grey.png"))
+
+
+if __name__ == "__main__":
+    main()
