@@ -26,27 +26,30 @@ View rows_of(const View& v, std::int64_t first, std::int64_t end) {
 template <typename T, typename Filter>
 void stream_through(const picture<T>& image, const filter_options& options, Filter&& filter, unsigned seed) {
     const auto& v = image.view();
-    std::mt19937 random(seed);
+    std::mt19937 numbers(seed);
+    const auto below = [&](std::int64_t n) {
+        return static_cast<std::int64_t>(numbers() % static_cast<std::uint32_t>(n));
+    };
     const row_format format{dtype_of<T>, v.cols(), v.channels()};
-    const std::int64_t capacity = 1 + random() % 9;
+    const std::int64_t capacity = 1 + below(9);
     row_stream rows(format, options, capacity);
     const auto take = [&] {
         while (rows.ready() > 0) {
-            const std::int64_t n = 1 + random() % rows.ready();
+            const std::int64_t n = 1 + below(rows.ready());
             filter(rows.next(n), rows.dropped(), rows.dropped() + n);
             rows.drop(n);
-            if (random() % 4 == 0) break;
+            if (below(4) == 0) break;
         }
     };
     while (rows.received() < v.rows()) {
         std::int64_t n = std::min<std::int64_t>(v.rows() - rows.received(), rows.room());
         ASSERT_GT(n, 0);
-        n = 1 + random() % n;
+        n = 1 + below(n);
         const T* const from = v.row(rows.received());
         rows.push(image_view<const T>(from, n, v.cols(), v.row_stride(), v.channels()));
         take();
         while (rows.room() == 0) take();
-        if (random() % 5 == 0) rows = row_stream(format, options, capacity, rows.state());
+        if (below(5) == 0) rows = row_stream(format, options, capacity, rows.state());
     }
     rows.finish();
     while (rows.ready() > 0) take();
