@@ -33,10 +33,10 @@
 ///   that is not finite spoils every window that reaches below or to the right of it. The bits for a part of an image
 ///   are those of the part's table. Where that matters, filter on the CPU.
 /// - Device memory (a plan's: its workspace; else allocated in the stream's order): without a table none for windows of
-///   up to 65 rows, and at most a byte per pixel and channel for others (2 bytes with variances of 16 bits); else the
-///   table(s) of 4 or 8 bytes per pixel and channel each (of a strip, for host images), of squares too but for means
-///   and Bradley's threshold, and for 16s images a copy. For host images also image, radii and results. Planes follow
-///   each other in the same memory.
+///   up to 65 rows, and at most 2 bytes per pixel and channel for others (4 with variances of 16 bits), of the
+///   windows' reach beyond the image, too; else the table(s) of 4 or 8 bytes per pixel and channel each (of a strip,
+///   for host images), of squares too but for means and Bradley's threshold, and for 16s images a copy. For host images
+///   also image, radii and results. Planes follow each other in the same memory.
 /// - `threads` is not read.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
