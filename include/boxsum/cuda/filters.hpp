@@ -9,8 +9,10 @@
 #include <memory>
 #include <utility>
 
-/// The filters of filters.hpp on a GPU: four reads of a summed area table per window (Crow 1984), so the cost per pixel
-/// does not depend on the window's size. The table never leaves the device.
+/// The filters of filters.hpp on a GPU. Windows of integer images need no table: sums slide down the columns, run along
+/// the row and leave as results, so nothing is written but those. Floating images, radius maps, and windows that reach
+/// several times beyond the image or hold millions of pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30) take four
+/// reads of a summed area table that never leaves the device (Crow 1984).
 ///
 /// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
 /// and can be captured into a CUDA graph; `f_async`, which makes such a plan and grows the workspace; and `f`, which
@@ -25,14 +27,19 @@
 ///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
 ///   The strips have streams of their own: `stream` is not used then, and work that was enqueued on it is not waited
 ///   for.
-/// - Integer images: the same results, bit for bit, as on the CPU, of parts of images too.
+/// - Integer images: the same results, bit for bit, as on the CPU, of parts of images too. What has no table has every
+///   border, rounding, threshold and output of thresholds; windows of tables have neither `mirror`, `wrap` and `floor`
+///   nor nick, singh, phansalkar and other outputs than zero_255: unsupported. So are, of all, masks, weights,
+///   nan_mode::omit, nodata, min_count, sums and counts.
 /// - Floating images go through a 64f table: every mean carries an absolute error of up to
 ///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; and a pixel
 ///   that is not finite spoils every window that reaches below or to the right of it. The bits for a part of an image
 ///   are those of the part's table. Where that matters, filter on the CPU.
-/// - Device memory (a plan's: its workspace; else allocated in the stream's order): the table(s) of 4 or 8 bytes per
-///   pixel and channel each (of a strip, for host images), of squares too but for means and Bradley's threshold; for
-///   host images also image, radii and results; for 16s images a copy. Planes follow each other in the same memory.
+/// - Device memory (a plan's: its workspace; else allocated in the stream's order): without a table none for windows of
+///   up to 65 rows, and at most 2 bytes per pixel and channel for others (4 with variances of 16 bits), of the
+///   windows' reach beyond the image, too; else the table(s) of 4 or 8 bytes per pixel and channel each (of a strip,
+///   for host images), of squares too but for means and Bradley's threshold, and for 16s images a copy. For host images
+///   also image, radii and results. Planes follow each other in the same memory.
 /// - `threads` is not read.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
