@@ -39,6 +39,7 @@ SUBJECTS = {
     "windows": Subject("emulated_filters_test", ("src/cuda/filters/window_means.cu",)),
     "filters": Subject("emulated_filters_test", ("src/cuda/filters/planned_filter.cpp",)),
     "fused": Subject("emulated_filters_test", ("src/cuda/filters/fused_means.cu",)),
+    "systolic": Subject("emulated_convolve_test", ("src/cuda/convolve/systolic.cu",)),
     "strips": Subject("emulated_filters_test", ("src/cuda/filters/device_strips.cpp",)),
     "rings": tiles("tile_rings"),
     "channels": tiles("tile_channels"),
@@ -430,6 +431,14 @@ MUTANTS = (
            "src/cuda/queries/box_kernels.cu", "device boxes", "device_boxes.sums*",
            "own.inside(k) ? sum : no_answer<T>()",
            "sum"),
+    Mutant("convolution_pairs_are_turned", "a pair of results is written one column off where the kernel's reach is odd",
+           "src/cuda/convolve/systolic.cu", "systolic", "*pairs_of_pixels*",
+           "shift != 0 ? pair_of<Sum>",
+           "shift == 0 ? pair_of<Sum>"),
+    Mutant("convolution_reads_one_pixel_twice", "the odd column of a lane is the even one",
+           "src/cuda/convolve/systolic.cu", "systolic", "*pairs_of_pixels*",
+           "odd[s] = widen<Sum>(both.odd);",
+           "odd[s] = widen<Sum>(both.even);"),
 )
 
 # What continuous integration runs: each kind of source once, and fast ones.
