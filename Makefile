@@ -4,7 +4,10 @@ JOBS ?= $(shell nproc)
 # More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
 CMAKE_FLAGS ?=
 
-.PHONY: help build demo test format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
+# The Python package is tested with the rest, unless CMAKE_FLAGS say no.
+python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
+
+.PHONY: help build demo test wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -18,9 +21,15 @@ demo: build ## Install what is missing, build, and process a photograph into dem
 	scripts/demo
 
 test: packages-build packages-test ## Install what is missing, build, and run every test that this machine can run
-	cmake --preset release $(CMAKE_FLAGS)
+ifeq ($(python),ON)
+	scripts/python_environment test build/python-test
+endif
+	cmake --preset release -DBOXSUM_PYTHON=$(python) -DPython_EXECUTABLE=$(CURDIR)/build/python-test/bin/python $(CMAKE_FLAGS)
 	cmake --build build -j$(JOBS)
 	ctest --preset release -j$(JOBS)
+
+wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
+	scripts/wheel
 
 package: packages-build ## Make a Debian package and a tar archive of the statically linked tool, in build/package
 	JOBS=$(JOBS) scripts/package

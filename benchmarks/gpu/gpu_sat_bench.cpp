@@ -1,8 +1,8 @@
 // Tables on the GPU beside a copy of the same bytes, and beside other implementations. Prints one JSON object a line;
 // scripts/bench_gpu collects them.
 //
-//     gpu_sat_bench [section...]      sections: table small host layouts special algorithms boxes peers filters; none:
-//     all
+//     gpu_sat_bench [section...]      sections: table small host layouts carries special algorithms boxes peers
+//     filters convolve; none: all
 //
 // Inputs are random and rotate through more memory than the second-level cache holds, so that every launch reads from
 // memory. A figure is the median of several repetitions; runners take turns within a repetition, so that a drift of
@@ -28,11 +28,11 @@ struct section {
     void (*run)(cuda::stream_ref);
 };
 
-constexpr section sections[] = {{"table", table_section},       {"small", small_section},
-                                {"host", host_section},         {"layouts", layouts_section},
-                                {"special", special_section},   {"boxes", boxes_section},
-                                {"peers", peers_section},       {"filters", filters_section},
-                                {"convolve", convolve_section}, {"algorithms", algorithms_section}};
+constexpr section sections[] = {
+    {"table", table_section},       {"small", small_section},          {"host", host_section},
+    {"layouts", layouts_section},   {"carries", carries_section},      {"special", special_section},
+    {"boxes", boxes_section},       {"peers", peers_section},          {"filters", filters_section},
+    {"convolve", convolve_section}, {"algorithms", algorithms_section}};
 
 int run(int count, char** names) {
     cuda::set_device(cli::device_from_text("cuda"));

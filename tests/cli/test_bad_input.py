@@ -233,9 +233,9 @@ class BadRequests(CliTest):
         self.refused(UNSUPPORTED, "8u64s", "table", self.image, "-o", self.out, "--table-type", "64s")
         self.refused(UNSUPPORTED, "squares", "table", self.image, "-o", self.out, "--squares", self.path("s.npy"),
                      "--table-type", "32f")
-        wide = self.write("wide.npy", f.npy((2, 2), "64u", [1, 2, 3, 4]))
+        wide = self.write("wide.npy", f.npy((2, 2), "64u", [1, 2, 3, 2**60 + 1]))
         for kind in ("64u", "64s"):
-            name = self.write(f"{kind}.npy", f.npy((2, 2), kind, [1, 2, 3, 4]))
+            name = self.write(f"{kind}.npy", f.npy((2, 2), kind, [1, 2, 3, 2**60 + 1]))
             for args in (("table", name, "-o", self.out), ("query", name, "--box", "0,0,1,1", "--algorithm", "simd"),
                          ("table", name, "-o", self.out, "--table-type", "64f")):
                 message = self.refused(UNSUPPORTED, f"'{name}' is {kind}: tables are made of images of 8u, 16u", *args)

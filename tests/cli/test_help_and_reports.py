@@ -105,6 +105,8 @@ class Reports(CliTest):
     def test_info(self):
         report = json.loads(self.boxsum("info", "--json"))
         self.assertGreaterEqual(report["cpu"]["threads"], 1)
+        self.assertEqual(report["cpu"]["processors"], len(os.sched_getaffinity(0)))
+        self.assertLess(report["cpu"]["memory_limit_bytes"], report["cpu"]["memory_bytes"])
         self.assertIn(report["cpu"]["instruction_set"], report["cpu"]["instruction_sets"])
         self.assertEqual(set(report["libraries"]), {"libpng", "libjpeg", "libtiff", "libwebp", "libdeflate"})
         text = self.boxsum("info").decode()

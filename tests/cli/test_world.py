@@ -115,6 +115,20 @@ class Reading(CliTest):
                     got = self.pixels(f.npy(shape, kind, columns, order, fortran=True))
                     self.assertEqual(got, (shape, values), (kind, order, channels))
 
+    def test_numpy_s_integers(self):
+        """Of 64 bits whatever they hold: the smallest type that holds them is computed with."""
+        for values, small in (([0, 255] * 6, "u1"), ([0, 256] * 6, "u2"), ([-1, 32767] * 6, "i2"), ([70000, -5] * 6, "f8")):
+            for kind in ("64s", "32s"):
+                source = self.write("in.npy", f.npy((3, 4), kind, values))
+                self.boxsum("blur", source, self.path("x.npy"), "-r", 0, "-q")
+                _, descr, got = f.read_npy(self.read("x.npy"))
+                self.assertEqual((descr[1:], got), (small, values), kind)
+        for values, table in (([0, 2**32 - 1] * 6, "u8"), ([-2**31, 5] * 6, "i8")):
+            self.boxsum("table", self.write("in.npy", f.npy((3, 4), "64s", values)), self.path("t.npy"), "-q")
+            shape, descr, got = f.read_npy(self.read("t.npy"))
+            self.assertEqual((shape, descr[1:], got[-1]), ((4, 5), table, sum(values)))
+        self.refused(UNSUPPORTED, "64s", "table", self.write("in.npy", f.npy((1, 2), "64s", [2**32, -1])), self.path("y.npy"))
+
     def test_more_bands_than_four(self):
         values = f.pixels("16u", 9 * 10 * 7)
         files = [f.npy((9, 10, 7), "16u", values), f.tiff(9, 10, 7, "16u", values),

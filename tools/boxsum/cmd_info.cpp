@@ -1,6 +1,7 @@
 #include "cmd_info.hpp"
 
 #include "image_io/library_versions.hpp"
+#include "image_io/memory_limit.hpp"
 #include "machine_info.hpp"
 #include "text_output.hpp"
 
@@ -57,6 +58,8 @@ nlohmann::ordered_json report_of_cpu() {
             {"l3_bytes", cpu.l3_bytes},
             {"l3_cpus", cpu.l3_cpus},
             {"memory_bytes", memory_bytes()},
+            {"memory_limit_bytes", memory_limit()},
+            {"processors", available_processors()},
             {"streaming_from_bytes", cpu.streaming_from_bytes},
             {"second_thread_from_bytes", cpu.second_thread_from_bytes}};
 }
@@ -110,12 +113,13 @@ std::string text_report() {
         std::string("boxsum        ") + version() + "\nbuild         " + build_description() + "\nprocessor     " +
         processor_name() + "\ninstructions  " + std::string(cpu.instruction_set) +
         " (can be forced: " + joined(cpu.instruction_sets, " ") + ")\nthreads       " + std::to_string(cpu.threads) +
-        ", two from " + binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " +
-        binary_size(cpu.l1_bytes) + ", L2 " + binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) +
-        " (of " + std::to_string(cpu.l3_cpus) + (cpu.l3_cpus == 1 ? " CPU" : " CPUs") +
-        "); tables that make more than " + binary_size(cpu.streaming_from_bytes) +
-        " with their image are written past them\nmemory        " +
-        binary_size(static_cast<std::size_t>(memory_bytes())) + "; freed blocks of up to " +
+        " of " + std::to_string(available_processors()) + " processors that this process may run on, two from " +
+        binary_size(cpu.second_thread_from_bytes) + " moved\ncaches        L1 " + binary_size(cpu.l1_bytes) + ", L2 " +
+        binary_size(cpu.l2_bytes) + ", L3 " + binary_size(cpu.l3_bytes) + " (of " + std::to_string(cpu.l3_cpus) +
+        (cpu.l3_cpus == 1 ? " CPU" : " CPUs") + "); tables that make more than " +
+        binary_size(cpu.streaming_from_bytes) + " with their image are written past them\nmemory        " +
+        binary_size(static_cast<std::size_t>(memory_bytes())) + ", of which this process may take " +
+        binary_size(static_cast<std::size_t>(memory_limit())) + "; freed blocks of up to " +
         binary_size(memory_pool::shared().usage().limit_bytes) + " are kept for reuse (BOXSUM_POOL_LIMIT)\n";
     if (cuda::device_count() == 0) text.append("devices       no CUDA device\n");
     for (int i = 0; i < cuda::device_count(); ++i) {

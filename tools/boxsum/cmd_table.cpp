@@ -115,7 +115,7 @@ exit_code run_one(const table_options& options, const std::string& input, const 
     progress busy;
     busy.phase("reading " + input_name(input));
     const stopwatch reading;
-    const image source = read_source(input, options.source);
+    const image source = narrowed(read_source(input, options.source), 64, {dtype::u32, dtype::s32});
     const double reading_seconds = reading.seconds();
     const dtype input_type = source.view.shape.type;
     check_summable(input, input_type);

@@ -5,6 +5,7 @@
 #include "image_io/input_file.hpp"
 #include "image_io/memory_limit.hpp"
 #include "machine_info.hpp"
+#include "pixels.hpp"
 #include "text_output.hpp"
 
 #include <boxsum/algorithms.hpp>
@@ -13,6 +14,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 namespace boxsum::cli {
 namespace {
@@ -99,6 +103,46 @@ void check_summable(const std::string& path, dtype image) {
     }
     throw unsupported("'" + input_name(path) + "' is " + std::string(name_of(image)) +
                       ": tables are made of images of " + joined(summable, ", "));
+}
+
+image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types) {
+    const view_shape& s = source.view.shape;
+    if (is_floating(s.type) || 8 * size_of(s.type) < bits) return source;
+    return visit_type(s.type, [&]<typename T>(std::type_identity<T>) -> image {
+        if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) {
+            T least = std::numeric_limits<T>::max(), most = std::numeric_limits<T>::min();
+            for (std::int64_t r = 0; r < s.rows; ++r) {
+                const T* const row = row_as<T>(source.view, r);
+                const auto [low, high] = std::minmax_element(row, row + s.cols * s.channels);
+                least = std::min(least, *low);
+                most = std::max(most, *high);
+            }
+            for (const dtype type : types) {
+                const bool fits = visit_type(type, [&]<typename N>(std::type_identity<N>) {
+                    if constexpr (std::is_integral_v<N>)
+                        return std::in_range<N>(least) && std::in_range<N>(most);
+                    else  // a double holds them exactly
+                        return std::in_range<std::int64_t>(most) && std::abs(static_cast<double>(least)) <= 0x1p53 &&
+                               std::abs(static_cast<double>(most)) <= 0x1p53;
+                });
+                if (!fits) continue;
+                image result = source;
+                const writable_image copy = allocate_image(packed_shape(type, s.rows, s.cols, s.channels));
+                for (std::int64_t r = 0; r < s.rows; ++r) {
+                    const T* const from = row_as<T>(source.view, r);
+                    visit_type(type, [&]<typename N>(std::type_identity<N>) {
+                        if constexpr (!std::is_same_v<N, float16>)
+                            std::transform(from, from + s.cols * s.channels, row_as<N>(copy.view, r),
+                                           [](T value) { return static_cast<N>(value); });
+                    });
+                }
+                result.view = copy.view;
+                result.owner = copy.owner;
+                return result;
+            }
+        }
+        return source;
+    });
 }
 
 image widened(const image& source) {

@@ -6,6 +6,8 @@
 #include <boxsum/sat.hpp>
 #include <boxsum/types.hpp>
 
+#include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +44,10 @@ std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept;
 /// Throws `unsupported`, naming the file and the types that tables are made of, unless such an image is among them:
 /// 64-bit integers are not.
 void check_summable(const std::string& path, dtype image);
+
+/// Integers of `bits` bits or more in a type of fewer that holds them all: the first of `types` that does; NumPy's are
+/// of 64 bits whatever they hold. Nothing where none does, or the image is of another type: the image is returned.
+image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types);
 
 /// An exact copy in a wider type, for inputs that the list of type pairs lacks: 16f to 32f; 16s, 32s and 32u to 64f.
 /// Other images are returned as they are.

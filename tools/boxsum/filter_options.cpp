@@ -169,7 +169,9 @@ writable_image quantised(const writable_image& source, dtype type, double scale,
 }
 
 image read_filter_input(const std::string& path, const source_options& options) {
-    const image source = read_source(path, options);
+    const image read = read_source(path, options);
+    // Filters take integers of up to 16 bits: larger ones are computed in double where they do not fit.
+    const image source = narrowed(read, 32, {dtype::u8, dtype::u16, dtype::s16, dtype::f64});
     if (source.view.shape.type != dtype::f16) return source;
     image wide = widened(source);
     wide.alpha = source.alpha;

@@ -73,7 +73,8 @@ dtype floating_result_type(dtype image, image_format format) noexcept;
 /// A 32f image as integers: floor(scale * x + offset + 1/2), clamped to the type (8u or 16u). NaN becomes 0.
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset);
 
-/// Reads an image for a filter; 16f is widened to 32f, which holds it exactly.
+/// Reads an image for a filter; 16f is widened to 32f, integers of 32 and 64 bits become 8u, 16u, 16s or 64f, whichever
+/// holds them exactly.
 image read_filter_input(const std::string& path, const source_options& options);
 
 /// An image of the same extents and another type.

@@ -12,7 +12,7 @@ namespace boxsum::cuda {
 
 /// A lane's 16 aligned bytes of a row of sums that starts anywhere: those of lane 0 begin at the first multiple of 16
 /// bytes in the row. What is asked for every row are bits of one number that moves on from row to row, for `finish` of
-/// the aligned kernels spends its time here: prime 8u32u at 4093 and 8191 0.945 of the time.
+/// the tile pipeline spends its time here.
 template <typename Sum, int N>
 struct row_piece {
     std::uintptr_t at;  ///< 16 bytes less one element behind the row's start, and 16 more a lane
@@ -83,20 +83,11 @@ struct row_piece {
     }
 };
 
-/// What lies beside a row of sums, which is a piece of a longer one. Where a row starts one element before a multiple
-/// of 16 bytes, whoever knows the sum to its left stores that and leaves its own last one to the neighbour on the
-/// right: so pieces meet at a multiple of 16 bytes, and no 16 bytes are stored in parts.
-struct row_place {
-    bool has_left;  ///< another piece is there, and its last sum is known
-    bool ends;      ///< no other piece is to the right
-};
-
 /// The elements in the units of `Unit` bytes, 16 or 32, which a row has in common with its neighbours, gathered so that
 /// one store of a warp writes those of several rows: the elements of an end are neighbours in it and go to memory
 /// together, which stores by one lane would not. Both ends of a row share a unit's place in shared memory, because what
-/// one of them has of its unit is what the other one lacks. With 32, a sector, no other store writes to it: packed
-/// padded tables at 8192 take 0.96 (8u32u) and 0.985 (32f32f) of the time of 16, but with three channels of
-/// 32f32f 1.02.
+/// one of them has of its unit is what the other one lacks. With 32, a sector, no other store writes to it.
+// H200, 13.0: 32 for 16, packed padded tables at 8192, 8u32u 0.96, 32f32f 0.985; with three channels 1.02
 template <typename Sum, int N, int Unit>
 struct row_ends {
     static_assert(Unit == 16 || Unit == 32);
@@ -132,15 +123,14 @@ struct row_ends {
 
     /// Those of the row `first` and the rows below it, `stride` bytes apart, of which `count` were put. By all lanes of
     /// a warp.
-    __device__ void store(std::byte* first, std::int64_t stride, int count, const row_place& place, int lane) const {
+    __device__ void store(std::byte* first, std::int64_t stride, int count, int lane) const {
         __syncwarp();
         const int row = lane / elements, i = lane % elements;
         const auto at = reinterpret_cast<std::uintptr_t>(first + row * stride);
         const int start = static_cast<int>(at % Unit / sizeof(Sum));  // before, the unit is the left neighbour's
         const bool is_last = i < start;
-        const bool wanted = start > 1 || (start == 1 && (is_last ? place.ends : !place.has_left));
         Sum* const to = reinterpret_cast<Sum*>(at - at % Unit) + i + (is_last ? 32 * N : 0);
-        if (row < count && wanted) store_streaming(to, shared.of_rows[row][i]);
+        if (row < count && start > 0) store_streaming(to, shared.of_rows[row][i]);
         __syncwarp();
     }
 
@@ -168,29 +158,22 @@ struct row_ends {
 };
 
 /// All of row number k, which x does not hold afterwards, but its ends: these go with the next ends.store(), which must
-/// come before row k + ends.rows. `left`: the sum before the row, where the place has one. Nothing if the row is not
-/// `there`; the lanes take part all the same. By all lanes of a warp.
+/// come before row k + ends.rows. Nothing if the row is not `there`; the lanes take part all the same. By all lanes of
+/// a warp.
 ///
 /// `before`: the elements before the first multiple of 16 bytes, where a constant says so, see visit_row_places(). Else
 /// negative, and the row is turned with selections and without a branch: a branch for each place where it may start has
-/// fewer instructions, but rows no longer overlap, and takes 1.13 of the time (padded 32f32f at 8192).
-template <bool TakesLeft, typename Sum, int N, int Unit>
-__device__ inline void store_row(const row_piece<Sum, N>& piece, Sum (&x)[N], Sum left, const row_place& place,
-                                 const row_ends<Sum, N, Unit>& ends, int k, bool there, int lane, int before = -1) {
-    static_assert(!TakesLeft || Unit == 16);
+/// fewer instructions, but rows no longer overlap.
+template <typename Sum, int N, int Unit>
+__device__ inline void store_row(const row_piece<Sum, N>& piece, Sum (&x)[N], const row_ends<Sum, N, Unit>& ends, int k,
+                                 bool there, int lane, int before = -1) {
     if (before < 0)
         piece.turn(x, lane);
     else
         piece.turn_known(x, before, lane);
     const bool is_end = ends.has(piece);
     if (is_end) ends.put(piece, x, k);
-    if constexpr (TakesLeft) {
-        const bool takes_left = is_end && !piece.starts_late(1) && place.has_left;
-        if (takes_left) x[0] = left;
-        store_streaming_if(there && (!is_end || takes_left), piece.begin() - (takes_left ? 32 * N : 0), x);
-    } else {
-        store_streaming_if(there && !is_end, before < 0 ? piece.begin() : piece.begin_known(before), x);
-    }
+    store_streaming_if(there && !is_end, before < 0 ? piece.begin() : piece.begin_known(before), x);
 }
 
 /// f(before_of), before_of(k) of the k-th of rows that are `step` elements apart, see store_row(): constants, if every

@@ -108,7 +108,8 @@ __device__ inline void add_from_left(std::uint32_t& x, int step) {
         : "r"(step));
 }
 
-/// All exchanges come before the first addition. 32f32f with three channels at 4096: 0.94 of the time with selections.
+/// All exchanges come before the first addition.
+// H200, 13.0: 32f32f with three channels at 4096 0.94 of the time with selections
 __device__ inline void add_from_left(float (&x)[3], int step, int turned) {
     asm volatile(
         "{\n.reg .f32 a, b, c;\n.reg .pred exists;\n"

@@ -212,15 +212,11 @@ struct binary_output {
     bool in_units;  ///< a thread's pixels can be read, and its results written, together
 };
 
-/// The decision in double. `above`: the numerator of the variance, 0 where all pixels of the window are x.
-__device__ __noinline__ bool exceeds_exactly(const threshold_terms& terms, int x, bool flat, int sum,
-                                             std::uint64_t above, int n) {
-    double m = x, s = 0;
-    if (!flat) {
-        const auto count = static_cast<double>(n);
-        m = static_cast<double>(sum + 128ll * n) / count;
-        s = sqrt(static_cast<double>(above) / (count * count));
-    }
+/// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
+__device__ __noinline__ bool exceeds_exactly(const threshold_terms& terms, int x, int sum, std::uint64_t above, int n) {
+    const auto count = static_cast<double>(n);
+    const double m = static_cast<double>(sum + 128ll * n) / count;
+    const double s = sqrt(static_cast<double>(above) / (count * count));
     return x > limit_of(terms, x, m, s);
 }
 
@@ -234,6 +230,13 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[blockIdx.y]);
     }
     const float_rule rule(terms);
+    // Where all pixels of a window are x, so is its mean: 256 decisions in double, a bit each, for images that are
+    // flat.
+    __shared__ u32 flat_exceeds[8];
+    for (int x = static_cast<int>(threadIdx.x); x < 256; x += static_cast<int>(blockDim.x)) {
+        const unsigned bits = __ballot_sync(~0u, x > limit_of(terms, x, x, 0));
+        if (x % 32 == 0) flat_exceeds[x / 32] = bits;
+    }
     for_each_batch<u8, u32, Squares, K>(t, [&](const auto& batch) {
         constexpr int rows = window_sums<u32, Squares>::rows;
         const char* const pixels = image.image + batch.row * image.row_stride;
@@ -256,10 +259,12 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             }
             return static_cast<float>(x) - limit;
         };
+        const auto is_flat = [&](const auto& w, int j, int x, int n) {
+            return Squares ? above_of(w, j, n) == 0 : static_cast<int>(w.sum(j)) == (x - 128) * n;
+        };
+        const auto flat = [&](int x) { return (flat_exceeds[x / 32] >> (x % 32) & 1u) != 0; };
         const auto exactly = [&](const auto& w, int j, int x, int n) {
-            const int sum = static_cast<int>(w.sum(j));
-            const std::uint64_t above = above_of(w, j, n);
-            return exceeds_exactly(terms, x, Squares ? above == 0 : sum == (x - 128) * n, sum, above, n);
+            return exceeds_exactly(terms, x, static_cast<int>(w.sum(j)), above_of(w, j, n), n);
         };
         if (to.in_units && batch.owns()) {
             const int full = static_cast<int>(t.cols.full);
@@ -279,8 +284,8 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 const auto w = batch.own_window(i);
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
-                    const float margin = margin_of(w, j, static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu),
-                                                   batch.height[j] * full, inverse[j]);
+                    const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
+                    const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
                     if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
                     if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
                 }
@@ -294,8 +299,10 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 doubtful &= doubtful - 1;
                 if (j >= batch.valid) continue;
                 const int pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i];
-                reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] =
-                    exactly(batch.own_window(i), j, pixel, batch.height[j] * full) ? to.yes : u8{0};
+                const auto w = batch.own_window(i);
+                const int n = batch.height[j] * full;
+                const bool exceeds = is_flat(w, j, pixel, n) ? flat(pixel) : exactly(w, j, pixel, n);
+                reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] = exceeds ? to.yes : u8{0};
             }
         }
         batch.for_each_column(to.in_units, [&](int col, const auto& w) {
@@ -304,7 +311,9 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 const int x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
                 const int n = batch.height[j] * width;
                 const float margin = margin_of(w, j, x, n, __frcp_rn(static_cast<float>(n)));
-                const bool exceeds = fabsf(margin) > rule.error ? margin > 0 : exactly(w, j, x, n);
+                const bool exceeds = fabsf(margin) > rule.error ? margin > 0
+                                     : is_flat(w, j, x, n)      ? flat(x)
+                                                                : exactly(w, j, x, n);
                 reinterpret_cast<u8*>(out + j * to.row_stride)[element] = exceeds ? to.yes : u8{0};
             }
         });

@@ -17,8 +17,8 @@ class tile_channels : public test::tile_kernel_test {
         using sum = cuda::sum_type<Table>;
         return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
             cuda::visit_channels(g.channels, [&]<int Channels>() {
-                const auto launch = cuda::launch_of_tiles<Pixel, sum, cuda::tile_columns::groups, Channels>(
-                    g, limits(blocks, turn_ % 3 == 0), tiles_in_flight);
+                const auto launch = cuda::launch_of_tiles<Pixel, sum, Channels>(g, limits(blocks, turn_ % 3 == 0),
+                                                                                false, tiles_in_flight);
                 ASSERT_TRUE(enqueue(launch, g, nullptr, how));
             });
         });

@@ -17,8 +17,8 @@ class tile_narrow : public test::tile_kernel_test {
         if constexpr (test::has_kernels_of<Pixel, Table>())
             expect_right(s, "groups", [&] {
                 return wrong_table<Pixel, Table>(s, [&](const cuda::sat_geometry& g, const execution& how) {
-                    const auto launch = cuda::launch_of_tiles<Pixel, cuda::sum_type<Table>, cuda::tile_columns::groups>(
-                        g, limits(1 + turn_ % 5, turn_ % 3 == 0), 1);
+                    const auto launch = cuda::launch_of_tiles<Pixel, cuda::sum_type<Table>>(
+                        g, limits(1 + turn_ % 5, turn_ % 3 == 0), false, 1);
                     ASSERT_TRUE(enqueue(launch, g, nullptr, how));
                 });
             });

@@ -9,10 +9,12 @@ namespace {
 using test::layouts;
 using test::shape;
 
+constexpr cuda::tile_kernel whole_sectors{cuda::tile_load::box, cuda::tile_store::whole_sectors};
+
 class tile_sectors : public test::tile_kernel_test {
   protected:
     bool enqueue_in_sectors(const cuda::sat_geometry& g, int blocks, int tiles_in_flight, const execution& how) {
-        return enqueue(cuda::launch_in_whole_sectors<u8, u32>(g, limits(blocks), tiles_in_flight), g, nullptr, how);
+        return enqueue(cuda::launch_with<u8, u32, whole_sectors>(g, limits(blocks), tiles_in_flight), g, nullptr, how);
     }
 
     /// Shapes whose tiles share no sectors, because of where their rows start, are computed by other kernels.
@@ -24,9 +26,8 @@ class tile_sectors : public test::tile_kernel_test {
                 if (enqueue_in_sectors(g, blocks, tiles_in_flight, how))
                     ++in_whole_sectors_;
                 else
-                    ASSERT_TRUE(enqueue(
-                        cuda::launch_of_tiles<u8, u32, cuda::tile_columns::groups>(g, limits(blocks), tiles_in_flight),
-                        g, nullptr, how));
+                    ASSERT_TRUE(enqueue(cuda::launch_of_tiles<u8, u32>(g, limits(blocks), false, tiles_in_flight), g,
+                                        nullptr, how));
             });
         });
     }

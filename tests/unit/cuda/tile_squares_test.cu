@@ -20,7 +20,7 @@ class tile_squares : public test::tile_kernel_test {
                     s, [&](const cuda::sat_geometry& sums, const cuda::sat_geometry& squares, const execution& how) {
                         const auto launch =
                             cuda::launch_with_squares<Pixel, cuda::sum_type<Table>, cuda::sum_type<Squares>>(
-                                sums, squares, panels, limits(multiprocessors));
+                                sums, squares, panels == 2, limits(multiprocessors));
                         ASSERT_TRUE(enqueue(launch, sums, squares.table, how));
                     });
             });
@@ -66,11 +66,12 @@ TEST_F(tile_squares, have_all_types_of_tables) {
 TEST_F(tile_squares, leave_rows_that_start_anywhere_to_others) {
     const auto expect_none = [&](const shape& s) {
         bool enqueued = true;
-        (void)wrong_tables<u8, u32, u64>(s, [&](const cuda::sat_geometry& sums, const cuda::sat_geometry& squares,
-                                                const execution& how) {
-            enqueued = enqueue(cuda::launch_with_squares<u8, std::uint32_t, std::uint64_t>(sums, squares, 1, limits(1)),
-                               sums, squares.table, how);
-        });
+        (void)wrong_tables<u8, u32, u64>(
+            s, [&](const cuda::sat_geometry& sums, const cuda::sat_geometry& squares, const execution& how) {
+                enqueued = enqueue(
+                    cuda::launch_with_squares<u8, std::uint32_t, std::uint64_t>(sums, squares, false, limits(1)), sums,
+                    squares.table, how);
+            });
         EXPECT_FALSE(enqueued);
     };
     expect_none({100, 201, 1, table_layout::inclusive, 0});         // rows of the tables

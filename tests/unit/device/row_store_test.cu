@@ -45,9 +45,8 @@ __global__ void row_kernel(Sum* row, bool there) {
     using row_ends = cuda::row_ends<Sum, lane_cols, Unit>;
     __shared__ typename row_ends::memory memory;
     const row_ends ends(memory, threadIdx.x);
-    constexpr row_place alone{.has_left = false, .ends = true};
-    store_row<false>(row_piece<Sum, lane_cols>(row, threadIdx.x), x, Sum{}, alone, ends, 0, there, threadIdx.x);
-    ends.store(reinterpret_cast<std::byte*>(row), 0, there ? 1 : 0, alone, threadIdx.x);
+    store_row(row_piece<Sum, lane_cols>(row, threadIdx.x), x, ends, 0, there, threadIdx.x);
+    ends.store(reinterpret_cast<std::byte*>(row), 0, there ? 1 : 0, threadIdx.x);
 }
 
 /// The same one place on, with `left` = 0 before.
@@ -62,25 +61,24 @@ __global__ void one_behind_kernel(Sum* row) {
 
 /// Rows of `pieces` pieces side by side, one element apart, so that none may write beside itself. Element i is i + 1,
 /// counted with the gaps.
-template <typename Sum, bool TakesLeft, int Unit>
-__global__ void rows_kernel(Sum* first, int rows, int pieces) {
+template <typename Sum, int Unit>
+__global__ void pieces_kernel(Sum* first, int rows, int pieces) {
     constexpr int lane_cols = row_elements<Sum> / 32;
     const int step = pieces * row_elements<Sum> + 1;
     using row_ends = cuda::row_ends<Sum, lane_cols, Unit>;
     __shared__ typename row_ends::memory memory;
     const row_ends ends(memory, threadIdx.x);
     for (int piece = 0; piece < pieces; ++piece) {
-        const row_place place{.has_left = TakesLeft && piece > 0, .ends = !TakesLeft || piece == pieces - 1};
         row_piece<Sum, lane_cols> of_lane(first + piece * row_elements<Sum>, threadIdx.x);
         for (int k = 0; k < rows; ++k, of_lane.move(step * sizeof(Sum))) {
             const int start = k * step + piece * row_elements<Sum>;
             Sum x[lane_cols];
             for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(start + threadIdx.x * lane_cols + i + 1);
-            store_row<TakesLeft>(of_lane, x, static_cast<Sum>(start), place, ends, k, true, threadIdx.x);
+            store_row(of_lane, x, ends, k, true, threadIdx.x);
             const int put = k % ends.rows + 1;
             if (put == ends.rows || k == rows - 1)
                 ends.store(reinterpret_cast<std::byte*>(first + start - (put - 1) * step), step * sizeof(Sum), put,
-                           place, threadIdx.x);
+                           threadIdx.x);
         }
     }
 }
@@ -101,7 +99,7 @@ __global__ void whole_sectors_kernel(Sum* first, int rows, int pieces, int last)
             const int start = k * step + piece * row_elements<Sum>;
             Sum x[lane_cols];
             for (int i = 0; i < lane_cols; ++i) x[i] = static_cast<Sum>(3 * (start + threadIdx.x * lane_cols + i));
-            store_row<false>(of_lane, x, Sum{}, row_place{.has_left = false, .ends = true}, ends, k, true, threadIdx.x);
+            store_row(of_lane, x, ends, k, true, threadIdx.x);
             const int put = k % ends.rows + 1;
             if (put == ends.rows || k == rows - 1)
                 ends.store_whole(
@@ -132,7 +130,7 @@ TEST_F(device_row_store, whole_rows_start_anywhere) {
 TEST_F(device_row_store, pieces_of_many_rows_meet) {
     const auto check = [&]<typename Sum>(Sum) {
         constexpr int rows = 19;
-        for (const auto kernel : {rows_kernel<Sum, false, 16>, rows_kernel<Sum, true, 16>, rows_kernel<Sum, false, 32>})
+        for (const auto kernel : {pieces_kernel<Sum, 16>, pieces_kernel<Sum, 32>})
             for (const int pieces : {1, 3})
                 for (int offset = 0; offset < 4; ++offset) {
                     const int step = pieces * row_elements<Sum> + 1;

@@ -15,51 +15,49 @@
 #include <type_traits>
 
 /// The roles of the aligned pipeline that know nothing about how a tile learns the table row above it: `sum`, `left`
-/// and `carry`. sat_tile_kernel.cuh has the picture.
+/// and `carry`. kernel.cuh has the picture.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, tile_columns Columns, tile_load Load, tile_store Store, int Channels,
-          int Panels>
+template <typename Pixel, typename Sum, tile_kernel K>
 struct tile_roles {
     using tile = tile_shape<Sum>;
+    static constexpr tile_store Store = K.store;
+    static constexpr int Channels = K.channels;
     static constexpr bool whole_sectors = Store == tile_store::whole_sectors;
-    using pixels = tile_pixels<Pixel, Sum, Load>;
+    using pixels = tile_pixels<Pixel, Sum, K.load>;
     using value_words = words_of_value<Sum>;
     using sum_in_tile = tile_sum<Pixel, Sum>;
     using sum_in_group = group_sum<Pixel, Sum>;
     /// What `finish` scans. Carries of channels that share a row are added to it, so it is the table's type there.
     using scanned = std::conditional_t<Channels == 1, sum_in_tile, Sum>;
-    static constexpr int panels = Panels;
+    static constexpr int panels = K.panels;
     using of_panel = std::conditional_t<panels == 1, sum_in_tile, tile_word<Pixel, Sum>>;
-    static constexpr int rows_on_their_way = rows_on_their_way_of(Store, sizeof(Pixel), sizeof(Sum));
+    static constexpr tile_policy tuned = policy_of(types_of<Pixel, Sum>, K);
+    static constexpr int rows_on_their_way = tuned.rows_on_their_way;
     static constexpr bool one_behind = Store == tile_store::one_behind;
-    static constexpr bool pairs_take_left =
-        Store == tile_store::anywhere && Channels == 1 && pairs_take_left_sum(Load, sizeof(Sum));
-    /// Whether a tile stores the last sum of the tile to its left instead of its own, in all rows or in some.
-    static constexpr bool takes_left = one_behind || pairs_take_left;
-    static constexpr int ends_unit = Channels == 1 && !pairs_take_left ? 32 : 16;  // see row_ends
-    static constexpr int tile_slots = slots_of(sizeof(Pixel), sizeof(Sum), Channels, Panels, is_sum_and_squares<Sum>);
+    static constexpr int ends_unit = Channels == 1 ? 32 : 16;  // see row_ends
+    static constexpr int tile_slots = tuned.slots;
     using shared_memory = tile_memory<Sum, sum_in_group, of_panel, scanned, tile_slots, Channels, panels,
-                                      Columns == tile_columns::chain, rows_on_their_way, ends_unit, whole_sectors>;
+                                      K.columns == tile_columns::chain, rows_on_their_way, ends_unit, whole_sectors>;
     using tile_counter = cuda::tile_counter<shared_memory::slots>;
     static constexpr int lane_cols = tile::lane_cols;
-    static constexpr bool chain = Columns == tile_columns::chain;
-    static_assert(!chain || Channels == 1);
-    static_assert(panels == 1 || (!takes_left && Load == tile_load::box));
+    static constexpr bool chain = K.columns == tile_columns::chain;
+    static_assert(!chain || (Channels == 1 && Store == tile_store::straight && K.load == tile_load::box));
+    static_assert(panels == 1 || (!one_behind && K.load == tile_load::box));
     using channels = channels_of_lane<Channels, lane_cols>;
     /// Of the table of sums; beside it there may be that of squares.
     using table_sum = typename tables_of<Sum>::sum;
     static constexpr bool has_squares = is_sum_and_squares<Sum>;
     static_assert(has_square<Pixel> == has_squares);
-    static_assert(!whole_sectors ||
-                  (has_whole_sectors<Pixel, Sum, Channels> && !chain && panels == 1 && Load == tile_load::box));
+    static_assert(!whole_sectors || (Channels == 1 && sizeof(Sum) == 4 && std::is_same_v<Pixel, std::uint8_t> &&
+                                     !chain && panels == 1 && K.load == tile_load::box));
     static_assert(!has_squares || (Channels == 1 && !chain && Store != tile_store::anywhere));
     static constexpr int cols_of_tile = panels * tile::cols;
     static constexpr int row_words = Channels * tile::row_words;  // of a tile: [channel][row]
     static constexpr int col_words = panels * tile::col_words;    // of a tile: [panel][column]
     /// Panels that `left`, `carry` and `above` have code for, each by itself. One code for both is better where there
-    /// is much (see tile_finish::together): three and four channels of 8u32u 0.93 and 0.98 of the time at 4096,
-    /// squares in 64u 0.97. One channel of 8u64u 1.01.
+    /// is much, see tile_finish::together.
+    // H200, 13.0: one code for 8u32u with 3 and 4 channels 0.93, 0.98 at 4096; for 8u64u 1.01
     static constexpr int panels_unrolled = Channels == 1 && std::is_same_v<Pixel, std::uint8_t> ? panels : 1;
     /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
     static constexpr int left_warps = chain ? 2 : 1;
@@ -75,9 +73,8 @@ struct tile_roles {
     static_assert(sizeof(row_sum_words) * (chain ? 2 : 1) * 32 <= sizeof(tagged_word) * row_words);
     static_assert(sizeof(col_sum_words) * 32 <= sizeof(tagged_word) * tile::col_words);
     /// Tiles or groups whose words a lane looks at together: 8 words, if one has no more, of at most 4. A lane with one
-    /// row of a tile looks at 8. Sums of 4 bytes of three and four channels come from two at a time nevertheless:
-    /// 32f32f at 4096 with four channels 0.96 (tiles) and 0.985 (groups) of the time, 8u32u in prime rows 0.945
-    /// (groups), others 0.99 to 1.00. From three groups: 1.04.
+    /// row of a tile looks at 8. Sums of 4 bytes of three and four channels come from two at a time nevertheless.
+    // H200, 13.0: two at a time for 32f32f with 4 channels 0.96 at 4096; three 1.04
     template <typename Words>
     static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)),
                                                Channels > 2 && sizeof(Words) <= 16 * Channels ? 2 : 1,
@@ -263,7 +260,7 @@ struct tile_roles {
     }
 
     /// By one warp of `finish`, behind all looks at the ring for this tile. Of one lane's loop the compiler makes a
-    /// page of code, in the way of all that follows (prime 8u32u 0.984 of the time without).
+    /// page of code, in the way of all that follows.
     __device__ void count_as_read(const tile_position& at) const {
         // The last row of tiles of a plane counts for the rows that fill up its group, a lane each.
         const int rows = at.row + 1 < p.tile_rows ? 1 : static_cast<int>(p.rows_of_plane - at.row);
@@ -383,8 +380,8 @@ struct tile_roles {
         return at.valid();
     }
 
-    /// The first tiles of all blocks, whoever gets which, on their way from memory while the tickets are. 8u32u: 0.97
-    /// of the time at 4096, 0.99 at 8192; boxes 512 bytes wide: 1.02.
+    /// The first tiles of all blocks, whoever gets which, on their way from memory while the tickets are.
+    // H200, 13.0: 8u32u 0.97 at 4096; boxes 512 bytes wide 1.02
     __device__ void prefetch_tile(unsigned ticket) const {
         if (lane > 0 || ticket >= p.tiles) return;
         const box_place at = box_of(ticket);
@@ -392,14 +389,10 @@ struct tile_roles {
             prefetch_box(maps.of_phase[0], at.col * cols_of_tile + panel * tile::cols, at.row * tile::rows, at.plane);
     }
 
-    /// Tiles that a block starts before its first one has landed; from then on one at a time. Two where pixels are
-    /// small, for memory has little to do then: 8u32u 0.977 of the time at 4096, 0.993 at 8192, 16u32u 0.97 and 0.99,
-    /// several channels 0.99; three 0.98 and 0.995. 32f32f 1.035 and 1.005, 8u32u in rows that start anywhere 1.01 and
-    /// 1.005, with squares 1.01 and 1.00.
-    static constexpr unsigned first_tiles = !pixels::shifted && !has_squares && pixels::row_bytes < 512 ? 2 : 1;
+    static constexpr unsigned first_tiles = tuned.first_tiles;
 
     __device__ void run_sum() const {
-        // 32f32f: 0.99 at 8192 and 16384 and 0.98 at 32768 of the time with drop_from_l2(); 8u32u: 1.01.
+        // H200, 13.0: unranked for dropped, 32f32f 0.98 at 32768; 8u32u 1.01
         const std::uint64_t policy = pixels::row_bytes < 512 ? drop_from_l2() : unranked_in_l2();
         tile_counter now, next;
         earlier_readers readers;
@@ -517,8 +510,8 @@ struct tile_roles {
             }
             // Own rows first: by then those of the neighbours are there, and little is looked at twice. And words may
             // be replaced then, see earlier_readers. Until then the columns, which `sum` has no time for: one warp that
-            // did both took longer for a tile of 8u than memory does (0.97 of the time at 8192 and 16384, 32f32f
-            // 0.995). They wait in own_cols, whose reader has left the place, see tile_memory::kept.
+            // did both took longer for a tile of 8u than memory does. They wait in own_cols, whose reader has left the
+            // place, see tile_memory::kept.
             if constexpr (!chain) {
                 wait_for_moved_rows(now);
 #pragma unroll(panels_unrolled)

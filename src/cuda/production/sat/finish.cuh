@@ -9,13 +9,14 @@
 #include <type_traits>
 
 /// What role `finish` of the aligned pipeline does with a panel: scans it in registers, and stores it in rows that
-/// start anywhere, with the border beside it. sat_tile_kernel.cuh has the picture.
+/// start anywhere, with the border beside it. kernel.cuh has the picture.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, tile_columns Columns, tile_load Load, tile_store Store, int Channels,
-          int Panels>
-struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels> {
-    using roles = tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
+template <typename Pixel, typename Sum, tile_kernel K>
+struct tile_finish : tile_roles<Pixel, Sum, K> {
+    using roles = tile_roles<Pixel, Sum, K>;
+    static constexpr tile_store Store = K.store;
+    static constexpr int Channels = K.channels;
     using pixels = typename roles::pixels;
     using scanned = typename roles::scanned;
     using shared_memory = typename roles::shared_memory;
@@ -28,7 +29,6 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
     using roles::lane_cols;
     using roles::one_behind;
     using roles::p;
-    using roles::pairs_take_left;
     using roles::panels;
     using roles::pixels_of;
     using roles::shared;
@@ -41,8 +41,7 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
     using panel_sums = std::conditional_t<in_halves, sums_in_halves<Channels>, scanned[tile::warp_rows][lane_cols]>;
     /// Whether there is code of its own for each place where rows that start anywhere may start, if it changes from row
     /// to row as in packed tables: half of the instructions of a store, twice the code, of which a table needs a part.
-    /// 8u32u in packed prime rows at 4093 and 8191 0.965 and 0.98 of the time, padded at 4096 and 8192 1.005 and 0.99;
-    /// 32f32f 1.12 to 1.15.
+    // H200, 13.0: 8u32u packed 0.965 at 4093, 1.005 padded at 4096; 32f32f 1.12
     static constexpr bool places_are_known = in_halves && Channels == 1;
     /// Whether carries stay in shared memory until rows are stored. There are three slots, so that `carry` never waits
     /// for their place.
@@ -95,7 +94,7 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
 
     /// Rows that are read and scanned together. All where code is short. A multiprocessor has about 40 KB of
     /// instructions at hand: where its roles go through more again and again, warps wait for them, with three and four
-    /// channels for a quarter of the time of `finish`. There, half of the rows, twice: 32f32f 0.985 of the time.
+    /// channels for a quarter of the time of `finish`. There, half of the rows, twice.
     static constexpr int together = Channels == 1 ? tile::warp_rows : tile::warp_rows / 2;
 
     /// Makes room for the next ones at the end of x, whose places are registers.
@@ -241,10 +240,9 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
     /// Stores a panel: x + top + the row's carry, see carries_and_left(); with several channels x has them. Which rows
     /// are in the table is asked where they are stored, not before they are exchanged between lanes: an exchange in a
     /// branch that the compiler takes for one of single lanes costs registers, and code of their own for the last rows
-    /// of tiles would come from memory when nothing is left to hide that (exclusive 32f32f at 4096 0.96 of the time).
+    /// of tiles would come from memory when nothing is left to hide that.
     __device__ void store(const tile_position& at, int panel, int warp, const panel_sums& x,
                           const Sum (&top)[lane_cols], panel_carries carries, const beside_sums* beside) const {
-        // Sums last: with two panels the other order takes 1.01 of the time (8u32u64u at 16384).
         if constexpr (has_squares) store_table<squares_table>(at, panel, warp, x, top, carries, beside);
         store_table<sums_table>(at, panel, warp, x, top, carries, beside);
     }
@@ -291,7 +289,7 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
         const int valid_rows = at.valid_rows - warp * rows, valid_cols = valid_cols_of(at, panel);
         const auto each_row = [&](auto f) { this->template each_row<Table, 1>(x, top, carries, f); };
         const auto each_row_in_line = [&](auto f) { this->template each_row<Table, 2>(x, top, carries, f); };
-        // 8u32u in prime rows 0.98 and 0.995 of the time with code of its own for each row; channels have more.
+        // Code of its own for each row, but not for channels, which have more of it.
         const auto each_row_anywhere = [&](auto f) {
             this->template each_row<Table, Channels == 1 ? 2 : 1>(x, top, carries, f);
         };
@@ -313,20 +311,14 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
             });
         } else if constexpr (!has_squares) {
             if (valid_cols < tile::cols) {
-                if constexpr (pairs_take_left)
-                    if (at.col > 0) store_left_sums(to, valid_rows, carries);
                 // The tile to the left, if there is one, has stored some of them, too: the same sums.
                 store_elements<Table>(to, valid_rows, 0, valid_cols, each_row);
             } else {
                 const typename shared_memory::row_ends ends(shared.ends[warp], lane);
-                const row_place place{pairs_take_left && at.col > 0, !pairs_take_left || at.last_col};
                 row_piece<Sum, lane_cols> piece(to, lane);
                 const auto store_rows = [&](auto before_of) {
                     each_row_anywhere([&](Sum(&sums)[lane_cols], int row, int k) {
-                        Sum left{};
-                        if constexpr (pairs_take_left) left = left_of<Table>(carries, row);
-                        store_row<pairs_take_left>(piece, sums, left, place, ends, k, row < valid_rows, lane,
-                                                   before_of(k));
+                        store_row(piece, sums, ends, k, row < valid_rows, lane, before_of(k));
                         if ((k + 1) % ends.rows == 0) {
                             const int first = row + 1 - ends.rows;
                             std::byte* const first_row = piece.row(lane) - (ends.rows - 1) * p.row_stride;
@@ -338,7 +330,7 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
                                     },
                                     lane);
                             else
-                                ends.store(first_row, p.row_stride, valid_rows - first, place, lane);
+                                ends.store(first_row, p.row_stride, valid_rows - first, lane);
                         }
                         piece.move(p.row_stride);
                     });
@@ -428,15 +420,6 @@ struct tile_finish : tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Pane
             }
             to += Table::stride(p);
         });
-    }
-
-    /// The sums left of this warp's rows, see carries_and_left(), one by one, where rows start one sum behind a
-    /// multiple of 16 bytes.
-    __device__ void store_left_sums(std::byte* to, int valid_rows, Sum carries) const {
-        const int k = lane - tile::warp_rows;
-        Sum* const row = reinterpret_cast<Sum*>(to + k * p.row_stride);
-        if (k >= 0 && k < valid_rows && reinterpret_cast<std::uintptr_t>(row) % 16 == sizeof(Sum))
-            store_streaming(row - 1, carries);
     }
 
     __device__ static int valid_cols_of(const tile_position& at, int panel) {

@@ -45,10 +45,11 @@
 /// run, or for an earlier role on the same tile.
 namespace boxsum::cuda {
 
-template <typename Pixel, typename Sum, tile_columns Columns, tile_load Load, tile_store Store, int Channels,
-          int Panels>
-struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Panels> {
-    using roles = tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
+template <typename Pixel, typename Sum, tile_kernel K>
+struct tile_block : tile_finish<Pixel, Sum, K> {
+    using roles = tile_finish<Pixel, Sum, K>;
+    static constexpr tile_store Store = K.store;
+    static constexpr int Channels = K.channels;
     using channels = typename roles::channels;
     using tile = typename roles::tile;
     using tile_counter = typename roles::tile_counter;
@@ -107,7 +108,7 @@ struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Pane
         // Rows of tiles that are looked at together.
         constexpr auto words_of_cols = sizeof(col_sum_words) / sizeof(tagged_word);
         // Squares have twice the words.
-        constexpr bool all = words_of_cols == 2 && looks_at_all(Store, sizeof(Pixel), sizeof(Sum));
+        constexpr bool all = words_of_cols == 2 && roles::tuned.looks_at_all;
         constexpr int batch = all ? most_group_rows - 1 : words_of_cols == 4 && words_of<Sum> != 1 ? 2 : 3;
         for (tile_counter now;; ++now.n) {
             const unsigned slot = now.slot();
@@ -135,9 +136,9 @@ struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Pane
             [[maybe_unused]] Sum by_lane;
             // The same to the left of the table row above: its last sum.
             const bool below_carries = this->is_below_carries(at);
-            const bool has_corner = roles::takes_left && (at.has_above || below_carries) && at.col > 0;
+            const bool has_corner = roles::one_behind && (at.has_above || below_carries) && at.col > 0;
             words_of_lane<Sum, 1> left_of_top{};
-            if (roles::takes_left && below_carries && at.col > 0) {
+            if (roles::one_behind && below_carries && at.col > 0) {
                 Sum last[1];
                 this->above_part(last, at, roles::first_element(at, 0) - 1);
                 left_of_top = words_of_lane<Sum, 1>::of(last, at.tag_above);
@@ -245,7 +246,7 @@ struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Pane
                     this->arrive(shared.beside.there[slot]);
                 }
             }
-            if (roles::takes_left && lane == 0)
+            if (roles::one_behind && lane == 0)
                 shared.corner[slot] = corner[0] + (has_corner ? left_of_top.value() : Sum{});
             if constexpr (!roles::whole_sectors) this->arrive(shared.topped[slot]);
         }
@@ -332,7 +333,7 @@ struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Pane
                     this->add_carries(x, at, slot, panel, warp);
                 shared.topped[slot].wait(now.parity());
                 add_neighbours(top, shared.top[slot][panel], lane);
-                if constexpr (roles::takes_left)
+                if constexpr (roles::one_behind)
                     carries = this->carries_and_left(carries, shared.corner[slot], at, warp);
                 if (panel == panels - 1) {
                     // Before `finished`, behind which the slot goes round: of a phase two laps ago nobody can tell.
@@ -368,7 +369,6 @@ struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Pane
             this->arrive(shared.finished[slot]);
             sync_warps(1, 32 * tile::finish_warps);
             if (warp == 0) this->count_as_read(at);
-            if constexpr (roles::takes_left) carries = this->carries_and_left(carries, shared.corner[turn], at, warp);
             Sum top[lane_cols];
             load_neighbours(top, shared.top[turn][0], lane);
 #pragma unroll
@@ -398,17 +398,6 @@ struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Pane
         value_words above{};
         if (below_carries) above = from_carries(roles::first_element(at, 0) + col);
         look_above(above);
-        // One thread: the last sum of that row to the left of the tile.
-        const bool has_corner = roles::takes_left && has_above && at.col > 0 && col == 0;
-        const auto look_at_corner = [&](value_words& found) {
-            return look_at_missing(
-                has_corner, found,
-                words.table_rows + std::size_t{at.rows_place_above} * tile::col_words - words_of<Sum>, at.tag_above,
-                keep);
-        };
-        value_words corner{};
-        if (has_corner && below_carries) corner = from_carries(roles::first_element(at, 0) - 1);
-        look_at_corner(corner);
         scanned in_tile = shared.bottom[turn][0][col];
 #pragma unroll
         for (int w = 1; w < tile::finish_warps; ++w) in_tile += shared.bottom[turn][w][col];
@@ -420,16 +409,14 @@ struct tile_block : tile_finish<Pixel, Sum, Columns, Load, Store, Channels, Pane
                 .publish_at(words.table_rows + std::size_t{at.rows_place} * tile::col_words + col * words_of<Sum>,
                             keep);
         shared.top[turn][0][col] = top;
-        look_until_found([&] { return look_at_corner(corner); });
-        if (col == 0) shared.corner[turn] = has_corner ? corner.value() : Sum{};
     }
 };
 
 /// Computes all tiles of the plan. The header's ticket, finished count and counters are zero before, as every call on
 /// the workspace leaves them; tags of this call's epoch are nowhere in the workspace. Empty where boxes are loaded and
 /// there is no copy engine: there, nobody launches it.
-template <typename Pixel, typename Sum, tile_columns Columns, tile_load Load, tile_store Store, int Channels,
-          int Panels>
+template <typename Pixel, typename Sum, tile_load Load, tile_store Store, int Channels, int Panels,
+          tile_columns Columns>
 __global__ void __launch_bounds__(tile_shape<Sum>::threads,
                                   registers_move ? tile_shape<Sum>::blocks_per_multiprocessor : 2)
     sat_tile_kernel(
@@ -437,9 +424,10 @@ __global__ void __launch_bounds__(tile_shape<Sum>::threads,
         const __grid_constant__ image_maps<phases_of(Load, sizeof(Pixel)), Store == tile_store::whole_sectors> maps,
         const __grid_constant__ exchange_words words, workspace_header* header, std::byte* workspace,
         std::size_t workspace_bytes) {
-    if constexpr (Load == tile_load::rows || has_copy_engine) {
+    constexpr tile_kernel K{Load, Store, Channels, Panels, Columns};
+    if constexpr (K.load == tile_load::rows || has_copy_engine) {
         using tile = tile_shape<Sum>;
-        using block_roles = tile_block<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
+        using block_roles = tile_block<Pixel, Sum, K>;
         __shared__ typename block_roles::shared_memory shared;
         let_successor_start();
         if (threadIdx.x == 0) block_roles::initialize(shared);
@@ -451,10 +439,10 @@ __global__ void __launch_bounds__(tile_shape<Sum>::threads,
                                 memory + (128 - reinterpret_cast<std::uintptr_t>(memory) % 128) % 128);
         const int warp = threadIdx.x / 32;
         if (warp < tile::finish_warps) {
-            take_registers<registers_of<Columns>.finish>();
+            take_registers<registers_of<K.columns>.finish>();
             block.run_finish();
         } else {
-            give_registers<registers_of<Columns>.helpers>();
+            give_registers<registers_of<K.columns>.helpers>();
             if (warp == tile::finish_warps)
                 block.run_sum();
             else if (warp == tile::finish_warps + 1)
@@ -469,6 +457,12 @@ __global__ void __launch_bounds__(tile_shape<Sum>::threads,
         leave_workspace(header, workspace, workspace_bytes, ::cuda::memory_order_relaxed,
                         [&] { block.settle_counters(); });
     }
+}
+
+/// The stubs that nvcc 13 writes for kernels cannot name an aggregate.
+template <typename Pixel, typename Sum, tile_kernel K>
+constexpr auto* sat_tile_kernel_of() {
+    return sat_tile_kernel<Pixel, Sum, K.load, K.store, K.channels, K.panels, K.columns>;
 }
 
 }  // namespace boxsum::cuda

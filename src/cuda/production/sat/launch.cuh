@@ -105,7 +105,8 @@ struct tile_launch {
 };
 
 /// The plan where image and tables start elsewhere, at places for which the same kernel is chosen.
-inline tile_plan plan_at(const tile_launch& launch, const table_memory& memory, int sum_bytes, int squares_bytes) {
+inline tile_plan plan_at(const tile_launch& launch, const table_memory& memory, tile_types types) {
+    const auto [pixel_bytes, sum_bytes, squares_bytes] = types;
     tile_plan p = launch.plan;
     p.image = static_cast<const std::byte*>(memory.image);
     if (p.rows > 0 && p.cols > 0) p.image_end = p.image + (launch.plan.image_end - launch.plan.image);
@@ -123,13 +124,13 @@ inline tile_plan plan_at(const tile_launch& launch, const table_memory& memory, 
 }
 
 /// For images that start at `image`, with the launch's strides.
-template <tile_load Load, tile_store Store, int PixelBytes>
+template <tile_kernel K, int PixelBytes>
 auto maps_for(const tile_launch& launch, const tile_plan& plan, int tile_cols) {
     sat_geometry g = launch.g;
     g.image = plan.image;
-    if constexpr (Store == tile_store::whole_sectors)
+    if constexpr (K.store == tile_store::whole_sectors)
         return box_maps_with_beside(g, plan, PixelBytes, tile_cols, launch.limits);
-    else if constexpr (Load == tile_load::box)
+    else if constexpr (K.load == tile_load::box)
         return box_maps(g, plan, PixelBytes, tile_cols, launch.limits);
     else
         return phase_maps<PixelBytes>(g, plan, tile_cols, launch.limits);
@@ -139,22 +140,20 @@ auto maps_for(const tile_launch& launch, const tile_plan& plan, int tile_cols) {
 template <typename Roles>
 inline constexpr int dynamic_bytes_of = Roles::tile_slots* static_cast<int>(Roles::slot_bytes) + 128;
 
-template <typename Pixel, typename Sum, tile_columns Columns, tile_load Load, tile_store Store, int Channels,
-          int Panels>
+template <typename Pixel, typename Sum, tile_kernel K>
 void start_tiles(const tile_launch& l, const table_memory& memory, const execution& how, map_cache& cache) {
     using tile = tile_shape<Sum>;
-    const tile_plan plan = plan_at(l, memory, sizeof(typename tables_of<Sum>::sum), squares_bytes_of<Sum>);
-    const auto maps =
-        cache.maps_of(memory.image, [&] { return maps_for<Load, Store, sizeof(Pixel)>(l, plan, tile::cols); });
-    if (Load == tile_load::box && !maps.valid)
+    const tile_plan plan = plan_at(l, memory, types_of<Pixel, Sum>);
+    const auto maps = cache.maps_of(memory.image, [&] { return maps_for<K, sizeof(Pixel)>(l, plan, tile::cols); });
+    if (K.load == tile_load::box && !maps.valid)
         throw std::logic_error("image: the driver has no tensor map for it, but had one when the table was prepared");
     workspace_slots slots(how.workspace);
-    const exchange_words words(slots, plan, Columns, Channels * tile::row_words, Panels * tile::col_words);
+    const exchange_words words(slots, plan, K.columns, K.channels * tile::row_words, K.panels * tile::col_words);
     if (slots.bytes() > how.workspace_bytes)
         throw std::logic_error("words take " + std::to_string(slots.bytes()) + " bytes of a workspace of " +
                                std::to_string(how.workspace_bytes));
-    using roles = tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
-    using kernel = decltype(&sat_tile_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>);
+    using roles = tile_roles<Pixel, Sum, K>;
+    using kernel = decltype(sat_tile_kernel_of<Pixel, Sum, K>());
     launch_allowed(reinterpret_cast<kernel>(l.kernel),
                    {.grid = l.grid,
                     .block = tile::threads,
@@ -164,71 +163,57 @@ void start_tiles(const tile_launch& l, const table_memory& memory, const executi
                    how.workspace_bytes);
 }
 
-template <typename Pixel, typename Sum, tile_columns Columns, tile_load Load, tile_store Store, int Channels,
-          int Panels = 1>
-tile_launch launch_of(const sat_geometry& g, const tile_plan& plan, const device_limits& limits) {
-    const auto kernel = sat_tile_kernel<Pixel, Sum, Columns, Load, Store, Channels, Panels>;
-    constexpr int shared_bytes = dynamic_bytes_of<tile_roles<Pixel, Sum, Columns, Load, Store, Channels, Panels>>;
+/// With this kernel; none if it does not take the rows of image and tables. `tiles_in_flight`: 0 for as many as the
+/// device has room for.
+template <typename Pixel, typename Sum, tile_kernel K>
+tile_launch launch_with(const sat_geometry& g, const device_limits& limits, int tiles_in_flight = 0,
+                        const sat_geometry* squares = nullptr) {
+    constexpr tile_types types = types_of<Pixel, Sum>;
+    if (tiles_in_flight == 0) tiles_in_flight = tiles_in_flight_of(limits.multiprocessors, types, K);
+    tile_launch launch{g, make_tile_plan(g, types, K, tiles_in_flight, squares), limits};
+    const tile_plan& plan = launch.plan;
+    if (K.store == tile_store::straight && !plan.rows_aligned) return {};
+    if (K.store == tile_store::one_behind && !plan.one_behind) return {};
+    if (K.store == tile_store::whole_sectors && (plan.rows_aligned || plan.one_behind)) return {};
+    if constexpr (K.load == tile_load::box)
+        if (!maps_for<K, sizeof(Pixel)>(launch, plan, tile_shape<Sum>::cols).valid) return {};
+
+    const auto kernel = sat_tile_kernel_of<Pixel, Sum, K>();
+    constexpr int shared_bytes = dynamic_bytes_of<tile_roles<Pixel, Sum, K>>;
     allow_shared_bytes(kernel, shared_bytes);
     int resident = 0;
     BOXSUM_CUDA_TRY(
         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel, tile_shape<Sum>::threads, shared_bytes));
-    const auto blocks = static_cast<unsigned>(std::max(1, resident) * limits.multiprocessors);
-    return {g,
-            plan,
-            limits,
-            std::min(blocks, plan.tiles),
-            reinterpret_cast<void (*)()>(kernel),
-            start_tiles<Pixel, Sum, Columns, Load, Store, Channels, Panels>};
+    launch.grid = std::min(static_cast<unsigned>(std::max(1, resident) * limits.multiprocessors), plan.tiles);
+    launch.kernel = reinterpret_cast<void (*)()>(kernel);
+    launch.start = start_tiles<Pixel, Sum, K>;
+    return launch;
 }
 
-/// In tiles of two panels; none if there is no kernel for the rows of the image or of one channel's table.
-template <typename Pixel, typename Sum, int Channels>
-tile_launch launch_in_panels(const sat_geometry& g, const device_limits& limits, int tiles_in_flight) {
-    constexpr auto columns = tile_columns::groups;
-    constexpr auto store = Channels == 1 ? tile_store::straight : tile_store::anywhere;
-    const tile_plan plan = make_tile_plan(g, sizeof(Pixel), sizeof(Sum), columns, tiles_in_flight, 2);
-    if (store == tile_store::straight && !plan.rows_aligned) return {};
-    if (!box_maps(g, plan, sizeof(Pixel), tile_shape<Sum>::cols, limits).valid) return {};
-    return launch_of<Pixel, Sum, columns, tile_load::box, store, Channels, 2>(g, plan, limits);
-}
-
-/// In tiles that store whole sectors; none if tiles share no sectors, or the image's rows are not at multiples of 16
-/// bytes.
-template <typename Pixel, typename Sum>
-tile_launch launch_in_whole_sectors(const sat_geometry& g, const device_limits& limits, int tiles_in_flight) {
-    constexpr auto columns = tile_columns::groups;
-    constexpr auto store = tile_store::whole_sectors;
-    const tile_plan plan = make_tile_plan(g, sizeof(Pixel), sizeof(Sum), columns, tiles_in_flight, 1, store);
-    if (plan.rows_aligned || plan.one_behind) return {};
-    if (!box_maps_with_beside(g, plan, sizeof(Pixel), tile_shape<Sum>::cols, limits).valid) return {};
-    return launch_of<Pixel, Sum, columns, tile_load::box, store, 1>(g, plan, limits);
-}
-
+/// With the best kernel for the rows of image and table. `chain`: whether a chain pays, where there is a kernel for it;
 /// `Channels`: those of the geometry.
-template <typename Pixel, typename Sum, tile_columns Columns, int Channels = 1>
-tile_launch launch_of_tiles(const sat_geometry& g, const device_limits& limits, int tiles_in_flight) {
-    if constexpr (may_have_panels(sizeof(Pixel), sizeof(Sum), Channels))
-        if (panels_of(g, sizeof(Pixel), sizeof(Sum), limits.multiprocessors) == 2)
-            if (const auto launch = launch_in_panels<Pixel, Sum, Channels>(g, limits, tiles_in_flight)) return launch;
-    if constexpr (has_whole_sectors<Pixel, Sum, Channels>)
-        if (whole_sectors_pay(g, sizeof(Sum)))
-            if (const auto launch = launch_in_whole_sectors<Pixel, Sum>(g, limits, tiles_in_flight)) return launch;
-    const auto launch = [&]<tile_load Load, tile_store Store>() {
-        return launch_of<Pixel, Sum, Columns, Load, Store, Channels>(
-            g, make_tile_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight, 1, Store), limits);
+template <typename Pixel, typename Sum, int Channels = 1>
+tile_launch launch_of_tiles(const sat_geometry& g, const device_limits& limits, bool chain, int tiles_in_flight = 0) {
+    using enum tile_load;
+    using enum tile_store;
+    tile_launch launch;
+    const auto try_kernel = [&]<tile_kernel K>(bool pays) {
+        if constexpr (is_compiled<Pixel, Sum>(K))
+            if (pays && !launch) launch = launch_with<Pixel, Sum, K>(g, limits, tiles_in_flight);
     };
-    const tile_plan plan = make_tile_plan(g, sizeof(Pixel), sizeof(Sum), Columns, tiles_in_flight);
-    const auto launch_unless_straight = [&]<tile_load Load>() {
-        if constexpr (Channels == 1 && !pairs_take_left_sum(Load, sizeof(Sum)))
-            if (plan.one_behind) return launch.template operator()<Load, tile_store::one_behind>();
-        return launch.template operator()<Load, tile_store::anywhere>();
-    };
-    if (!box_maps(g, plan, sizeof(Pixel), tile_shape<Sum>::cols, limits).valid)
-        return launch_unless_straight.template operator()<tile_load::rows>();
-    if constexpr (Channels == 1)
-        if (plan.rows_aligned) return launch.template operator()<tile_load::box, tile_store::straight>();
-    return launch_unless_straight.template operator()<tile_load::box>();
+    constexpr tile_store in_channels = Channels == 1 ? straight : anywhere;
+    try_kernel.template operator()<tile_kernel{box, in_channels, Channels, 2}>(
+        panels_pay_for(g, sizeof(Sum), limits.multiprocessors));
+    if constexpr (Channels == 1) {
+        try_kernel.template operator()<tile_kernel{.columns = tile_columns::chain}>(chain);
+        try_kernel.template operator()<tile_kernel{}>(true);
+        try_kernel.template operator()<tile_kernel{box, one_behind}>(true);
+        try_kernel.template operator()<tile_kernel{box, whole_sectors}>(
+            whole_sectors_pay(g.planes * g.rows * g.cols, sizeof(Sum)));
+    }
+    try_kernel.template operator()<tile_kernel{box, anywhere, Channels}>(true);
+    try_kernel.template operator()<tile_kernel{rows, anywhere, Channels}>(true);
+    return launch;
 }
 
 /// f<Channels>() for this many, which is more than one.
@@ -239,29 +224,19 @@ auto visit_channels(int channels, F&& f) {
     return f.template operator()<4>();
 }
 
-/// Sums and squares at once; none if there is no kernel for the rows of the image or of the tables. `panels`: at most.
+/// Sums and squares at once; none if there is no kernel for the rows of the image or of the tables. `panels`: whether
+/// two of them pay.
 template <typename Pixel, typename Sum, typename Squares>
-tile_launch launch_with_squares(const sat_geometry& sums, const sat_geometry& squares, int panels,
+tile_launch launch_with_squares(const sat_geometry& sums, const sat_geometry& squares, bool panels,
                                 const device_limits& limits) {
     using pixel = with_square<Pixel>;
     using both = sum_and_squares<Sum, Squares>;
-    using enum tile_store;
-    constexpr auto columns = tile_columns::groups;
-    const int in_flight = tiles_in_flight_of(limits.multiprocessors, sizeof(Pixel), 8, 1, true);
-    const auto plan_of = [&](int in_panels) {
-        return make_tile_plan(sums, sizeof(Pixel), sizeof(Sum), columns, in_flight, in_panels, straight,
-                              {&squares, sizeof(Squares)});
-    };
-    const tile_plan plan = plan_of(1);
-    if (!plan.rows_aligned && !plan.one_behind) return {};
-    if (!box_maps(sums, plan, sizeof(Pixel), tile_shape<both>::cols, limits).valid) return {};
-    const auto launch = [&]<tile_store Store, int Panels>() {
-        return launch_of<pixel, both, columns, tile_load::box, Store, 1, Panels>(sums, plan_of(Panels), limits);
-    };
-    if constexpr (may_have_panels(sizeof(Pixel), 8, 1))
-        if (plan.rows_aligned && panels == 2) return launch.template operator()<straight, 2>();
-    if (plan.rows_aligned) return launch.template operator()<straight, 1>();
-    return launch.template operator()<one_behind, 1>();
+    if constexpr (has_panels_of_both<Pixel, Sum, Squares>)
+        if (panels)
+            if (const auto launch = launch_with<pixel, both, tile_kernel{.panels = 2}>(sums, limits, 0, &squares))
+                return launch;
+    if (const auto launch = launch_with<pixel, both, tile_kernel{}>(sums, limits, 0, &squares)) return launch;
+    return launch_with<pixel, both, tile_kernel{.store = tile_store::one_behind}>(sums, limits, 0, &squares);
 }
 
 /// The launches of a table, one for each kind of place where image and table may start: which kernel there is follows
@@ -335,7 +310,7 @@ std::unique_ptr<const prepared_table> prepare_tiles_with_squares(const sat_geome
             prepared = std::make_unique<prepared_tiles>(
                 sums, int{sizeof(Table)}, squares, int{sizeof(Squares)}, limits,
                 [](const sat_geometry& sums, const sat_geometry& squares, const device_limits& limits) {
-                    const int panels = panels_of_both(squares, sizeof(Pixel), limits.multiprocessors);
+                    const bool panels = panels_of_both_pay_for(squares, limits.multiprocessors);
                     return launch_with_squares<Pixel, sum_type<Table>, sum_type<Squares>>(sums, squares, panels,
                                                                                           limits);
                 });
@@ -345,20 +320,14 @@ std::unique_ptr<const prepared_table> prepare_tiles_with_squares(const sat_geome
 
 template <typename Pixel, typename Sum>
 tile_launch launch_of_table(const sat_geometry& g, const sat_geometry&, const device_limits& limits) {
-    const int in_flight = tiles_in_flight_of(limits.multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
-    if constexpr (!is_narrow(sizeof(Pixel)))
-        if (columns_of(g, sizeof(Pixel), sizeof(Sum)) == tile_columns::chain)
-            return launch_of_tiles<Pixel, Sum, tile_columns::chain>(g, limits, in_flight);
-    return launch_of_tiles<Pixel, Sum, tile_columns::groups>(g, limits, in_flight);
+    return launch_of_tiles<Pixel, Sum>(g, limits, chain_pays(g.cols, types_of<Pixel, Sum>));
 }
 
-/// Several channels go by groups whatever the size, which spares the compiler half of the kernels.
+/// Several channels have fewer pixels a tile, so a chain would have more hops for the same pixels: always groups.
 template <typename Pixel, typename Sum>
 tile_launch launch_of_channels(const sat_geometry& g, const sat_geometry&, const device_limits& limits) {
-    const int in_flight = tiles_in_flight_of(limits.multiprocessors, sizeof(Pixel), sizeof(Sum), g.channels);
-    return visit_channels(g.channels, [&]<int Channels>() {
-        return launch_of_tiles<Pixel, Sum, tile_columns::groups, Channels>(g, limits, in_flight);
-    });
+    return visit_channels(g.channels,
+                          [&]<int Channels>() { return launch_of_tiles<Pixel, Sum, Channels>(g, limits, false); });
 }
 
 /// Of the current device, by the code of a kernel for these pixels.
@@ -369,8 +338,7 @@ device_limits limits_of_kernels() {
     BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
     BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
     cudaFuncAttributes code{};
-    const auto kernel =
-        sat_tile_kernel<Pixel, std::uint32_t, tile_columns::groups, tile_load::rows, tile_store::anywhere, 1, 1>;
+    const auto kernel = sat_tile_kernel_of<Pixel, std::uint32_t, tile_kernel{tile_load::rows, tile_store::anywhere}>();
     if (cudaFuncGetAttributes(&code, kernel) != cudaSuccess)
         (void)cudaGetLastError();  // no code for this device: launches will say so
     return {multiprocessors, major >= 9 && code.ptxVersion >= 90};

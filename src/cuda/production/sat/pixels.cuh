@@ -5,7 +5,7 @@
 #include "cuda/device/streaming.cuh"
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/production/sat/plan.hpp"
-#include "cuda/production/sat/squares.cuh"
+#include "cuda/production/sat/types.cuh"
 
 #include <cstdint>
 #include <cstring>
@@ -154,8 +154,8 @@ struct tile_pixels {
             });
         } else {
             sum_in_tile a[4]{}, b[4]{};
-            // Few, for less code (see tile_finish::together): 8u32u padded at 8192 takes 0.985 of the time of 8
-            // chunks together, others 1.00. And `sum` would spill what it keeps from tile to tile: 32f64f 1.12.
+            // Few, for less code (see tile_finish::together), and so that `sum` spills nothing that it keeps from tile
+            // to tile.
 #pragma unroll 2
             for (int i = 0; i < chunks; ++i) {
                 const int at = chunk_at(i, lane);
@@ -196,8 +196,7 @@ struct tile_pixels {
             });
         } else {
             sum_in_tile all[2][Channels]{};
-            // One of 8u with three and four channels, where a chunk has the most code: 0.95 to 0.99 of the time of
-            // four.
+            // One of 8u with three and four channels, where a chunk has the most code.
             constexpr int together = Channels == 2 ? 8 : sizeof(Pixel) == 1 ? 1 : 2;
 #pragma unroll(together)
             for (int i = 0; i < chunks; ++i) {

@@ -10,11 +10,12 @@
 
 namespace boxsum::cuda {
 
-int one_wave_rows(const sat_geometry& g, int tile_cols, int multiprocessors) {
+int one_wave_rows(const sat_geometry& g, int tile_cols, int multiprocessors, bool every_height) {
     const auto tiles = [&](int rows) {
         return static_cast<double>(g.planes) * g.channels * static_cast<double>((g.rows + rows - 1) / rows) *
                static_cast<double>((g.cols + tile_cols - 1) / tile_cols);
     };
+    if (!every_height) return tiles(64) <= 1.5 * multiprocessors ? 8 : 0;
     if (tiles(32) <= 0.5 * multiprocessors) return 4;
     if (tiles(64) <= 1.5 * multiprocessors) return 8;
     if (tiles(128) <= 2.0 * multiprocessors) return 16;
@@ -54,37 +55,42 @@ bool tiles_can_be_counted(const view_shape& table) {
            2e8;
 }
 
+namespace {
+
+std::size_t bytes_of_tile_words(const sat_geometry& g, tile_types types, tile_kernel k, int multiprocessors,
+                                const sat_geometry* squares = nullptr) {
+    workspace_slots slots;
+    const tile_plan plan = make_tile_plan(g, types, k, tiles_in_flight_of(multiprocessors, types, k), squares);
+    const int words = (types.both() ? 2 * std::max(types.sum_bytes, types.squares_bytes) : types.sum_bytes) / 4;
+    const int cols = types.both() ? squares_panel_cols : panel_cols_of(types.sum_bytes);
+    (void)exchange_words(slots, plan, k.columns, k.channels * tile_shape<float>::rows * words, k.panels * cols * words);
+    return slots.bytes();
+}
+
+}  // namespace
+
 std::size_t tiles_workspace_bytes(const sat_geometry& g, int pixel_bytes, int sum_bytes, int multiprocessors) {
-    const int cols = panel_cols_of(sum_bytes);
-    const int words = sum_bytes / 4;
-    constexpr int rows = tile_shape<float>::rows;
-    const tile_columns columns = columns_of(g, pixel_bytes, sum_bytes);
-    const int in_flight = tiles_in_flight_of(multiprocessors, pixel_bytes, sum_bytes, g.channels);
-    const auto bytes_with = [&](int panels, tile_store store) {
-        workspace_slots slots;
-        const tile_plan plan = make_tile_plan(g, pixel_bytes, sum_bytes, columns, in_flight, panels, store);
-        (void)exchange_words(slots, plan, columns, g.channels * rows * words, panels * cols * words);
-        return slots.bytes();
-    };
-    // Where image and table start, which may be in the way of panels and of straight rows, is not known yet.
     using enum tile_store;
-    return std::max({bytes_with(1, anywhere), bytes_with(1, straight),
-                     bytes_with(panels_of(g, pixel_bytes, sum_bytes, multiprocessors), anywhere)});
+    const tile_types types{pixel_bytes, sum_bytes};
+    const auto bytes_with = [&](tile_kernel k) { return bytes_of_tile_words(g, types, k, multiprocessors); };
+    // Where image and table start, on which the kernel depends, is not known yet.
+    std::size_t bytes = bytes_with({tile_load::rows, anywhere, g.channels});
+    if (g.channels == 1) bytes = std::max(bytes, bytes_with({}));
+    if (g.channels == 1 && chain_pays(g.cols, types))
+        bytes = std::max(bytes, bytes_with({.columns = tile_columns::chain}));
+    if (may_have_panels(types, g.channels) && panels_pay_for(g, sum_bytes, multiprocessors))
+        bytes = std::max(bytes, bytes_with({tile_load::box, g.channels == 1 ? straight : anywhere, g.channels, 2}));
+    return bytes;
 }
 
 std::size_t both_tables_workspace_bytes(const sat_geometry& sums, const sat_geometry& squares, int pixel_bytes,
                                         int sum_bytes, int squares_bytes, int multiprocessors) {
-    const int value_words = 2 * std::max(sum_bytes, squares_bytes) / 4;
-    const int in_flight = tiles_in_flight_of(multiprocessors, pixel_bytes, 8, 1, true);
-    const auto bytes_with = [&](int panels) {
-        workspace_slots slots;
-        const tile_plan plan = make_tile_plan(sums, pixel_bytes, sum_bytes, tile_columns::groups, in_flight, panels,
-                                              tile_store::straight, {&squares, squares_bytes});
-        (void)exchange_words(slots, plan, tile_columns::groups, tile_shape<float>::rows * value_words,
-                             panels * squares_panel_cols * value_words);
-        return slots.bytes();
+    const tile_types types{pixel_bytes, sum_bytes, squares_bytes};
+    const auto bytes_with = [&](tile_kernel k) {
+        return bytes_of_tile_words(sums, types, k, multiprocessors, &squares);
     };
-    return std::max(bytes_with(1), bytes_with(panels_of_both(squares, pixel_bytes, multiprocessors)));
+    const bool panels = panels_of_both_pay_for(squares, multiprocessors);
+    return panels ? std::max(bytes_with({}), bytes_with({.panels = 2})) : bytes_with({});
 }
 
 }  // namespace boxsum::cuda

@@ -25,11 +25,6 @@ struct device_limits {
 template <typename Pixel>
 device_limits limits_of_kernels();
 
-/// 8u32u is in every list of types.
-inline device_limits limits_of_device() {
-    return limits_of_kernels<std::uint8_t>();
-}
-
 /// Null where there is none.
 struct table_memory {
     const void* image = nullptr;
@@ -52,9 +47,10 @@ class prepared_table {
 
 // One wave
 
-/// Rows of a warp in the one-wave kernel, or 0: the table is too large for it. As few as the multiprocessors allow: at
-/// 256 x 256 pixels 4 rows are fastest, at 1024 8, at 2048 16, where the tiles still fit two to a multiprocessor.
-int one_wave_rows(const sat_geometry& g, int tile_cols, int multiprocessors);
+/// Rows of a warp in the one-wave kernel, or 0: the table is too large for it. As few as the multiprocessors allow,
+/// where there are kernels of every height (listed_in_every_layout); else 8.
+// H200, 13.0: 4 rows are fastest at 256 x 256, 8 at 1024, 16 at 2048, where tiles still fit two to a multiprocessor
+int one_wave_rows(const sat_geometry& g, int tile_cols, int multiprocessors, bool every_height);
 
 /// Words in bytes, with so many rows a warp. `sum_bytes`: of an entry of the table.
 std::size_t wave_workspace_bytes(const sat_geometry& g, int sum_bytes, int warp_rows);

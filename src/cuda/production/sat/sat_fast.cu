@@ -1,5 +1,5 @@
-// The record `fast`: the production summed area table. Where everything fits on the chip at once sat_wave.cuh, else the
-// tile pipeline of sat_tile_kernel.cuh. Every layout is written in the same pass.
+// The record `fast`: the production summed area table. Where everything fits on the chip at once wave.cuh, else the
+// tile pipeline of kernel.cuh. Every layout is written in the same pass.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/production/records.hpp"
@@ -34,6 +34,11 @@ namespace {
 
 using namespace cuda;
 
+/// Of the current device. 8u32u is in every list of types.
+device_limits limits_of_device() {
+    return limits_of_kernels<u8>();
+}
+
 sat_geometry sums_of(const problem& p, const buffers& memory) {
     return {p, memory.image, p.table, memory.table, p.carries};
 }
@@ -51,14 +56,26 @@ int tile_cols_of(dtype sum) {
     return 32 * 16 / bytes_of(sum);
 }
 
+/// Of a table of sums, or of squares.
+struct table_types {
+    dtype pixel, sum;
+    bool square;
+
+    /// As the kernels' listed_in_every_layout.
+    bool listed() const {
+        return !square && ((pixel == dtype::u8 && (sum == dtype::u32 || sum == dtype::s32)) ||
+                           (pixel == dtype::f32 && sum == dtype::f32));
+    }
+};
+
 /// Rows of a warp where one wave computes the table, or 0 where the tile pipeline does. One wave reads and writes
-/// several channels one by one, which pays only where everything is latency. 8u32u, one wave / pipeline, us (H200): 2
-/// channels 6.0 / 8.2 at 256 and 10.2 / 10.2 at 512, 4 channels 10.5 / 11.6 at 256 and 22.6 / 14.4 at 512.
-int wave_rows_of(const sat_geometry& g, dtype sum, const device_limits& limits, path forced) {
+/// several channels one by one, which pays only where everything is latency.
+// H200, 13.0, 8u32u, us by one wave and by the pipeline: 4 channels 10.5, 11.6 at 256 and 22.6, 14.4 at 512
+int wave_rows_of(const sat_geometry& g, const table_types& types, const device_limits& limits, path forced) {
     if (forced == path::tiles) return 0;
-    const int rows = one_wave_rows(g, tile_cols_of(sum), limits.multiprocessors);
-    if (forced == path::wave) return rows > 0 ? rows : 16;
-    return g.channels > 1 && rows > 4 ? 0 : rows;
+    const int rows = one_wave_rows(g, tile_cols_of(types.sum), limits.multiprocessors, types.listed());
+    if (forced == path::wave) return rows > 0 ? rows : types.listed() ? 16 : 8;
+    return g.channels > 1 && rows > (types.listed() ? 4 : 8) ? 0 : rows;
 }
 
 /// Tiles of 128 rows, with 16 bytes of sums a lane, of an image or of a list.
@@ -82,11 +99,11 @@ support supported(const problem& p, const parameter_values& values) {
     return {};
 }
 
-std::size_t bytes_of_table(const sat_geometry& g, dtype pixel, dtype sum, const device_limits& limits, path forced) {
+std::size_t bytes_of_table(const sat_geometry& g, const table_types& types, const device_limits& limits, path forced) {
     if (g.empty()) return 0;
-    const int wave_rows = wave_rows_of(g, sum, limits, forced);
-    return wave_rows > 0 ? wave_workspace_bytes(g, bytes_of(sum), wave_rows)
-                         : tiles_workspace_bytes(g, bytes_of(pixel), bytes_of(sum), limits.multiprocessors);
+    const int wave_rows = wave_rows_of(g, types, limits, forced);
+    return wave_rows > 0 ? wave_workspace_bytes(g, bytes_of(types.sum), wave_rows)
+                         : tiles_workspace_bytes(g, bytes_of(types.pixel), bytes_of(types.sum), limits.multiprocessors);
 }
 
 /// Whether both tables come from one launch, unless rows of image or tables are in the way.
@@ -95,17 +112,17 @@ bool takes_both(const problem& p, const device_limits& limits, path forced) {
     const sat_geometry squares = squares_of(p, {});
     // As wide as the tiles of tables of 8 bytes, whatever the types.
     return squares.rows > squares.origin && squares.cols > squares.origin && !squares.empty() &&
-           wave_rows_of(squares, dtype::u64, limits, forced) == 0;
+           wave_rows_of(squares, {p.image.type, dtype::u64, true}, limits, forced) == 0;
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values& values) {
     const device_limits limits = limits_of_device();
     const path forced = path_of(values);
     const sat_geometry sums = sums_of(p, {});
-    const std::size_t bytes = bytes_of_table(sums, p.image.type, p.table.type, limits, forced);
+    const std::size_t bytes = bytes_of_table(sums, {p.image.type, p.table.type, false}, limits, forced);
     if (!p.squares) return bytes;
     const sat_geometry squares = squares_of(p, {});
-    return std::max({bytes, bytes_of_table(squares, p.image.type, p.squares->type, limits, forced),
+    return std::max({bytes, bytes_of_table(squares, {p.image.type, p.squares->type, true}, limits, forced),
                      takes_both(p, limits, forced)
                          ? both_tables_workspace_bytes(sums, squares, bytes_of(p.image.type), bytes_of(p.table.type),
                                                        bytes_of(p.squares->type), limits.multiprocessors)
@@ -126,12 +143,13 @@ void visit_pixels(dtype image, dtype sum, F&& f) {
 }
 
 /// Null for an empty table.
-std::unique_ptr<const prepared_table> prepare_table(const sat_geometry& g, dtype pixel, dtype sum, bool square,
+std::unique_ptr<const prepared_table> prepare_table(const sat_geometry& g, const table_types& types,
                                                     const device_limits& limits, path forced) {
     std::unique_ptr<const prepared_table> prepared;
+    const auto [pixel, sum, square] = types;
     if (g.empty()) return prepared;
     visit_pixels(pixel, sum, [&]<typename Pixel>() {
-        if (const int wave_rows = wave_rows_of(g, sum, limits, forced); wave_rows > 0)
+        if (const int wave_rows = wave_rows_of(g, types, limits, forced); wave_rows > 0)
             prepared = prepare_wave<Pixel>(g, sum, square, limits, wave_rows);
         else if (g.channels > 1)
             prepared = prepare_tiles_of_channels<Pixel>(g, sum, square, limits);
@@ -147,10 +165,10 @@ class prepared_fast final : public prepared_problem {
         const device_limits limits = limits_of_device();
         const path forced = path_of(values);
         const sat_geometry sums = sums_of(p, {});
-        sums_ = prepare_table(sums, p.image.type, p.table.type, false, limits, forced);
+        sums_ = prepare_table(sums, {p.image.type, p.table.type, false}, limits, forced);
         if (!p.squares) return;
         const sat_geometry squares = squares_of(p, {});
-        squares_ = prepare_table(squares, p.image.type, p.squares->type, true, limits, forced);
+        squares_ = prepare_table(squares, {p.image.type, p.squares->type, true}, limits, forced);
         if (takes_both(p, limits, forced))
             both_ = p.image.type == dtype::u8 ? prepare_tiles_with_squares<u8>(sums, squares, p.triple(), limits)
                                               : prepare_tiles_with_squares<f32>(sums, squares, p.triple(), limits);
@@ -193,7 +211,7 @@ struct list_parts {
             const buffers at = memory.empty() ? buffers{} : memory[i];
             const sat_geometry g = square ? squares_of(problems[i], at) : sums_of(problems[i], at);
             if (g.empty()) continue;
-            (wave_rows_of(g, sum_type(problems[i], square), limits, forced) > 0 ? together : alone).push_back(g);
+            (wave_rows_of(g, types_of(problems[i], square), limits, forced) > 0 ? together : alone).push_back(g);
         }
     }
 
@@ -202,7 +220,9 @@ struct list_parts {
         return p.has_carries() || takes_both(p, limits, forced);
     }
 
-    static dtype sum_type(const problem& p, bool square) { return square ? p.squares->type : p.table.type; }
+    static table_types types_of(const problem& p, bool square) {
+        return {p.image.type, square ? p.squares->type : p.table.type, square};
+    }
 };
 
 std::size_t list_workspace_bytes(std::span<const problem> problems, const parameter_values& values) {
@@ -213,11 +233,10 @@ std::size_t list_workspace_bytes(std::span<const problem> problems, const parame
         if (list_parts::is_alone(p, limits, forced)) bytes = std::max(bytes, workspace_bytes(p, values));
     for (const bool square : {false, true}) {
         if (square && !problems[0].squares) continue;
-        const dtype sum = list_parts::sum_type(problems[0], square);
+        const table_types types = list_parts::types_of(problems[0], square);
         const list_parts parts(problems, {}, square, limits, forced);
-        bytes = std::max(bytes, wave_list_workspace_bytes(parts.together, bytes_of(sum)));
-        for (const sat_geometry& g : parts.alone)
-            bytes = std::max(bytes, bytes_of_table(g, problems[0].image.type, sum, limits, forced));
+        bytes = std::max(bytes, wave_list_workspace_bytes(parts.together, bytes_of(types.sum)));
+        for (const sat_geometry& g : parts.alone) bytes = std::max(bytes, bytes_of_table(g, types, limits, forced));
     }
     return bytes;
 }
@@ -225,17 +244,17 @@ std::size_t list_workspace_bytes(std::span<const problem> problems, const parame
 void enqueue_list(std::span<const problem> problems, std::span<const buffers> memory, const execution& how) {
     const device_limits limits = limits_of_device();
     const path forced = path_of(how.parameters);
-    const dtype pixel = problems[0].image.type;
     for (std::size_t i = 0; i < problems.size(); ++i)
         if (list_parts::is_alone(problems[i], limits, forced)) enqueue(problems[i], memory[i], how);
     for (const bool square : {false, true}) {
         if (square && !problems[0].squares) continue;
-        const dtype sum = list_parts::sum_type(problems[0], square);
+        const table_types types = list_parts::types_of(problems[0], square);
         const list_parts parts(problems, memory, square, limits, forced);
-        visit_pixels(pixel, sum,
-                     [&]<typename Pixel>() { enqueue_wave_lists<Pixel>(parts.together, sum, square, limits, how); });
+        visit_pixels(types.pixel, types.sum, [&]<typename Pixel>() {
+            enqueue_wave_lists<Pixel>(parts.together, types.sum, square, limits, how);
+        });
         for (const sat_geometry& g : parts.alone)
-            (void)prepare_table(g, pixel, sum, square, limits, forced)->run({g.image, g.table}, how);
+            (void)prepare_table(g, types, limits, forced)->run({g.image, g.table}, how);
     }
 }
 

@@ -9,10 +9,10 @@
 
 namespace boxsum::cuda {
 
-/// What the copy engine asks memory for where a box needs less. For boxes 512 bytes wide, of pixels as wide as sums,
-/// asking for no more than is needed takes 0.98 of the time at 8192 and 16384 (docs/decisions/warp-roles.md);
-/// for those of 128 bytes, asking for their neighbour's as well takes 0.99; for those of 528 bytes, of rows that start
-/// anywhere, the rest of their lines 0.985.
+/// What the copy engine asks memory for where a box needs less: no more than is needed for boxes 512 bytes wide, of
+/// pixels as wide as sums (docs/decisions/warp-roles.md); their neighbour's as well for narrower ones; the rest of
+/// their lines for those of 528 bytes, of rows that start anywhere.
+// H200, 13.0, at 8192: 0.98, 0.99, 0.985 of the time of other choices
 constexpr CUtensorMapL2promotion fetched_by_boxes(int row_bytes) {
     return row_bytes < 512   ? CU_TENSOR_MAP_L2_PROMOTION_L2_256B
            : row_bytes > 512 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B

@@ -387,7 +387,6 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
         using row_ends = cuda::row_ends<Sum, lane_cols, 32>;
         __shared__ typename row_ends::memory ends_of_warps[tile::warps];
         const row_ends ends(ends_of_warps[warp], lane);
-        constexpr row_place alone{.has_left = false, .ends = true};
         row_piece<Sum, lane_cols> piece(to, lane);
 #pragma unroll
         for (int k = 0; k < rows; ++k, piece.move(p.table_row_stride)) {
@@ -395,12 +394,12 @@ __device__ __forceinline__ void compute_wave_tile(const wave_plan& p, const sat_
             Sum sums[lane_cols];
 #pragma unroll
             for (int i = 0; i < lane_cols; ++i) sums[i] = top[i];
-            store_row<false>(piece, sums, Sum{}, alone, ends, k, k < valid_rows, lane);
+            store_row(piece, sums, ends, k, k < valid_rows, lane);
             // The ends of as many rows as there is memory for, the last ones too.
             constexpr int together = row_ends::rows < rows ? row_ends::rows : rows;
             if ((k + 1) % together == 0)
                 ends.store(piece.row(lane) - (together - 1) * p.table_row_stride, p.table_row_stride,
-                           min(together, valid_rows - (k + 1 - together)), alone, lane);
+                           min(together, valid_rows - (k + 1 - together)), lane);
         }
     } else {
 #pragma unroll

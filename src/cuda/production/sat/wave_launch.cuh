@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/production/sat/policy.hpp"
 #include "cuda/production/sat/prepared.hpp"
 #include "cuda/production/sat/types.cuh"
 #include "cuda/production/sat/wave.cuh"
@@ -96,12 +97,11 @@ std::unique_ptr<const prepared_table> prepare_wave(const sat_geometry& g, dtype 
                                                    const device_limits& limits, int warp_rows) {
     std::unique_ptr<const prepared_table> prepared;
     visit_kernel_types<Pixel>(sum, square, [&]<typename Kind, typename Sum>() {
-        if (warp_rows == 4)
-            prepared = std::make_unique<prepared_wave<Kind, Sum, 4>>(g, limits);
-        else if (warp_rows == 8)
-            prepared = std::make_unique<prepared_wave<Kind, Sum, 8>>(g, limits);
-        else
-            prepared = std::make_unique<prepared_wave<Kind, Sum, 16>>(g, limits);
+        if constexpr (listed_in_every_layout<Kind, Sum>) {
+            if (warp_rows == 4) prepared = std::make_unique<prepared_wave<Kind, Sum, 4>>(g, limits);
+            if (warp_rows == 16) prepared = std::make_unique<prepared_wave<Kind, Sum, 16>>(g, limits);
+        }
+        if (!prepared) prepared = std::make_unique<prepared_wave<Kind, Sum, 8>>(g, limits);
     });
     return prepared;
 }

@@ -1,0 +1,59 @@
+"""Summed area tables (integral images), box queries, window filters and integral histograms at the speed of memory.
+
+>>> import numpy as np, boxsum
+>>> image = np.arange(12, dtype=np.uint8).reshape(3, 4)
+>>> table = boxsum.Table.build(image)                  # one pass over the image
+>>> int(table[1:3, 1:3])                               # the sum of any window: four reads
+30
+>>> boxsum.box_filter(image, 3)                        # a blur of any size costs the same
+array([[2, 2, 3, 4],
+       [4, 5, 6, 7],
+       [7, 8, 9, 9]], dtype=uint8)
+"""
+
+from boxsum import cuda, errors, memory
+from boxsum._core import version as _version
+from boxsum._filters import box_filter, local_contrast, local_statistics, threshold, variable_box_filter
+from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
+from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
+from boxsum._tables import Table, box_mean, box_sum, box_var, largest_safe_box, sat, sat_squares
+from boxsum._types import Box
+from boxsum.errors import CudaError, Error, InvalidArgument, OutOfMemory, Unsupported
+
+__version__: str = _version()
+
+__all__ = [
+    "Binning",
+    "Box",
+    "CudaError",
+    "Error",
+    "HistogramTable",
+    "InvalidArgument",
+    "Match",
+    "OutOfMemory",
+    "Table",
+    "Unsupported",
+    "__version__",
+    "algorithms",
+    "box_filter",
+    "box_mean",
+    "box_sum",
+    "box_var",
+    "cuda",
+    "errors",
+    "get_num_threads",
+    "histogram_distance",
+    "info",
+    "integral_histogram",
+    "largest_safe_box",
+    "local_contrast",
+    "local_statistics",
+    "memory",
+    "num_threads",
+    "sat",
+    "sat_squares",
+    "set_num_threads",
+    "threshold",
+    "variable_box_filter",
+    "verify",
+]

@@ -1,0 +1,118 @@
+# The extension module. Arguments are those of the public functions, by position; a test compares the names.
+from collections.abc import Callable
+from typing import Any
+
+def sat(
+    image: Any,
+    layout: str,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    algorithm: str,
+    row_alignment: int,
+    /,
+) -> Any: ...
+def sat_squares(
+    image: Any,
+    layout: str,
+    dtype: Any,
+    squares_dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    squares_out: Any,
+    threads: int,
+    algorithm: str,
+    row_alignment: int,
+    /,
+) -> Any: ...
+def box_query(
+    stat: str, table: Any, squares: Any, boxes: Any, layout: str, format: str, channel_axis: Any, out: Any, /
+) -> Any: ...
+def largest_safe_box(image_dtype: Any, table_dtype: Any, squares: bool, /) -> int: ...
+def box_filter(
+    image: Any,
+    size: Any,
+    stat: str,
+    border: str,
+    cval: float,
+    origin: Any,
+    sampling: Any,
+    rounding: str,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
+def variable_box_filter(
+    image: Any, radius: Any, border: str, cval: float, dtype: Any, channel_axis: Any, out: Any, threads: int, /
+) -> Any: ...
+def local_statistics(
+    image: Any,
+    size: Any,
+    results: Any,
+    border: str,
+    cval: float,
+    origin: Any,
+    sampling: Any,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
+def threshold(
+    image: Any,
+    size: Any,
+    method: str,
+    parameters: Any,
+    border: str,
+    cval: float,
+    sampling: Any,
+    result: str,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
+def local_contrast(
+    image: Any,
+    size: Any,
+    epsilon: float,
+    border: str,
+    cval: float,
+    sampling: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
+def integral_histogram(
+    image: Any, bins: Any, weights: Any, layout: str, dtype: Any, out: Any, threads: int, algorithm: str, /
+) -> Any: ...
+def box_histograms(values: Any, layout: str, boxes: Any, /) -> Any: ...
+def window_histograms(values: Any, layout: str, grid: Any, /) -> Any: ...
+def best_windows(
+    values: Any, layout: str, grids: Any, target: Any, distance: str, count: int, plane: int, /
+) -> list[tuple[int, int, int, int, float]]: ...
+def histogram_distance(a: Any, b: Any, distance: str, /) -> float: ...
+def algorithms(operation: str, /) -> list[tuple[Any, ...]]: ...
+def verify(
+    operation: str, algorithm: str, thorough: bool, report: Callable[[str, str, str], None] | None, /
+) -> tuple[int, int, int]: ...
+def describe_cpu() -> tuple[str, int, int, int, int]: ...
+def describe_device(device: int, /) -> tuple[Any, ...]: ...
+def device_count() -> int: ...
+def cuda_built() -> bool: ...
+def version() -> str: ...
+def build_description() -> str: ...
+def pool_usage() -> tuple[int, int, int, int, int]: ...
+def set_pool_limit(bytes: int, /) -> None: ...
+def trim_pool() -> None: ...
+def copies() -> int: ...
+def type_pairs() -> list[tuple[str, str]]: ...
+def squares_triples() -> list[tuple[str, str, str]]: ...
+def set_threads(threads: int, /) -> None: ...
+def threads() -> int: ...

@@ -1,0 +1,515 @@
+"""Filters: what a window around every pixel says. The time per pixel does not depend on the window's size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from boxsum import _core
+from boxsum._arrays import ArrayT, NumPyArray
+from boxsum._types import Border, DType, Size
+from boxsum.errors import InvalidArgument
+
+Statistic = Literal["mean", "var", "std", "sum", "count"]
+ThresholdMethod = Literal["bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"]
+ThresholdResult = Literal["mask", "binary", "threshold"]
+NaN = Literal["propagate", "omit"]
+Rounding = Literal["half_up", "floor"]
+
+
+def _sampling(
+    mask: Any, weights: Any, nan: NaN, nodata: float | None, min_count: float | None, fill: float | None
+) -> tuple[Any, ...] | None:
+    """What says which pixels count; None where all do."""
+    if (
+        mask is None
+        and weights is None
+        and nan == "propagate"
+        and nodata is None
+        and min_count is None
+        and fill is None
+    ):
+        return None
+    return mask, weights, nan, nodata, min_count, fill
+
+
+@overload
+def box_filter(
+    image: NumPyArray,
+    size: Size,
+    /,
+    *,
+    stat: Literal["mean", "sum"] = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    origin: Size = ...,
+    rounding: Rounding = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def box_filter(
+    image: ArrayT,
+    size: Size,
+    /,
+    *,
+    stat: Literal["mean", "sum"] = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    origin: Size = ...,
+    rounding: Rounding = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+) -> ArrayT: ...
+def box_filter(
+    image: Any,
+    size: Size,
+    /,
+    *,
+    stat: Literal["mean", "sum"] = "mean",
+    border: Border = "reflect",
+    cval: float = 0,
+    mask: Any = None,
+    weights: Any = None,
+    nan: NaN = "propagate",
+    nodata: float | None = None,
+    min_count: float | None = None,
+    fill: float | None = None,
+    origin: Size = 0,
+    rounding: Rounding = "half_up",
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+) -> Any:
+    """Box mean (box blur): every pixel becomes the mean, or the sum, of the window around it.
+
+    Args:
+        image: (..., rows, cols), with ``channel_axis`` one axis more; of bool, uint8, uint16, int16, float32 or
+            float64. Axes before are a batch. As for `sat`, strides that a window cannot run over are copied.
+        size: Pixels of the window, or (rows, cols); at least 1. The pixel is in the middle, of an even size behind it.
+        stat: ``"mean"`` or ``"sum"``.
+        border: What windows see beyond the image. ``"shrink"``: nothing, windows are cut off. ``"reflect"``: the
+            mirrored image, edge pixel repeated (SciPy's word). ``"mirror"``: the same, edge pixel not repeated
+            (NumPy's and PyTorch's "reflect", OpenCV's default). ``"replicate"``: the edge pixel. ``"wrap"``: the image
+            again. ``"constant"``: ``cval``.
+        cval: With ``border="constant"``; of integer images an integer in the range of their dtype.
+        origin: Moves the window up and left by so many pixels, as SciPy's does.
+        mask: (rows, cols), or with the image's batch before; bool or uint8: pixels where it is 0 do not count, whatever
+            they hold.
+        weights: As masks, float32: of the pixels, which count as much. One that is not above 0 takes its pixel out.
+        nan: ``"omit"``: NaN pixels do not count; ``"propagate"``: they make the results of their windows NaN.
+        nodata: Pixels of this value do not count.
+        min_count: Where fewer pixels (or a smaller sum of weights) count in a window, and where none does, the result
+            is ``fill``.
+        fill: By default NaN, and 0 in results of integer type.
+        rounding: Of results of integer type: ``"half_up"`` or ``"floor"``.
+        dtype: Of means the image's (of bool images float64), float32 or float64; of sums int64 for integer images and
+            float64 for floating ones or with weights, or int32 or float32.
+        channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image.
+
+    Returns:
+        An array of the image's shape and library. Window sums of integer images are exact; those of floating ones are
+        made of additions in float64 only, so a NaN or a huge pixel acts on the windows that contain it and no other.
+
+    Raises:
+        InvalidArgument: a ValueError; a size, border, origin or ``out`` that is wrong.
+        Unsupported: a TypeError; another dtype.
+        OutOfMemory: a MemoryError.
+
+    Source: McDonnell 1981; for floating images van Herk 1992, Gil and Werman 1993.
+
+    >>> import numpy as np, boxsum
+    >>> boxsum.box_filter(np.array([[0, 0, 9, 0, 0]], np.uint8), (1, 3))
+    array([[0, 3, 3, 3, 0]], dtype=uint8)
+    >>> boxsum.box_filter(np.array([[1.0, 3.0]]), (1, 3), border="shrink")
+    array([[2., 2.]])
+    >>> boxsum.box_filter(np.array([[1.0, np.nan, 3.0]]), (1, 3), nan="omit")
+    array([[1., 2., 3.]])
+    """
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    return _core.box_filter(
+        image, size, stat, border, cval, origin, sampling, rounding, dtype, channel_axis, out, threads
+    )
+
+
+@overload
+def variable_box_filter(
+    image: NumPyArray,
+    radius: Any,
+    /,
+    *,
+    border: Border = ...,
+    cval: float = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def variable_box_filter(
+    image: ArrayT,
+    radius: Any,
+    /,
+    *,
+    border: Border = ...,
+    cval: float = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+) -> ArrayT: ...
+def variable_box_filter(
+    image: Any,
+    radius: Any,
+    /,
+    *,
+    border: Border = "reflect",
+    cval: float = 0,
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+) -> Any:
+    """Box mean with a radius per pixel: the window of a pixel has 2 * radius + 1 rows and as many columns.
+
+    Four reads of a table per pixel, whatever the radius: a depth of field from a depth map, say.
+
+    Args:
+        image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
+            (``docs/concepts.md``).
+        radius: (rows, cols), or with the image's batch before; integers, not negative.
+        border, cval, dtype, channel_axis, out, threads: As in `box_filter`.
+
+    Returns:
+        An array of the image's shape and library.
+
+    Raises:
+        InvalidArgument: a ValueError; as `box_filter`, and for a negative radius.
+        Unsupported: a TypeError; radii that are no integers.
+        OutOfMemory: a MemoryError.
+
+    Source: Crow 1984.
+
+    >>> import numpy as np, boxsum
+    >>> boxsum.variable_box_filter(np.array([[0.0, 3.0, 9.0]]), np.array([[0, 1, 0]]), border="replicate")
+    array([[0., 4., 9.]])
+    """
+    if isinstance(radius, np.ndarray) and radius.dtype.kind in "iu" and radius.dtype.name not in _RADIUS_TYPES:
+        largest = np.iinfo(np.int32).max
+        wrong = radius[(radius < 0) | (radius > largest)]
+        if wrong.size:
+            raise InvalidArgument(f"radius: has {wrong.flat[0]}, must be 0 to {largest}")
+        radius = radius.astype(np.int32)
+    return _core.variable_box_filter(image, radius, border, cval, dtype, channel_axis, out, threads)
+
+
+_RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")
+
+
+@overload
+def local_statistics(
+    image: NumPyArray,
+    size: Size,
+    /,
+    *,
+    results: Sequence[Statistic] = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    origin: Size = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: Sequence[NumPyArray] | None = ...,
+    threads: int = ...,
+) -> tuple[NumPyArray, ...]: ...
+@overload
+def local_statistics(
+    image: ArrayT,
+    size: Size,
+    /,
+    *,
+    results: Sequence[Statistic] = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    origin: Size = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: Sequence[ArrayT] | None = ...,
+    threads: int = ...,
+) -> tuple[ArrayT, ...]: ...
+def local_statistics(
+    image: Any,
+    size: Size,
+    /,
+    *,
+    results: Sequence[Statistic] = ("mean", "std"),
+    border: Border = "reflect",
+    cval: float = 0,
+    mask: Any = None,
+    weights: Any = None,
+    nan: NaN = "propagate",
+    nodata: float | None = None,
+    min_count: float | None = None,
+    fill: float | None = None,
+    origin: Size = 0,
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Sequence[Any] | None = None,
+    threads: int = 0,
+) -> Any:
+    """Mean, population variance, standard deviation and sum of the window around every pixel, in one pass.
+
+    Args:
+        image, size, border, cval, origin, mask, weights, nan, nodata, min_count, fill, channel_axis, threads: As in
+            `box_filter`.
+        results: Which, in the order wanted: ``"mean"``, ``"var"``, ``"std"``; ``"sum"`` (int64, or float64 for floating
+            images and with weights); ``"count"``, what counted in each window (uint32, with weights float64).
+        dtype: float64 or float32, of mean, var and std; by default float32 for float32 images and float64 for others.
+        out: One array for each of the results.
+
+    Returns:
+        One array for each of ``results``. Variances are never negative, and exactly 0 where a window is constant.
+
+    Raises:
+        InvalidArgument: a ValueError; as `box_filter`, and for unknown or repeated results.
+        Unsupported: a TypeError.
+        OutOfMemory: a MemoryError.
+
+    Source: exact integer numerators for integer images; Chan, Golub and LeVeque 1979 for floating ones.
+
+    >>> import numpy as np, boxsum
+    >>> mean, std = boxsum.local_statistics(np.array([[1, 3, 5]], np.uint8), (1, 3), border="shrink")
+    >>> mean, std.round(3)
+    (array([[2., 3., 4.]]), array([[1.   , 1.633, 1.   ]]))
+    """
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    return _core.local_statistics(
+        image, size, results, border, cval, origin, sampling, dtype, channel_axis, out, threads
+    )
+
+
+@overload
+def threshold(
+    image: NumPyArray,
+    size: Size = ...,
+    /,
+    *,
+    method: ThresholdMethod = ...,
+    k: float | None = ...,
+    r: float | None = ...,
+    p: float | None = ...,
+    q: float | None = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    result: ThresholdResult = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def threshold(
+    image: ArrayT,
+    size: Size = ...,
+    /,
+    *,
+    method: ThresholdMethod = ...,
+    k: float | None = ...,
+    r: float | None = ...,
+    p: float | None = ...,
+    q: float | None = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    result: ThresholdResult = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+) -> ArrayT: ...
+def threshold(
+    image: Any,
+    size: Size = 15,
+    /,
+    *,
+    method: ThresholdMethod = "sauvola",
+    k: float | None = None,
+    r: float | None = None,
+    p: float | None = None,
+    q: float | None = None,
+    border: Border = "reflect",
+    cval: float = 0,
+    mask: Any = None,
+    weights: Any = None,
+    nan: NaN = "propagate",
+    nodata: float | None = None,
+    min_count: float | None = None,
+    fill: float | None = None,
+    result: ThresholdResult = "mask",
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+) -> Any:
+    """Adaptive threshold: True where a pixel is above the threshold of its window, or that threshold itself.
+
+    With m and s the window's mean and standard deviation the threshold is, by ``method``,
+
+    - ``"bradley"``: m (1 - k), k = 0.15 (Bradley and Roth 2007);
+    - ``"niblack"``: m + k s, k = -0.2 (Niblack 1986; scikit-image's k has the opposite sign);
+    - ``"sauvola"``: m (1 + k (s / r - 1)), k = 0.2 (Sauvola and Pietikainen 2000);
+    - ``"wolf"``: m - k (1 - s / s_max) (m - I_min), k = 0.5 (Wolf and Jolion 2004);
+    - ``"nick"``: m + k sqrt(s^2 + m^2), k = -0.2 (Khurshid et al. 2009);
+    - ``"singh"``: m (1 + k (d / (2 r - d) - 1)) with d = |pixel - m|, k = 0.2 (Singh et al. 2011);
+    - ``"phansalkar"``: m (1 + p exp(-q m / (2 r)) + k (s / r - 1)), k = 0.25, p = 2, q = 10 (Phansalkar et al. 2011).
+
+    Args:
+        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, channel_axis, threads: As in
+            `box_filter`. A pixel that does not count itself has the result ``fill``.
+        method: See above.
+        k, p, q: By default the method's.
+        r: Of sauvola, singh and phansalkar; by default half the range of the image's dtype: 127.5 for uint8, and 0.5
+            for floating images, which are taken to lie in 0 to 1 (scikit-image takes -1 to 1, hence 1).
+        result: ``"mask"`` is an array of bool, ``"binary"`` one of uint8 with 0 and 255, ``"threshold"`` the
+            thresholds.
+        dtype: Of thresholds: float64 or float32; by default float32 for float32 images.
+        out: An array to write to.
+
+    Returns:
+        An array of the image's shape and library.
+
+    Raises:
+        InvalidArgument: a ValueError; as `box_filter`, and for k or r that are not finite, or an r without meaning.
+        Unsupported: a TypeError.
+        OutOfMemory: a MemoryError.
+
+    >>> import numpy as np, boxsum
+    >>> page = np.array([[200, 210, 40, 205, 198]], np.uint8)
+    >>> boxsum.threshold(page, (1, 5))
+    array([[ True,  True, False,  True,  True]])
+    """
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    return _core.threshold(
+        image, size, method, (k, r, p, q), border, cval, sampling, result, dtype, channel_axis, out, threads
+    )
+
+
+@overload
+def local_contrast(
+    image: NumPyArray,
+    size: Size = ...,
+    /,
+    *,
+    epsilon: float = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def local_contrast(
+    image: ArrayT,
+    size: Size = ...,
+    /,
+    *,
+    epsilon: float = ...,
+    border: Border = ...,
+    cval: float = ...,
+    mask: Any = ...,
+    weights: Any = ...,
+    nan: NaN = ...,
+    nodata: float | None = ...,
+    min_count: float | None = ...,
+    fill: float | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+) -> ArrayT: ...
+def local_contrast(
+    image: Any,
+    size: Size = 15,
+    /,
+    *,
+    epsilon: float = 1e-6,
+    border: Border = "reflect",
+    cval: float = 0,
+    mask: Any = None,
+    weights: Any = None,
+    nan: NaN = "propagate",
+    nodata: float | None = None,
+    min_count: float | None = None,
+    fill: float | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+) -> Any:
+    """Local contrast normalisation: (pixel - m) / max(s, epsilon), with the window's mean m and deviation s.
+
+    Args:
+        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, channel_axis, threads: As in
+            `box_filter`. A pixel that does not count itself has the result ``fill``.
+        epsilon: The smallest divisor, in the image's units: finite, above 0.
+        out: A float32 array to write to.
+
+    Returns:
+        A float32 array of the image's shape and library.
+
+    Raises:
+        InvalidArgument: a ValueError; as `box_filter`, and for the epsilon.
+        Unsupported: a TypeError.
+        OutOfMemory: a MemoryError.
+
+    >>> import numpy as np, boxsum
+    >>> boxsum.local_contrast(np.array([[1.0, 3.0, 5.0]]), (1, 3), border="shrink").round(3)
+    array([[-1.,  0.,  1.]], dtype=float32)
+    """
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    return _core.local_contrast(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)

@@ -1,0 +1,296 @@
+"""Integral histograms: a table per bin, so that the histogram of any rectangle takes four reads per bin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Generic, Literal, NamedTuple, cast, overload
+
+import numpy as np
+
+from boxsum import _core
+from boxsum._arrays import ArrayT, NumPyArray
+from boxsum._types import Box, Boxes, BoxFormat, DType, Size
+from boxsum.errors import InvalidArgument, Unsupported
+
+Distance = Literal["l1", "l2", "chi-square", "intersection", "bhattacharyya"]
+Outside = Literal["ignore", "clamp"]
+
+
+class Match(NamedTuple):
+    """A window that `HistogramTable.search` found."""
+
+    box: Box
+    distance: float
+
+
+class Binning(NamedTuple):
+    """Which bin a pixel falls in. Made by `uniform`, `lookup` and `indices`.
+
+    >>> import boxsum
+    >>> boxsum.Binning.uniform(16, 0, 256).bins
+    16
+    """
+
+    rule: str
+    bins: int
+    lo: float
+    hi: float
+    outside: str
+    table: Any
+
+    @classmethod
+    def uniform(cls, bins: int, lo: float, hi: float, outside: Outside = "ignore") -> Binning:
+        """``bins`` ranges of equal width over [lo, hi); other pixels are ignored, or go to the first or last bin."""
+        return cls("uniform", bins, lo, hi, outside, None)
+
+    @classmethod
+    def lookup(cls, bins: int, table: Any) -> Binning:
+        """Bin ``table[v]`` for pixel v: 256 entries for uint8 images, 65536 for uint16; 65535 is no bin."""
+        return cls("lookup", bins, 0, 0, "ignore", table)
+
+    @classmethod
+    def indices(cls, bins: int, outside: Outside = "ignore") -> Binning:
+        """The image holds bin numbers."""
+        return cls("indices", bins, 0, bins, outside, None)
+
+
+def _binning(image: Any, bins: int | Binning, range: tuple[float, float] | None) -> Binning:
+    if isinstance(bins, Binning):
+        if range is not None:
+            raise InvalidArgument(f"range: is {range!r}, but bins is a Binning, which has one")
+        return bins
+    if range is None:
+        kind = str(getattr(image, "dtype", "")).rpartition(".")[2]
+        last = {"bool": 2, "uint8": 256, "uint16": 65536}.get(kind)
+        if last is None:
+            raise InvalidArgument(f"range: is None; for {kind or 'these'} images it must be (low, high)")
+        range = (0, last)
+    lo, hi = range
+    return Binning.uniform(bins, lo, hi)
+
+
+@overload
+def integral_histogram(
+    image: NumPyArray,
+    bins: int | Binning = ...,
+    /,
+    *,
+    range: tuple[float, float] | None = ...,
+    weights: NumPyArray | None = ...,
+    layout: Literal["inclusive", "padded"] = ...,
+    dtype: DType | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> HistogramTable[NumPyArray]: ...
+@overload
+def integral_histogram(
+    image: ArrayT,
+    bins: int | Binning = ...,
+    /,
+    *,
+    range: tuple[float, float] | None = ...,
+    weights: ArrayT | None = ...,
+    layout: Literal["inclusive", "padded"] = ...,
+    dtype: DType | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> HistogramTable[ArrayT]: ...
+def integral_histogram(
+    image: Any,
+    bins: int | Binning = 32,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Any = None,
+    layout: Literal["inclusive", "padded"] = "inclusive",
+    dtype: DType | None = None,
+    out: Any = None,
+    threads: int = 0,
+    algorithm: str = "auto",
+) -> Any:
+    """The integral histogram of an image: entry (b, r, c) counts the pixels of bin b above and to the left of (r, c).
+
+    Args:
+        image: (..., rows, cols) of bool, int8, uint8, int16, uint16, int32, float16 or float32.
+        bins: How many ranges of equal width (1 to 1024), or a `Binning`.
+        range: (low, high) of the bins, high excluded. By default all values of bool, uint8 and uint16 images; other
+            images need it. Pixels outside are not counted.
+        weights: (rows, cols), or of the image's shape; float32: sums of weights instead of counts.
+        layout: ``"inclusive"`` or ``"padded"`` (see `sat`).
+        dtype: uint32; uint16 for images of at most 65535 pixels, in half the memory; float32 with weights.
+        out: A packed array (..., bins, rows, cols) to write to.
+        threads, algorithm: As in `sat`; algorithms are those of ``boxsum.algorithms("histogram")``.
+
+    Returns:
+        A `HistogramTable`.
+
+    Raises:
+        InvalidArgument: a ValueError.
+        Unsupported: a TypeError.
+        OutOfMemory: a MemoryError; histograms take bins * rows * cols * 4 bytes.
+
+    Source: Porikli 2005; Poostchi et al. 2013.
+
+    >>> import numpy as np, boxsum
+    >>> histograms = boxsum.integral_histogram(np.array([[0, 64, 128], [255, 64, 3]], np.uint8), 4)
+    >>> histograms.region([0, 0, 2, 2])
+    array([1, 2, 0, 1], dtype=uint32)
+    """
+    values = _core.integral_histogram(
+        image, _binning(image, bins, range), weights, layout, dtype, out, threads, algorithm
+    )
+    return HistogramTable(values, layout=layout)
+
+
+def histogram_distance(a: Any, b: Any, *, distance: Distance = "bhattacharyya") -> float:
+    """How far apart two histograms are, after both are divided by their totals.
+
+    Args:
+        a, b: Numbers, one for each bin.
+        distance: ``"l1"``, ``"l2"``, ``"chi-square"``, ``"intersection"`` (Swain and Ballard 1991) or
+            ``"bhattacharyya"`` (Comaniciu et al. 2003).
+
+    Returns:
+        0 for equal shares; at most 2 for l1, 1.41 for l2 and 1 for the others.
+
+    Raises:
+        InvalidArgument: a ValueError; numbers of bins that differ, or an unknown distance.
+
+    >>> import boxsum
+    >>> boxsum.histogram_distance([1, 1, 2], [2, 2, 4], distance="l1")
+    0.0
+    """
+    return _core.histogram_distance(a, b, distance)
+
+
+class HistogramTable(Generic[ArrayT]):
+    """Integral histograms and what is asked of them."""
+
+    __slots__ = ("values", "layout")
+
+    values: ArrayT
+    """(..., bins, rows, cols), rows and columns one larger than the image's for "padded"."""
+    layout: Literal["inclusive", "padded"]
+
+    def __init__(self, values: ArrayT, *, layout: Literal["inclusive", "padded"]) -> None:
+        """Takes histograms that exist; `integral_histogram` makes them."""
+        self.values = values
+        self.layout = layout
+
+    @property
+    def bins(self) -> int:
+        return int(cast(Any, self.values).shape[-3])
+
+    def region(self, boxes: Boxes, *, format: BoxFormat = "rchw", normalize: bool = False) -> NumPyArray:
+        """Histograms of boxes.
+
+        Args:
+            boxes: (..., 4) integers in a format as of `box_sum`.
+            normalize: Shares instead of counts, in float64 (of an empty histogram all 0).
+
+        Returns:
+            (*batch, *boxes' leading axes, bins), a NumPy array.
+
+        Raises:
+            InvalidArgument: a ValueError; a box that is empty or outside the image, with its index.
+        """
+        result = _core.box_histograms(self.values, self.layout, _rchw(boxes, format))
+        return _shares(result) if normalize else cast(NumPyArray, result)
+
+    def windows(self, size: Size, *, step: Size = 1, region: Sequence[int] | None = None) -> NumPyArray:
+        """Histograms of all windows of one size on a grid.
+
+        Args:
+            size: Pixels, or (rows, cols).
+            step: From one window to the next, down and to the right.
+            region: A box (row, col, rows, cols) that the windows stay within; by default the image.
+
+        Returns:
+            (*batch, window rows, window columns, bins), a NumPy array.
+
+        Raises:
+            InvalidArgument: a ValueError.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.integral_histogram(np.zeros((4, 6), np.uint8), 2).windows(2, step=2).shape
+        (2, 3, 2)
+        """
+        return cast(NumPyArray, _core.window_histograms(self.values, self.layout, _grid(size, step, region)))
+
+    def search(
+        self,
+        target: Any,
+        sizes: Size | Sequence[Size],
+        /,
+        *,
+        step: Size = 1,
+        region: Sequence[int] | None = None,
+        distance: Distance = "bhattacharyya",
+        count: int = 1,
+        plane: int = 0,
+    ) -> list[Match]:
+        """The windows whose histograms are nearest to a target, best first.
+
+        Args:
+            target: Numbers, one for each bin, not normalised.
+            sizes: A size (an integer, or (rows, cols)), or a list of sizes for several scales at once.
+            step, region: As in `windows`.
+            distance: As in `histogram_distance`.
+            count: How many windows.
+            plane: Which image of a batch, counted over all its axes.
+
+        Returns:
+            At most ``count`` matches. Equal distances go to the earlier size, then to the upper, then to the left one.
+
+        Raises:
+            InvalidArgument: a ValueError.
+
+        Source: Porikli 2005.
+
+        >>> import numpy as np, boxsum
+        >>> image = np.zeros((6, 8), np.uint8)
+        >>> image[2:4, 5:7] = 200
+        >>> boxsum.integral_histogram(image, 8).search([0, 0, 0, 0, 0, 0, 4, 0], 2)
+        [Match(box=Box(row=2, col=5, rows=2, cols=2), distance=0.0)]
+        """
+        several = sizes if isinstance(sizes, list) else [cast(Size, sizes)]
+        grids = [_grid(size, step, region) for size in several]
+        found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane)
+        return [Match(Box(*one[:4]), one[4]) for one in found]
+
+    def __repr__(self) -> str:
+        *_, bins, rows, cols = cast(Any, self.values).shape
+        padded = self.layout == "padded"
+        return f"<boxsum.HistogramTable of {rows - padded} x {cols - padded} pixels, {bins} bins, {self.layout}>"
+
+
+def _rchw(boxes: Boxes, format: BoxFormat) -> Any:
+    if format == "rchw":
+        return boxes
+    a, b, c, d = np.moveaxis(np.asarray(boxes), -1, 0)
+    orders = {"yxyx": (a, b, c - a, d - b), "xyxy": (b, a, d - b, c - a), "xywh": (b, a, d, c)}
+    if format not in orders:
+        raise InvalidArgument(f"format: is {format!r}, must be one of 'rchw', 'yxyx', 'xyxy', 'xywh'")
+    return np.stack(orders[format], axis=-1)
+
+
+def _pair(value: Any, name: str) -> tuple[int, int]:
+    if isinstance(value, (tuple, list)):
+        if len(value) != 2:
+            raise Unsupported(f"{name}: is {value!r}, must be an integer or a pair of them, rows and columns")
+        return value[0], value[1]
+    return value, value
+
+
+def _grid(size: Any, step: Any, region: Sequence[int] | None) -> tuple[int, int, int, int, Any]:
+    if region is not None and len(region) != 4:
+        raise InvalidArgument(f"region: is {region!r}, must be a box (row, col, rows, cols)")
+    return (*_pair(size, "size"), *_pair(step, "step"), region)
+
+
+def _shares(histograms: NumPyArray) -> NumPyArray:
+    totals = histograms.sum(axis=-1, dtype=np.float64, keepdims=True)
+    shares: NumPyArray = np.divide(histograms, totals, out=np.zeros(histograms.shape), where=totals != 0)
+    return shares

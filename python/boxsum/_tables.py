@@ -1,0 +1,451 @@
+"""Summed area tables, and the boxes that are read from them."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, cast, overload
+
+import numpy as np
+
+from boxsum import _core
+from boxsum._arrays import ArrayT, NumPyArray
+from boxsum._types import Boxes, BoxFormat, DType, Layout
+from boxsum.errors import InvalidArgument, Unsupported
+
+ROW_ALIGNMENT = 64  # bytes; rows that start on such multiples can be written past the caches
+
+
+@overload
+def sat(
+    image: NumPyArray,
+    /,
+    *,
+    layout: Layout = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> NumPyArray: ...
+@overload
+def sat(
+    image: ArrayT,
+    /,
+    *,
+    layout: Layout = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> ArrayT: ...
+def sat(
+    image: Any,
+    /,
+    *,
+    layout: Layout = "inclusive",
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+    algorithm: str = "auto",
+) -> Any:
+    """Summed area table (integral image): entry (r, c) is the sum of all pixels above and to the left.
+
+    Args:
+        image: (..., rows, cols), or with ``channel_axis`` one axis more. NumPy's arrays and those of every library that
+            speaks DLPack, in host memory, of bool, integers or real floating types. Axes before the last two are a
+            batch. Any distance between rows and images is taken as it is, and Fortran order, too; other strides are
+            copied and counted (`boxsum.memory.copies`).
+        layout: ``"inclusive"`` has the image's shape and includes its own pixel, as two ``cumsum``. ``"exclusive"``
+            ends before it. ``"padded"`` is that with the last row and column kept, (rows + 1) x (cols + 1): OpenCV's.
+        dtype: Of the table. By default uint64 for bool and unsigned images, int64 for signed, float64 for floating
+            ones. Integers wrap modulo 2^bits, and sums of boxes stay exact as long as they fit
+            (`largest_safe_box`).
+        channel_axis: The axis of channels, which are summed each by themselves; -1 for interleaved pixels.
+        out: An array of exactly the result's shape and dtype to write to; never copied.
+        threads: 0 chooses by size, or takes what `set_num_threads` said.
+        algorithm: A name of `algorithms`, or "auto".
+
+    Returns:
+        The table, of the image's library. Floating tables have the same bits from run to run and for any number of
+        threads.
+
+    Raises:
+        InvalidArgument: a ValueError; a shape, layout, ``out`` or number of threads that is wrong.
+        Unsupported: a TypeError; types without tables.
+        OutOfMemory: a MemoryError.
+
+    Source: Crow, "Summed-area tables for texture mapping", 1984.
+
+    >>> import numpy as np, boxsum
+    >>> boxsum.sat(np.array([[1, 2], [3, 4]], np.uint8))
+    array([[ 1,  3],
+           [ 4, 10]], dtype=uint64)
+    >>> boxsum.sat(np.ones((2, 3), np.float32), layout="padded")
+    array([[0., 0., 0., 0.],
+           [0., 1., 2., 3.],
+           [0., 2., 4., 6.]])
+    """
+    return _core.sat(image, layout, dtype, channel_axis, out, threads, algorithm, 1)
+
+
+def _square_of_narrow_signed(image: Any) -> NumPyArray | None:
+    """The squares of int8 and int16 pixels, exactly; None for other images."""
+    if isinstance(image, np.ndarray) and image.dtype in (np.int8, np.int16):
+        return np.square(image, dtype=np.int32).view(np.uint32)
+    return None
+
+
+@overload
+def sat_squares(
+    image: NumPyArray,
+    /,
+    *,
+    layout: Layout = ...,
+    dtype: DType | None = ...,
+    squares_dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: tuple[NumPyArray, NumPyArray] | None = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> tuple[NumPyArray, NumPyArray]: ...
+@overload
+def sat_squares(
+    image: ArrayT,
+    /,
+    *,
+    layout: Layout = ...,
+    dtype: DType | None = ...,
+    squares_dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: tuple[ArrayT, ArrayT] | None = ...,
+    threads: int = ...,
+    algorithm: str = ...,
+) -> tuple[ArrayT, ArrayT]: ...
+def sat_squares(
+    image: Any,
+    /,
+    *,
+    layout: Layout = "inclusive",
+    dtype: DType | None = None,
+    squares_dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: tuple[Any, Any] | None = None,
+    threads: int = 0,
+    algorithm: str = "auto",
+) -> Any:
+    """The tables of the pixels and of their squares, in one pass over the image.
+
+    Args:
+        image: As in `sat`, of bool, uint8, uint16, float16, float32 or float64; NumPy's also of int8 and int16, which
+            take two passes and a copy.
+        layout, channel_axis, threads, algorithm: As in `sat`.
+        dtype: Of the table of pixels, as in `sat`.
+        squares_dtype: Of the table of squares; by default ``dtype``'s, and uint64 for int8 and int16.
+        out: Two arrays to write to.
+
+    Returns:
+        The table of pixels and that of squares.
+
+    Raises:
+        InvalidArgument: a ValueError; as `sat`.
+        Unsupported: a TypeError; the message lists the types that there are.
+        OutOfMemory: a MemoryError.
+
+    Source: Crow 1984; squares as in Viola and Jones 2001.
+
+    >>> import numpy as np, boxsum
+    >>> sums, squares = boxsum.sat_squares(np.array([[1, 2], [3, 4]], np.uint8))
+    >>> int(sums[1, 1]), int(squares[1, 1])
+    (10, 30)
+    """
+    first, second = (None, None) if out is None else out
+    squared = _square_of_narrow_signed(image)
+    if squared is not None:
+        sums = _core.sat(image, layout, dtype, channel_axis, first, threads, algorithm, 1)
+        kind = np.uint64 if squares_dtype is None else squares_dtype
+        return sums, _core.sat(squared, layout, kind, channel_axis, second, threads, algorithm, 1)
+    return _core.sat_squares(image, layout, dtype, squares_dtype, channel_axis, first, second, threads, algorithm, 1)
+
+
+def box_sum(
+    table: ArrayT,
+    boxes: Boxes,
+    /,
+    *,
+    layout: Layout,
+    format: BoxFormat = "rchw",
+    channel_axis: int | None = None,
+    out: ArrayT | None = None,
+) -> ArrayT:
+    """Sums of the image over boxes, from a table that is a bare array: four reads each, however large the boxes.
+
+    Args:
+        table: (..., rows, cols) as `sat` made it.
+        boxes: (..., 4). Integers are whole pixels. Floating numbers are edges within pixels, pixel (r, c) being the
+            square from (r, c) to (r + 1, c + 1): the result is the integral of the image over the box, exact up to
+            the rounding of its last additions.
+        layout: Of the table; a bare array does not say it. `Table` knows.
+        format: ``"rchw"``: row, column, rows, columns. ``"yxyx"``: first row and column, and those behind the last.
+            ``"xyxy"``: the same, columns first (torchvision's). ``"xywh"``: column, row, columns, rows (COCO's).
+        channel_axis: As in `sat`.
+        out: An array to write to, packed.
+
+    Returns:
+        (*batch, *boxes' leading axes[, channels]): the table's dtype, or float64 for fractional boxes.
+
+    Raises:
+        InvalidArgument: a ValueError; a box that is empty or outside the image, with its index.
+        Unsupported: a TypeError; a table of another dtype.
+
+    Source: Crow 1984; the four reads as in Chen et al. 2018, figure 1.
+
+    >>> import numpy as np, boxsum
+    >>> table = boxsum.sat(np.arange(12, dtype=np.uint8).reshape(3, 4), layout="padded")
+    >>> boxsum.box_sum(table, [[1, 1, 2, 2], [0, 0, 3, 4]], layout="padded")
+    array([30, 66], dtype=uint64)
+    >>> boxsum.box_sum(table, [0.5, 0.0, 1.0, 1.0], layout="padded")  # half of pixel 0 and half of pixel 4
+    array(2.)
+    """
+    return cast(ArrayT, _core.box_query("sum", table, None, boxes, layout, format, channel_axis, out))
+
+
+def box_mean(
+    table: ArrayT,
+    boxes: Boxes,
+    /,
+    *,
+    layout: Layout,
+    format: BoxFormat = "rchw",
+    channel_axis: int | None = None,
+    out: ArrayT | None = None,
+) -> ArrayT:
+    """Means over boxes: `box_sum` divided by the area, in float64. Arguments, errors and source are `box_sum`'s.
+
+    >>> import numpy as np, boxsum
+    >>> table = boxsum.sat(np.arange(12, dtype=np.uint8).reshape(3, 4))
+    >>> float(boxsum.box_mean(table, [1, 1, 2, 2], layout="inclusive"))
+    7.5
+    """
+    return cast(ArrayT, _core.box_query("mean", table, None, boxes, layout, format, channel_axis, out))
+
+
+def box_var(
+    table: ArrayT,
+    squares: ArrayT,
+    boxes: Boxes,
+    /,
+    *,
+    layout: Layout,
+    format: BoxFormat = "rchw",
+    channel_axis: int | None = None,
+    out: ArrayT | None = None,
+) -> ArrayT:
+    """Population variances over boxes, in float64, from the two tables of `sat_squares`.
+
+    From integer tables the numerator is exact, so a variance is never negative and that of a constant box is 0.
+    Otherwise, and for fractional boxes, it is a difference in float64, clipped at 0. Arguments and errors are
+    `box_sum`'s.
+
+    Source: Viola and Jones 2001.
+
+    >>> import numpy as np, boxsum
+    >>> sums, squares = boxsum.sat_squares(np.array([[1, 2], [3, 4]], np.uint8))
+    >>> float(boxsum.box_var(sums, squares, [0, 0, 2, 2], layout="inclusive"))
+    1.25
+    """
+    return cast(ArrayT, _core.box_query("var", table, squares, boxes, layout, format, channel_axis, out))
+
+
+def largest_safe_box(image_dtype: DType, table_dtype: DType, *, squares: bool = False) -> int:
+    """The number of pixels up to which the sum of a box is certain to be exact, whatever is in the image.
+
+    Args:
+        image_dtype, table_dtype: Types of NumPy's.
+        squares: Of a table of squared pixels.
+
+    Returns:
+        Pixels; 0 where no box is certain (floating images).
+
+    Raises:
+        Unsupported: a TypeError; what is no element type.
+
+    >>> import boxsum
+    >>> boxsum.largest_safe_box("uint8", "uint32")
+    16843009
+    """
+    narrow = {"bool": 1, "int8": 128}.get(np.dtype(image_dtype).name)
+    if narrow is None:
+        return _core.largest_safe_box(image_dtype, table_dtype, squares)
+    table = np.dtype(table_dtype)
+    if table.kind == "f":
+        most = 2 ** (np.finfo(table).nmant + 1)
+    elif table.kind in "iu":
+        most = int(np.iinfo(table).max)
+    else:
+        raise Unsupported(f"table_dtype: is {table.name}, no type of tables")
+    if narrow == 128 and table.kind == "u" and not squares:
+        return 0
+    return int(min(most // (narrow**2 if squares else narrow), 2**63 - 1))
+
+
+class Table(Generic[ArrayT]):
+    """A table that knows how it is to be read. Rows start on 64 bytes, which is fastest.
+
+    >>> import numpy as np, boxsum
+    >>> table = boxsum.Table.build(np.arange(12, dtype=np.uint8).reshape(3, 4), squares=True)
+    >>> table
+    <boxsum.Table of 3 x 4 pixels, padded, uint64 and squares>
+    >>> int(table[1:3, 1:3])
+    30
+    >>> table.mean([[1, 1, 2, 2]]), table.var([1, 1, 2, 2])
+    (array([7.5]), array(4.25))
+    """
+
+    __slots__ = ("values", "squares", "layout", "shape", "channel_axis")
+
+    values: ArrayT
+    """The table itself; its shape is one larger per axis than the image's for "padded"."""
+    squares: ArrayT | None
+    """The table of squares, where it was asked for."""
+    layout: Layout
+    shape: tuple[int, ...]
+    """The image's."""
+    channel_axis: int | None
+
+    def __init__(
+        self,
+        values: ArrayT,
+        squares: ArrayT | None = None,
+        *,
+        layout: Layout,
+        channel_axis: int | None = None,
+    ) -> None:
+        """Takes tables that exist; `build` makes them of an image. Raises InvalidArgument for an unknown layout."""
+        if layout not in ("inclusive", "exclusive", "padded"):
+            raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
+        self.values = values
+        self.squares = squares
+        self.layout = layout
+        self.channel_axis = channel_axis
+        extents = list(cast(Any, values).shape)
+        spatial = [i for i in range(len(extents)) if channel_axis is None or i != channel_axis % len(extents)][-2:]
+        for axis in spatial:
+            extents[axis] -= layout == "padded"
+        self.shape = tuple(extents)
+
+    @overload
+    @classmethod
+    def build(
+        cls,
+        image: NumPyArray,
+        /,
+        *,
+        squares: bool = ...,
+        layout: Layout = ...,
+        dtype: DType | None = ...,
+        squares_dtype: DType | None = ...,
+        channel_axis: int | None = ...,
+        threads: int = ...,
+        algorithm: str = ...,
+    ) -> Table[NumPyArray]: ...
+    @overload
+    @classmethod
+    def build(
+        cls,
+        image: ArrayT,
+        /,
+        *,
+        squares: bool = ...,
+        layout: Layout = ...,
+        dtype: DType | None = ...,
+        squares_dtype: DType | None = ...,
+        channel_axis: int | None = ...,
+        threads: int = ...,
+        algorithm: str = ...,
+    ) -> Table[ArrayT]: ...
+    @classmethod
+    def build(
+        cls,
+        image: Any,
+        /,
+        *,
+        squares: bool = False,
+        layout: Layout = "padded",
+        dtype: DType | None = None,
+        squares_dtype: DType | None = None,
+        channel_axis: int | None = None,
+        threads: int = 0,
+        algorithm: str = "auto",
+    ) -> Any:
+        """Makes the table of an image, and that of its squares where ``squares`` says so (for variances).
+
+        Arguments and errors are those of `sat` and `sat_squares`.
+        """
+        if not squares:
+            values = _core.sat(image, layout, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT)
+            return cls(values, layout=layout, channel_axis=channel_axis)
+        squared = _square_of_narrow_signed(image)
+        if squared is not None:
+            kind = np.uint64 if squares_dtype is None else squares_dtype
+            values, second = (
+                _core.sat(pixels, layout, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT)
+                for pixels, entries in ((image, dtype), (squared, kind))
+            )
+        else:
+            values, second = _core.sat_squares(
+                image, layout, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT
+            )
+        return cls(values, second, layout=layout, channel_axis=channel_axis)
+
+    def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
+        """Sums over boxes; see `box_sum`."""
+        return cast(
+            ArrayT, _core.box_query("sum", self.values, None, boxes, self.layout, format, self.channel_axis, out)
+        )
+
+    def mean(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
+        """Means over boxes, in float64; see `box_mean`."""
+        return cast(
+            ArrayT, _core.box_query("mean", self.values, None, boxes, self.layout, format, self.channel_axis, out)
+        )
+
+    def var(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
+        """Population variances over boxes, in float64; see `box_var`. Needs ``build(..., squares=True)``."""
+        if self.squares is None:
+            raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
+        return cast(
+            ArrayT,
+            _core.box_query("var", self.values, self.squares, boxes, self.layout, format, self.channel_axis, out),
+        )
+
+    def std(self, boxes: Boxes, *, format: BoxFormat = "rchw") -> ArrayT:
+        """Standard deviations over boxes, in float64: the roots of `var`."""
+        return cast(ArrayT, cast(Any, self.var(boxes, format=format)) ** 0.5)
+
+    def __getitem__(self, window: tuple[slice, slice]) -> Any:
+        """The sum of a window, ``table[10:20, 5:9]``: rows 10 to 19, columns 5 to 8. Ends are cut as Python's are.
+
+        Returns a scalar, or (*batch[, channels]). Raises InvalidArgument for a window without pixels, Unsupported for
+        steps and for what is no pair of slices.
+        """
+        if not (isinstance(window, tuple) and len(window) == 2 and all(isinstance(part, slice) for part in window)):
+            raise Unsupported(f"window: is {window!r}, must be two slices, rows and columns")
+        spatial = list(range(len(self.shape)))
+        if self.channel_axis is not None:
+            del spatial[self.channel_axis]
+        edges = []
+        for part, axis in zip(window, spatial[-2:], strict=True):
+            start, stop, step = part.indices(self.shape[axis])
+            if step != 1:
+                raise Unsupported(f"window: its step is {step}, must be 1")
+            edges.append((start, stop))
+        (top, bottom), (left, right) = edges
+        result = self.sum((top, left, bottom, right), format="yxyx")
+        return cast(Any, result)[()]
+
+    def __repr__(self) -> str:
+        extents = " x ".join(str(extent) for extent in self.shape)
+        kind = str(cast(Any, self.values).dtype)
+        squares = "" if self.squares is None else " and squares"
+        return f"<boxsum.Table of {extents} pixels, {self.layout}, {kind}{squares}>"

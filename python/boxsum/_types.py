@@ -1,0 +1,24 @@
+"""Names of types that the signatures share."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy.typing as npt
+
+Layout: TypeAlias = Literal["inclusive", "exclusive", "padded"]
+Border: TypeAlias = Literal["shrink", "reflect", "replicate", "constant", "mirror", "wrap"]
+BoxFormat: TypeAlias = Literal["rchw", "yxyx", "xyxy", "xywh"]
+Size: TypeAlias = "int | tuple[int, int]"
+DType: TypeAlias = "npt.DTypeLike"
+Boxes: TypeAlias = Any
+"""Numbers of shape (..., 4): an array, or nested sequences."""
+
+
+class Box(NamedTuple):
+    """A rectangle of pixels: rows row .. row + rows - 1, columns col .. col + cols - 1."""
+
+    row: int
+    col: int
+    rows: int
+    cols: int

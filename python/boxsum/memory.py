@@ -1,0 +1,50 @@
+"""Memory of results: blocks that are kept for the next ones, because fresh memory costs more than a table in it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from boxsum import _core
+
+
+class Usage(NamedTuple):
+    limit_bytes: int
+    cached_bytes: int
+    used_bytes: int
+    reused: int
+    fresh: int
+
+
+def usage() -> Usage:
+    """What the pool has: bytes that it keeps at most, keeps now and has lent, and how many requests it served from
+    kept blocks and from the operating system.
+
+    >>> import boxsum
+    >>> boxsum.memory.usage().limit_bytes > 0
+    True
+    """
+    return Usage(*_core.pool_usage())
+
+
+def set_limit(bytes: int) -> None:
+    """How many bytes of freed blocks are kept at most; what exceeds it is given back at once. The environment variable
+    BOXSUM_POOL_LIMIT (bytes, or with K, M or G) says it for a whole process. Raises InvalidArgument below 0.
+    """
+    _core.set_pool_limit(bytes)
+
+
+def trim() -> None:
+    """Gives all kept blocks back to the operating system."""
+    _core.trim_pool()
+
+
+def copies() -> int:
+    """How many arrays had to be copied since the start, because of their strides or dtype.
+
+    >>> import numpy as np, boxsum
+    >>> before = boxsum.memory.copies()
+    >>> _ = boxsum.sat(np.zeros((8, 8), np.uint8)[:, ::2])
+    >>> boxsum.memory.copies() - before
+    1
+    """
+    return _core.copies()

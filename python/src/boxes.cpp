@@ -1,0 +1,281 @@
+#include "module.hpp"
+#include "tables.hpp"
+
+#include <boxsum/box.hpp>
+#include <boxsum/error.hpp>
+
+#include <cmath>
+#include <span>
+
+namespace boxsum::python {
+namespace {
+
+/// The four numbers of a box in the order of a format, as row, column, rows and columns.
+std::array<std::int64_t, 4> in_order(std::string_view format, const std::int64_t* four) {
+    // Hostile numbers wrap and are refused as what they then are: no box inside an image.
+    const auto less = [](std::int64_t x, std::int64_t y) {
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(x) - static_cast<std::uint64_t>(y));
+    };
+    const auto [a, b, c, d] = std::array<std::int64_t, 4>{four[0], four[1], four[2], four[3]};
+    if (format == "rchw") return {a, b, c, d};
+    if (format == "yxyx") return {a, b, less(c, a), less(d, b)};
+    if (format == "xyxy") return {b, a, less(d, b), less(c, a)};
+    return {b, a, d, c};  // xywh
+}
+
+void check_format(std::string_view format) {
+    if (format != "rchw" && format != "yxyx" && format != "xyxy" && format != "xywh")
+        refuse_word("format", format, "'rchw', 'yxyx', 'xyxy', 'xywh'");
+}
+
+/// Boxes (..., 4) of a caller.
+struct boxes_argument {
+    number_argument numbers;
+    std::string_view format;
+    std::int64_t count = 0;
+
+    boxes_argument(nb::handle boxes, nb::handle given_format)
+        : numbers(boxes, "boxes"), format(text_argument(given_format, "format")) {
+        check_format(format);
+        if (numbers.shape.empty() || numbers.shape.back() != 4) {
+            std::string text;
+            for (const std::int64_t extent : numbers.shape)
+                text.append(text.empty() ? "" : ", ").append(std::to_string(extent));
+            throw invalid_argument("boxes: their shape is (" + text + "), the last extent must be 4");
+        }
+        count = numbers.count() / 4;
+    }
+
+    /// Checked in the caller's order of rows and columns, returned in the table's.
+    std::vector<box> integers(const_any_table_view table, bool swapped) const {
+        if (swapped) std::swap(table.entries.shape.rows, table.entries.shape.cols);
+        std::vector<box> list(static_cast<std::size_t>(count));
+        const auto* values = static_cast<const std::int64_t*>(numbers.data);
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            const auto [row, col, rows, cols] = in_order(format, values + 4 * i);
+            try {
+                check_box({row, col, rows, cols}, table);
+            } catch (const invalid_argument& e) {
+                throw invalid_argument("boxes[" + std::to_string(i) + "]: " + e.what());
+            }
+            list[i] = swapped ? box{col, row, cols, rows} : box{row, col, rows, cols};
+        }
+        return list;
+    }
+};
+
+/// A box with fractional edges: pixel (r, c) is the square from (r, c) to (r + 1, c + 1).
+struct edges {
+    double top, left, bottom, right;
+
+    double area() const noexcept { return (bottom - top) * (right - left); }
+};
+
+std::vector<edges> checked_edges(const boxes_argument& boxes, const const_any_table_view& table, bool swapped) {
+    const view_shape& s = table.entries.shape;
+    const double rows = static_cast<double>(table.form.answered_extent(s.rows));
+    const double cols = static_cast<double>(table.form.answered_extent(s.cols));
+    std::vector<edges> list(static_cast<std::size_t>(boxes.count));
+    const auto* values = static_cast<const double*>(boxes.numbers.data);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const double* const four = values + 4 * i;
+        auto [top, left, bottom, right] = std::array<double, 4>{four[0], four[1], four[2], four[3]};
+        if (boxes.format == "xyxy" || boxes.format == "xywh") {
+            std::swap(top, left);
+            std::swap(bottom, right);
+        }
+        if (boxes.format == "rchw" || boxes.format == "xywh") {
+            bottom += top;
+            right += left;
+        }
+        const bool inside = swapped ? top >= 0 && bottom <= cols && left >= 0 && right <= rows
+                                    : top >= 0 && bottom <= rows && left >= 0 && right <= cols;
+        if (!(top < bottom && left < right && inside)) {
+            const auto text = [](double number) { return std::to_string(number); };
+            throw invalid_argument("boxes[" + std::to_string(i) + "]: rows " + text(top) + " to " + text(bottom) +
+                                   ", columns " + text(left) + " to " + text(right) +
+                                   (top < bottom && left < right ? " lie outside the " : " are empty in the ") +
+                                   std::to_string(static_cast<std::int64_t>(swapped ? cols : rows)) + " x " +
+                                   std::to_string(static_cast<std::int64_t>(swapped ? rows : cols)) + " pixels");
+        }
+        list[i] = swapped ? edges{left, top, right, bottom} : edges{top, left, bottom, right};
+    }
+    return list;
+}
+
+/// Whole pixels of an interval and what is left of one before and behind them.
+struct pieces {
+    struct piece {
+        std::int64_t first, count;
+        double share;
+    };
+    std::array<piece, 3> list;
+    int count = 0;
+
+    pieces(double from, double to) {
+        const double first = std::floor(from), last = std::floor(to);
+        const auto add = [&](double at, double number, double share) {
+            list[static_cast<std::size_t>(count++)] = {static_cast<std::int64_t>(at), static_cast<std::int64_t>(number),
+                                                       share};
+        };
+        if (first == last) {
+            add(first, 1, to - from);
+            return;
+        }
+        const double whole = std::ceil(from);
+        if (from != first) add(first, 1, whole - from);
+        if (last > whole) add(whole, last - whole, 1);
+        if (to != last) add(last, 1, to - last);
+    }
+};
+
+/// The integral of the image over the box: the sums of at most nine boxes of whole pixels, each exact in the table's
+/// arithmetic, by the share of their pixels. Nothing of it is a difference of rounded numbers.
+template <typename T>
+double fractional_sum(const table_view<const T>& table, const edges& e, std::int64_t channel, std::int64_t plane) {
+    const pieces rows(e.top, e.bottom), cols(e.left, e.right);
+    double sum = 0;
+    for (int i = 0; i < rows.count; ++i)
+        for (int j = 0; j < cols.count; ++j) {
+            const auto& r = rows.list[static_cast<std::size_t>(i)];
+            const auto& c = cols.list[static_cast<std::size_t>(j)];
+            const box whole{r.first, c.first, r.count, c.count};
+            sum += r.share * c.share * static_cast<double>(detail::sum_of_checked_box(table, whole, channel, plane));
+        }
+    return sum;
+}
+
+template <typename T>
+table_view<const T> typed(const const_any_table_view& table) {
+    const view_shape& s = table.entries.shape;
+    return {
+        {static_cast<const T*>(table.entries.data), s.rows, s.cols, s.row_stride, s.channels, s.planes, s.plane_stride},
+        table.form};
+}
+
+/// Calls f with the table as a view of its element type, which table_argument has checked.
+template <typename F>
+void visit_table(const const_any_table_view& table, F&& f) {
+    switch (table.entries.shape.type) {
+        case dtype::u32:
+            return f(typed<std::uint32_t>(table));
+        case dtype::s32:
+            return f(typed<std::int32_t>(table));
+        case dtype::u64:
+            return f(typed<std::uint64_t>(table));
+        case dtype::s64:
+            return f(typed<std::int64_t>(table));
+        case dtype::f32:
+            return f(typed<float>(table));
+        default:
+            return f(typed<double>(table));
+    }
+}
+
+enum class question { sum, mean, variance };
+
+question question_argument(nb::handle what) {
+    const std::string_view word = text_argument(what, "stat");
+    if (word == "sum") return question::sum;
+    if (word == "mean") return question::mean;
+    if (word == "var") return question::variance;
+    refuse_word("stat", word, "'sum', 'mean', 'var'");
+}
+
+nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, nb::handle boxes, nb::handle layout,
+                        nb::handle format, nb::handle channel_axis, nb::handle out) {
+    const question what = question_argument(stat);
+    const table_argument sums(table, "table", layout, channel_axis);
+    std::optional<table_argument> second;
+    if (what == question::variance) {
+        second.emplace(squares, "squares", layout, channel_axis);
+        if (second->image.roles.order != sums.image.roles.order ||
+            second->image.array.extent != sums.image.array.extent)
+            throw invalid_argument("squares: their shape is " + text_of_extents(second->image.array) +
+                                   ", must be that of the table, " + text_of_extents(sums.image.array) +
+                                   ", in the same order of axes");
+    }
+    const boxes_argument list(boxes, format);
+    const bool swapped = sums.image.roles.swapped, fractional = list.numbers.floating;
+    const view_shape& s = sums.view.entries.shape;
+
+    // Batch, boxes, channels; where channels are planes, those of one image follow each other.
+    const axis_roles& roles = sums.image.roles;
+    extents shape;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(roles.batch); ++i)
+        shape.push_back(sums.image.array.extent[static_cast<std::size_t>(roles.order[i])]);
+    const auto channels = static_cast<std::size_t>(roles.planar ? shape.back() : s.channels);
+    if (roles.planar) shape.pop_back();
+    shape.insert(shape.end(), list.numbers.shape.begin(), list.numbers.shape.end() - 1);
+    if (roles.planar || roles.interleaved) shape.push_back(static_cast<std::int64_t>(channels));
+    const element type = what == question::sum && !fractional ? sums.image.array.type : element::f64;
+
+    const std::vector<box> whole = fractional ? std::vector<box>() : list.integers(sums.view, swapped);
+    const std::vector<edges> parts = fractional ? checked_edges(list, sums.view, swapped) : std::vector<edges>();
+    const moment_views moments{sums.view, second ? second->view : sums.view};
+    packed_result result(out, "out", shape, type);
+
+    const auto count = static_cast<std::size_t>(list.count);
+    {
+        nb::gil_scoped_release released;
+        std::vector<double> values(what != question::sum && !fractional ? count : 0);
+        auto* const doubles = reinterpret_cast<double*>(result.data);
+        for (std::int64_t plane = 0; plane < s.planes; ++plane)
+            for (std::int64_t ch = 0; ch < s.channels; ++ch) {
+                const auto image =
+                    static_cast<std::size_t>(roles.planar ? plane / static_cast<std::int64_t>(channels) : plane);
+                const auto channel =
+                    static_cast<std::size_t>(roles.planar ? plane % static_cast<std::int64_t>(channels) : ch);
+                const std::size_t first = image * count * channels + channel;
+                if (fractional) {
+                    visit_table(sums.view, [&](const auto& view) {
+                        for (std::size_t i = 0; i < count; ++i)
+                            doubles[first + i * channels] = fractional_sum(view, parts[i], ch, plane);
+                    });
+                    if (what == question::sum) continue;
+                    if (what == question::mean) {
+                        for (std::size_t i = 0; i < count; ++i) doubles[first + i * channels] /= parts[i].area();
+                        continue;
+                    }
+                    visit_table(second->view, [&](const auto& view) {
+                        for (std::size_t i = 0; i < count; ++i) {
+                            const double n = parts[i].area(), mean = doubles[first + i * channels] / n;
+                            const double variance = fractional_sum(view, parts[i], ch, plane) / n - mean * mean;
+                            doubles[first + i * channels] = variance < 0 ? 0 : variance;
+                        }
+                    });
+                } else if (what == question::sum) {
+                    visit_table(sums.view, [&](const auto& view) {
+                        using entry = std::remove_const_t<typename std::decay_t<decltype(view)>::element>;
+                        auto* const typed_out = reinterpret_cast<entry*>(result.data);
+                        for (std::size_t i = 0; i < count; ++i)
+                            typed_out[first + i * channels] = detail::sum_of_checked_box(view, whole[i], ch, plane);
+                    });
+                } else {
+                    if (what == question::mean)
+                        box_means(sums.view, whole, values, ch, plane);
+                    else
+                        box_variances(moments, whole, values, ch, plane);
+                    for (std::size_t i = 0; i < count; ++i) doubles[first + i * channels] = values[i];
+                }
+            }
+    }
+    return result.finish(sums.image.array.wrap);
+}
+
+/// Of types that the library has; the Python function knows bool and int8.
+std::int64_t py_largest_safe_box(nb::handle image, nb::handle table, bool squares) {
+    const auto from = dtype_of_element(element_argument(image, element::other));
+    const auto to = dtype_of_element(element_argument(table, element::other));
+    if (!from || !to) throw unsupported(from ? "table_dtype: is none of tables" : "image_dtype: is none of images");
+    return squares ? largest_safe_box_of_squares(*from, *to) : largest_safe_box(*from, *to);
+}
+
+}  // namespace
+
+void bind_boxes(nb::module_& module) {
+    define(module, "box_query", py_box_query);
+    define(module, "largest_safe_box", py_largest_safe_box);
+}
+
+}  // namespace boxsum::python

@@ -1,0 +1,295 @@
+#include "arrays.hpp"
+#include "module.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/filters.hpp>
+
+#include <vector>
+
+namespace boxsum::python {
+namespace {
+
+/// A number, or one for rows and one for columns.
+std::array<std::int64_t, 2> rows_and_cols(nb::handle given, std::string_view name) {
+    if (PyIndex_Check(given.ptr())) {
+        const std::int64_t both = integer_argument(given, name);
+        return {both, both};
+    }
+    if (!PySequence_Check(given.ptr()) || nb::len(given) != 2)
+        throw unsupported(std::string(name) + ": is " + nb::repr(given).c_str() +
+                          ", must be an integer or a pair of them, rows and columns");
+    return {integer_argument(nb::object(given[0]), name), integer_argument(nb::object(given[1]), name)};
+}
+
+/// The window of a size around its pixel, moved by `origin` as SciPy moves it.
+window window_argument(nb::handle size, nb::handle origin, bool swapped) {
+    const auto [rows, cols] = rows_and_cols(size, "size");
+    const auto [row_origin, col_origin] = rows_and_cols(origin, "origin");
+    const auto one = [](std::int64_t extent, std::int64_t moved) {
+        if (extent < 1) throw invalid_argument("size: is " + std::to_string(extent) + ", must be at least 1");
+        const std::int64_t before = extent / 2;
+        if (moved < -before || moved > (extent - 1) / 2)
+            throw invalid_argument("origin: is " + std::to_string(moved) + ", must be " + std::to_string(-before) +
+                                   " to " + std::to_string((extent - 1) / 2) + " for a size of " +
+                                   std::to_string(extent));
+        return std::array<std::int64_t, 2>{before + moved, extent - 1 - before - moved};
+    };
+    const auto [above, below] = one(rows, row_origin);
+    const auto [left, right] = one(cols, col_origin);
+    return swapped ? window_extents{left, right, above, below} : window_extents{above, below, left, right};
+}
+
+void set_border(filter_options& options, nb::handle border, nb::handle cval) {
+    const std::string_view word = text_argument(border, "border");
+    const auto known = border_from_name(word);
+    if (!known) refuse_word("border", word, "'shrink', 'reflect', 'replicate', 'constant', 'mirror', 'wrap'");
+    options.border = *known;
+    options.border_value = real_argument(cval, "cval");
+}
+
+std::optional<double> optional_real(nb::handle number, std::string_view name) {
+    return number.is_none() ? std::optional<double>() : real_argument(number, name);
+}
+
+/// Which pixels count: None, or (mask, weights, nan, nodata, min_count, fill).
+struct sampling_argument {
+    std::optional<companion_argument> mask, weights;
+
+    sampling_argument(nb::handle given, const image_argument& image, filter_options& options) {
+        if (given.is_none()) return;
+        const nb::object mask_of = given[0], weights_of = given[1], nan = given[2], nodata = given[3], least = given[4],
+                         fill = given[5];
+        if (!mask_of.is_none()) {
+            mask.emplace(mask_of, "mask", image);
+            if (mask->array.type != element::boolean && mask->array.type != element::u8)
+                throw unsupported("mask: its dtype is " + std::string(name_of(mask->array.type)) +
+                                  ", must be bool or uint8");
+        }
+        if (!weights_of.is_none()) {
+            weights.emplace(weights_of, "weights", image);
+            if (weights->array.type != element::f32)
+                throw unsupported("weights: their dtype is " + std::string(name_of(weights->array.type)) +
+                                  ", must be float32");
+        }
+        const std::string_view word = text_argument(nan, "nan");
+        if (word != "propagate" && word != "omit") refuse_word("nan", word, "'propagate', 'omit'");
+        options.nan = word == "omit" ? nan_mode::omit : nan_mode::propagate;
+        options.nodata = optional_real(nodata, "nodata");
+        options.fill = optional_real(fill, "fill");
+        if (!least.is_none()) {
+            if (weights)
+                options.min_weight = real_argument(least, "min_count");
+            else
+                options.min_count = integer_argument(least, "min_count");
+        }
+    }
+
+    void add_to(filter_inputs& inputs) const {
+        if (mask) inputs.mask = mask->view;
+        if (weights) inputs.weights = weights->view;
+    }
+};
+
+/// What every filter is told, in this order.
+struct filter_arguments {
+    image_argument in;
+    filter_options options;
+    sampling_argument sampling;
+
+    filter_arguments(nb::handle image, nb::handle size, nb::handle border, nb::handle cval, nb::handle origin,
+                     nb::handle given_sampling, nb::handle channel_axis, nb::handle threads)
+        : in(image, "image", channel_axis),
+          options(common(size, border, cval, origin, threads)),
+          sampling(given_sampling, in, options) {
+        const element type = in.array.type;
+        if (type != element::u8 && type != element::u16 && type != element::s16 && type != element::f32 &&
+            type != element::f64 && type != element::boolean)
+            throw unsupported("image: its dtype is " + std::string(name_of(type)) +
+                              ", filters take bool, uint8, uint16, int16, float32 and float64");
+        in.read_as(type == element::boolean ? element::u8 : type);
+    }
+
+    filter_inputs inputs() const {
+        filter_inputs result{in.view};
+        sampling.add_to(result);
+        return result;
+    }
+
+    result_shape shape(element type) const {
+        return {type, in.array.extent[static_cast<std::size_t>(in.roles.rows())],
+                in.array.extent[static_cast<std::size_t>(in.roles.cols())]};
+    }
+
+    bool floating() const { return in.array.type == element::f32 || in.array.type == element::f64; }
+
+    /// A result's type that is the image's, float32 or float64; bool images have means between 0 and 1.
+    element mean_type(nb::handle dtype) const {
+        const element own = in.array.type == element::boolean ? element::f64 : in.array.type;
+        const element type = element_argument(dtype, own);
+        if (type != own && type != element::f32 && type != element::f64)
+            throw unsupported("dtype: is " + std::string(name_of(type)) + ", must be " +
+                              (own == element::f32 || own == element::f64
+                                   ? "float32 or float64"
+                                   : std::string(name_of(own)) + ", float32 or float64"));
+        return type;
+    }
+
+    /// Sums of integer images are exact in int64, of others in float64.
+    element sum_type(nb::handle dtype) const {
+        const element type = element_argument(dtype, floating() || sampling.weights ? element::f64 : element::s64);
+        if (type != element::s32 && type != element::s64 && type != element::f32 && type != element::f64)
+            throw unsupported("dtype: is " + std::string(name_of(type)) +
+                              ", sums are int32, int64, float32 or float64");
+        return type;
+    }
+
+    element count_type() const { return sampling.weights ? element::f64 : element::u32; }
+
+  private:
+    filter_options common(nb::handle size, nb::handle border, nb::handle cval, nb::handle origin,
+                          nb::handle threads) const {
+        filter_options result;
+        if (!size.is_none()) result.window = window_argument(size, origin, in.roles.swapped);
+        set_border(result, border, cval);
+        result.threads = threads_argument(threads);
+        return result;
+    }
+};
+
+nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb::handle border, nb::handle cval,
+                         nb::handle origin, nb::handle sampling, nb::handle rounding, nb::handle dtype,
+                         nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
+    const std::string_view rounds = text_argument(rounding, "rounding"), word = text_argument(stat, "stat");
+    if (rounds != "half_up" && rounds != "floor") refuse_word("rounding", rounds, "'half_up', 'floor'");
+    if (word != "mean" && word != "sum") refuse_word("stat", word, "'mean', 'sum'");
+    given.options.rounding = rounds == "floor" ? rounding_mode::floor : rounding_mode::half_up;
+    const bool sums = word == "sum";
+    const result_argument result(out, "out", given.in,
+                                 given.shape(sums ? given.sum_type(dtype) : given.mean_type(dtype)));
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        if (sums)
+            local_statistics(given.inputs(), {.sum = result.view}, given.options);
+        else
+            box_filter(given.inputs(), {result.view}, given.options);
+    }
+    return result.finish(given.in);
+}
+
+nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handle border, nb::handle cval,
+                                  nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    const filter_arguments given(image, nb::none(), border, cval, nb::int_(0), nb::none(), channel_axis, threads);
+    const companion_argument radii(radius, "radius", given.in);
+    const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        variable_box_filter({given.in.view, radii.view}, {result.view}, given.options);
+    }
+    return result.finish(given.in);
+}
+
+/// `outs`: None, or one array for each result.
+nb::object py_local_statistics(nb::handle image, nb::handle size, nb::handle results, nb::handle border,
+                               nb::handle cval, nb::handle origin, nb::handle sampling, nb::handle dtype,
+                               nb::handle channel_axis, nb::handle outs, nb::handle threads) {
+    const filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
+    const element type = element_argument(dtype, given.in.array.type == element::f32 ? element::f32 : element::f64);
+    if (type != element::f32 && type != element::f64)
+        throw unsupported("dtype: is " + std::string(name_of(type)) + ", must be float32 or float64");
+    const std::size_t count = nb::len(results);
+    if (count == 0)
+        throw invalid_argument("results: is empty, must name at least one of 'mean', 'var', 'std', 'sum', 'count'");
+    if (!outs.is_none() && nb::len(outs) != count)
+        throw invalid_argument("out: has " + std::to_string(nb::len(outs)) + " arrays, must have one for each of the " +
+                               std::to_string(count) + " results");
+    window_outputs outputs;
+    std::vector<result_argument> made;
+    for (std::size_t i = 0; i < count; ++i) {
+        const nb::object word = results[i];
+        const std::string_view name = text_argument(word, "results");
+        any_view* const view = name == "mean"    ? &outputs.mean
+                               : name == "var"   ? &outputs.variance
+                               : name == "std"   ? &outputs.deviation
+                               : name == "sum"   ? &outputs.sum
+                               : name == "count" ? &outputs.count
+                                                 : nullptr;
+        if (view == nullptr) refuse_word("results", name, "'mean', 'var', 'std', 'sum', 'count'");
+        if (view->data != nullptr) throw invalid_argument("results: '" + std::string(name) + "' is named twice");
+        const std::string out_name = "out[" + std::to_string(i) + "]";
+        const nb::object out = outs.is_none() ? nb::object(nb::none()) : nb::object(outs[i]);
+        const element own = name == "sum" ? given.sum_type(nb::none()) : name == "count" ? given.count_type() : type;
+        made.emplace_back(out, out_name, given.in, given.shape(own));
+        *view = made.back().view;
+    }
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        local_statistics(given.inputs(), outputs, given.options);
+    }
+    nb::list list;
+    for (const result_argument& one : made) list.append(one.finish(given.in));
+    return nb::tuple(list);
+}
+
+threshold_output output_argument(nb::handle result) {
+    const std::string_view word = text_argument(result, "result");
+    if (word == "mask") return threshold_output::zero_one;
+    if (word == "binary") return threshold_output::zero_255;
+    if (word == "threshold") return threshold_output::threshold;
+    refuse_word("result", word, "'mask', 'binary', 'threshold'");
+}
+
+/// `parameters`: (k, r, p, q), each None or a number.
+nb::object py_threshold(nb::handle image, nb::handle size, nb::handle method, nb::handle parameters, nb::handle border,
+                        nb::handle cval, nb::handle sampling, nb::handle result_kind, nb::handle dtype,
+                        nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    const filter_arguments given(image, size, border, cval, nb::int_(0), sampling, channel_axis, threads);
+    const std::string_view word = text_argument(method, "method");
+    const auto known = threshold_from_name(word);
+    if (!known) refuse_word("method", word, "'bradley', 'niblack', 'sauvola', 'wolf', 'nick', 'singh', 'phansalkar'");
+    const auto parameter = [&](std::size_t i, std::string_view name) {
+        return optional_real(nb::object(parameters[i]), name);
+    };
+    const threshold_rule rule{*known,
+                              parameter(0, "k"),
+                              parameter(1, "r"),
+                              parameter(2, "p"),
+                              parameter(3, "q"),
+                              output_argument(result_kind)};
+    const bool itself = rule.output == threshold_output::threshold;
+    if (!itself && !dtype.is_none()) throw invalid_argument("dtype: has a meaning for result='threshold' only");
+    const element real = element_argument(dtype, given.in.array.type == element::f32 ? element::f32 : element::f64);
+    if (real != element::f32 && real != element::f64)
+        throw unsupported("dtype: is " + std::string(name_of(real)) + ", must be float32 or float64");
+    const element type = itself ? real : rule.output == threshold_output::zero_one ? element::boolean : element::u8;
+    const result_argument result(out, "out", given.in, given.shape(type));
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        adaptive_threshold(given.inputs(), {result.view}, rule, given.options);
+    }
+    return result.finish(given.in);
+}
+
+nb::object py_local_contrast(nb::handle image, nb::handle size, nb::handle epsilon, nb::handle border, nb::handle cval,
+                             nb::handle sampling, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    const filter_arguments given(image, size, border, cval, nb::int_(0), sampling, channel_axis, threads);
+    const result_argument result(out, "out", given.in, given.shape(element::f32));
+    const double smallest = real_argument(epsilon, "epsilon");
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        local_contrast(given.inputs(), {result.view}, {smallest}, given.options);
+    }
+    return result.finish(given.in);
+}
+
+}  // namespace
+
+void bind_filters(nb::module_& module) {
+    define(module, "box_filter", py_box_filter);
+    define(module, "variable_box_filter", py_variable_box_filter);
+    define(module, "local_statistics", py_local_statistics);
+    define(module, "threshold", py_threshold);
+    define(module, "local_contrast", py_local_contrast);
+}
+
+}  // namespace boxsum::python

@@ -1,0 +1,253 @@
+#include "module.hpp"
+#include "tables.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/histogram_search.hpp>
+#include <boxsum/integral_histogram.hpp>
+
+#include <span>
+#include <vector>
+
+namespace boxsum::python {
+namespace {
+
+out_of_range outside_argument(nb::handle outside) {
+    const std::string_view word = text_argument(outside, "outside");
+    if (word == "ignore") return out_of_range::ignored;
+    if (word == "clamp") return out_of_range::clamped;
+    refuse_word("outside", word, "'ignore', 'clamp'");
+}
+
+/// A Binning: (rule, bins, lo, hi, outside, table).
+binning binning_argument(nb::handle given) {
+    const nb::object rule_word = given[0], outside = given[4];
+    const std::string_view rule = text_argument(rule_word, "bins");
+    const std::int64_t bins = integer_argument(nb::object(given[1]), "bins");
+    if (rule == "lookup") {
+        const void* data = nullptr;
+        std::int64_t count = 0;
+        const nb::object table = packed_array(nb::object(given[5]), element::u16, &data, &count);
+        return binning::lookup(bins, {static_cast<const std::uint16_t*>(data), static_cast<std::size_t>(count)});
+    }
+    if (rule == "indices") return binning::indices(bins, outside_argument(outside));
+    return binning::uniform(bins, real_argument(nb::object(given[2]), "range"),
+                            real_argument(nb::object(given[3]), "range"), outside_argument(outside));
+}
+
+/// The type that an image is read as: all its values, in one that histograms are made of.
+element histogram_reading(element image) {
+    switch (image) {
+        case element::boolean:
+            return element::u8;
+        case element::s8:
+        case element::s16:
+            return element::s32;
+        case element::f16:
+            return element::f32;
+        case element::u8:
+        case element::u16:
+        case element::s32:
+        case element::f32:
+            return image;
+        default:
+            break;
+    }
+    throw unsupported("image: its dtype is " + std::string(name_of(image)) +
+                      ", histograms take bool, int8, uint8, int16, uint16, int32, float16 and float32");
+}
+
+/// Axes of an array as a tensor of planes x bins x rows x cols, which must be packed by axes.
+struct histogram_argument {
+    strided array;
+    const_any_histogram_view view;
+    extents batch;
+
+    histogram_argument(nb::handle values, nb::handle layout) : array(open_array(values, "values")) {
+        if (array.axes < 3)
+            throw invalid_argument("values: their shape is " + text_of_extents(array) +
+                                   ", must have bins, rows and columns");
+        if (array.type != element::u32 && array.type != element::u16 && array.type != element::f32)
+            throw unsupported("values: their dtype is " + std::string(name_of(array.type)) +
+                              ", histograms are uint16, uint32 or float32");
+        const auto last = static_cast<std::size_t>(array.axes);
+        tensor_shape s;
+        s.type = *dtype_of_element(array.type);
+        s.bins = array.extent[last - 3];
+        s.rows = array.extent[last - 2];
+        s.cols = array.extent[last - 1];
+        s.bin_stride = array.stride[last - 3];
+        s.row_stride = array.stride[last - 2];
+        bool packed =
+            array.behaved && !array.empty && array.stride[last - 1] == static_cast<std::int64_t>(size_of(s.type));
+        for (std::size_t i = last - 3; i-- > 0;) {
+            if (array.extent[i] == 1) continue;
+            if (s.planes == 1)
+                s.plane_stride = array.stride[i];
+            else
+                packed = packed && array.stride[i] == s.planes * s.plane_stride;
+            s.planes *= array.extent[i];
+        }
+        for (std::size_t i = 0; i + 3 < last; ++i) batch.push_back(array.extent[i]);
+        if (!packed)
+            throw invalid_argument("values: their shape is " + text_of_extents(array) +
+                                   " with strides that histograms do not have; numpy.ascontiguousarray copies them");
+        view = {{array.data, s}, layout_argument(layout)};
+    }
+
+    template <typename F>
+    void visit(F&& f) const {
+        switch (view.entries.shape.type) {
+            case dtype::u16:
+                return f(std::uint16_t{});
+            case dtype::u32:
+                return f(std::uint32_t{});
+            default:
+                return f(float{});
+        }
+    }
+};
+
+nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle weights, nb::handle layout,
+                                 nb::handle dtype, nb::handle out, nb::handle threads, nb::handle algorithm) {
+    image_argument in(image, "image", nb::none(), {.may_swap = false});
+    in.read_as(histogram_reading(in.array.type));
+    if (in.empty) throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
+    const binning rule = binning_argument(bins);
+    histogram_inputs inputs{in.view};
+    std::optional<companion_argument> weighing;
+    if (!weights.is_none()) {
+        weighing.emplace(weights, "weights", in);
+        if (weighing->array.type != element::f32)
+            throw unsupported("weights: their dtype is " + std::string(name_of(weighing->array.type)) +
+                              ", must be float32");
+        inputs.weights = weighing->view;
+    }
+    const table_form form = layout_argument(layout);
+    const element type = element_argument(dtype, weighing ? element::f32 : element::u32);
+    if (type != element::u32 && type != element::u16 && type != element::f32)
+        throw unsupported("dtype: is " + std::string(name_of(type)) +
+                          ", must be uint32 or uint16, with weights float32");
+    extents shape(in.array.extent.begin(), in.array.extent.begin() + in.array.axes - 2);
+    const view_shape& s = in.view.shape;
+    shape.insert(shape.end(), {rule.bins(), form.table_extent(s.rows), form.table_extent(s.cols)});
+    const packed_result result(out, "out", shape, type);
+    tensor_shape t{*dtype_of_element(type), s.planes, rule.bins(), form.table_extent(s.rows),
+                   form.table_extent(s.cols)};
+    t.row_stride = t.cols * static_cast<std::int64_t>(size_of(t.type));
+    t.bin_stride = t.rows * t.row_stride;
+    t.plane_stride = t.bins * t.bin_stride;
+    histogram_options options;
+    options.threads = threads_argument(threads);
+    options.algorithm = text_argument(algorithm, "algorithm");
+    {
+        nb::gil_scoped_release released;
+        integral_histogram(inputs, rule, {{{result.data, t}, form}}, options);
+    }
+    return result.finish(in.array.wrap);
+}
+
+/// The histograms of boxes given as (count, 4) integers, rows first: batch x count x bins.
+nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle boxes) {
+    const histogram_argument in(values, layout);
+    const number_argument list(boxes, "boxes");
+    if (list.floating) throw unsupported("boxes: are floating numbers; histograms count whole pixels");
+    if (list.shape.empty() || list.shape.back() != 4) throw invalid_argument("boxes: their last extent must be 4");
+    static_assert(sizeof(box) == 4 * sizeof(std::int64_t));
+    const std::span<const box> whole(static_cast<const box*>(list.data), static_cast<std::size_t>(list.count() / 4));
+    extents shape = in.batch;
+    shape.insert(shape.end(), list.shape.begin(), list.shape.end() - 1);
+    shape.push_back(in.view.entries.shape.bins);
+    const packed_result result(nb::none(), "out", shape, in.array.type);
+    const auto per_plane = whole.size() * static_cast<std::size_t>(in.view.entries.shape.bins);
+    nb::gil_scoped_release released;
+    in.visit([&]<typename T>(T) {
+        for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
+            box_histograms<T>(
+                in.view, whole,
+                {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
+    });
+    return result.array;
+}
+
+/// (rows, cols, row_step, col_step, region or None), the region as (row, col, rows, cols).
+window_grid grid_argument(nb::handle grid) {
+    const auto at = [&](std::size_t i) { return integer_argument(nb::object(grid[i]), i < 2 ? "size" : "step"); };
+    window_grid result{at(0), at(1), at(2), at(3), {}};
+    const nb::object region = grid[4];
+    if (!region.is_none()) {
+        const auto part = [&](std::size_t i) { return integer_argument(nb::object(region[i]), "region"); };
+        result.region = box{part(0), part(1), part(2), part(3)};
+    }
+    return result;
+}
+
+nb::object py_window_histograms(nb::handle values, nb::handle layout, nb::handle grid) {
+    const histogram_argument in(values, layout);
+    const window_grid windows = grid_argument(grid);
+    const std::int64_t rows = in.view.shape().image_rows(), cols = in.view.shape().image_cols();
+    const std::int64_t count = window_count(windows, rows, cols);
+    const std::int64_t across = (windows.region ? windows.region->cols : cols) - windows.cols;
+    const std::int64_t per_row = across < 0 ? 0 : across / windows.col_step + 1;
+    extents shape = in.batch;
+    shape.insert(shape.end(), {per_row == 0 ? 0 : count / per_row, per_row, in.view.entries.shape.bins});
+    const packed_result result(nb::none(), "out", shape, in.array.type);
+    const auto per_plane = static_cast<std::size_t>(count * in.view.entries.shape.bins);
+    nb::gil_scoped_release released;
+    in.visit([&]<typename T>(T) {
+        for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
+            window_histograms<T>(
+                in.view, windows,
+                {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
+    });
+    return result.array;
+}
+
+histogram_distance distance_argument(nb::handle distance) {
+    const std::string_view word = text_argument(distance, "distance");
+    if (const auto known = histogram_distance_from_name(word)) return *known;
+    refuse_word("distance", word, "'l1', 'l2', 'chi-square', 'intersection', 'bhattacharyya'");
+}
+
+std::vector<double> doubles_argument(nb::handle numbers) {
+    const void* data = nullptr;
+    std::int64_t count = 0;
+    const nb::object array = packed_array(numbers, element::f64, &data, &count);
+    const auto* const first = static_cast<const double*>(data);
+    return {first, first + count};
+}
+
+/// A list of (row, col, rows, cols, distance).
+nb::object py_best_windows(nb::handle values, nb::handle layout, nb::handle grids, nb::handle target,
+                           nb::handle distance, nb::handle count, nb::handle plane) {
+    const histogram_argument in(values, layout);
+    std::vector<window_grid> list;
+    for (nb::handle grid : nb::iter(grids)) list.push_back(grid_argument(grid));
+    const std::vector<double> wanted = doubles_argument(target);
+    const histogram_distance measure = distance_argument(distance);
+    const std::int64_t best = integer_argument(count, "count"), of_plane = integer_argument(plane, "plane");
+    std::vector<histogram_match> found;
+    {
+        nb::gil_scoped_release released;
+        found = best_windows(in.view, list, wanted, measure, best, of_plane);
+    }
+    nb::list result;
+    for (const histogram_match& one : found)
+        result.append(nb::make_tuple(one.where.row, one.where.col, one.where.rows, one.where.cols, one.distance));
+    return result;
+}
+
+double py_histogram_distance(nb::handle a, nb::handle b, nb::handle distance) {
+    return distance_between(distance_argument(distance), doubles_argument(a), doubles_argument(b));
+}
+
+}  // namespace
+
+void bind_histograms(nb::module_& module) {
+    define(module, "integral_histogram", py_integral_histogram);
+    define(module, "box_histograms", py_box_histograms);
+    define(module, "window_histograms", py_window_histograms);
+    define(module, "best_windows", py_best_windows);
+    define(module, "histogram_distance", py_histogram_distance);
+}
+
+}  // namespace boxsum::python

@@ -1,0 +1,256 @@
+#include "tables.hpp"
+
+#include "module.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/memory.hpp>
+#include <boxsum/sat.hpp>
+
+#include <algorithm>
+#include <cstring>
+
+namespace boxsum::python {
+namespace {
+
+/// The type of a table where none is asked for: it holds the sum of every image, and is never a 32-bit float.
+element default_table(element image) {
+    switch (image) {
+        case element::boolean:
+        case element::u8:
+        case element::u16:
+        case element::u32:
+        case element::u64:
+            return element::u64;
+        case element::s8:
+        case element::s16:
+        case element::s32:
+        case element::s64:
+            return element::s64;
+        case element::f16:
+        case element::f32:
+        case element::f64:
+        case element::other:
+            break;
+    }
+    return element::f64;
+}
+
+bool is_unsigned(element type) {
+    return type == element::boolean || type == element::u8 || type == element::u16 || type == element::u32 ||
+           type == element::u64;
+}
+
+/// The types as which an image may be read without losing anything: its own first.
+std::array<element, 3> readings(element image) {
+    switch (image) {
+        case element::boolean:
+            return {element::u8, element::other, element::other};
+        case element::s8:
+            return {element::s16, element::f32, element::other};
+        case element::u16:
+        case element::s16:
+        case element::f16:
+            return {image, element::f32, element::f64};
+        case element::u32:
+        case element::s32:
+        case element::f32:
+            return {image, element::f64, element::other};
+        default:
+            return {image, element::other, element::other};
+    }
+}
+
+/// The unsigned type of the same bits: a table of an unsigned image has the same bits in both.
+element unsigned_of(element table) {
+    return table == element::s32 ? element::u32 : table == element::s64 ? element::u64 : table;
+}
+
+std::string list_of_tables(element image) {
+    std::string list;
+    for (const element table : {element::u32, element::s32, element::u64, element::s64, element::f32, element::f64})
+        for (const element reading : readings(image)) {
+            const auto from = dtype_of_element(reading);
+            const auto same = is_unsigned(image) ? unsigned_of(table) : table;
+            const auto exists = [&](element t) {
+                const auto pairs = type_pairs();
+                return from &&
+                       std::find(pairs.begin(), pairs.end(), type_pair{*from, *dtype_of_element(t)}) != pairs.end();
+            };
+            if (!exists(table) && !exists(same)) continue;
+            list.append(list.empty() ? "" : ", ").append(name_of(table));
+            break;
+        }
+    return list;
+}
+
+/// How one table is computed.
+struct table_way {
+    element read_as = element::other;
+    dtype entries = dtype::u64;
+    bool by_halves = false;  ///< 64-bit integers: as two 32-bit channels
+};
+
+table_way way_of(element image, element table) {
+    const auto pairs = type_pairs();
+    const bool same_bits = is_unsigned(image);
+    for (const element reading : readings(image)) {
+        const auto from = dtype_of_element(reading);
+        if (reading == element::other || !from) continue;
+        for (const element entries : {table, same_bits ? unsigned_of(table) : table}) {
+            const type_pair pair{*from, *dtype_of_element(entries)};
+            if (std::find(pairs.begin(), pairs.end(), pair) != pairs.end()) return {reading, pair.table, false};
+        }
+    }
+    const bool wide = image == element::u64 || image == element::s64;
+    if (wide && (table == element::s64 || (table == element::u64 && same_bits))) return {image, dtype::u64, true};
+    const std::string list = list_of_tables(image);
+    throw unsupported("dtype: " + std::string(name_of(image)) + " images have no tables of " +
+                      std::string(name_of(table)) + ", but of " + (wide ? std::string(name_of(image)) : list));
+}
+
+/// The table of 64-bit integers: modulo 2^64 the sum is that of the lower halves and 2^32 times that of the upper
+/// ones, and an image of 64-bit pixels is one of two 32-bit channels (lower half first on the machines there are).
+void sat_by_halves(const const_any_view& image, const any_table_view& sums, const sat_options& options) {
+    const_any_view halves = image;
+    halves.shape.type = dtype::u32;
+    halves.shape.channels *= 2;  // of at most 2: see role_rules
+    const view_shape& to = sums.entries.shape;
+    table<std::uint64_t> parts(image.shape.rows, image.shape.cols, sums.form, halves.shape.channels,
+                               image.shape.planes);
+    sat({halves}, {parts}, options);
+    const image_view<std::uint64_t> out(static_cast<std::uint64_t*>(sums.entries.data), to.rows, to.cols, to.row_stride,
+                                        to.channels, to.planes, to.plane_stride);
+    const table_view<const std::uint64_t> in = std::as_const(parts).view();
+    for (std::int64_t plane = 0; plane < to.planes; ++plane)
+        for (std::int64_t r = 0; r < to.rows; ++r) {
+            const std::uint64_t* from = in.entries().row(r, plane);
+            std::uint64_t* row = out.row(r, plane);
+            for (std::int64_t i = 0; i < to.cols * to.channels; ++i) row[i] = from[2 * i] + (from[2 * i + 1] << 32);
+        }
+}
+
+sat_options options_of(nb::handle threads, nb::handle algorithm) {
+    sat_options options;
+    options.threads = threads_argument(threads);
+    options.algorithm = text_argument(algorithm, "algorithm");
+    return options;
+}
+
+result_shape table_shape(const image_argument& image, element type, const table_form& form, nb::handle row_alignment) {
+    const auto rows = image.array.extent[static_cast<std::size_t>(image.roles.rows())];
+    const auto cols = image.array.extent[static_cast<std::size_t>(image.roles.cols())];
+    return {type, form.table_extent(rows), form.table_extent(cols), integer_argument(row_alignment, "row_alignment")};
+}
+
+/// Zeros where an image without pixels has a table with entries: the first row and column of padded tables.
+void clear(const any_view& view) {
+    if (view.data == nullptr) return;
+    const view_shape& s = view.shape;
+    for (std::int64_t plane = 0; plane < s.planes; ++plane)
+        for (std::int64_t r = 0; r < s.rows; ++r)
+            std::memset(static_cast<std::byte*>(view.data) + plane * s.plane_stride + r * s.row_stride, 0,
+                        static_cast<std::size_t>(s.cols * s.channels) * size_of(s.type));
+}
+
+nb::object py_sat(nb::handle image, nb::handle layout, nb::handle dtype, nb::handle channel_axis, nb::handle out,
+                  nb::handle threads, nb::handle algorithm, nb::handle row_alignment) {
+    image_argument in(image, "image", channel_axis, {.wide_channels = 2});
+    const table_form form = layout_argument(layout);
+    const element type = element_argument(dtype, default_table(in.array.type));
+    const table_way way = way_of(in.array.type, type);
+    const sat_options options = options_of(threads, algorithm);
+    in.read_as(way.read_as);
+    result_argument result(out, "out", in, table_shape(in, type, form, row_alignment));
+    any_table_view sums{result.view, form};
+    sums.entries.shape.type = way.entries;
+    if (in.empty) {
+        clear(sums.entries);
+    } else {
+        nb::gil_scoped_release released;
+        if (way.by_halves)
+            sat_by_halves(in.view, sums, options);
+        else
+            sat({in.view}, {sums}, options);
+    }
+    return result.finish(in);
+}
+
+nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype, nb::handle squares_dtype,
+                          nb::handle channel_axis, nb::handle out, nb::handle squares_out, nb::handle threads,
+                          nb::handle algorithm, nb::handle row_alignment) {
+    image_argument in(image, "image", channel_axis);
+    const table_form form = layout_argument(layout);
+    const element image_type = in.array.type;
+    const element type = element_argument(dtype, default_table(image_type));
+    const element squares_type = element_argument(squares_dtype, type);
+    element read_as = element::other;
+    boxsum::dtype entries{};
+    for (const squares_triple& triple : squares_triples()) {
+        for (const element reading : readings(image_type)) {
+            const element same = is_unsigned(image_type) ? unsigned_of(type) : type;
+            const auto from = dtype_of_element(reading);
+            if (reading == element::other || read_as != element::other || triple.input != from ||
+                triple.squares != dtype_of_element(squares_type))
+                continue;
+            if (triple.table != dtype_of_element(type) && triple.table != dtype_of_element(same)) continue;
+            read_as = reading;
+            entries = triple.table;
+        }
+    }
+    if (read_as == element::other) {
+        std::string list;
+        for (const squares_triple& triple : squares_triples()) {
+            const auto allowed = readings(image_type);
+            if (std::find(allowed.begin(), allowed.end(), element_of(triple.input)) == allowed.end()) continue;
+            list.append(list.empty() ? "" : ", ").append(name_of(element_of(triple.table)));
+            list.append(" and ").append(name_of(element_of(triple.squares)));
+        }
+        throw unsupported("dtype: " + std::string(name_of(image_type)) + " images have no tables of " +
+                          std::string(name_of(type)) + " and " + std::string(name_of(squares_type)) + " for squares" +
+                          (list.empty() ? "" : ", but of " + list));
+    }
+    const sat_options options = options_of(threads, algorithm);
+    in.read_as(read_as);
+    result_argument sums(out, "out[0]", in, table_shape(in, type, form, row_alignment));
+    result_argument squares(squares_out, "out[1]", in, table_shape(in, squares_type, form, row_alignment));
+    any_table_view sums_view{sums.view, form};
+    sums_view.entries.shape.type = entries;
+    if (in.empty) {
+        clear(sums.view);
+        clear(squares.view);
+    } else {
+        nb::gil_scoped_release released;
+        sat({in.view}, {sums_view, {squares.view, form}}, options);
+    }
+    return nb::make_tuple(sums.finish(in), squares.finish(in));
+}
+
+}  // namespace
+
+table_layout layout_argument(nb::handle layout) {
+    const std::string_view word = text_argument(layout, "layout");
+    if (const auto known = layout_from_name(word)) return *known;
+    refuse_word("layout", word, "'inclusive', 'exclusive', 'padded'");
+}
+
+table_argument::table_argument(nb::handle table, std::string_view name, nb::handle layout, nb::handle channel_axis)
+    : image(table, name, channel_axis) {
+    const auto type = image.array.type;
+    if (type != element::u32 && type != element::s32 && type != element::u64 && type != element::s64 &&
+        type != element::f32 && type != element::f64)
+        throw unsupported(std::string(name) + ": its dtype is " + std::string(name_of(type)) +
+                          ", tables are uint32, int32, uint64, int64, float32 or float64");
+    const table_form form = layout_argument(layout);
+    if (image.empty)
+        throw invalid_argument(std::string(name) + ": its shape is " + text_of_extents(image.array) +
+                               ", it has no entries");
+    image.read_as(type);
+    view = {image.view, form};
+}
+
+void bind_tables(nb::module_& module) {
+    define(module, "sat", py_sat);
+    define(module, "sat_squares", py_sat_squares);
+}
+
+}  // namespace boxsum::python

@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import boxsum
+from boxsum import errors
+
+IMAGE = np.ones((4, 5), np.uint8)
+
+CASES = [
+    (TypeError, "image: is of type list, which is no array; numpy.asarray", lambda: boxsum.sat([[1, 2]])),
+    (TypeError, "image: is of type NoneType", lambda: boxsum.sat(None)),
+    (TypeError, "image: is a masked array", lambda: boxsum.sat(np.ma.masked_array(IMAGE))),
+    (TypeError, "image: its dtype is complex128, must be bool", lambda: boxsum.sat(IMAGE.astype(complex))),
+    (TypeError, "image: its dtype is object", lambda: boxsum.sat(IMAGE.astype(object))),
+    (TypeError, "image: its dtype is datetime64", lambda: boxsum.sat(IMAGE.astype("M8[s]"))),
+    (
+        ValueError,
+        r"image: its shape is \(5,\), must have rows and columns; .*numpy.cumsum",
+        lambda: boxsum.sat(IMAGE[0]),
+    ),
+    (
+        ValueError,
+        r"image: its shape is \(4, 5\), must have rows and columns beside channels",
+        lambda: boxsum.sat(IMAGE, channel_axis=0),
+    ),
+    (ValueError, "image: has 20 axes", lambda: boxsum.sat(np.ones((1,) * 20))),
+    (
+        ValueError,
+        "layout: is 'paded', must be one of 'inclusive', 'exclusive', 'padded'",
+        lambda: boxsum.sat(IMAGE, layout="paded"),
+    ),
+    (TypeError, "layout: is 3, must be a str", lambda: boxsum.sat(IMAGE, layout=3)),
+    (TypeError, "dtype: uint8 images have no tables of uint16", lambda: boxsum.sat(IMAGE, dtype=np.uint16)),
+    (
+        TypeError,
+        "dtype: float32 images have no tables of int64, but of float32, float64",
+        lambda: boxsum.sat(IMAGE.astype("f4"), dtype=int),
+    ),
+    (TypeError, "data type 'sixty-four' not understood", lambda: boxsum.sat(IMAGE, dtype="sixty-four")),
+    (ValueError, "channel_axis: is -3, but the image has 2 axes", lambda: boxsum.sat(IMAGE, channel_axis=-3)),
+    (TypeError, "channel_axis: is 'last', must be an integer", lambda: boxsum.sat(IMAGE, channel_axis="last")),
+    (
+        ValueError,
+        r"out: its shape is \(4, 5\), must be \(5, 6\)",
+        lambda: boxsum.sat(IMAGE, layout="padded", out=np.zeros((4, 5), np.uint64)),
+    ),
+    (TypeError, "out: its dtype is float64, must be uint64", lambda: boxsum.sat(IMAGE, out=np.zeros((4, 5)))),
+    (TypeError, "out: is of type list", lambda: boxsum.sat(IMAGE, out=[])),
+    (ValueError, "out: its strides", lambda: boxsum.sat(IMAGE, out=np.zeros((4, 10), np.uint64)[:, ::2])),
+    (ValueError, "out: is not aligned", lambda: boxsum.sat(IMAGE, out=np.zeros((4, 5), ">u8"))),
+    (
+        ValueError,
+        r"out\[1\]: its shape",
+        lambda: boxsum.sat_squares(IMAGE, out=(np.zeros((4, 5), np.uint64), np.zeros((4, 4), np.uint64))),
+    ),
+    (ValueError, "threads: is -2, must be 0", lambda: boxsum.sat(IMAGE, threads=-2)),
+    (
+        ValueError,
+        "threads: is 100000000000000000000, which 64 bits do not hold",
+        lambda: boxsum.sat(IMAGE, threads=10**20),
+    ),
+    (TypeError, "algorithm", lambda: boxsum.sat(IMAGE, algorithm="fastest")),
+    (
+        TypeError,
+        "dtype: int32 images have no tables of int64 and int64 for squares",
+        lambda: boxsum.sat_squares(IMAGE.astype("i4")),
+    ),
+    (ValueError, "operation: is 'sum', must be one of", lambda: boxsum.algorithms("sum")),
+    (ValueError, "algorithm: there is none of the name 'none'", lambda: boxsum.verify("sat", "none")),
+    (ValueError, "threads: is -1", lambda: boxsum.set_num_threads(-1)),
+    (ValueError, "bytes: is -1", lambda: boxsum.memory.set_limit(-1)),
+    (TypeError, "device", lambda: boxsum.cuda.describe(99)),
+]
+
+
+@pytest.mark.parametrize(("kind", "words", "call"), CASES, ids=lambda value: value if isinstance(value, str) else "")
+def test_argument_and_value_are_named(kind, words, call):
+    with pytest.raises(kind, match=words) as raised:
+        call()
+    if "not understood" not in words:  # NumPy's own
+        assert isinstance(raised.value, boxsum.Error)
+
+
+def test_memory_that_is_not_there():
+    huge = np.broadcast_to(np.uint8(1), (2**24, 2**24))
+    with pytest.raises(MemoryError) as raised:
+        boxsum.sat(huge)
+    assert isinstance(raised.value, (boxsum.OutOfMemory, MemoryError))
+    boxsum.sat(IMAGE)
+
+
+def test_classes():
+    for kind, base in (
+        ("InvalidArgument", ValueError),
+        ("Unsupported", TypeError),
+        ("OutOfMemory", MemoryError),
+        ("CudaError", RuntimeError),
+    ):
+        assert issubclass(getattr(errors, kind), (errors.Error, base))
+        assert getattr(boxsum, kind) is getattr(errors, kind)
+    error = pickle.loads(pickle.dumps(errors.InvalidArgument("size: is 0")))
+    assert str(error) == "size: is 0"

@@ -1,0 +1,346 @@
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import boxsum
+
+BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_means_of_any_windows(data):
+    dtype = data.draw(st.sampled_from(["bool", "uint8", "uint16", "int16", "float32", "float64"]))
+    rows, cols = data.draw(st.integers(1, 7)), data.draw(st.integers(1, 7))
+    image = reference.random_image((rows, cols), dtype, data.draw(st.integers(0, 99)))
+    size = (data.draw(st.integers(1, 8)), data.draw(st.integers(1, 8)))
+    origin = tuple(data.draw(st.integers(-(extent // 2), (extent - 1) // 2)) for extent in size)
+    border = data.draw(st.sampled_from(BORDERS))
+    cval = data.draw(st.integers(0, 1))
+    numbers = image.astype(np.uint8) if dtype == "bool" else image
+    lists = reference.windows(numbers, size, border, cval, origin)
+    means = reference.each(lists, reference.mean, object)
+    given_image = np.asfortranarray(image) if data.draw(st.booleans()) else image
+    options = {"border": border, "cval": cval, "origin": origin}
+    result = boxsum.box_filter(given_image, size, **options)
+    if dtype == "bool" or dtype.startswith("float"):
+        assert result.dtype == (np.float64 if dtype == "bool" else np.dtype(dtype))
+        tolerance = {"float32": 1e-7}.get(dtype, 1e-14)
+        np.testing.assert_allclose(result, means.astype(float), rtol=0, atol=tolerance)
+    else:
+        expected = np.array([[reference.half_up(one) for one in row] for row in means], dtype)
+        np.testing.assert_array_equal(result, expected)
+        assert result.dtype == np.dtype(dtype)
+    for precise in (np.float32, np.float64):
+        wide = boxsum.box_filter(given_image, size, dtype=precise, **options)
+        assert wide.dtype == precise
+        scale = max(1.0, float(np.abs(numbers.astype(float)).max()))
+        np.testing.assert_allclose(wide, means.astype(float), rtol=0, atol=scale * 4 * float(np.finfo(precise).eps))
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_statistics_and_what_is_made_of_them(data):
+    dtype = data.draw(st.sampled_from(["uint8", "int16", "float64"]))
+    image = reference.random_image((data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))), dtype, 3)
+    size = data.draw(st.integers(1, 5))
+    border = data.draw(st.sampled_from(BORDERS))
+    lists = reference.windows(image, (size, size), border)
+    means = reference.each(lists, reference.mean, float)
+    variances = reference.each(lists, reference.variance, float)
+    order = data.draw(st.permutations(["mean", "var", "std"]))
+    results = dict(zip(order, boxsum.local_statistics(image, size, results=order, border=border), strict=True))
+    scale = float(np.abs(image.astype(float)).max()) + 1
+    np.testing.assert_allclose(results["mean"], means, rtol=1e-14, atol=1e-14 * scale)
+    np.testing.assert_allclose(results["var"], variances, rtol=1e-13, atol=1e-14 * scale**2)
+    np.testing.assert_allclose(results["std"], np.sqrt(variances), rtol=1e-13, atol=1e-7 * scale)
+    assert (results["var"] >= 0).all()
+
+    contrast = boxsum.local_contrast(image, size, epsilon=0.5, border=border)
+    expected = (image - means) / np.maximum(np.sqrt(variances), 0.5)
+    assert contrast.dtype == np.float32
+    np.testing.assert_allclose(contrast, expected, rtol=1e-5, atol=1e-5)
+
+    pixels, deviations = image.astype(float), np.sqrt(variances)
+    half = {"uint8": 127.5, "int16": 32767.5, "float64": 0.5}[dtype]
+    largest = deviations.max() or 1.0
+    thresholds = {
+        "bradley": means * (1 - 0.15),
+        "niblack": means - 0.2 * deviations,
+        "sauvola": means * (1 + 0.2 * (deviations / half - 1)),
+        "wolf": means - 0.5 * (1 - deviations / largest) * (means - pixels.min()),
+        "nick": means - 0.2 * np.sqrt(deviations**2 + means**2),
+        "phansalkar": means * (1 + 2 * np.exp(-10 * means / (2 * half)) + 0.25 * (deviations / half - 1)),
+    }
+    for method, threshold in thresholds.items():
+        if not np.isfinite(threshold).all() or np.abs(threshold).max() > 1e12:
+            continue  # where phansalkar's exponential leaves all images
+        given_threshold = boxsum.threshold(image, size, method=method, border=border, result="threshold")
+        assert given_threshold.dtype == np.float64
+        np.testing.assert_allclose(given_threshold, threshold, rtol=1e-9, atol=1e-7 * scale)
+        mask = boxsum.threshold(image, size, method=method, border=border)
+        assert mask.dtype == np.bool_
+        clear = np.abs(pixels - threshold) > 1e-7 * scale
+        np.testing.assert_array_equal(mask[clear], (pixels > threshold)[clear])
+        binary = boxsum.threshold(image, size, method=method, border=border, result="binary")
+        np.testing.assert_array_equal(binary, mask.astype(np.uint8) * 255)
+        assert set(np.unique(mask.view(np.uint8))) <= {0, 1}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_pixels_that_count(data):
+    """Masks, weights, NaN and nodata, for borders that repeat the image or end it."""
+    dtype = data.draw(st.sampled_from(["uint8", "int16", "float64"]))
+    rows, cols = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    image = reference.random_image((rows, cols), dtype, data.draw(st.integers(0, 99)))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    border = data.draw(st.sampled_from(["shrink", "reflect", "mirror", "wrap", "replicate"]))
+    size = (data.draw(st.integers(1, 5)), data.draw(st.integers(1, 5)))
+    counts = np.ones((rows, cols))
+    options = {}
+    if data.draw(st.booleans()):
+        mask = rng.integers(0, 2, (rows, cols)).astype(data.draw(st.sampled_from([bool, np.uint8])))
+        options["mask"] = np.asfortranarray(mask) if data.draw(st.booleans()) else mask
+        counts = counts * mask
+    weighted = data.draw(st.booleans())
+    if weighted:
+        options["weights"] = rng.uniform(0.5, 2, (rows, cols)).astype(np.float32)
+        counts = counts * options["weights"]
+    if dtype == "float64":
+        image[rng.integers(0, 3, (rows, cols)) == 0] = math.nan
+        options["nan"] = "omit"
+        counts = counts * ~np.isnan(image)
+    if data.draw(st.booleans()):
+        options["nodata"] = float(np.nan_to_num(image.flat[0]))
+        counts = counts * (image != options["nodata"])
+    options["min_count"] = data.draw(st.sampled_from([None, 1.5 if weighted else 2]))
+    options["fill"] = data.draw(st.sampled_from([None, -7.0]))
+    results = boxsum.local_statistics(
+        image, size, results=("count", "mean", "var", "sum"), border=border, dtype="float64", **options
+    )
+    filtered = boxsum.box_filter(image, size, border=border, dtype="float64", **options)
+    np.testing.assert_array_equal(np.isnan(filtered), np.isnan(results[1]))
+    values = np.nan_to_num(image.astype(float))
+    of_pixels = reference.windows(values, size, border)
+    of_counts = reference.windows(counts, size, border)
+    least = options["min_count"] or 0
+    blank = math.nan if options["fill"] is None else options["fill"]
+    for r, c in np.ndindex(rows, cols):
+        x, w = np.array(of_pixels[r][c]), np.array(of_counts[r][c])
+        total = w.sum()
+        assert results[0][r, c] == pytest.approx(total, abs=1e-6)
+        if abs(total - least) < 1e-6 and weighted:
+            continue
+        if total == 0 or total < least:
+            expected = [blank, blank]
+        else:
+            middle = (w * x).sum() / total
+            expected = [middle, (w * (x - middle) ** 2).sum() / total]
+        scale = max(1.0, float(np.abs(values).max()))
+        np.testing.assert_allclose(results[1][r, c], expected[0], rtol=0, atol=1e-6 * scale)
+        np.testing.assert_allclose(results[2][r, c], expected[1], rtol=0, atol=1e-6 * scale**2)
+        np.testing.assert_allclose(filtered[r, c], expected[0], rtol=0, atol=1e-6 * scale)
+        if total >= least and total > 0:
+            np.testing.assert_allclose(results[3][r, c], (w * x).sum(), rtol=0, atol=1e-5 * scale)
+
+
+def test_rounding():
+    image = np.array([[0, 1, 2, 3, 3, 3, 3]], np.uint8)
+    exact = boxsum.box_filter(image, (1, 2), dtype="float64")
+    np.testing.assert_array_equal(boxsum.box_filter(image, (1, 2)), np.floor(exact + 0.5))
+    np.testing.assert_array_equal(boxsum.box_filter(image, (1, 2), rounding="floor"), np.floor(exact))
+
+
+@pytest.mark.parametrize("border", BORDERS)
+@pytest.mark.parametrize("radius_dtype", ["uint8", "uint16", "int32", "uint32", "int64", "int8"])
+def test_radius_per_pixel(border, radius_dtype):
+    image = reference.random_image((2, 5, 7), "uint16", 2)
+    radius = np.random.default_rng(3).integers(0, 5, (5, 7)).astype(radius_dtype)
+    result = boxsum.variable_box_filter(image, radius, border=border, cval=9)
+    for turned in (
+        boxsum.variable_box_filter(np.stack([image[0]] * 2)[0].copy(order="F"), radius, border=border, cval=9),
+        boxsum.variable_box_filter(image[0], np.asfortranarray(radius), border=border, cval=9),
+        boxsum.variable_box_filter(image[:1], radius[None], border=border, cval=9)[0],
+    ):
+        np.testing.assert_array_equal(turned, result[0])
+    for r, c in np.ndindex(5, 7):
+        one = 2 * int(radius[r, c]) + 1
+        for plane in range(2):
+            pixels = reference.windows(image[plane], (one, one), border, 9)[r][c]
+            assert result[plane, r, c] == reference.half_up(reference.mean(pixels))
+
+
+@pytest.mark.parametrize("channels", [1, 3, 7])
+def test_batches_and_channels(channels):
+    image = reference.random_image((2, 6, 5, channels), "uint8")
+    filtered = boxsum.box_filter(image, 3, channel_axis=-1)
+    first = boxsum.box_filter(np.moveaxis(image, -1, 0).copy(), 3, channel_axis=0)
+    mask = boxsum.threshold(image, 3, channel_axis=-1)
+    radius = np.random.default_rng(1).integers(0, 3, (6, 5)).astype(np.uint8)
+    variable = boxsum.variable_box_filter(image, radius, channel_axis=-1)
+    for plane in range(2):
+        for channel in range(channels):
+            one = np.ascontiguousarray(image[plane, ..., channel])
+            expected = boxsum.box_filter(one, 3)
+            np.testing.assert_array_equal(filtered[plane, ..., channel], expected)
+            np.testing.assert_array_equal(first[channel, plane], expected)
+            np.testing.assert_array_equal(mask[plane, ..., channel], boxsum.threshold(one, 3))
+            np.testing.assert_array_equal(variable[plane, ..., channel], boxsum.variable_box_filter(one, radius))
+
+
+def test_out_is_written_and_nothing_else():
+    image = reference.random_image((6, 8), "uint8")
+    frame = np.full((10, 20), 99, np.uint8)
+    out = frame[2:8, 4:12]
+    assert boxsum.box_filter(image, 3, out=out) is out
+    np.testing.assert_array_equal(out, boxsum.box_filter(image, 3))
+    frame[2:8, 4:12] = 99
+    assert (frame == 99).all()
+    outs = [np.empty((6, 8)), np.empty((6, 8))]
+    results = boxsum.local_statistics(image, 3, results=("std", "mean"), out=outs)
+    assert results[0] is outs[0] and results[1] is outs[1]
+    np.testing.assert_array_equal(outs[1], boxsum.box_filter(image, 3, dtype="float64"))
+    mask = np.ones((6, 8), bool)
+    assert boxsum.threshold(image, 3, out=mask) is mask
+    np.testing.assert_array_equal(mask, boxsum.threshold(image, 3))
+
+
+def test_nan_stays_in_its_windows():
+    image = np.ones((9, 9))
+    image[4, 4] = math.nan
+    result = boxsum.box_filter(image, 3)
+    inside = np.zeros((9, 9), bool)
+    inside[3:6, 3:6] = True
+    np.testing.assert_array_equal(np.isnan(result), inside)
+    assert (result[~inside] == 1).all()
+
+
+def test_no_pixels():
+    for function in (boxsum.box_filter, boxsum.threshold, boxsum.local_contrast):
+        assert function(np.zeros((0, 5), np.uint8), 3).shape == (0, 5)
+    mean, std = boxsum.local_statistics(np.zeros((2, 0, 5), np.uint8), 3)
+    assert mean.shape == std.shape == (2, 0, 5)
+
+
+def test_arguments_are_named():
+    image = np.ones((4, 5), np.uint8)
+    cases = [
+        (ValueError, "size: is 0, must be at least 1", lambda: boxsum.box_filter(image, 0)),
+        (TypeError, r"size: is \(3, 3, 3\), must be an integer or a pair", lambda: boxsum.box_filter(image, (3, 3, 3))),
+        (TypeError, "size: is 2.5, must be", lambda: boxsum.box_filter(image, 2.5)),
+        (ValueError, "origin: is 2, must be -1 to 1 for a size of 3", lambda: boxsum.box_filter(image, 3, origin=2)),
+        (ValueError, "border: is 'edge', must be one of 'shrink'", lambda: boxsum.box_filter(image, 3, border="edge")),
+        (ValueError, "cval: is 256.*uint8", lambda: boxsum.box_filter(image, 3, border="constant", cval=256)),
+        (TypeError, "cval: is 'x', must be a real number", lambda: boxsum.box_filter(image, 3, cval="x")),
+        (
+            TypeError,
+            "dtype: is int32, must be uint8, float32 or float64",
+            lambda: boxsum.box_filter(image, 3, dtype="int32"),
+        ),
+        (TypeError, "image: its dtype is int64, filters take", lambda: boxsum.box_filter(image.astype(int), 3)),
+        (TypeError, "image: its dtype is complex128", lambda: boxsum.box_filter(image.astype(complex), 3)),
+        (ValueError, "image: its shape is .5,., must have rows and columns", lambda: boxsum.box_filter(image[0], 3)),
+        (
+            ValueError,
+            "channel_axis: is 2, but the image has 2 axes",
+            lambda: boxsum.box_filter(image, 3, channel_axis=2),
+        ),
+        (ValueError, "threads: is -1", lambda: boxsum.box_filter(image, 3, threads=-1)),
+        (TypeError, "threads: is 'two', must be an integer", lambda: boxsum.box_filter(image, 3, threads="two")),
+        (
+            ValueError,
+            r"out: its shape is \(4, 4\), must be \(4, 5\)",
+            lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 4), np.uint8)),
+        ),
+        (
+            TypeError,
+            "out: its dtype is float64, must be uint8",
+            lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 5))),
+        ),
+        (ValueError, "out: overlaps image", lambda: boxsum.box_filter(image, 3, out=image)),
+        (ValueError, "out: its strides", lambda: boxsum.box_filter(image, 3, out=np.zeros((4, 10), np.uint8)[:, ::2])),
+        (
+            ValueError,
+            "results: 'mean' is named twice",
+            lambda: boxsum.local_statistics(image, 3, results=("mean", "mean")),
+        ),
+        (ValueError, "results: is 'max', must be one of", lambda: boxsum.local_statistics(image, 3, results=("max",))),
+        (ValueError, "results: is empty", lambda: boxsum.local_statistics(image, 3, results=())),
+        (
+            ValueError,
+            "out: has 1 arrays, must have one for each of the 2",
+            lambda: boxsum.local_statistics(image, 3, out=[image]),
+        ),
+        (
+            TypeError,
+            "dtype: is uint8, must be float32 or float64",
+            lambda: boxsum.local_statistics(image, 3, dtype="uint8"),
+        ),
+        (ValueError, "nan: is 'drop', must be one of", lambda: boxsum.box_filter(image, 3, nan="drop")),
+        (ValueError, "rounding: is 'up', must be one of", lambda: boxsum.box_filter(image, 3, rounding="up")),
+        (ValueError, "stat: is 'max', must be one of", lambda: boxsum.box_filter(image, 3, stat="max")),
+        (
+            TypeError,
+            "mask: its dtype is float64, must be bool or uint8",
+            lambda: boxsum.box_filter(image, 3, mask=np.ones((4, 5))),
+        ),
+        (ValueError, "mask: its shape is .4, 4.", lambda: boxsum.box_filter(image, 3, mask=image[:, 1:])),
+        (
+            TypeError,
+            "weights: their dtype is float64, must be float32",
+            lambda: boxsum.box_filter(image, 3, weights=np.ones((4, 5))),
+        ),
+        (ValueError, "min_count: is 0", lambda: boxsum.box_filter(image, 3, min_count=0)),
+        (ValueError, "nodata: is 300", lambda: boxsum.box_filter(image, 3, nodata=300)),
+        (
+            ValueError,
+            "dtype: has a meaning for result='threshold' only",
+            lambda: boxsum.threshold(image, 3, dtype="float32"),
+        ),
+        (ValueError, "method: is 'otsu', must be one of", lambda: boxsum.threshold(image, 3, method="otsu")),
+        (
+            ValueError,
+            "result: is 'grey', must be one of 'mask', 'binary', 'threshold'",
+            lambda: boxsum.threshold(image, 3, result="grey"),
+        ),
+        (ValueError, "k: is inf, must be finite", lambda: boxsum.threshold(image, 3, k=math.inf)),
+        (ValueError, "r: has no meaning", lambda: boxsum.threshold(image, 3, method="niblack", r=3)),
+        (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0)),
+        (
+            ValueError,
+            "radius: its shape is .4, 4., which is not that of the image",
+            lambda: boxsum.variable_box_filter(image, image[:, :4]),
+        ),
+        (ValueError, "radius: .*-1", lambda: boxsum.variable_box_filter(image, np.full((4, 5), -1))),
+        (TypeError, "radius: .*float64", lambda: boxsum.variable_box_filter(image, np.ones((4, 5)))),
+    ]
+    for kind, words, call in cases:
+        with pytest.raises(kind, match=words) as raised:
+            call()
+        assert isinstance(raised.value, boxsum.Error)
+
+
+def test_read_only_images_and_outputs():
+    image = reference.random_image((4, 5), "uint8")
+    expected = boxsum.box_filter(image, 3)
+    image.flags.writeable = False
+    np.testing.assert_array_equal(boxsum.box_filter(image, 3), expected)
+    with pytest.raises(ValueError, match="out: is read-only"):
+        boxsum.box_filter(image.copy(), 3, out=image)
+
+
+def test_exact_where_floats_are_not():
+    """Means of 16-bit images over windows whose sums no 32-bit number holds."""
+    image = np.full((300, 300), 65535, np.uint16)
+    image[::2] = 65534
+    result = boxsum.box_filter(image, 301, dtype="float64")
+    lists = np.pad(image, 150, mode="symmetric").astype(np.uint64)
+    assert result[150, 150] == float(Fraction(int(lists[150:451, 150:451].sum()), 301 * 301))

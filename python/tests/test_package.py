@@ -1,0 +1,75 @@
+"""The package as a whole: documentation, types and names agree with what there is."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import pathlib
+import re
+
+import pytest
+
+import boxsum
+from boxsum import _core
+
+FOLDER = pathlib.Path(boxsum.__file__).parent
+MODULES = [
+    "boxsum",
+    *(f"boxsum.{path.stem}" for path in FOLDER.glob("*.py") if path.stem not in ("__init__", "__main__")),
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_in_the_documentation(name):
+    failed, _ = doctest.testmod(importlib.import_module(name))
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", [name for name in boxsum.__all__ if inspect.isfunction(getattr(boxsum, name))])
+def test_functions_are_documented(name):
+    text = inspect.getdoc(getattr(boxsum, name)) or ""
+    function = getattr(boxsum, name)
+    if name in ("get_num_threads", "set_num_threads"):
+        return
+    assert ">>> " in text
+    documented = text + (inspect.getdoc(boxsum.box_sum) or "" if name.startswith("box_") else "")
+    missing = [one for one in inspect.signature(function).parameters if one not in documented]
+    assert missing == []
+
+
+def test_typed():
+    assert (FOLDER / "py.typed").exists()
+
+
+def test_stubs_have_the_names_of_the_module():
+    tree = ast.parse((FOLDER / "_core.pyi").read_text())
+    in_stubs = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    in_module = {name for name in dir(_core) if not name.startswith("_")}
+    assert set(in_stubs) == in_module
+    for name, node in in_stubs.items():
+        signature = getattr(_core, name).__nb_signature__[0][0]
+        assert len(re.findall(r"arg\d*:", signature)) == len(node.args.posonlyargs), name
+
+
+def test_algorithms_and_verification():
+    for operation in ("sat", "histogram"):
+        algorithms = boxsum.algorithms(operation)
+        assert algorithms and all(one.operation == operation for one in algorithms)
+        assert any(one.built and one.backend == "cpu" for one in algorithms)
+    heard = []
+    (total,) = boxsum.verify("histogram", "sequential", report=lambda *case: heard.append(case))
+    assert total.failed == 0 and total.passed > 50
+    assert len(heard) == total.passed + total.skipped
+    assert {case[1] for case in heard} <= {"passed", "skipped"}
+
+
+def test_information():
+    info = boxsum.info()
+    assert info.version == boxsum.__version__
+    assert info.cuda_built == boxsum.cuda.built()
+    assert info.devices == boxsum.cuda.device_count()
+    assert ("uint8", "uint32") in info.type_pairs
+    if not info.cuda_built:
+        assert info.devices == 0
