@@ -36,8 +36,7 @@ struct row_format {
 /// - Any filter, as often as wanted, of the same window and border; not Wolf's threshold, whose extremes are those of
 ///   the whole image.
 /// - A row of results is ready when the last row of its window has arrived: `below` rows after its own. Where `reflect`
-/// or
-///   `mirror` continue the image upwards, the first rows wait for what is mirrored, up to `above` rows.
+///   or `mirror` continue the image upwards, the first rows wait for what is mirrored, up to `above` rows.
 /// - Results have the bits of the whole image; those of floating images, if that has at least as many rows as a window.
 /// - Memory is allocated by the constructor and then neither grows nor moves: 3 (above + below + 2) + capacity rows. A
 ///   filter's own working memory comes from the shared pool. Each call of a filter begins with the sums of a window's

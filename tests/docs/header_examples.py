@@ -20,6 +20,8 @@ DEVICE = "boxsum::image_view<const std::uint8_t> d_image, {}, boxsum::cuda::stre
 EXAMPLES = {
     ("view.hpp", "boxsum::image_view<const std::uint8_t> image"):
         "const std::uint8_t* pixels, std::int64_t rows, std::int64_t cols, std::int64_t row_stride_bytes",
+    ("view.hpp", "boxsum::image_view<const float> mirrored"):
+        "const float* last_of_row_0, const std::uint8_t* rgb, std::int64_t rows, std::int64_t cols",
     ("table_view.hpp", "boxsum::table_view<const std::uint32_t> sums"):
         "const std::uint32_t* entries, std::int64_t rows, std::int64_t cols",
     ("table_view.hpp", "above  S(R - 1"): None,  # a formula
@@ -43,6 +45,10 @@ EXAMPLES = {
         "boxsum::image_view<const std::uint8_t> page, boxsum::image_view<std::uint8_t> ink",
     ("filters.hpp", "boxsum::box_filter({.image = rows_90_to_209"):
         "boxsum::const_any_view rows_90_to_209, boxsum::any_view rows_100_to_199",
+    ("filters.hpp", "count = sum of w"): None,  # a formula
+    ("row_stream.hpp", "boxsum::row_stream rows("):
+        "struct line_camera& camera, boxsum::const_any_view lines, boxsum::any_view (&results_of)(std::int64_t rows), "
+        "const boxsum::filter_options& options",
     ("window.hpp", "boxsum::box_filter({image}"):
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> result",
     ("cuda/filters.hpp", "boxsum::cuda::box_filter_plan plan"):
@@ -83,6 +89,9 @@ struct device_memory_resource {
     void deallocate(void* data, std::size_t bytes, CUstream_st* stream) noexcept;
 };
 }  // namespace rmm::mr
+struct line_camera {
+    bool read(boxsum::const_any_view rows);
+};
 using namespace boxsum;
 """
 

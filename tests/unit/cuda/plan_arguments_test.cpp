@@ -124,7 +124,7 @@ TEST_F(plan_arguments, forms_of_both_tables_are_the_same) {
     sat_outputs out = memory.outputs();
     out.squares.form = table_layout::exclusive;
     EXPECT_COMPLAINT(cuda::sat_plan(memory.inputs(), out),
-                     "squares: layout is exclusive, but that of sums is inclusive");
+                     "squares: its form is exclusive, but that of sums is inclusive");
     const cuda::sat_plan p(memory.shapes());
     cuda::workspace workspace(p.workspace_bytes(), stream());
     EXPECT_COMPLAINT(p.run_async(memory.inputs(), out, workspace, stream()), "squares: layout is exclusive");
