@@ -103,7 +103,7 @@ TEST(strides, messages_name_the_stride) {
     const auto complaint_of = [&](const view_strides& image, const view_strides& table) {
         return test::complaint([&] {
             sat({image_view<const std::uint8_t>{&pixels[500], 4, 5, image}},
-                {.sums = image_view<std::uint32_t>{&sums[500], 4, 5, table}});
+                {.sums = {image_view<std::uint32_t>{&sums[500], 4, 5, table}}});
         });
     };
     EXPECT_EQ(complaint_of({5}, {20}), "");
@@ -123,14 +123,17 @@ TEST(strides, messages_name_the_stride) {
     const auto words = [&](std::size_t first, const view_strides& s) {
         return image_view<std::uint32_t>{&sums[first], 4, 5, s};
     };
-    EXPECT_EQ(test::complaint([&] { sat({words(100, {20})}, {.sums = words(100, {-20})}); }),
+    EXPECT_EQ(test::complaint([&] { sat({words(100, {20})}, {.sums = {words(100, {-20})}}); }),
               "sums: overlaps image (in place needs the same pointer, element size and strides, and layout inclusive)");
-    EXPECT_EQ(test::complaint([&] { sat({words(100, {20})}, {.sums = words(95, {-20})}); }), "");
+    EXPECT_EQ(test::complaint([&] { sat({words(100, {20})}, {.sums = {words(95, {-20})}}); }), "");
     EXPECT_EQ(test::complaint([&] {
-                  sat({words(100, {40, 8})}, {.sums = words(101, {40, 8})});
+                  sat({words(100, {40, 8})}, {.sums = {words(101, {40, 8})}});
               }),
               "");  // a channel each
-    EXPECT_EQ(test::complaint([&] { sat({words(119, {-20, -4})}, {.sums = words(119, {-20, -4})}); }), "");  // in place
+    EXPECT_EQ(test::complaint([&] {
+                  sat({words(119, {-20, -4})}, {.sums = {words(119, {-20, -4})}});
+              }),
+              "");  // in place
 }
 
 TEST(strides, decisions_say_what_is_copied) {
