@@ -19,7 +19,8 @@ enum class kernel_direction : std::uint8_t {
     convolution,  ///< turned by 180 degrees (SciPy's convolve)
 };
 
-/// image: 8u, 16u, 16s, 32f or 64f, any planes, channels and strides. Every channel of every plane by itself.
+/// image: 8u, 16u, 16s, 32f or 64f, any planes and channels. Image, kernel and result: pixels side by side, rows and
+/// planes in the order of addresses; other strides are invalid_argument. Every channel of every plane by itself.
 /// kernel: one plane, one channel, 1 x 1 to 64 x 64 weights, finite.
 struct convolve_inputs {
     const_any_view image;
@@ -28,7 +29,8 @@ struct convolve_inputs {
 
 struct convolve_options {
     kernel_direction direction = kernel_direction::correlation;
-    /// Beyond the image. There is no border_mode::shrink: what the weights add up to would differ.
+    /// Beyond the image: constant, replicate or reflect; others are invalid_argument. (With shrink, what the weights
+    /// add up to would differ.)
     border_mode border = border_mode::constant;
     double border_value = 0;  ///< with border_mode::constant, finite
     int threads = 0;          ///< of the CPU. 0: chosen by size

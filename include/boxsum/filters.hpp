@@ -164,7 +164,7 @@ struct filter_options {
 
 /// Box mean (box blur): result(r, c) is the mean of the window around (r, c).
 ///
-/// result: the image's type (integers rounded half up), 32f or 64f.
+/// result: the image's type (integers rounded as filter_options::rounding says), 32f or 64f.
 /// Windows of more than 2^46 pixels are unsupported (with `shrink`, pixels outside do not count).
 /// Source: McDonnell 1981, "Box-filtering techniques" (running sums); for floats van Herk 1992, Gil and Werman 1993
 /// (block prefixes and suffixes, here with + instead of max).
@@ -262,7 +262,7 @@ struct variable_inputs {
 /// of a summed area table per pixel (Crow 1984), whatever the radius. `options.window` has no meaning here and must be
 /// left alone; so must `nan`, `nodata`, `min_count`, `min_weight` and `fill`.
 ///
-/// result: the image's type (integers rounded half up), 32f or 64f.
+/// result: the image's type (integers rounded as filter_options::rounding says), 32f or 64f.
 /// Integer images give exact sums as everywhere. Floating images go through a 64f table: every mean carries an absolute
 /// error of up to gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), and that for every time that a window
 /// repeats the image beyond its border; the bits for a part of an image are those of the part's table. A

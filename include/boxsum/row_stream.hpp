@@ -33,27 +33,29 @@ struct row_format {
 ///     }
 ///     rows.finish();   // and once more: the last rows of results are ready
 ///
-/// - Any filter, as often as wanted, of the same window and border; not Wolf's threshold, whose extremes are those of
-///   the whole image.
+/// - For box_filter, local_statistics, local_contrast and adaptive_threshold on the CPU, as often as wanted, of one
+///   window and border; not for Wolf's threshold, whose extremes are those of the whole image.
 /// - A row of results is ready when the last row of its window has arrived: `below` rows after its own. Where `reflect`
 ///   or `mirror` continue the image upwards, the first rows wait for what is mirrored, up to `above` rows.
-/// - Results have the bits of the whole image; those of floating images, if that has at least as many rows as a window.
+/// - Results have the bits that filtering the whole image at once gives; for floating images only where the whole image
+///   has at least as many rows as the window.
 /// - Memory is allocated by the constructor and then neither grows nor moves: 3 (above + below + 2) + capacity rows. A
 ///   filter's own working memory comes from the shared pool. Each call of a filter begins with the sums of a window's
 ///   rows, so results of several windows' height at once are cheapest.
-/// - wrap is unsupported, as it begins with the last rows. Throws invalid_argument, unsupported, out_of_memory; nothing
-///   is lost. One thread at a time.
+/// - wrap is unsupported, as it begins with the last rows. Throws invalid_argument, unsupported, out_of_memory; a
+///   call that throws leaves the stream as it was. One thread at a time.
 class row_stream {
   public:
     /// `capacity`: rows that push() takes at once when all that is ready has been dropped, at least 1. Of `options` the
-    /// window and the border count.
+    /// window and the border count (and border_value, which is checked).
     row_stream(const row_format& format, const filter_options& options, std::int64_t capacity);
 
     /// Goes on from what state() gave to a stream of the same format, window and border.
     row_stream(const row_format& format, const filter_options& options, std::int64_t capacity,
                std::span<const std::byte> state);
 
-    /// Copies rows of the format, one plane, any stride. More than room() at once are invalid_argument.
+    /// Copies rows of the format, one plane; pixels side by side, rows in the order of addresses. More than room() at
+    /// once are invalid_argument.
     void push(const const_any_view& rows);
 
     /// Rows that push() takes now: at least the capacity once all that is ready has been dropped.

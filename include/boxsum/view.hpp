@@ -16,8 +16,8 @@ inline constexpr std::int64_t packed_pixels = INT64_MIN;
 /// `p * plane_stride + r * row_stride + c * pixel_stride() + k * size_of(type)`.
 /// Extents are in elements, strides in bytes; both are 64-bit. Strides are multiples of the element size, of any sign
 /// and in any order, as those of slices and of transposed arrays are. Nothing that is written lies in one place twice;
-/// in what is only read, a stride of 0 repeats a row, a column or a plane. What a computation cannot do in place of a
-/// copy without gaps, it does with one; the functions say when.
+/// in what is only read, a stride of 0 repeats a row, a column or a plane. A computation that cannot
+/// read or write such strides directly works on a copy without gaps, or refuses them; its documentation says which.
 struct view_shape {
     dtype type = dtype::u8;
     std::int64_t planes = 1;    ///< images of one shape: a batch
@@ -40,7 +40,8 @@ struct view_shape {
     }
 };
 
-/// Strides of a view in bytes, as they are: 0 is none.
+/// Strides of a view in bytes, taken literally: 0 repeats (it does not mean "packed"), so name `row` whenever there is
+/// more than one row.
 struct view_strides {
     std::int64_t row = 0;
     std::int64_t col = packed_pixels;
@@ -65,7 +66,7 @@ struct any_view {
 ///
 ///     boxsum::image_view<const std::uint8_t> image{pixels, rows, cols, row_stride_bytes};
 ///
-/// A stride of 0 means "packed"; other strides than a row's and a plane's come as view_strides, where 0 is 0:
+/// In the constructor above 0 stands for "packed". Other strides come as view_strides, where 0 is a stride of 0:
 ///
 ///     boxsum::image_view<const float> mirrored{last_of_row_0, rows, cols, {.row = 4 * cols, .col = -4}};
 ///     boxsum::image_view<const std::uint8_t> green{rgb + 1, rows, cols, {.row = 3 * cols, .col = 3}};

@@ -13,19 +13,20 @@ struct window_query_options {
     int threads = 0;             ///< 0: as many as pay
 };
 
-// Box sums, means and variances of the windows around all pixels, row by row, at a fraction of the cost of four reads a
-// window. One table serves windows of any size, in a call each. Results have the bits of box_sum(), box_mean() and
-// box_variance() of the window, in every instruction set and for any number of threads; those of 32f are rounded once
-// more.
-//
-//     const auto table = boxsum::sat<std::uint32_t>(image);
-//     boxsum::window_means(table, means, {.window = 31});   // means: image_view<float> of the image's extents
-//
-// Results have the extents, channels and planes of the image. They are written as a whole or, where an argument is
-// wrong, not at all: invalid_argument, naming it, for null or misaligned views, negative extents of windows, results of
-// other extents or element types, results that overlap a table or each other, and negative threads; unsupported for
-// exclusive tables, which lack the sums up to the last row and column. Working memory: some rows for each thread.
-
+/// Box sums, means and variances of the windows around all pixels, row by row, at a fraction of the cost of four reads
+/// a window; host memory only. One table serves windows of any size, in a call each. Results have the bits of
+/// box_sum(), box_mean() and box_variance() of the window, in every instruction set and for any number of threads;
+/// variances of 32f are those of 64f, rounded; means of 32f may be the neighbour of that (see window_means()).
+///
+///     const auto table = boxsum::sat<std::uint32_t>(image);
+///     boxsum::window_means(table, means, {.window = 31});   // means: image_view<float> of the image's extents
+///
+/// Results have the extents, channels and planes of the image. They are written as a whole or, where an argument is
+/// wrong, not at all: invalid_argument, naming it, for null or misaligned views, views whose
+/// pixels have gaps or whose rows or planes are not in the order of addresses, negative extents of windows, results of
+/// other extents or element types, results that overlap a table or each other, and negative threads; unsupported for
+/// exclusive tables, which lack the sums up to the last row and column. Working memory: some rows for each thread.
+///
 /// Sums; the element type of `sums` is the table's. Integers wrap: a sum that fits the type is exact.
 void window_sums(const const_any_table_view& table, const any_view& sums, const window_query_options& options = {});
 

@@ -24,7 +24,3 @@ class CudaError(Error, RuntimeError):
         super().__init__(message)
         self.code = code
         """The `cudaError_t` value."""
-
-
-class OriginalUsed(Error, RuntimeError):
-    """Under `boxsum.compat.strict()`: a call is not covered and would have gone to the original library."""

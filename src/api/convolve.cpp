@@ -11,6 +11,7 @@ namespace boxsum {
 
 void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options) try {
     (void)check_view("image", inputs.image);
+    convolution::check_outputs(outputs);
     const convolution::job job =
         convolution::make_job(inputs.image.shape, inputs.kernel, outputs.result.shape, options);
     filters::check_results({{"image", inputs.image}, {"kernel", inputs.kernel}}, {{"result", outputs.result}});

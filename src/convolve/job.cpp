@@ -38,6 +38,11 @@ std::vector<double> weights_of(const image_view<const double>& kernel, kernel_di
 
 }  // namespace
 
+void check_outputs(const filter_outputs& outputs) {
+    if (outputs.count.data != nullptr || outputs.count.shape.rows != 0)
+        throw unsupported("count: is given; a convolution has none");
+}
+
 job make_job(const view_shape& image, const image_view<const double>& kernel, const view_shape& result,
              const convolve_options& options) {
     (void)checked_span_bytes("image", image);

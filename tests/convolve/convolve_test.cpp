@@ -117,6 +117,7 @@ TEST(convolve, bad_arguments_are_named_and_nothing_is_written) {
     refuses<unsupported>({image_view<const double>(wide.data(), 3, 4), k}, {y}, {}, "64f");
     refuses<unsupported>({x, k}, {any_view{result.data(), image_view<std::uint32_t>(nullptr, 3, 4).shape()}}, {},
                          "result: of 32u");
+    refuses<unsupported>({x, k}, {.result = y, .count = y}, {}, "count: is given");
     weights[4] = std::numeric_limits<double>::quiet_NaN();
     refuses<invalid_argument>({x, k}, {y}, {}, "row 1, column 1");
     EXPECT_EQ(result, std::vector<float>(12, -3));

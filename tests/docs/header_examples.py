@@ -49,6 +49,8 @@ EXAMPLES = {
     ("row_stream.hpp", "boxsum::row_stream rows("):
         "struct line_camera& camera, boxsum::const_any_view lines, boxsum::any_view (&results_of)(std::int64_t rows), "
         "const boxsum::filter_options& options",
+    ("window_queries.hpp", "const auto table = boxsum::sat"):
+        "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<float> means",
     ("window.hpp", "boxsum::box_filter({image}"):
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> result",
     ("cuda/filters.hpp", "boxsum::cuda::box_filter_plan plan"):

@@ -14,12 +14,12 @@
 /// | ssam | the paper's: a column a lane, images of 32f and 64f, kernels of 2 x 2 to 20 x 20 |
 /// | direct | a thread a pixel |
 ///
-/// - Image and result in device memory of the current device; weights are read from host memory when a plan is made.
+/// - Image and result in device memory, of the stream's device (a plan's: of the one that was current when it was
+/// made); weights are read from host memory when a plan is made.
 /// - Images of 8u, 16u and 32f with results of 32f, images of 64f with results of 64f; others are unsupported.
 /// - `threads` is not read. Each algorithm adds in an order of its own; the bits do not depend on timing.
-/// - `systolic` adds the weights of a part of the kernel before those of the next; parts overlap, with weights of zero,
-/// so
-///   that where a window holds an infinity the result may be NaN.
+/// - `systolic` adds the weights of a part of the kernel before those of the next. Parts overlap, with weights of zero,
+///   so where a window holds an infinity the result may be NaN.
 /// Throws as convolve() does, and: unsupported without a device, and for more than 65535 planes times channels.
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
@@ -35,8 +35,9 @@ class convolve_plan {
 
     int device() const noexcept;
 
-    /// Neither allocates nor synchronises, and can be captured into a graph. Throws invalid_argument, naming argument
-    /// and values, for shapes of another plan, host memory and overlapping memory. The plan must outlive the work.
+    /// The image alone: weights are the plan's, and no workspace is needed. Neither allocates nor synchronises, and can
+    /// be captured into a graph. Throws invalid_argument, naming argument and values, for shapes of another plan, host
+    /// memory and overlapping memory. The plan must outlive the work.
     void run_async(const const_any_view& image, const filter_outputs& outputs, stream_ref stream) const;
 
   private:

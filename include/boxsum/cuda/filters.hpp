@@ -30,7 +30,7 @@
 /// - Integer images: the same results, bit for bit, as on the CPU, of parts of images too. What has no table has every
 ///   border, rounding, threshold and output of thresholds; windows of tables have neither `mirror`, `wrap` and `floor`
 ///   nor nick, singh, phansalkar and other outputs than zero_255: unsupported. So are, of all, masks, weights,
-///   nan_mode::omit, nodata, min_count, sums and counts.
+///   nan_mode::omit, nodata, min_count, `results` that are only some of the rows, sums and counts.
 /// - Floating images go through a 64f table: every mean carries an absolute error of up to
 ///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; and a pixel
 ///   that is not finite spoils every window that reaches below or to the right of it. The bits for a part of an image
@@ -48,7 +48,8 @@ namespace cuda {
 
 /// What plans of filters share. A plan is made for the device that is current and for the shapes and the place of the
 /// views that it is given, whose memory is not touched (their data may be null; of window_outputs those with rows are
-/// wanted). Immutable: any number of threads and streams may run one, each with its own workspace.
+/// wanted, by calls without a plan those with data). Immutable: any number of threads and streams may run one, each
+/// with its own workspace.
 ///
 ///     boxsum::cuda::box_filter_plan plan({d_image}, {d_blurred}, {.window = 31});
 ///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);

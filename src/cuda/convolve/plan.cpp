@@ -2,7 +2,9 @@
 #include "core/view_checks.hpp"
 #include "cuda/convolve/kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
 #include "filters/filter_jobs.hpp"
 
 #include <boxsum/cuda/convolve.hpp>
@@ -71,7 +73,7 @@ struct convolve_plan::state {
 
 convolve_plan::convolve_plan(const convolve_inputs& inputs, const filter_outputs& outputs,
                              const convolve_options& options)
-    : state_(std::make_shared<const state>(inputs, outputs, options)) {}
+    : state_((convolution::check_outputs(outputs), std::make_shared<const state>(inputs, outputs, options))) {}
 
 int convolve_plan::device() const noexcept {
     return state_->device;
@@ -79,6 +81,7 @@ int convolve_plan::device() const noexcept {
 
 void convolve_plan::run_async(const const_any_view& image, const filter_outputs& outputs, stream_ref stream) const {
     const state& s = *state_;
+    convolution::check_outputs(outputs);
     require_shape("image", image.shape, s.job.image);
     require_shape("result", outputs.result.shape, s.job.result);
     const std::array<memory_range, 2> ranges{memory_range{"image", image.data, s.image_bytes, false},
@@ -91,6 +94,7 @@ void convolve_plan::run_async(const const_any_view& image, const filter_outputs&
 
 void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
               const convolve_options& options) {
+    const device_scope scope(device_of(stream));
     const convolve_plan plan(inputs, outputs, options);
     plan.run_async(inputs.image, outputs, stream);
     stream.synchronize();

@@ -11,13 +11,14 @@
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <initializer_list>
 #include <string>
+#include <type_traits>
 
 namespace boxsum::cuda {
 namespace {
 
-// ---- what devices do not do yet
-// ---------------------------------------------------------------------------------------
+// ---- what devices do not do yet -------------------------------------------------------------------------------------
 
 [[noreturn]] void refuse(const std::string& argument_and_value) {
     throw unsupported(argument_and_value + ", which devices do not do yet");
@@ -196,11 +197,25 @@ struct filter_plan::state {
           const planned_view& radii = {})
         : filter(f, part.image.row_stride), given(part), image("image", part.image), radius(radii), results(to) {}
 
-    void run(const filter_memory& memory, origin at, extent whole, workspace& workspace, stream_ref stream) const {
-        if (at != given.at || whole != given.whole)
-            throw invalid_argument("at: row is " + std::to_string(at.row) + " of " + std::to_string(whole.rows) +
-                                   ", but the plan was made for " + std::to_string(given.at.row) + " of " +
-                                   std::to_string(given.whole.rows));
+    /// `others`: results that no plan has. What is given to a run and not to its plan is an error, never ignored.
+    template <typename Inputs>
+    void run(const filter_memory& memory, const Inputs& inputs, std::initializer_list<any_view> others,
+             workspace& workspace, stream_ref stream) const {
+        if (inputs.at != given.at || inputs.whole != given.whole)
+            throw invalid_argument("at: row is " + std::to_string(inputs.at.row) + " of " +
+                                   std::to_string(inputs.whole.rows) + ", but the plan was made for " +
+                                   std::to_string(given.at.row) + " of " + std::to_string(given.whole.rows));
+        if constexpr (std::is_same_v<Inputs, filter_inputs>) {
+            if (inputs.mask.data != nullptr) throw invalid_argument("mask: given, but the plan was made without");
+            if (inputs.weights.data != nullptr) throw invalid_argument("weights: given, but the plan was made without");
+            if (inputs.results != given.results)
+                throw invalid_argument("results: rows " + std::to_string(inputs.results.first) + " to " +
+                                       std::to_string(inputs.results.end) + ", but the plan was made for " +
+                                       std::to_string(given.results.first) + " to " +
+                                       std::to_string(given.results.end));
+        }
+        for (const any_view& other : others)
+            if (other.data != nullptr) throw invalid_argument("outputs: have a result that the plan was made without");
         std::array<memory_range, 5> ranges;
         std::size_t count = 0;
         const auto check = [&](const planned_view& planned, const const_any_view& view, bool written) {
@@ -254,7 +269,7 @@ box_filter_plan::box_filter_plan(const filter_inputs& inputs, const filter_outpu
 
 void box_filter_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                 stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+    state_->run({inputs.image, {outputs.result}}, inputs, {outputs.count}, workspace, stream);
 }
 
 local_statistics_plan::local_statistics_plan(const filter_inputs& inputs, const window_outputs& outputs,
@@ -273,8 +288,8 @@ local_statistics_plan::local_statistics_plan(const filter_inputs& inputs, const 
 
 void local_statistics_plan::run_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
                                       stream_ref stream) const {
-    state_->run({inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, inputs.at, inputs.whole, workspace,
-                stream);
+    state_->run({inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, inputs,
+                {outputs.sum, outputs.count}, workspace, stream);
 }
 
 adaptive_threshold_plan::adaptive_threshold_plan(const filter_inputs& inputs, const filter_outputs& outputs,
@@ -287,7 +302,7 @@ adaptive_threshold_plan::adaptive_threshold_plan(const filter_inputs& inputs, co
 
 void adaptive_threshold_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs,
                                         workspace& workspace, stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+    state_->run({inputs.image, {outputs.result}}, inputs, {outputs.count}, workspace, stream);
 }
 
 local_contrast_plan::local_contrast_plan(const filter_inputs& inputs, const filter_outputs& outputs,
@@ -300,7 +315,7 @@ local_contrast_plan::local_contrast_plan(const filter_inputs& inputs, const filt
 
 void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                     stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}}, inputs.at, inputs.whole, workspace, stream);
+    state_->run({inputs.image, {outputs.result}}, inputs, {outputs.count}, workspace, stream);
 }
 
 variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
@@ -319,7 +334,7 @@ variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs
 
 void variable_box_filter_plan::run_async(const variable_inputs& inputs, const filter_outputs& outputs,
                                          workspace& workspace, stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}, inputs.radius}, inputs.at, inputs.whole, workspace, stream);
+    state_->run({inputs.image, {outputs.result}, inputs.radius}, inputs, {outputs.count}, workspace, stream);
 }
 
 // ---- calls that enqueue ---------------------------------------------------------------------------------------------

@@ -295,6 +295,18 @@ TEST_F(filter_strips, plans_refuse_other_calls) {
     const cuda::local_statistics_plan statistics({from}, {.deviation = deviation}, {.window = 3});
     EXPECT_EQ(message([&] { statistics.run_async({from}, {.mean = to, .deviation = deviation}, workspace, stream()); }),
               "outputs: have a result that the plan was made without");
+    EXPECT_EQ(message([&] {
+                  statistics.run_async({from}, {.deviation = deviation, .count = deviation}, workspace, stream());
+              }),
+              "outputs: have a result that the plan was made without");
+    EXPECT_EQ(message([&] { plan.run_async({.image = from, .mask = from}, {to}, workspace, stream()); }),
+              "mask: given, but the plan was made without");
+    EXPECT_EQ(message([&] { plan.run_async({.image = from, .weights = deviation}, {to}, workspace, stream()); }),
+              "weights: given, but the plan was made without");
+    EXPECT_EQ(message([&] {
+                  plan.run_async({.image = from, .results = {2, 5}}, {to}, workspace, stream());
+              }),
+              "results: rows 2 to 5, but the plan was made for 0 to 0");
     EXPECT_EQ(message([&] { cuda::box_filter_plan({from}, {to}, {.window = 0}); }),
               "window: rows is 0, must be at least 1");
 }
