@@ -185,13 +185,15 @@ TEST(team, a_small_job_asks_nobody_and_a_large_one_never_more_than_wanted) {
     }
 }
 
-/// Whoever asks often is answered: threads are started and woken, though never waited for.
+/// Whoever asks often is answered: threads are started and woken, though never waited for. Other programs may have the
+/// processors meanwhile, so only an end in sight is promised, no time.
 TEST(team, threads_join_who_asks_often) {
     if (cpu::available_threads() == 1) GTEST_SKIP() << "one thread in any case";
     int most = 0;
-    for (int i = 0; i < 2000 && most < 2; ++i) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    for (int i = 0; most < 2 && std::chrono::steady_clock::now() < end; ++i) {
         most = std::max(most, cpu::ready_threads(2, 1000));
-        std::this_thread::sleep_for(std::chrono::microseconds(100));
+        if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
     EXPECT_EQ(most, 2);
 }
