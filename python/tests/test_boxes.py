@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import boxsum
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_sums_of_any_boxes(data):
     dtype = data.draw(st.sampled_from(["bool", "uint8", "int16", "uint32", "int64", "float64"]))
@@ -34,7 +34,7 @@ def test_sums_of_any_boxes(data):
     np.testing.assert_array_equal(table.sum(checks.in_format(boxes, "xyxy"), format="xyxy"), result)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_fractional_boxes_are_integrals(data):
     rows, cols = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))

@@ -14,7 +14,7 @@ import boxsum
 BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_means_of_any_windows(data):
     dtype = data.draw(st.sampled_from(["bool", "uint8", "uint16", "int16", "float32", "float64"]))
@@ -45,7 +45,7 @@ def test_means_of_any_windows(data):
         np.testing.assert_allclose(wide, means.astype(float), rtol=0, atol=scale * 4 * float(np.finfo(precise).eps))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_statistics_and_what_is_made_of_them(data):
     dtype = data.draw(st.sampled_from(["uint8", "int16", "float64"]))
@@ -94,7 +94,7 @@ def test_statistics_and_what_is_made_of_them(data):
         assert set(np.unique(mask.view(np.uint8))) <= {0, 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_pixels_that_count(data):
     """Masks, weights, NaN and nodata, for borders that repeat the image or end it."""

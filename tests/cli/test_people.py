@@ -9,13 +9,12 @@ import resource
 import signal
 import struct
 import subprocess
-import time
 import unittest
 import zlib
 
 import image_files as f
 import oracle
-from boxsum_cli import BAD_INPUT, BINARY, FAILURE, OUT_OF_MEMORY, USAGE, CliTest, main
+from boxsum_cli import BAD_INPUT, BINARY, FAILURE, OUT_OF_MEMORY, TIME_LIMIT, USAGE, CliTest, main
 
 ROWS, COLS = 70, 150
 
@@ -79,7 +78,7 @@ class Memory(CliTest):
             self.refused(BAD_INPUT, "/dev/zero", *args)
         with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as yes:
             done = subprocess.run([BINARY, "query", "-", "--box", "0,0,1,1"], stdin=yes.stdout, capture_output=True,
-                                  timeout=60)
+                                  timeout=TIME_LIMIT)
             yes.stdout.close()
         self.assertEqual(done.returncode, BAD_INPUT)
         self.assertIn(b"none of PNG", done.stderr)
@@ -454,12 +453,12 @@ class Habits(CliTest):
         process.stdout.close()
         message = process.stderr.read()
         process.stderr.close()
-        self.assertEqual((process.wait(60), message), (-signal.SIGPIPE, b""))
+        self.assertEqual((process.wait(TIME_LIMIT), message), (-signal.SIGPIPE, b""))
         read, write = os.pipe()
         os.close(read)
-        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=60)
+        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=TIME_LIMIT)
         self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
-        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=60, restore_signals=False)
+        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=TIME_LIMIT, restore_signals=False)
         os.close(write)  # Python ignores the signal: so does what it starts like this, and says why it failed
         self.assertEqual(done.returncode, FAILURE)
         self.assertIn(b"Broken pipe", done.stderr)
@@ -469,11 +468,9 @@ class Habits(CliTest):
         for number in (signal.SIGQUIT, signal.SIGABRT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
             process = subprocess.Popen([BINARY, "table", self.image, self.path("t.npy"), "--squares",
                                         self.path("pipe.npy")], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
-            while not any(p.name.startswith(".boxsum-") for p in self.dir.iterdir()):
-                self.assertIsNone(process.poll())
-                time.sleep(0.02)
+            self.wait_for_output_file(process)
             process.send_signal(number)
-            self.assertEqual(process.wait(60), -number)
+            self.assertEqual(process.wait(TIME_LIMIT), -number)
             self.assertEqual(sorted(self.listing()), ["in.pgm", "pipe.npy"], number)
 
     def test_what_would_be_ignored_is_refused(self):

@@ -7,7 +7,7 @@ import random
 import subprocess
 import unittest
 
-from running import BAD_INPUT, BINARY, FAILURE, UNSUPPORTED, USAGE, ToolTest, parsed_track, pgm
+from running import BAD_INPUT, BINARY, FAILURE, TIME_LIMIT, UNSUPPORTED, USAGE, ToolTest, parsed_track, pgm
 
 ROWS, COLS, SIDE, FRAMES = 60, 80, 12, 8
 
@@ -94,7 +94,7 @@ class Track(ToolTest):
         env = self.with_ffmpeg(f'for last; do :; done\nif [ "$last" = - ]; then cat {self.dir}/made.y4m; '
                                f'else cat > "${{last#file:}}"; fi\n')
         done = subprocess.run([BINARY, "track", video, "--box", self.box, "--annotate", made], env=env, capture_output=True,
-                              timeout=60)
+                              timeout=TIME_LIMIT)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertEqual([line[:2] for line in parsed_track(done.stdout.decode())], self.expected)
         self.assertEqual(made.stat().st_size, FRAMES * ROWS * COLS)
@@ -103,11 +103,11 @@ class Track(ToolTest):
         self.assertEqual((frame[row * COLS + col], frame[(row - 1) * COLS + col]), (0, 255))
         for script, words in (("exit 1", b"ffmpeg cannot read"), (f"cat {self.dir}/made.y4m; exit 1", b"ffmpeg fails before")):
             done = subprocess.run([BINARY, "track", video, "--box", self.box], env=self.with_ffmpeg(script),
-                                  capture_output=True, timeout=60)
+                                  capture_output=True, timeout=TIME_LIMIT)
             self.assertEqual(done.returncode, BAD_INPUT, script)
             self.assertIn(words, done.stderr)
         nowhere = {**os.environ, "PATH": str(self.dir)}
-        done = subprocess.run([BINARY, "track", video, "--box", self.box], env=nowhere, capture_output=True, timeout=60)
+        done = subprocess.run([BINARY, "track", video, "--box", self.box], env=nowhere, capture_output=True, timeout=TIME_LIMIT)
         self.assertEqual(done.returncode, UNSUPPORTED)
         self.assertIn(b"there is no ffmpeg here to read it", done.stderr)
 
