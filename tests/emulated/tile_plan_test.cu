@@ -1,9 +1,9 @@
 // The policy and the plan of the tile pipeline: what every plan must hold for its kernel to be right. Host code only,
 // but its header needs tensor maps.
 
+#include "cuda/production/sat/block.cuh"
 #include "cuda/production/sat/plan.hpp"
 #include "cuda/production/sat/prepared.hpp"
-#include "cuda/production/sat/shared.cuh"
 #include "cuda/production/sat/types.cuh"
 
 #include <gtest/gtest.h>
