@@ -66,6 +66,9 @@ using emulated_squares_triples =
 
 using min_squares_triples = type_list<typed_triple<u8, u32, u64>, typed_triple<f32, f32, f32>>;
 
+/// Images that filters take.
+using filter_types = type_list<u8, u16, s16, f32, f64>;
+
 /// What BOXSUM_TYPES compiled for CUDA. Host code always has everything.
 #if defined(BOXSUM_TYPES_MIN)
 using cuda_type_pairs = min_type_pairs;
@@ -100,6 +103,17 @@ bool visit_squares_triple(type_list<Triples...>, squares_triple types, F&& f) {
         ...);
 }
 
+/// Calls f.template operator()<T>() for the entry that is `type`; false if there is none.
+template <typename... Types, typename F>
+bool visit_type(type_list<Types...>, dtype type, F&& f) {
+    return ((type == dtype_of<Types> ? (f.template operator()<Types>(), true) : false) || ...);
+}
+
+template <typename... Types>
+constexpr bool contains(type_list<Types...>, dtype type) {
+    return ((type == dtype_of<Types>) || ...);
+}
+
 template <typename... Pairs>
 constexpr bool contains(type_list<Pairs...>, type_pair types) {
     return ((types == Pairs::value) || ...);
@@ -110,7 +124,7 @@ constexpr bool contains(type_list<Triples...>, squares_triple types) {
     return ((types == Triples::value) || ...);
 }
 
-/// Calls f.template operator()<T>() for the element type. The one switch over single types.
+/// Calls f.template operator()<T>() for the element type, of all types, and returns what it returns.
 template <typename F>
 decltype(auto) visit_dtype(dtype type, F&& f) {
     switch (type) {
