@@ -8,6 +8,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+
+/// Takes the place of the C library's in this program.
+static int synced = 0;
+extern "C" int fsync(int) {
+    ++synced;
+    return 0;
+}
 
 namespace boxsum::cli {
 namespace {
@@ -83,6 +91,17 @@ TEST_F(output_file_test, seeks) {
     EXPECT_EQ(std::string(back), "world");
     out.commit();
     EXPECT_EQ(contents("x"), "hi, world");
+}
+
+TEST_F(output_file_test, waits_for_the_disk_if_it_is_told_to) {
+    for (const auto& [kind, calls] : {std::pair(durability::system, 0), std::pair(durability::disk, 2)}) {
+        synced = 0;
+        output_file out(path("x"), kind);
+        out.write(bytes("done"));
+        out.commit();
+        EXPECT_EQ(synced, calls) << "the file and its folder";
+        EXPECT_EQ(contents("x"), "done");
+    }
 }
 
 TEST_F(output_file_test, failures_name_the_file) {

@@ -50,10 +50,20 @@ class Memory(CliTest):
         source = self.write("bomb.png", bomb(4000))
         out = self.path("x.npy")
         for args, words in ((("table", source, out, "--squares", self.path("s.npy")), "256128016 bytes for two tables"),
-                            (("stats", source, "--mean", out, "--std", self.path("s.npy")), "bytes for the results")):
+                            (("stats", source, "--mean", out, "--std", self.path("s.npy"), "--border", "wrap"),
+                             "bytes for the results")):
             self.refused(OUT_OF_MEMORY, words, *args, "--memory", "100M")
         self.refused(OUT_OF_MEMORY, "16000000 bytes", "query", source, "--box", "0,0,1,1", "--memory", "10M")
         self.boxsum("table", source, out, "--memory", "50M", "-q")  # goes through memory in strips
+
+    def test_decoded_images_count(self):
+        """Of every format that is decoded, before it is: 4 MB from files of a few kilobytes."""
+        source = self.write("bomb.png", bomb(2000))
+        for name, *options in (("x.png",), ("x.jpg",), ("x.tif", "--compress", "lzw"), ("x.pbm",)):
+            self.boxsum("blur", source, self.path(name), "-r", 0, *options, "-q")
+            for command in (("query", self.path(name), "--box", "0,0,1,1"), ("hist", self.path(name)),
+                            ("blur", self.path(name), self.path("y.npy"), "-r", 1), ("stats", self.path(name), "--mean", self.path("y.npy"))):
+                self.refused(OUT_OF_MEMORY, "4000000 bytes", *command, "--memory", "2M")
 
     def test_address_space_limit(self):
         """Said at once, not found out by the kernel."""
@@ -104,6 +114,25 @@ class Strips(CliTest):
                 self.boxsum("blur", source, self.path(name), "-r", 3, "-q", "--memory", "100K")
                 self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
                 self.assertEqual(self.read("again.npy"), self.read("whole.npy"), (kind, name))
+
+    def test_statistics(self):
+        for kind, channels in (("8u", 3), ("16u", 1), ("16s", 1), ("32f", 1), ("64f", 2)):
+            values = f.pixels(kind, 300 * 90 * channels)
+            source = self.write("in.npy", f.npy((300, 90, channels), kind, values))
+            mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
+            names = ("mean", "std", "variance")
+            formats = [("npy", "tif", "npy")] + ([("ppm" if channels == 3 else "pgm", "npy", "tif")] if kind in ("8u", "16u") else [])
+            for endings in formats:
+                for args in (("-w", "3,9"), ("-w", 31, "--border", "mirror"), ("-w", 5, "--mask", mask, "--min-count", 9),
+                             ("-w", 401, "--border", "shrink")):
+                    got = []
+                    for kept in ("whole", "strips"):
+                        paths = [self.path(f"{kept}-{n}.{e}") for n, e in zip(names, endings)]
+                        outputs = [w for n, p in zip(names, paths) for w in (f"--{n}", p)]
+                        memory = ("--memory", "200K") if kept == "strips" else ()
+                        self.boxsum("stats", source, *outputs, *args, *memory, "-q")
+                        got.append([self.read(p) for p in paths])
+                    self.assertEqual(got[0], got[1], (kind, endings, args))
 
     def test_tables(self):
         for kind, channels in (("8u", 1), ("16u", 3), ("32s", 1)):
@@ -441,6 +470,17 @@ class Colours(CliTest):
         self.assertEqual(self.read("f.npy"), self.read("i.npy"))
         self.assertEqual(self.start("threshold", floats, self.path("f.npy"), "-w", 5, "--range", 1).stderr, b"")
 
+    def test_sauvola_of_floats_from_0_to_1_uses_the_library_s(self):
+        """Whatever part of that range the image takes: R is 0.5 as in the library, not half of what is there."""
+        values = [0.25 + v / 1024 for v in f.pixels("8u", 11 * 14)]
+        floats = self.write("f.pfm", f.pfm(11, 14, 1, values))
+        done = self.start("threshold", floats, self.path("f.npy"), "-w", 5)
+        self.assertIn(b"boxsum: note: --range: 0.5, as of images whose values are from 0 to 1", done.stderr)
+        self.boxsum("threshold", floats, self.path("g.npy"), "-w", 5, "--range", 0.5, "-q")
+        self.assertEqual(self.read("f.npy"), self.read("g.npy"))
+        self.boxsum("threshold", floats, self.path("g.npy"), "-w", 5, "--range", 0.125, "-q")
+        self.assertNotEqual(self.read("f.npy"), self.read("g.npy"))
+
 
 class Habits(CliTest):
     def setUp(self):
@@ -472,6 +512,35 @@ class Habits(CliTest):
             process.send_signal(number)
             self.assertEqual(process.wait(TIME_LIMIT), -number)
             self.assertEqual(sorted(self.listing()), ["in.pgm", "pipe.npy"], number)
+
+    def test_small_images_use_one_thread(self):
+        """Counted while the tool waits for a reader of its output: its threads are kept until it ends."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("there is one processor")
+        source = self.write("s.pgm", f.pnm(512, 512, 1, bytes(range(256)) * 1024))
+        fifo = self.path("pipe")
+        os.mkfifo(fifo)
+
+        def threads(*options):
+            process = subprocess.Popen([BINARY, "blur", source, fifo, "--format", "npy", "-r", "5", "-q", *options])
+            with open(fifo, "rb") as pipe:
+                pipe.read(1)  # the image does not fit into the pipe
+                with open(f"/proc/{process.pid}/status") as status:
+                    count = next(int(line.split()[1]) for line in status if line.startswith("Threads:"))
+                pipe.read()
+            self.assertEqual(process.wait(60), 0)
+            return count
+        one = threads("--threads", "1")
+        self.assertEqual(threads(), one)
+        self.assertEqual(threads("--threads", "2"), one + 1)
+
+    def test_on_the_disk(self):
+        for name in ("x.png", "x.npy"):
+            self.boxsum("blur", self.image, self.path(name), "-r", 1, "--sync", "-q")
+            self.boxsum("blur", self.image, self.path("y" + name), "-r", 1, "-q")
+            self.assertEqual(self.read(name), self.read("y" + name))
+        self.boxsum("blur", self.image, "/dev/null", "--format", "npy", "-r", 1, "--sync", "-q")
+        self.assertEqual(self.boxsum("blur", self.image, "-", "--format", "npy", "-r", 1, "--sync"), self.read("x.npy"))
 
     def test_what_would_be_ignored_is_refused(self):
         out = self.path("x.npy")

@@ -39,7 +39,7 @@ void setup_normalize(CLI::App& app, action& chosen) {
 
 exit_code run_normalize(const normalize_options& options) {
     boxsum::filter_options how = library_options(options.common.filter);
-    how.window = window_of(options.window);
+    how.window = options.window;
     const contrast_rule rule{options.epsilon};
     const image mask = read_mask(options.common.filter, options.common.source);
     const auto shape = [&](const image& colours, image_format format) {

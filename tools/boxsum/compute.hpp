@@ -24,7 +24,7 @@ struct compute_options {
     std::string algorithm = "auto";
     std::vector<std::string> parameters = {};  ///< "name=value"
     int threads = 0;
-    std::string store = "automatic";
+    store_policy store = store_policy::automatic;
 };
 
 /// --device, --algorithm, --param, --threads, --store

@@ -21,12 +21,12 @@
 namespace boxsum::cli {
 namespace {
 
-std::string check_window(const std::string& text) {
+std::optional<window_size> parse_window(std::string_view text) {
     const auto v = parse_integers(text);
-    if (!v || v->size() > 2) return "'" + text + "' is not N or N,M";
+    if (!v || v->size() > 2) return {};
     for (const std::int64_t n : *v)
-        if (n < 1 || n % 2 == 0) return "'" + text + "': a window has an odd number of rows and columns, at least 1";
-    return {};
+        if (n < 1 || n % 2 == 0) return {};
+    return window_size{v->front(), v->back()};
 }
 
 /// A message of the library, which calls its arguments by their names in the API.
@@ -69,11 +69,10 @@ void quantise(const writable_image& source, const writable_image& result, double
 }  // namespace
 
 void add_filter_options(CLI::App& command, filter_options& options) {
-    command
-        .add_option("--border", options.border,
-                    "what lies beyond the border: shrink, reflect, replicate, constant, mirror, wrap")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"shrink", "reflect", "replicate", "constant", "mirror", "wrap"}));
+    add_parsed(command, "--border", options.border, border_from_name,
+               "is none of shrink, reflect, replicate, constant, mirror, wrap",
+               "what lies beyond the border: shrink, reflect, replicate, constant, mirror, wrap")
+        ->default_str("shrink");
     command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
     command.add_option("--nodata", options.nodata, "pixels of this value do not count (default: what a GeoTIFF says)");
@@ -101,16 +100,17 @@ void run_filter(const filter_options& options, std::string_view window_option, c
     }
 }
 
-void add_window_option(CLI::App& command, std::string& window) {
-    command.add_option("-w,--window", window, "rows and columns of the window, N or N,M, odd")
-        ->capture_default_str()
-        ->check(CLI::Validator(check_window, ""));
+void add_window_option(CLI::App& command, window_size& window) {
+    add_parsed(command, "-w,--window", window, parse_window,
+               "is not N or N,M: a window has an odd number of rows and columns, at least 1",
+               "rows and columns of the window, N or N,M, odd")
+        ->default_str("15");
 }
 
 boxsum::filter_options library_options(const filter_options& options) {
-    if (options.border_value && options.border != "constant")
+    if (options.border_value && options.border != border_mode::constant)
         throw usage_error("--border-value: needs --border constant, whose value it is");
-    return {.border = *border_from_name(options.border),
+    return {.border = options.border,
             .border_value = options.border_value.value_or(0),
             .nan = options.ignore_nan ? nan_mode::omit : nan_mode::propagate,
             .nodata = options.nodata,
@@ -137,18 +137,6 @@ image read_mask(const filter_options& options, const source_options& source) {
     image mask = read_source(options.mask, {.region = source.region, .grey = true});
     if (mask.alpha) mask = separate_alpha(mask).colours;
     return mask;
-}
-
-window_size window_of(const std::string& text) {
-    const auto v = parse_integers(text);
-    return {v->front(), v->back()};
-}
-
-window_radius radius_of(const std::string& text) {
-    const auto v = parse_integers(text);
-    if (!v || v->size() > 2 || *std::min_element(v->begin(), v->end()) < 0)
-        throw usage_error("--radius: '" + text + "' is not R or R,C with R and C at least 0");
-    return {v->front(), v->back()};
 }
 
 bool integers_only(image_format format) noexcept {

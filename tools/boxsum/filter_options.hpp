@@ -20,7 +20,7 @@ namespace boxsum::cli {
 
 /// What `blur`, `threshold`, `stats` and `normalize` share.
 struct filter_options {
-    std::string border = "shrink";
+    border_mode border = border_mode::shrink;
     std::optional<double> border_value;
     std::optional<double> nodata;     ///< pixels of this value do not count
     bool ignore_nan = false;          ///< nor do those that are NaN
@@ -41,8 +41,9 @@ void add_filter_options(CLI::App& command, filter_options& options);
 void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
                 const std::function<void(cuda::stream_ref)>& on_gpu);
 
-/// --window N[,M]
-void add_window_option(CLI::App& command, std::string& window);
+/// --window N[,M], odd, of 15 if it is not given.
+void add_window_option(CLI::App& command, window_size& window);
+inline constexpr window_size usual_window{15, 15};
 
 /// The options as the library takes them, but for the window. Throws usage_error for a border's value without that
 /// border.
@@ -57,12 +58,6 @@ filter_inputs inputs_of(const image& source, const image& mask);
 
 /// The mask that the options name, of the region; an image without data where they name none.
 image read_mask(const filter_options& options, const source_options& source);
-
-/// "N" or "N,M" after the parser has checked it: odd, at least 1.
-window_size window_of(const std::string& text);
-
-/// "R" or "R,C", not negative. Throws usage_error.
-window_radius radius_of(const std::string& text);
 
 /// Whether a format holds integers only: PNG, JPEG, PGM, PPM.
 bool integers_only(image_format format) noexcept;

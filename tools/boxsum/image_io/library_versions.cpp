@@ -6,6 +6,13 @@
 #include <tiffio.h>
 #include <webp/decode.h>
 
+#if defined(BOXSUM_HAS_OPENEXR)
+#include <OpenEXR/OpenEXRConfig.h>
+#endif
+#if defined(BOXSUM_HAS_CFITSIO)
+#include <fitsio.h>
+#endif
+
 #include <cstddef>
 #include <cstdio>
 
@@ -22,12 +29,23 @@ std::vector<library_version> library_versions() {
     jpeg = "turbo " BOXSUM_EXPANDED_TEXT_OF(LIBJPEG_TURBO_VERSION);
 #endif
     const int webp = WebPGetDecoderVersion();
-    return {{"libpng", png_get_libpng_ver(nullptr)},
-            {"libjpeg", jpeg},
-            {"libtiff", first_line.substr(first_line.rfind(' ') + 1)},
-            {"libwebp",
-             std::to_string(webp >> 16) + "." + std::to_string(webp >> 8 & 0xff) + "." + std::to_string(webp & 0xff)},
-            {"libdeflate", LIBDEFLATE_VERSION_STRING}};
+    std::vector<library_version> libraries{
+        {"libpng", png_get_libpng_ver(nullptr)},
+        {"libjpeg", jpeg},
+        {"libtiff", first_line.substr(first_line.rfind(' ') + 1)},
+        {"libwebp",
+         std::to_string(webp >> 16) + "." + std::to_string(webp >> 8 & 0xff) + "." + std::to_string(webp & 0xff)},
+        {"libdeflate", LIBDEFLATE_VERSION_STRING}};
+#if defined(BOXSUM_HAS_STB)
+    libraries.push_back({"stb_image", "2"});
+#endif
+#if defined(BOXSUM_HAS_OPENEXR)
+    libraries.push_back({"OpenEXR", OPENEXR_VERSION_STRING});
+#endif
+#if defined(BOXSUM_HAS_CFITSIO)
+    libraries.push_back({"cfitsio", std::to_string(CFITSIO_MAJOR) + "." + std::to_string(CFITSIO_MINOR)});
+#endif
+    return libraries;
 }
 
 }  // namespace boxsum::cli

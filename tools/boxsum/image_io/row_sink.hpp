@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace boxsum::cli {
 
@@ -15,8 +16,10 @@ struct row_sink {
     std::function<void()> finish;  ///< after the last row
 };
 
-/// Of an image of the shape and metadata of `about`, whose data are not looked at. Nothing where the format, or an
-/// option, needs the whole image.
+/// Whether there is a row_sink for such an output: the format, or an option, may need the whole image.
+bool takes_rows(const std::string& path, image_format format, const image& about, const write_options& options);
+
+/// Of an image of the shape and metadata of `about`, whose data are not looked at. Nothing unless takes_rows().
 std::optional<row_sink> row_sink_for(output_file& out, image_format format, const image& about,
                                      const write_options& options);
 
