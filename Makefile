@@ -7,7 +7,7 @@ CMAKE_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -27,6 +27,20 @@ endif
 	cmake --preset release -DBOXSUM_PYTHON=$(python) -DPython_EXECUTABLE=$(CURDIR)/build/python-test/bin/python $(CMAKE_FLAGS)
 	cmake --build build -j$(JOBS)
 	ctest --preset release -j$(JOBS)
+
+build-python: packages-build
+	scripts/python_environment test build/python-test
+	cmake --preset release -DBOXSUM_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/build/python-test/bin/python $(CMAKE_FLAGS)
+	cmake --build build -j$(JOBS) --target boxsum_python
+
+test-python: build-python ## Test the Python package beside scikit-image, SciPy, OpenCV and astropy, and run their own tests with it
+	scripts/test_python
+
+test-torch: build-python ## Test boxsum.torch (gradients, vmap, torch.compile) with PyTorch on the CPU; downloads 3 GB
+	scripts/test_torch
+
+bench-python: build-python ## Time the Python package beside NumPy, scikit-image, SciPy, OpenCV and astropy on the CPU
+	scripts/bench_python
 
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
 	scripts/wheel

@@ -13,10 +13,11 @@ array([[2, 2, 3, 4],
 
 from boxsum import cuda, errors, memory
 from boxsum._core import version as _version
-from boxsum._filters import box_filter, local_contrast, local_statistics, threshold, variable_box_filter
+from boxsum._filters import box_filter, convolve, local_contrast, local_statistics, threshold, variable_box_filter
 from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
 from boxsum._tables import Table, box_mean, box_sum, box_var, largest_safe_box, sat, sat_squares
+from boxsum._tracking import track
 from boxsum._types import Box
 from boxsum.errors import CudaError, Error, InvalidArgument, OutOfMemory, Unsupported
 
@@ -39,6 +40,7 @@ __all__ = [
     "box_mean",
     "box_sum",
     "box_var",
+    "convolve",
     "cuda",
     "errors",
     "get_num_threads",
@@ -54,6 +56,7 @@ __all__ = [
     "sat_squares",
     "set_num_threads",
     "threshold",
+    "track",
     "variable_box_filter",
     "verify",
 ]

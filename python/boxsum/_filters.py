@@ -8,7 +8,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray
+from boxsum._arrays import ArrayT, NumPyArray, adapt
 from boxsum._types import Border, DType, Size
 from boxsum.errors import InvalidArgument
 
@@ -17,6 +17,7 @@ ThresholdMethod = Literal["bradley", "niblack", "sauvola", "wolf", "nick", "sing
 ThresholdResult = Literal["mask", "binary", "threshold"]
 NaN = Literal["propagate", "omit"]
 Rounding = Literal["half_up", "floor"]
+Direction = Literal["convolution", "correlation"]
 
 
 def _sampling(
@@ -39,7 +40,6 @@ def _sampling(
 def box_filter(
     image: NumPyArray,
     size: Size,
-    /,
     *,
     stat: Literal["mean", "sum"] = ...,
     border: Border = ...,
@@ -61,7 +61,6 @@ def box_filter(
 def box_filter(
     image: ArrayT,
     size: Size,
-    /,
     *,
     stat: Literal["mean", "sum"] = ...,
     border: Border = ...,
@@ -82,7 +81,6 @@ def box_filter(
 def box_filter(
     image: Any,
     size: Size,
-    /,
     *,
     stat: Literal["mean", "sum"] = "mean",
     border: Border = "reflect",
@@ -155,7 +153,6 @@ def box_filter(
 def variable_box_filter(
     image: NumPyArray,
     radius: Any,
-    /,
     *,
     border: Border = ...,
     cval: float = ...,
@@ -168,7 +165,6 @@ def variable_box_filter(
 def variable_box_filter(
     image: ArrayT,
     radius: Any,
-    /,
     *,
     border: Border = ...,
     cval: float = ...,
@@ -180,7 +176,6 @@ def variable_box_filter(
 def variable_box_filter(
     image: Any,
     radius: Any,
-    /,
     *,
     border: Border = "reflect",
     cval: float = 0,
@@ -196,7 +191,7 @@ def variable_box_filter(
     Args:
         image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
             (``docs/concepts.md``).
-        radius: (rows, cols), or with the image's batch before; integers, not negative.
+        radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
         border, cval, dtype, channel_axis, out, threads: As in `box_filter`.
 
     Returns:
@@ -213,13 +208,14 @@ def variable_box_filter(
     >>> boxsum.variable_box_filter(np.array([[0.0, 3.0, 9.0]]), np.array([[0, 1, 0]]), border="replicate")
     array([[0., 4., 9.]])
     """
-    if isinstance(radius, np.ndarray) and radius.dtype.kind in "iu" and radius.dtype.name not in _RADIUS_TYPES:
+    radii, _ = adapt(radius, "radius")
+    if radii.dtype.kind in "iu" and radii.dtype.name not in _RADIUS_TYPES:
         largest = np.iinfo(np.int32).max
-        wrong = radius[(radius < 0) | (radius > largest)]
+        wrong = radii[(radii < 0) | (radii > largest)]
         if wrong.size:
             raise InvalidArgument(f"radius: has {wrong.flat[0]}, must be 0 to {largest}")
-        radius = radius.astype(np.int32)
-    return _core.variable_box_filter(image, radius, border, cval, dtype, channel_axis, out, threads)
+        radii = radii.astype(np.int32)
+    return _core.variable_box_filter(image, radii, border, cval, dtype, channel_axis, out, threads)
 
 
 _RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")
@@ -229,7 +225,6 @@ _RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")
 def local_statistics(
     image: NumPyArray,
     size: Size,
-    /,
     *,
     results: Sequence[Statistic] = ...,
     border: Border = ...,
@@ -250,7 +245,6 @@ def local_statistics(
 def local_statistics(
     image: ArrayT,
     size: Size,
-    /,
     *,
     results: Sequence[Statistic] = ...,
     border: Border = ...,
@@ -270,7 +264,6 @@ def local_statistics(
 def local_statistics(
     image: Any,
     size: Size,
-    /,
     *,
     results: Sequence[Statistic] = ("mean", "std"),
     border: Border = "reflect",
@@ -322,7 +315,6 @@ def local_statistics(
 def threshold(
     image: NumPyArray,
     size: Size = ...,
-    /,
     *,
     method: ThresholdMethod = ...,
     k: float | None = ...,
@@ -347,7 +339,6 @@ def threshold(
 def threshold(
     image: ArrayT,
     size: Size = ...,
-    /,
     *,
     method: ThresholdMethod = ...,
     k: float | None = ...,
@@ -371,7 +362,6 @@ def threshold(
 def threshold(
     image: Any,
     size: Size = 15,
-    /,
     *,
     method: ThresholdMethod = "sauvola",
     k: float | None = None,
@@ -439,7 +429,6 @@ def threshold(
 def local_contrast(
     image: NumPyArray,
     size: Size = ...,
-    /,
     *,
     epsilon: float = ...,
     border: Border = ...,
@@ -458,7 +447,6 @@ def local_contrast(
 def local_contrast(
     image: ArrayT,
     size: Size = ...,
-    /,
     *,
     epsilon: float = ...,
     border: Border = ...,
@@ -476,7 +464,6 @@ def local_contrast(
 def local_contrast(
     image: Any,
     size: Size = 15,
-    /,
     *,
     epsilon: float = 1e-6,
     border: Border = "reflect",
@@ -513,3 +500,70 @@ def local_contrast(
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
     return _core.local_contrast(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
+
+
+@overload
+def convolve(
+    image: NumPyArray,
+    kernel: Any,
+    *,
+    direction: Direction = ...,
+    border: Literal["constant", "replicate", "reflect"] = ...,
+    cval: float = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def convolve(
+    image: ArrayT,
+    kernel: Any,
+    *,
+    direction: Direction = ...,
+    border: Literal["constant", "replicate", "reflect"] = ...,
+    cval: float = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+) -> ArrayT: ...
+def convolve(
+    image: Any,
+    kernel: Any,
+    *,
+    direction: Direction = "convolution",
+    border: Literal["constant", "replicate", "reflect"] = "reflect",
+    cval: float = 0,
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+) -> Any:
+    """Two-dimensional convolution with a kernel of any weights, in direct form.
+
+    Args:
+        image: As in `box_filter`.
+        kernel: (rows, cols) finite numbers, 1 x 1 to 64 x 64.
+        direction: ``"convolution"`` turns the kernel by 180 degrees (SciPy's ``convolve``); ``"correlation"`` lays it
+            on the image as it is (SciPy's ``correlate``, OpenCV's ``filter2D``).
+        border, cval: As in `box_filter`: ``"reflect"``, ``"replicate"`` or ``"constant"``.
+        dtype: float32 or float64, in which it is computed; by default float32 for float32 images and float64 for
+            others. float64 images have float64 results.
+        channel_axis, out, threads: As in `box_filter`.
+
+    Returns:
+        An array of the image's shape and library.
+
+    Raises:
+        InvalidArgument: a ValueError; a kernel, border or ``out`` that is wrong.
+        Unsupported: a TypeError; another dtype.
+        OutOfMemory: a MemoryError.
+
+    Source: the definition.
+
+    >>> import numpy as np, boxsum
+    >>> boxsum.convolve(np.array([[0.0, 0.0, 1.0, 0.0, 0.0]]), [[1, 2, 3]])
+    array([[0., 1., 2., 3., 0.]])
+    """
+    return _core.convolve(image, kernel, direction, border, cval, dtype, channel_axis, out, threads)

@@ -160,7 +160,7 @@ def test_rounding():
 
 
 @pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize("radius_dtype", ["uint8", "uint16", "int32", "uint32", "int64", "int8"])
+@pytest.mark.parametrize("radius_dtype", ["uint8", "uint16", "int32", "uint32", "int64", "int8", "int16", "uint64"])
 def test_radius_per_pixel(border, radius_dtype):
     image = reference.random_image((2, 5, 7), "uint16", 2)
     radius = np.random.default_rng(3).integers(0, 5, (5, 7)).astype(radius_dtype)
@@ -176,6 +176,45 @@ def test_radius_per_pixel(border, radius_dtype):
         for plane in range(2):
             pixels = reference.windows(image[plane], (one, one), border, 9)[r][c]
             assert result[plane, r, c] == reference.half_up(reference.mean(pixels))
+
+
+def test_every_argument_has_its_name():
+    image = reference.random_image((6, 7), "uint8", 4)
+    np.testing.assert_array_equal(boxsum.box_filter(image=image, size=5), boxsum.box_filter(image, 5))
+    np.testing.assert_array_equal(boxsum.threshold(image=image, size=5), boxsum.threshold(image, 5))
+    radius = np.ones((6, 7), np.int64)
+    named = boxsum.variable_box_filter(image=image, radius=radius)
+    np.testing.assert_array_equal(named, boxsum.box_filter(image, 3))
+
+
+@pytest.mark.parametrize("direction", ["convolution", "correlation"])
+@pytest.mark.parametrize("border", ["constant", "replicate", "reflect"])
+def test_convolution(direction, border):
+    rng = np.random.default_rng(3)
+    for dtype in ("uint8", "int16", "float32", "float64", "bool"):
+        image = reference.random_image((6, 9), dtype, 5)
+        for rows, cols in ((3, 3), (2, 5), (1, 4)):
+            kernel = rng.integers(-8, 9, (rows, cols))
+            laid = kernel if direction == "correlation" else kernel[::-1, ::-1]
+            # A turned kernel of even size has the pixel before its middle, as SciPy's.
+            origin = (0, 0) if direction == "correlation" else tuple(-(1 - n % 2) for n in (rows, cols))
+            lists = reference.windows(image.astype(float), (rows, cols), border, 3, origin)
+            expected = reference.each(lists, lambda pixels: float(np.dot(laid.ravel(), pixels)), float)
+            for given in (image, np.asfortranarray(image)):
+                result = boxsum.convolve(given, kernel.tolist(), direction=direction, border=border, cval=3)
+                assert result.dtype == (np.float32 if dtype == "float32" else np.float64)
+                scale = float(np.abs(image.astype(float)).max()) * 8 * rows * cols
+                np.testing.assert_allclose(result, expected, rtol=0, atol=scale * np.finfo(result.dtype).eps * 16)
+
+
+def test_convolution_in_batches_and_out():
+    image = reference.random_image((2, 6, 7, 3), "float32", 2)
+    kernel = [[0, 1, 0], [1, -4, 1], [0, 1, 0]]
+    out = np.full(image.shape, np.nan, np.float64)
+    assert boxsum.convolve(image, kernel, dtype="float64", channel_axis=-1, out=out) is out
+    for plane, channel in np.ndindex(2, 3):
+        one = boxsum.convolve(np.ascontiguousarray(image[plane, ..., channel]), kernel, dtype="float64")
+        np.testing.assert_array_equal(out[plane, ..., channel], one)
 
 
 @pytest.mark.parametrize("channels", [1, 3, 7])
@@ -313,6 +352,13 @@ def test_arguments_are_named():
         ),
         (ValueError, "k: is inf, must be finite", lambda: boxsum.threshold(image, 3, k=math.inf)),
         (ValueError, "r: has no meaning", lambda: boxsum.threshold(image, 3, method="niblack", r=3)),
+        (ValueError, "kernel: has 1 axes", lambda: boxsum.convolve(image, [1, 2])),
+        (ValueError, "kernel", lambda: boxsum.convolve(image, [[1.0, math.nan]])),
+        (TypeError, "kernel: its dtype is", lambda: boxsum.convolve(image, [["a"]])),
+        (ValueError, "direction: is 'up'", lambda: boxsum.convolve(image, [[1]], direction="up")),
+        (ValueError, "border: is shrink", lambda: boxsum.convolve(image, [[1]], border="shrink")),
+        (TypeError, "dtype: is uint8, must be float32 or", lambda: boxsum.convolve(image, [[1]], dtype="uint8")),
+        (TypeError, "image: its dtype is int64, conv", lambda: boxsum.convolve(image.astype(int), [[1]])),
         (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0)),
         (
             ValueError,
