@@ -76,6 +76,10 @@ class Memory(CliTest):
             self.skipTest("the tool needs more addresses just to start: it is built with a sanitizer")
         self.refused(OUT_OF_MEMORY, "bytes", "table", source, self.path("x.npy"), "--squares", self.path("s.npy"),
                      preexec_fn=limit)
+        with open(self.path("large.npy"), "wb") as out:  # with a hole: it cannot even be mapped
+            out.write(f.npy((30000, 30000), "8u", None, data=b""))
+            out.truncate(out.tell() + 900000000)
+        self.refused(OUT_OF_MEMORY, "large.npy", "query", self.path("large.npy"), "--box", "0,0,1,1", preexec_fn=limit)
 
     def test_threads_are_bounded_by_the_machine(self):
         source = self.write("in.pgm", f.pnm(200, 300, 1, f.pixels("8u", 60000)))

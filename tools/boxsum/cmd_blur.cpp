@@ -102,7 +102,7 @@ void setup_blur(CLI::App& app, action& chosen) {
         ->check(some_text)
         ->excludes(radius);
     add_type(*command, "--type", options->type, "type of the result: the image's (default), 32f or 64f");
-    add_filter_command_options(*command, options->common, "png, jpeg, tiff, pnm, pfm, npy");
+    add_filter_command_options(*command, options->common, "png, jpeg, tiff, webp, pnm, pfm, npy");
     command->footer(blur_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_blur(*options); }; });
 }

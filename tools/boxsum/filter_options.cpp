@@ -71,7 +71,8 @@ void quantise(const writable_image& source, const writable_image& result, double
 void add_filter_options(CLI::App& command, filter_options& options) {
     add_parsed(command, "--border", options.border, border_from_name,
                "is none of shrink, reflect, replicate, constant, mirror, wrap",
-               "what lies beyond the border: shrink, reflect, replicate, constant, mirror, wrap")
+               "what lies beyond the border: shrink (nothing, windows are cut off), reflect (cba|abcd|dcb), replicate "
+               "(aaa|abcd|ddd), constant (--border-value), mirror (dcb|abcd|cba), wrap (bcd|abcd|abc)")
         ->default_str("shrink");
     command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
@@ -80,7 +81,7 @@ void add_filter_options(CLI::App& command, filter_options& options) {
     command.add_option("--mask", options.mask, "image file: pixels where it is 0 do not count")->check(some_text);
     command
         .add_option("--min-count", options.min_count, "pixels that must count in a window for a result (default: 1)")
-        ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+        ->check(CLI::PositiveNumber);
     command.add_option("--fill", options.fill, "the result where fewer do (default: nodata, NaN or 0)");
     add_device_options(command, options.device, options.threads);
 }
