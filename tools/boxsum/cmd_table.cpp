@@ -79,12 +79,8 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
         const_any_view part = source.view;
         part.data = row_as<std::byte>(source.view, top);
         part.shape.rows = rows;
-        // What is written lies as in the file within a cache line (the header is a number of lines): the kernel copies
-        // that 15 % faster.
-        constexpr std::int64_t line = 64;
         const std::int64_t repeated = layout == table_layout::padded && top > 0 ? shape.row_stride : 0;
-        const std::int64_t shift = ((written_bytes - repeated) % line + line) % line;
-        any_view entries{strip.row(0) + shift, shape};
+        any_view entries{strip.row(0) + sink.shift(written_bytes - repeated, size_of(table.type)), shape};
         entries.shape.rows = rows + 1;
         const stopwatch computing;
         job.inputs.image = part;

@@ -27,11 +27,15 @@ const_any_view rows_from(const const_any_view& view, std::int64_t first, std::in
 void run_in_strips(const filter_command& command, const image& source, const view_shape& result, const row_sink& sink,
                    summary& report) {
     const strips parts(source.view.shape, command.above, command.below, row_bytes(result));
-    const writable_image strip =
-        allocate_image(packed_shape(result.type, parts.most_rows(), result.cols, result.channels));
+    const view_shape shape = packed_shape(result.type, parts.most_rows(), result.cols, result.channels);
+    view_shape with_slack = shape;
+    with_slack.plane_stride += row_sink::place_slack;
+    const writable_image strip = allocate_image(with_slack);
+    std::int64_t written = 0;
     parts.for_each(source, command.mask, [&](const filter_inputs& part, std::int64_t rows) {
-        any_view to = strip.view;
+        any_view to{strip.row(0) + sink.shift(written, size_of(shape.type)), shape};
         to.shape.rows = rows;
+        written += rows * shape.row_stride;
         const stopwatch computing;
         command.rows(source, part, to);
         report.seconds += computing.seconds();
