@@ -1,5 +1,7 @@
 #include "image_io/output_file.hpp"
 
+#include "errors.hpp"
+
 #include <boxsum/error.hpp>
 
 #include <fcntl.h>
