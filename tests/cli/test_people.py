@@ -199,6 +199,32 @@ class NoData(CliTest):
         self.refused(BAD_INPUT, "--mask", "blur", source, self.path("x.npy"), "-r", 1, "--mask",
                      self.write("small.pgm", f.pnm(7, 9, 1, [1] * 63)))
 
+    def test_weights(self):
+        values = f.pixels("8u", 70)
+        weights = [v % 5 for v in f.pixels("8u", 70, seed=3)]
+        plain = self.write("in.npy", f.npy((7, 10), "8u", values))
+        for name, data in (("w.pgm", f.pnm(7, 10, 1, weights)), ("w.npy", f.npy((7, 10), "64f", weights))):
+            self.write(name, data)
+            for memory in ((), ("--memory", "1K")):
+                self.boxsum("blur", plain, self.path("x.npy"), "-r", 1, "--weights", self.path(name), "--type", "64f", "-q", *memory)
+                self.boxsum("stats", plain, "--variance", self.path("v.npy"), "-w", 3, "--weights", self.path(name), "--min-weight", 9, "-q",
+                            "--fill", -1, *memory)
+                means, variances = f.read_npy(self.read("x.npy"))[2], f.read_npy(self.read("v.npy"))[2]
+                for r in range(7):
+                    for c in range(10):
+                        near = [y * 10 + x for y in range(max(0, r - 1), min(7, r + 2)) for x in range(max(0, c - 1), min(10, c + 2))]
+                        count = sum(weights[i] for i in near)
+                        mean = sum(weights[i] * values[i] for i in near) / count if count else math.nan
+                        if count:
+                            self.assertAlmostEqual(means[r * 10 + c], mean, places=9)
+                        expected = sum(weights[i] * (values[i] - mean) ** 2 for i in near) / count if count >= 9 else -1
+                        self.assertAlmostEqual(variances[r * 10 + c] / max(1, abs(expected)), expected / max(1, abs(expected)), places=5)
+        self.refused(USAGE, "--weights", "blur", plain, self.path("y.npy"), "-r", 1, "--min-weight", 2)
+        self.refused(BAD_INPUT, "--min-count", "blur", plain, self.path("y.npy"), "-r", 1, "--min-count", 2, "--weights",
+                     self.path("w.pgm"))
+        self.refused(BAD_INPUT, "--weights", "blur", plain, self.path("y.npy"), "-r", 1, "--weights",
+                     self.write("small.pgm", f.pnm(3, 3, 1, [1] * 9)))
+
     def test_more_thresholds(self):
         values = f.pixels("8u", 70)
         source = self.write("in.pgm", f.pnm(7, 10, 1, values))

@@ -32,7 +32,7 @@ void run_in_strips(const filter_command& command, const image& source, const vie
     with_slack.plane_stride += row_sink::place_slack;
     const writable_image strip = allocate_image(with_slack);
     std::int64_t written = 0;
-    parts.for_each(source, command.mask, [&](const filter_inputs& part, std::int64_t rows) {
+    parts.for_each(source, command.samples, [&](const filter_inputs& part, std::int64_t rows) {
         any_view to{strip.row(0) + sink.shift(written, size_of(shape.type)), shape};
         to.shape.rows = rows;
         written += rows * shape.row_stride;
@@ -162,7 +162,7 @@ strips::strips(const view_shape& image, std::int64_t above, std::int64_t below, 
     most_ = std::min(image.rows, height_ + reach);
 }
 
-void strips::for_each(const image& source, const image& mask,
+void strips::for_each(const image& source, const sampling& samples,
                       const std::function<void(const filter_inputs& part, std::int64_t rows)>& work) const {
     const view_shape& s = source.view.shape;
     for (std::int64_t top = 0, bottom = 0; top < s.rows; top = bottom) {
@@ -170,7 +170,8 @@ void strips::for_each(const image& source, const image& mask,
         const std::int64_t first = std::max<std::int64_t>(0, top - above_), last = std::min(s.rows, bottom + below_);
         filter_inputs part;
         part.image = rows_from(source.view, first, last - first);
-        part.mask = rows_from(mask.view, first, last - first);
+        part.mask = rows_from(samples.mask.view, first, last - first);
+        part.weights = rows_from(samples.weights.view, first, last - first);
         if (last - first < s.rows) {
             part.at = {first, 0};
             part.whole = {s.rows, s.cols};
