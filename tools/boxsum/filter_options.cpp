@@ -87,8 +87,8 @@ void quantise(const writable_image& source, const writable_image& result, double
 void add_filter_options(CLI::App& command, filter_options& options) {
     add_parsed(command, "--border", options.border, border_from_name,
                "is none of shrink, reflect, replicate, constant, mirror, wrap",
-               "what lies beyond the border: shrink (nothing, windows are cut off), reflect (cba|abcd|dcb), replicate "
-               "(aaa|abcd|ddd), constant (--border-value), mirror (dcb|abcd|cba), wrap (bcd|abcd|abc)")
+               "what lies beyond the border: shrink (nothing, windows are cut off),\nreflect (cba|abcd|dcb), "
+               "replicate (aaa|abcd|ddd), constant (--border-value),\nmirror (dcb|abcd|cba), wrap (bcd|abcd|abc)")
         ->default_str("shrink");
     command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
