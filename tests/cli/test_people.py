@@ -150,6 +150,20 @@ class Strips(CliTest):
                     self.boxsum("table", source, self.path("strips.npy"), *args, "--memory", "100K")
                     self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, layout, table))
 
+    def test_rows_shorter_than_a_cache_line(self):
+        """Strips lie in memory as in the file: shifted by more bytes than such a row has."""
+        values = f.pixels("8u", 50000)
+        source = self.write("in.npy", f.npy((50000, 1), "8u", values))
+        for layout in ("padded", "inclusive", "exclusive"):
+            args = ("--table-type", "32u", "--layout", layout, "-q")
+            self.boxsum("table", source, self.path("whole.npy"), *args, "--algorithm", "reference")
+            self.boxsum("table", source, self.path("strips.npy"), *args, "--memory", "100K")
+            self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), layout)
+        for name in ("x.pgm", "x.npy"):
+            self.boxsum("blur", source, self.path(name), "-r", 1, "-q", "--memory", "20K")
+            self.boxsum("blur", source, self.path("w" + name), "-r", 1, "-q")
+            self.assertEqual(self.read(name), self.read("w" + name))
+
     def test_more_than_the_memory(self):
         """A gigabyte of zeros and ones, a limit of 64 MB."""
         side = 32768

@@ -66,10 +66,9 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
     const table_layout layout = options.layout;
     const std::int64_t height = std::min(s.rows, rows_of_strip(row_bytes(table), 1));
     const auto element = static_cast<std::int64_t>(size_of(table.type));
-    // Packed: rows that start on cache lines are computed a little faster, but written one by one. One row more is room
-    // for the shift below.
+    // Packed: rows that start on cache lines are computed a little faster, but written one by one.
     const view_shape shape = packed_shape(table.type, height + 1, s.cols + 1, s.channels);
-    const writable_image strip = allocate_image(packed_shape(table.type, height + 2, s.cols + 1, s.channels));
+    const writable_image strip = allocate_image(row_sink::with_slack(shape));
     std::int64_t written_bytes = 0;
     const writable_image above = allocate_image(packed_shape(table.type, 1, s.cols, s.channels));
     table_job job;

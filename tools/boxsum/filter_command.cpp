@@ -28,9 +28,7 @@ void run_in_strips(const filter_command& command, const image& source, const vie
                    summary& report) {
     const strips parts(source.view.shape, command.above, command.below, row_bytes(result));
     const view_shape shape = packed_shape(result.type, parts.most_rows(), result.cols, result.channels);
-    view_shape with_slack = shape;
-    with_slack.plane_stride += row_sink::place_slack;
-    const writable_image strip = allocate_image(with_slack);
+    const writable_image strip = allocate_image(row_sink::with_slack(shape));
     std::int64_t written = 0;
     parts.for_each(source, command.samples, [&](const filter_inputs& part, std::int64_t rows) {
         any_view to{strip.row(0) + sink.shift(written, size_of(shape.type)), shape};

@@ -18,11 +18,18 @@ struct row_sink {
     /// the file within a cache line: shift() is how far from such a line's start rows are best put.
     std::size_t lead = 0;
 
-    static constexpr std::int64_t place_slack = 64;
-    /// Of rows of elements of so many bytes, when `written` bytes of rows have been written.
+    static constexpr std::size_t line_bytes = 64;
+
+    /// Of rows of elements of so many bytes, when `written` bytes of rows have been written. Below line_bytes.
     std::size_t shift(std::int64_t written, std::size_t element_bytes) const {
-        const std::size_t bytes = (lead + static_cast<std::size_t>(written)) % place_slack;
+        const std::size_t bytes = (lead + static_cast<std::size_t>(written)) % line_bytes;
         return bytes % element_bytes == 0 ? bytes : 0;
+    }
+
+    /// The shape of memory for rows that are shifted so.
+    static view_shape with_slack(view_shape packed) {
+        packed.plane_stride += static_cast<std::int64_t>(line_bytes);
+        return packed;
     }
 };
 
