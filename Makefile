@@ -4,6 +4,10 @@ JOBS ?= $(shell nproc)
 # More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
 CMAKE_FLAGS ?=
 
+# The interpreter of bench-tool, and more options for it: TOOL_FLAGS="--record NAME"
+PYTHON ?= python3
+TOOL_FLAGS ?=
+
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
@@ -54,8 +58,8 @@ format: packages-check ## Format the sources with clang-format 14
 bench-cpu: packages-build packages-bench ## Measure the CPU backend beside OpenCV and the streaming limit
 	scripts/bench_cpu
 
-bench-tool: build ## Time the tool from file to file, beside OpenCV in Python where that is installed
-	scripts/bench_tool
+bench-tool: build ## Time the tool from file to file; PYTHON=...: a Python with OpenCV and scikit-image to compare with
+	$(PYTHON) scripts/bench_tool $(TOOL_FLAGS)
 
 test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
 	scripts/test_gpu

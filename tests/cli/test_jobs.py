@@ -50,7 +50,7 @@ class Jobs(CliTest):
             self.assertTrue(all(m.startswith(b"boxsum: note: ") for m in done.stderr.splitlines()), (line, done.stderr))
         written = {str(p.relative_to(self.dir)) for p in self.dir.rglob("*")}
         for name in ("soft.jpg", "soft.webp", "text.tif", "text.pbm", "out/1.png", "out/2.png", "smooth.tif", "band6.npy",
-                     "squares.npy", "histograms.npy", "large-soft.npy", "followed/frame_000005.png"):
+                     "squares.npy", "text-stack.tif", "page-3.png", "large-std.npy", "histograms.npy", "large-soft.npy", "followed/frame_000005.png"):
             self.assertIn(name, written)
         named = set(re.findall(r"boxsum (\w+)", "\n".join(lines)))
         self.assertEqual(named, {"blur", "threshold", "normalize", "stats", "query", "hist", "table", "track"})

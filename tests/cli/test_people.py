@@ -75,6 +75,10 @@ class Memory(CliTest):
             self.skipTest("the tool needs more addresses just to start: it is built with a sanitizer")
         self.refused(OUT_OF_MEMORY, "bytes", "table", source, self.path("x.npy"), "--squares", self.path("s.npy"),
                      preexec_fn=limit)
+        with open(self.path("large.npy"), "wb") as out:  # with a hole: it cannot even be mapped
+            out.write(f.npy((30000, 30000), "8u", None, data=b""))
+            out.truncate(out.tell() + 900000000)
+        self.refused(OUT_OF_MEMORY, "large.npy", "query", self.path("large.npy"), "--box", "0,0,1,1", preexec_fn=limit)
 
     def test_threads_are_bounded_by_the_machine(self):
         source = self.write("in.pgm", f.pnm(200, 300, 1, f.pixels("8u", 60000)))
@@ -145,6 +149,20 @@ class Strips(CliTest):
                     self.boxsum("table", source, self.path("strips.npy"), *args, "--memory", "100K")
                     self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, layout, table))
 
+    def test_rows_shorter_than_a_cache_line(self):
+        """Strips lie in memory as in the file: shifted by more bytes than such a row has."""
+        values = f.pixels("8u", 50000)
+        source = self.write("in.npy", f.npy((50000, 1), "8u", values))
+        for layout in ("padded", "inclusive", "exclusive"):
+            args = ("--table-type", "32u", "--layout", layout, "-q")
+            self.boxsum("table", source, self.path("whole.npy"), *args, "--algorithm", "reference")
+            self.boxsum("table", source, self.path("strips.npy"), *args, "--memory", "100K")
+            self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), layout)
+        for name in ("x.pgm", "x.npy"):
+            self.boxsum("blur", source, self.path(name), "-r", 1, "-q", "--memory", "20K")
+            self.boxsum("blur", source, self.path("w" + name), "-r", 1, "-q")
+            self.assertEqual(self.read(name), self.read("w" + name))
+
     def test_more_than_the_memory(self):
         """A gigabyte of zeros and ones, a limit of 64 MB."""
         side = 32768
@@ -193,6 +211,32 @@ class NoData(CliTest):
         self.assertEqual(self.read("n.npy"), self.read("m.npy"))
         self.refused(BAD_INPUT, "--mask", "blur", source, self.path("x.npy"), "-r", 1, "--mask",
                      self.write("small.pgm", f.pnm(7, 9, 1, [1] * 63)))
+
+    def test_weights(self):
+        values = f.pixels("8u", 70)
+        weights = [v % 5 for v in f.pixels("8u", 70, seed=3)]
+        plain = self.write("in.npy", f.npy((7, 10), "8u", values))
+        for name, data in (("w.pgm", f.pnm(7, 10, 1, weights)), ("w.npy", f.npy((7, 10), "64f", weights))):
+            self.write(name, data)
+            for memory in ((), ("--memory", "1K")):
+                self.boxsum("blur", plain, self.path("x.npy"), "-r", 1, "--weights", self.path(name), "--type", "64f", "-q", *memory)
+                self.boxsum("stats", plain, "--variance", self.path("v.npy"), "-w", 3, "--weights", self.path(name), "--min-weight", 9, "-q",
+                            "--fill", -1, *memory)
+                means, variances = f.read_npy(self.read("x.npy"))[2], f.read_npy(self.read("v.npy"))[2]
+                for r in range(7):
+                    for c in range(10):
+                        near = [y * 10 + x for y in range(max(0, r - 1), min(7, r + 2)) for x in range(max(0, c - 1), min(10, c + 2))]
+                        count = sum(weights[i] for i in near)
+                        mean = sum(weights[i] * values[i] for i in near) / count if count else math.nan
+                        if count:
+                            self.assertAlmostEqual(means[r * 10 + c], mean, places=9)
+                        expected = sum(weights[i] * (values[i] - mean) ** 2 for i in near) / count if count >= 9 else -1
+                        self.assertAlmostEqual(variances[r * 10 + c] / max(1, abs(expected)), expected / max(1, abs(expected)), places=5)
+        self.refused(USAGE, "--weights", "blur", plain, self.path("y.npy"), "-r", 1, "--min-weight", 2)
+        self.refused(BAD_INPUT, "--min-count", "blur", plain, self.path("y.npy"), "-r", 1, "--min-count", 2, "--weights",
+                     self.path("w.pgm"))
+        self.refused(BAD_INPUT, "--weights", "blur", plain, self.path("y.npy"), "-r", 1, "--weights",
+                     self.write("small.pgm", f.pnm(3, 3, 1, [1] * 9)))
 
     def test_more_thresholds(self):
         values = f.pixels("8u", 70)

@@ -39,9 +39,9 @@ class mean_filter {
     explicit mean_filter(const blur_options& options)
         : options_(options), how_(library_options(options.common.filter)) {
         if (options.radius) how_.window = *options.radius;
-        mask_ = read_mask(options.common.filter, options.common.source);
-        if (mask_.view.data != nullptr && !options.radius_map.empty())
-            throw usage_error("--mask: means nothing with --radius-map");
+        samples_ = read_sampling(options.common.filter, options.common.source);
+        if (samples_.given() && !options.radius_map.empty())
+            throw usage_error("--mask and --weights: mean nothing with --radius-map");
     }
 
     void operator()(const image& source, const any_view& result) const {
@@ -51,9 +51,9 @@ class mean_filter {
         if (options_.radius_map.empty())
             return run_filter(
                 filter, "--radius: the window ",
-                [&] { box_filter(inputs_of(source, mask_), to, options_for(source, how_)); },
+                [&] { box_filter(inputs_of(source, samples_), to, options_for(source, how_)); },
                 [&](cuda::stream_ref stream) {
-                    cuda::box_filter(inputs_of(source, mask_), to, stream, options_for(source, how_));
+                    cuda::box_filter(inputs_of(source, samples_), to, stream, options_for(source, how_));
                 });
         const image radii = read_source(options_.radius_map, {.region = options_.common.source.region});
         variable_inputs from;
@@ -73,12 +73,12 @@ class mean_filter {
     }
 
     const boxsum::window& window() const { return how_.window; }
-    const image& mask() const { return mask_; }
+    const sampling& samples() const { return samples_; }
 
   private:
     const blur_options& options_;
     boxsum::filter_options how_;
-    image mask_;
+    sampling samples_;
 };
 
 /// Colours weighted by opacity: the mean of their products over the mean of the opacity.
@@ -102,7 +102,7 @@ void setup_blur(CLI::App& app, action& chosen) {
         ->check(some_text)
         ->excludes(radius);
     add_type(*command, "--type", options->type, "type of the result: the image's (default), 32f or 64f");
-    add_filter_command_options(*command, options->common, "png, jpeg, tiff, pnm, pfm, npy");
+    add_filter_command_options(*command, options->common, "png, jpeg, tiff, webp, pnm, pfm, npy");
     command->footer(blur_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_blur(*options); }; });
 }
@@ -133,7 +133,7 @@ exit_code run_blur(const blur_options& options) {
         };
         command.above = mean.window().above;
         command.below = mean.window().below;
-        command.mask = mean.mask();
+        command.samples = mean.samples();
     }
     return run_filter_command(options.common, command);
 }

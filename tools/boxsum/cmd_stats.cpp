@@ -74,7 +74,7 @@ bool open_rows(std::list<stats_output>& outputs, const image& source, const writ
 }
 
 /// A strip of rows after the other, of all results at once.
-void run_in_strips(std::list<stats_output>& outputs, const image& source, const image& mask,
+void run_in_strips(std::list<stats_output>& outputs, const image& source, const sampling& samples,
                    const filter_options& filter, const boxsum::filter_options& how, summary& report) {
     const view_shape& s = source.view.shape;
     std::int64_t bytes_of_row = 0;
@@ -84,7 +84,7 @@ void run_in_strips(std::list<stats_output>& outputs, const image& source, const 
     std::vector<writable_image> memory;
     for (const stats_output& out : outputs)
         memory.push_back(allocate_image(packed_shape(out.computed, parts.most_rows(), s.cols, s.channels)));
-    parts.for_each(source, mask, [&](const filter_inputs& part, std::int64_t rows) {
+    parts.for_each(source, samples, [&](const filter_inputs& part, std::int64_t rows) {
         window_outputs results;
         std::vector<writable_image> strip = memory;
         std::size_t i = 0;
@@ -145,7 +145,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     boxsum::filter_options how = library_options(common.filter);
     how.window = options.window;
     how = options_for(source, how);
-    const image mask = read_mask(common.filter, common.source);
+    const sampling samples = read_sampling(common.filter, common.source);
     for (stats_output& out : outputs) {
         prepare(out, source.view.shape, parts.has_alpha(), common.files.write.kind());
         if (!common.report.quiet) note_what_is_lost(source, out.format, input);
@@ -155,7 +155,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     const bool by_rows =
         common.filter.border != border_mode::wrap && !parts.has_alpha() && chosen_device(common.filter.device) == "cpu";
     if (by_rows && open_rows(outputs, source, common.files.write)) {
-        run_in_strips(outputs, source, mask, common.filter, how, report);
+        run_in_strips(outputs, source, samples, common.filter, how, report);
         busy.stop();
         return finish(outputs, common.report, report);
     }
@@ -172,8 +172,8 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
         place_of(out, results) = computed.back().view;
     }
     run_filter(
-        common.filter, "--window: ", [&] { local_statistics(inputs_of(source, mask), results, how); },
-        [&](cuda::stream_ref stream) { cuda::local_statistics(inputs_of(source, mask), results, stream, how); });
+        common.filter, "--window: ", [&] { local_statistics(inputs_of(source, samples), results, how); },
+        [&](cuda::stream_ref stream) { cuda::local_statistics(inputs_of(source, samples), results, stream, how); });
     report.seconds = computing.seconds();
 
     const stopwatch writing;

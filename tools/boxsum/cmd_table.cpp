@@ -66,11 +66,10 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
     const table_layout layout = options.layout;
     const std::int64_t height = std::min(s.rows, rows_of_strip(row_bytes(table), 1));
     const auto element = static_cast<std::int64_t>(size_of(table.type));
-    view_shape shape = packed_shape(table.type, height + 1, s.cols + 1, s.channels);
-    constexpr std::int64_t line = 64;  // rows start on cache lines
-    shape.row_stride = (shape.row_stride + line - 1) / line * line;
-    shape.plane_stride = shape.rows * shape.row_stride;
-    const writable_image strip = allocate_image(shape);
+    // Packed: rows that start on cache lines are computed a little faster, but written one by one.
+    const view_shape shape = packed_shape(table.type, height + 1, s.cols + 1, s.channels);
+    const writable_image strip = allocate_image(row_sink::with_slack(shape));
+    std::int64_t written_bytes = 0;
     const writable_image above = allocate_image(packed_shape(table.type, 1, s.cols, s.channels));
     table_job job;
     job.options.threads = bounded_threads(options.compute.threads);
@@ -79,7 +78,8 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
         const_any_view part = source.view;
         part.data = row_as<std::byte>(source.view, top);
         part.shape.rows = rows;
-        any_view entries = strip.view;
+        const std::int64_t repeated = layout == table_layout::padded && top > 0 ? shape.row_stride : 0;
+        any_view entries{strip.row(0) + sink.shift(written_bytes - repeated, size_of(table.type)), shape};
         entries.shape.rows = rows + 1;
         const stopwatch computing;
         job.inputs.image = part;
@@ -99,6 +99,7 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
         written.shape.rows = padded && top == 0 ? rows + 1 : rows;
         written.shape.cols = padded ? s.cols + 1 : s.cols;
         sink.write(written);
+        written_bytes += written.shape.rows * row_bytes(written.shape);
         report.writing_seconds += writing.seconds();
     }
     const stopwatch writing;

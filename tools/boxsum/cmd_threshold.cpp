@@ -86,7 +86,7 @@ exit_code run_threshold(const threshold_command_options& options) {
     if (!options.each_channel) common.source.grey = true;
     boxsum::filter_options how = library_options(common.filter);
     how.window = options.window;
-    const image mask = read_mask(common.filter, common.source);
+    const sampling samples = read_sampling(common.filter, common.source);
     const auto shape = [](const image& colours, image_format) {
         const view_shape& s = colours.view.shape;
         return packed_shape(dtype::u8, s.rows, s.cols, s.channels);
@@ -110,10 +110,10 @@ exit_code run_threshold(const threshold_command_options& options) {
         run_filter(
             common.filter, "--window: ",
             [&] {
-                adaptive_threshold(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how));
+                adaptive_threshold(inputs_of(source, samples), {.result = result.view}, rule, options_for(source, how));
             },
             [&](cuda::stream_ref stream) {
-                cuda::adaptive_threshold(inputs_of(source, mask), {.result = result.view}, stream, rule,
+                cuda::adaptive_threshold(inputs_of(source, samples), {.result = result.view}, stream, rule,
                                          options_for(source, how));
             });
         return result;
@@ -129,7 +129,7 @@ exit_code run_threshold(const threshold_command_options& options) {
         command.takes_rows = [&](const image& source, image_format) { return !has_own_range(source); };
         command.above = how.window.above;
         command.below = how.window.below;
-        command.mask = mask;
+        command.samples = samples;
     }
     return run_filter_command(common, command);
 }

@@ -35,8 +35,8 @@ The histogram of the box in the first frame is looked for in every following one
 are at most --reach pixels away, and the nearest is taken. Brightness is what is compared, or with --colours N the N^3
 combinations of N levels of red, green and blue.
 Each frame gives a line, with the number of its image where images are numbered: frame,row,col,rows,cols,distance.
-With --json it is an object, and one more line reports the frame rate, the seconds that each stage was busy, and how far stages overlapped. A stream that breaks off ends with an
-error that names the frame; the lines before it are kept.
+With --json it is an object, and one more line reports the frame rate, the seconds that each stage was busy, and how far
+stages overlapped. A stream that breaks off ends with an error that names the frame; the lines before it are kept.
 
 Examples:
   boxsum track street.mp4 --box 238,620,109,36 --annotate followed.mp4

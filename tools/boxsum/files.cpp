@@ -162,9 +162,8 @@ void add_file_options(CLI::App& command, file_options& options, const std::strin
         ->check(CLI::Range(1, 9));
     command.add_option("--bits", options.write.bits, "1: black and white as single bits (PNG, TIFF, PBM)")
         ->check(CLI::IsMember({1, 8}));
-    command.add_flag(
-        "--sync", options.write.durable,
-        "wait until the disk has the output before it gets its name (else a crash of the machine may lose it)");
+    command.add_flag("--sync", options.write.durable,
+                     "the disk has the output before it gets its name; else a crash of the machine may lose it");
     command.add_flag("--skip-existing", options.skip_existing, "leave files alone whose output is there");
     command.add_option("--jobs", options.jobs, "files at a time (default: one for each processor)")
         ->check(CLI::Range(1, 256));

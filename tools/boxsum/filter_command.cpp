@@ -27,11 +27,13 @@ const_any_view rows_from(const const_any_view& view, std::int64_t first, std::in
 void run_in_strips(const filter_command& command, const image& source, const view_shape& result, const row_sink& sink,
                    summary& report) {
     const strips parts(source.view.shape, command.above, command.below, row_bytes(result));
-    const writable_image strip =
-        allocate_image(packed_shape(result.type, parts.most_rows(), result.cols, result.channels));
-    parts.for_each(source, command.mask, [&](const filter_inputs& part, std::int64_t rows) {
-        any_view to = strip.view;
+    const view_shape shape = packed_shape(result.type, parts.most_rows(), result.cols, result.channels);
+    const writable_image strip = allocate_image(row_sink::with_slack(shape));
+    std::int64_t written = 0;
+    parts.for_each(source, command.samples, [&](const filter_inputs& part, std::int64_t rows) {
+        any_view to{strip.row(0) + sink.shift(written, size_of(shape.type)), shape};
         to.shape.rows = rows;
+        written += rows * shape.row_stride;
         const stopwatch computing;
         command.rows(source, part, to);
         report.seconds += computing.seconds();
@@ -158,7 +160,7 @@ strips::strips(const view_shape& image, std::int64_t above, std::int64_t below, 
     most_ = std::min(image.rows, height_ + reach);
 }
 
-void strips::for_each(const image& source, const image& mask,
+void strips::for_each(const image& source, const sampling& samples,
                       const std::function<void(const filter_inputs& part, std::int64_t rows)>& work) const {
     const view_shape& s = source.view.shape;
     for (std::int64_t top = 0, bottom = 0; top < s.rows; top = bottom) {
@@ -166,7 +168,8 @@ void strips::for_each(const image& source, const image& mask,
         const std::int64_t first = std::max<std::int64_t>(0, top - above_), last = std::min(s.rows, bottom + below_);
         filter_inputs part;
         part.image = rows_from(source.view, first, last - first);
-        part.mask = rows_from(mask.view, first, last - first);
+        part.mask = rows_from(samples.mask.view, first, last - first);
+        part.weights = rows_from(samples.weights.view, first, last - first);
         if (last - first < s.rows) {
             part.at = {first, 0};
             part.whole = {s.rows, s.cols};

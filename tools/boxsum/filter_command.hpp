@@ -33,9 +33,9 @@ class strips {
     /// Rows of the highest one.
     std::int64_t most_rows() const { return most_; }
 
-    /// From top to bottom: the rows of the image and of the mask (which may be none) that the windows of so many rows
+    /// From top to bottom: the rows of the image and of its mask and weights that the windows of so many rows
     /// of the result lie in.
-    void for_each(const image& source, const image& mask,
+    void for_each(const image& source, const sampling& samples,
                   const std::function<void(const filter_inputs& part, std::int64_t rows)>& work) const;
 
   private:
@@ -55,7 +55,7 @@ struct filter_command {
     std::function<void(const image& source, const filter_inputs& part, const any_view& result)> rows = {};
     std::function<bool(const image& source, image_format format)> takes_rows = {};  ///< empty: every image
     std::int64_t above = 0, below = 0;                                              ///< how far windows reach
-    image mask = {};
+    sampling samples = {};
 };
 
 /// Reads, computes, writes and reports, for every input.

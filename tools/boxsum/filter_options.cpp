@@ -7,6 +7,7 @@
 #include "errors.hpp"
 #include "machine_info.hpp"
 #include "option_types.hpp"
+#include "pixels.hpp"
 
 #include <boxsum/cuda/device.hpp>
 
@@ -32,9 +33,10 @@ std::optional<window_size> parse_window(std::string_view text) {
 /// A message of the library, which calls its arguments by their names in the API.
 std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"window: ", window_option},   {"radius: ", window_option}, {"border_value: ", "--border-value: "},
-        {"nodata: ", "--nodata: "},    {"fill: ", "--fill: "},      {"min_count: ", "--min-count: "},
-        {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "}};
+        {"window: ", window_option},   {"radius: ", window_option},      {"border_value: ", "--border-value: "},
+        {"nodata: ", "--nodata: "},    {"fill: ", "--fill: "},           {"min_count: ", "--min-count: "},
+        {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "},           {"inputs.weights: ", "--weights: "},
+        {"weights: ", "--weights: "},  {"min_count: ", "--min-count: "}, {"min_weight: ", "--min-weight: "}};
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
     return std::string(message);
@@ -54,6 +56,20 @@ std::optional<double> value_of_type(std::string_view text, dtype type) {
     return value;
 }
 
+/// A copy as 32f.
+image as_floats(const image& source) {
+    const view_shape& s = source.view.shape;
+    const writable_image result = allocate_like(s, dtype::f32);
+    visit_type(s.type, [&]<typename T>(std::type_identity<T>) {
+        for (std::int64_t r = 0; r < s.rows; ++r) {
+            const T* const from = row_as<T>(source.view, r);
+            std::transform(from, from + s.cols * s.channels, row_as<float>(result.view, r),
+                           [](T value) { return static_cast<float>(number_of(value)); });
+        }
+    });
+    return result;
+}
+
 template <typename T>
 void quantise(const writable_image& source, const writable_image& result, double scale, double offset) {
     const auto* from = static_cast<const float*>(source.view.data);
@@ -71,16 +87,26 @@ void quantise(const writable_image& source, const writable_image& result, double
 void add_filter_options(CLI::App& command, filter_options& options) {
     add_parsed(command, "--border", options.border, border_from_name,
                "is none of shrink, reflect, replicate, constant, mirror, wrap",
-               "what lies beyond the border: shrink, reflect, replicate, constant, mirror, wrap")
+               "what lies beyond the border: shrink (nothing, windows are cut off),\nreflect (cba|abcd|dcb), "
+               "replicate (aaa|abcd|ddd), constant (--border-value),\nmirror (dcb|abcd|cba), wrap (bcd|abcd|abc)")
         ->default_str("shrink");
     command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
     command.add_option("--nodata", options.nodata, "pixels of this value do not count (default: what a GeoTIFF says)");
     command.add_flag("--ignore-nan", options.ignore_nan, "nor do pixels that are NaN");
     command.add_option("--mask", options.mask, "image file: pixels where it is 0 do not count")->check(some_text);
+    CLI::Option* weights =
+        command
+            .add_option("--weights", options.weights, "image file: how much each pixel counts, none where not above 0")
+            ->check(some_text);
+    command
+        .add_option("--min-weight", options.min_weight, "weight that must count in a window for a result (default: 0)")
+        ->check(finite_number)
+        ->check(CLI::NonNegativeNumber)
+        ->needs(weights);
     command
         .add_option("--min-count", options.min_count, "pixels that must count in a window for a result (default: 1)")
-        ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+        ->check(CLI::PositiveNumber);
     command.add_option("--fill", options.fill, "the result where fewer do (default: nodata, NaN or 0)");
     add_device_options(command, options.device, options.threads);
 }
@@ -115,6 +141,7 @@ boxsum::filter_options library_options(const filter_options& options) {
             .nan = options.ignore_nan ? nan_mode::omit : nan_mode::propagate,
             .nodata = options.nodata,
             .min_count = options.min_count,
+            .min_weight = options.min_weight,
             .fill = options.fill,
             .threads = bounded_threads(options.threads)};
 }
@@ -128,15 +155,19 @@ boxsum::filter_options options_for(const image& source, boxsum::filter_options h
     return how;
 }
 
-filter_inputs inputs_of(const image& source, const image& mask) {
-    return {.image = source.view, .mask = mask.view};
+filter_inputs inputs_of(const image& source, const sampling& samples) {
+    return {.image = source.view, .mask = samples.mask.view, .weights = samples.weights.view};
 }
 
-image read_mask(const filter_options& options, const source_options& source) {
-    if (options.mask.empty()) return {};
-    image mask = read_source(options.mask, {.region = source.region, .grey = true});
-    if (mask.alpha) mask = separate_alpha(mask).colours;
-    return mask;
+sampling read_sampling(const filter_options& options, const source_options& source) {
+    const auto read = [&](const std::string& path) -> image {
+        if (path.empty()) return {};
+        const image given = read_source(path, {.region = source.region, .grey = true});
+        return given.alpha ? separate_alpha(given).colours : given;
+    };
+    sampling samples{read(options.mask), read(options.weights)};
+    if (samples.weights.view.data != nullptr) samples.weights = as_floats(samples.weights);
+    return samples;
 }
 
 bool integers_only(image_format format) noexcept {

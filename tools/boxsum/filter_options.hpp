@@ -27,11 +27,14 @@ struct filter_options {
     std::int64_t min_count = 1;       ///< of pixels that count, for a result
     std::optional<double> fill = {};  ///< the result where there are fewer
     std::string mask = {};            ///< an image file: pixels where it is 0 do not count
+    std::string weights = {};         ///< an image file: how much each pixel counts
+    double min_weight = 0;            ///< what must count, with weights
     int threads = 0;
     std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:N"
 };
 
-/// --border, --border-value, --nodata, --ignore-nan, --min-count, --fill, --mask, --threads, --device
+/// --border, --border-value, --nodata, --ignore-nan, --min-count, --fill, --mask, --weights, --min-weight, --threads,
+/// --device
 void add_filter_options(CLI::App& command, filter_options& options);
 
 /// Runs a filter where --device says: `on_cpu`, or `on_gpu` on a stream of that GPU. "auto" is the CPU, because an
@@ -53,11 +56,19 @@ boxsum::filter_options library_options(const filter_options& options);
 /// the result where nothing counts.
 boxsum::filter_options options_for(const image& source, boxsum::filter_options how);
 
-/// The image and the mask of the options.
-filter_inputs inputs_of(const image& source, const image& mask);
+/// Which pixels count, and how much: images without data where all count alike.
+struct sampling {
+    image mask;
+    image weights;
 
-/// The mask that the options name, of the region; an image without data where they name none.
-image read_mask(const filter_options& options, const source_options& source);
+    bool given() const { return mask.view.data != nullptr || weights.view.data != nullptr; }
+};
+
+/// The image and what says how its pixels count.
+filter_inputs inputs_of(const image& source, const sampling& samples);
+
+/// The mask and the weights that the options name, of the region.
+sampling read_sampling(const filter_options& options, const source_options& source);
 
 /// Whether a format holds integers only: PNG, JPEG, PGM, PPM.
 bool integers_only(image_format format) noexcept;

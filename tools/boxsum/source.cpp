@@ -49,7 +49,8 @@ std::optional<int> parse_page(std::string_view text) {
 
 void add_source_options(CLI::App& command, source_options& options) {
     add_parsed(command, "--page", options.page, parse_page, "is neither a number from 1 to 65535 nor all",
-               "page of a TIFF or image of a FITS file, from 1, or all: into a TIFF of as many, or files by {page}")
+               "page of a TIFF or image of a FITS file, from 1; where images are written,\nall: a TIFF of as many "
+               "pages, or a file each by {page}")
         ->group("Input");
     command.add_option("--band", options.band, "only this channel, from 1")
         ->check(CLI::Range(1, 65535))

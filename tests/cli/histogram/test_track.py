@@ -252,7 +252,8 @@ class Track(ToolTest):
                 *((USAGE, "--update", ["--box", self.box, "--update", share], y4m([luma(0), luma(1), luma(2)]))
                   for share in ("1.5", "-0.1", "nan", "-nan", "inf", "1e-999", "")),
                 (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere/far"], good)):
-            self.refused(code, words, "track", "-", *args, stdin=stdin)
+            told = self.refused(code, words, "track", "-", *args, stdin=stdin)
+            self.assertEqual(told, "", "before the first line")
         self.refused(USAGE, "pattern", "track", "f%s.png", "--box", self.box)
         self.refused(BAD_INPUT, "f0.png", "track", self.dir / "f%d.png", "--box", self.box)
         self.write("g0.pgm", pgm(ROWS, COLS, luma(0)))

@@ -1,17 +1,12 @@
 #include "image_io/library_versions.hpp"
 
+#include "image_io/format_module.hpp"
+
 #include <jpeglib.h>  // needs <cstddef> and <cstdio> before it
 #include <libdeflate.h>
 #include <png.h>
 #include <tiffio.h>
 #include <webp/decode.h>
-
-#if defined(BOXSUM_HAS_OPENEXR)
-#include <OpenEXR/OpenEXRConfig.h>
-#endif
-#if defined(BOXSUM_HAS_CFITSIO)
-#include <fitsio.h>
-#endif
 
 #include <cstddef>
 #include <cstdio>
@@ -39,12 +34,10 @@ std::vector<library_version> library_versions() {
 #if defined(BOXSUM_HAS_STB)
     libraries.push_back({"stb_image", "2"});
 #endif
-#if defined(BOXSUM_HAS_OPENEXR)
-    libraries.push_back({"OpenEXR", OPENEXR_VERSION_STRING});
-#endif
-#if defined(BOXSUM_HAS_CFITSIO)
-    libraries.push_back({"cfitsio", std::to_string(CFITSIO_MAJOR) + "." + std::to_string(CFITSIO_MINOR)});
-#endif
+    if (const format_module* const module = loaded_format_module()) {
+        if (module->exr_version != nullptr) libraries.push_back({"OpenEXR", module->exr_version});
+        if (module->fits_version != nullptr) libraries.push_back({"cfitsio", module->fits_version});
+    }
     return libraries;
 }
 

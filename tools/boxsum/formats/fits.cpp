@@ -1,7 +1,6 @@
 #include "errors.hpp"
-#include "image_io/codecs.hpp"
+#include "formats/readers.hpp"
 
-#if defined(BOXSUM_HAS_CFITSIO)
 #include <fitsio.h>
 
 #include <array>
@@ -10,9 +9,10 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string>
 
-namespace boxsum::cli {
+namespace boxsum::cli::formats {
 namespace {
 
 /// cfitsio keeps its open files and messages in tables of the process.
@@ -26,7 +26,7 @@ void check(int status) {
     std::array<char, FLEN_STATUS> text{};
     fits_get_errstatus(status, text.data());
     fits_clear_errmsg();
-    if (status == MEMORY_ALLOCATION) throw out_of_memory("cfitsio is out of memory");
+    if (status == MEMORY_ALLOCATION) throw std::bad_alloc();
     throw input_error(std::string("cfitsio: ") + text.data());
 }
 
@@ -176,6 +176,11 @@ void read_plane(fitsfile* file, const element_type& element, std::int64_t number
 
 }  // namespace
 
+const char* fits_version() {
+    static const std::string text = std::to_string(CFITSIO_MAJOR) + "." + std::to_string(CFITSIO_MINOR);
+    return text.c_str();
+}
+
 int fits_images(const encoded_bytes& file) {
     const std::lock_guard lock(library());
     return fits_file(file.bytes).go_to_image(std::numeric_limits<int>::max());
@@ -220,20 +225,4 @@ image read_fits(const encoded_bytes& file, const read_options& options) {
     return result;
 }
 
-}  // namespace boxsum::cli
-
-#else
-
-namespace boxsum::cli {
-
-int fits_images(const encoded_bytes&) {
-    return 1;
-}
-
-image read_fits(const encoded_bytes&, const read_options&) {
-    throw input_error("it is a FITS file, which this build does not read (it was made without cfitsio)");
-}
-
-}  // namespace boxsum::cli
-
-#endif
+}  // namespace boxsum::cli::formats

@@ -1,7 +1,5 @@
 #include "errors.hpp"
-#include "image_io/codecs.hpp"
-
-#if defined(BOXSUM_HAS_OPENEXR)
+#include "formats/readers.hpp"
 #include "pixels.hpp"
 
 #include <OpenEXR/ImfChannelList.h>
@@ -9,6 +7,7 @@
 #include <OpenEXR/ImfHeader.h>
 #include <OpenEXR/ImfIO.h>
 #include <OpenEXR/ImfInputFile.h>
+#include <OpenEXR/OpenEXRConfig.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace boxsum::cli {
+namespace boxsum::cli::formats {
 namespace {
 
 /// A file's bytes for OpenEXR, which reads through streams.
@@ -130,6 +129,10 @@ image decode(const encoded_bytes& file, const read_options& options) {
 
 }  // namespace
 
+const char* exr_version() {
+    return OPENEXR_VERSION_STRING;
+}
+
 image read_exr(const encoded_bytes& file, const read_options& options) {
     constexpr int most = 1 << 20;  // rows and columns: tables of them are allocated by what the header says
     [[maybe_unused]] static const bool limited = [] {
@@ -150,16 +153,4 @@ image read_exr(const encoded_bytes& file, const read_options& options) {
     }
 }
 
-}  // namespace boxsum::cli
-
-#else
-
-namespace boxsum::cli {
-
-image read_exr(const encoded_bytes&, const read_options&) {
-    throw input_error("it is an OpenEXR file, which this build does not read (it was made without OpenEXR's library)");
-}
-
-}  // namespace boxsum::cli
-
-#endif
+}  // namespace boxsum::cli::formats
