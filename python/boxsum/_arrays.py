@@ -46,7 +46,9 @@ def adapt(array: Any, name: str) -> tuple[NumPyArray, Wrap]:
         if array.layout != torch.strided:
             raise Unsupported(f"{name}: its layout is {array.layout}, must be torch.strided")
         if array.requires_grad and torch.is_grad_enabled():
-            raise InvalidArgument(f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it")
+            raise InvalidArgument(
+                f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it"
+            )
         try:
             return array.detach().numpy(), _torch_result
         except TypeError:

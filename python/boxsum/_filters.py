@@ -10,7 +10,7 @@ import numpy as np
 from boxsum import _core
 from boxsum._arrays import ArrayT, NumPyArray, adapt
 from boxsum._types import Border, DType, Size
-from boxsum.errors import InvalidArgument
+from boxsum.errors import InvalidArgument, Unsupported
 
 Statistic = Literal["mean", "var", "std", "sum", "count"]
 ThresholdMethod = Literal["bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"]
@@ -439,6 +439,7 @@ def local_contrast(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
     threads: int = ...,
@@ -457,6 +458,7 @@ def local_contrast(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
     threads: int = ...,
@@ -474,6 +476,7 @@ def local_contrast(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
     threads: int = 0,
@@ -484,10 +487,11 @@ def local_contrast(
         image, size, border, cval, mask, weights, nan, nodata, min_count, fill, channel_axis, threads: As in
             `box_filter`. A pixel that does not count itself has the result ``fill``.
         epsilon: The smallest divisor, in the image's units: finite, above 0.
-        out: A float32 array to write to.
+        dtype: float32, which is the default and written directly, or float64, from mean and deviation.
+        out: An array to write to.
 
     Returns:
-        A float32 array of the image's shape and library.
+        An array of the image's shape and library.
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon.
@@ -499,7 +503,55 @@ def local_contrast(
     array([[-1.,  0.,  1.]], dtype=float32)
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    kind = np.dtype(np.float32 if dtype is None else dtype)
+    if kind == np.float64:
+        return _contrast_in_double(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
+    if kind != np.float32:
+        raise Unsupported(f"dtype: is {kind}, must be float32 or float64")
     return _core.local_contrast(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
+
+
+def _contrast_in_double(
+    image: Any,
+    size: Any,
+    epsilon: float,
+    border: Any,
+    cval: float,
+    sampling: tuple[Any, ...] | None,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+) -> Any:
+    # What does not count, and epsilon's range, the library's own float32 result tells: no contrast is infinite.
+    blank = None
+    fill = np.nan
+    if sampling is not None:
+        *which, given = sampling
+        fill = np.nan if given is None else given
+        marked = _core.local_contrast(
+            image, size, epsilon, border, cval, (*which, -np.inf), channel_axis, None, threads
+        )
+        blank = np.isneginf(adapt(marked, "image")[0])
+        sampling = (*which, None)
+    elif not 0 < epsilon < np.inf:
+        raise InvalidArgument(f"epsilon: is {epsilon}, must be finite and above 0")
+    mean, deviation = _core.local_statistics(
+        image, size, ("mean", "std"), border, cval, 0, sampling, np.float64, channel_axis, None, threads
+    )
+    pixels, means, deviations = (adapt(one, "image")[0] for one in (image, mean, deviation))
+    np.subtract(pixels, means, out=means)
+    np.divide(means, np.maximum(deviations, epsilon, out=deviations), out=means)
+    if blank is not None:
+        means[blank] = fill
+    if out is None:
+        return mean
+    result, _ = adapt(out, "out")
+    if result.dtype != np.float64:
+        raise Unsupported(f"out: its dtype is {result.dtype}, must be float64")
+    if result.shape != means.shape or not result.flags.writeable:
+        raise InvalidArgument(f"out: its shape is {result.shape}, must be {means.shape}, and to be written to")
+    result[...] = means
+    return out
 
 
 @overload

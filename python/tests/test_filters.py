@@ -187,6 +187,29 @@ def test_every_argument_has_its_name():
     np.testing.assert_array_equal(named, boxsum.box_filter(image, 3))
 
 
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "bool"])
+def test_contrast_in_double(dtype):
+    image = reference.random_image((2, 9, 11, 3), dtype, 4)
+    single = boxsum.local_contrast(image, (3, 5), epsilon=0.25, channel_axis=-1)
+    double = boxsum.local_contrast(image, (3, 5), epsilon=0.25, channel_axis=-1, dtype="float64")
+    assert single.dtype == np.float32 and double.dtype == np.float64
+    np.testing.assert_allclose(single, double, rtol=1e-6, atol=1e-6)
+    mean, std = boxsum.local_statistics(image, (3, 5), channel_axis=-1, dtype="float64")
+    np.testing.assert_array_equal(double, (image - mean) / np.maximum(std, 0.25))
+    plane = np.asfortranarray(image[0, ..., 0])
+    out = np.full(plane.shape, np.nan)
+    assert boxsum.local_contrast(plane, (3, 5), epsilon=0.25, dtype=float, out=out) is out
+    np.testing.assert_allclose(out, double[0, ..., 0], rtol=0, atol=1e-10)  # rows and columns in the other order
+    mask = np.random.default_rng(3).integers(0, 2, plane.shape).astype(bool)
+    for fill in (None, -7.0):
+        options = {"mask": mask, "min_count": 4, "fill": fill}
+        single = boxsum.local_contrast(plane, 3, **options)
+        double = boxsum.local_contrast(plane, 3, dtype="float64", **options)
+        np.testing.assert_allclose(single, double, rtol=1e-5, atol=1e-5)
+        blank = np.isnan(double) if fill is None else double == fill
+        assert blank[~mask].all() and not blank[mask].all()
+
+
 @pytest.mark.parametrize("direction", ["convolution", "correlation"])
 @pytest.mark.parametrize("border", ["constant", "replicate", "reflect"])
 def test_convolution(direction, border):
@@ -360,6 +383,13 @@ def test_arguments_are_named():
         (TypeError, "dtype: is uint8, must be float32 or", lambda: boxsum.convolve(image, [[1]], dtype="uint8")),
         (TypeError, "image: its dtype is int64, conv", lambda: boxsum.convolve(image.astype(int), [[1]])),
         (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0)),
+        (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0, dtype="float64")),
+        (TypeError, "dtype: is int8, must be float32", lambda: boxsum.local_contrast(image, 3, dtype="int8")),
+        (
+            TypeError,
+            "out: its dtype is uint8, must be float64",
+            lambda: boxsum.local_contrast(image, 3, dtype="float64", out=image),
+        ),
         (
             ValueError,
             "radius: its shape is .4, 4., which is not that of the image",
