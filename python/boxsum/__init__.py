@@ -5,7 +5,7 @@
 >>> table = boxsum.Table.build(image)                  # one pass over the image
 >>> int(table[1:3, 1:3])                               # the sum of any window: four reads
 30
->>> boxsum.box_filter(image, 3)                        # a blur of any size costs the same
+>>> boxsum.box_filter(image, 3)                        # a blur by running sums
 array([[2, 2, 3, 4],
        [4, 5, 6, 7],
        [7, 8, 9, 9]], dtype=uint8)

@@ -1,4 +1,9 @@
-"""Filters: what a window around every pixel says. The time per pixel does not depend on the window's size."""
+"""Filters: what a window around every pixel says, by running sums: the window's area does not count.
+
+What grows with a window all the same: where a border continues the image, its continuation is summed, too, which shows
+where the window is not small beside the image (least with "shrink", which continues nothing, and most with "reflect",
+"mirror" and "wrap"); and of floating images as many rows as a window has are kept, which leave the caches.
+"""
 
 from __future__ import annotations
 
@@ -118,7 +123,7 @@ def box_filter(
         border: What windows see beyond the image. ``"shrink"``: nothing, windows are cut off. ``"reflect"``: the
             mirrored image, edge pixel repeated (SciPy's word). ``"mirror"``: the same, edge pixel not repeated
             (NumPy's and PyTorch's "reflect", OpenCV's default). ``"replicate"``: the edge pixel. ``"wrap"``: the image
-            again. ``"constant"``: ``cval``.
+            again. ``"constant"``: ``cval``. Where windows are not small beside the image, ``"shrink"`` is the quickest.
         cval: With ``border="constant"``; of integer images an integer in the range of their dtype.
         origin: Moves the window up and left by so many pixels, as SciPy's does.
         mask: (rows, cols), or with the image's batch before; bool or uint8: pixels where it is 0 do not count, whatever

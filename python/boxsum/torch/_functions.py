@@ -292,7 +292,7 @@ def box_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """`torch.nn.functional.avg_pool2d` in a time that does not depend on the size of the kernel.
+    """`torch.nn.functional.avg_pool2d` by running sums: the area of the kernel does not count.
 
     Args:
         image: (N, C, rows, cols) or (C, rows, cols), floating.
