@@ -11,7 +11,7 @@ TOOL_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test build-python test-python test-torch bench-python wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -45,6 +45,9 @@ test-torch: build-python ## Test boxsum.torch (gradients, vmap, torch.compile) w
 
 bench-python: build-python ## Time the Python package beside NumPy, scikit-image, SciPy, OpenCV and astropy on the CPU
 	scripts/bench_python
+
+docs: build-python ## Build the site, with a gallery whose examples are run for it, into build/docs/html
+	scripts/docs
 
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
 	scripts/wheel

@@ -6,6 +6,7 @@
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
 
+#include <algorithm>
 #include <vector>
 
 namespace boxsum::python {
@@ -23,7 +24,33 @@ std::optional<double> optional_real(nb::handle number, std::string_view name) {
     return number.is_none() ? std::optional<double>() : real_argument(number, name);
 }
 
-/// Which pixels count: None, or (mask, weights, nan, nodata, min_count, fill).
+/// Which rows of a larger image the image is: None, or (first row, rows of the whole[, first result, end of results]).
+struct part_argument {
+    origin at;
+    extent whole;
+    row_range results;
+
+    bool given() const noexcept { return whole.rows > 0; }
+
+    /// `sampling`: None, or a tuple whose last element says it.
+    explicit part_argument(nb::handle sampling) {
+        if (sampling.is_none()) return;
+        const nb::object part = sampling[6];
+        if (part.is_none()) return;
+        const auto number = [&](std::size_t i) { return integer_argument(nb::object(part[i]), "part"); };
+        if (!PySequence_Check(part.ptr()) || (nb::len(part) != 2 && nb::len(part) != 4))
+            throw unsupported("part: is " + std::string(nb::repr(part).c_str()) +
+                              ", must be the first row and the number of rows of the whole image");
+        at = {number(0), 0};
+        whole.rows = number(1);
+        if (nb::len(part) == 4) results = {number(2), number(3)};
+        if (at.row < 0 || whole.rows < 1 || at.row >= whole.rows)
+            throw invalid_argument("part: begins at row " + std::to_string(at.row) + " of " +
+                                   std::to_string(whole.rows));
+    }
+};
+
+/// Which pixels count: None, or (mask, weights, nan, nodata, min_count, fill, part).
 struct sampling_argument {
     std::optional<companion_argument> mask, weights;
 
@@ -64,13 +91,15 @@ struct sampling_argument {
 
 /// What every filter is told, in this order.
 struct filter_arguments {
+    part_argument part;
     image_argument in;
     filter_options options;
     sampling_argument sampling;
 
     filter_arguments(nb::handle image, nb::handle size, nb::handle border, nb::handle cval, nb::handle origin,
                      nb::handle given_sampling, nb::handle channel_axis, nb::handle threads)
-        : in(image, "image", channel_axis),
+        : part(given_sampling),
+          in(image, "image", channel_axis, {.may_swap = !part.given()}),
           options(common(size, border, cval, origin, threads)),
           sampling(given_sampling, in, options) {
         const element type = in.array.type;
@@ -84,12 +113,30 @@ struct filter_arguments {
     filter_inputs inputs() const {
         filter_inputs result{in.view};
         sampling.add_to(result);
+        if (part.given()) {
+            result.at = part.at;
+            result.whole = {part.whole.rows, in.view.shape.cols};
+            result.results = part.results;
+        }
         return result;
     }
 
     result_shape shape(element type) const {
-        return {type, in.array.extent[static_cast<std::size_t>(in.roles.rows())],
-                in.array.extent[static_cast<std::size_t>(in.roles.cols())]};
+        std::int64_t rows = in.array.extent[static_cast<std::size_t>(in.roles.rows())];
+        if (part.given()) {
+            const std::int64_t end = part.at.row + rows;
+            std::int64_t first = part.at.row == 0 ? 0 : part.at.row + options.window.above;
+            std::int64_t last = end == part.whole.rows ? end : end - options.window.below;
+            if (part.results.end > 0) {
+                first = std::max(first, part.results.first);
+                last = std::min(last, part.results.end);
+            }
+            rows = last - first;
+            if (rows < 1)
+                throw invalid_argument("part: rows " + std::to_string(part.at.row) + " to " + std::to_string(end - 1) +
+                                       " have no row whose window lies in them");
+        }
+        return {type, rows, in.array.extent[static_cast<std::size_t>(in.roles.cols())]};
     }
 
     bool floating() const { return in.array.type == element::f32 || in.array.type == element::f64; }

@@ -143,7 +143,7 @@ nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle w
         nb::gil_scoped_release released;
         integral_histogram(inputs, rule, {{{result.data, t}, form}}, options);
     }
-    return result.finish(in.array.wrap);
+    return result.finish(in.array);
 }
 
 /// The histograms of boxes given as (count, 4) integers, rows first: batch x count x bins.

@@ -235,13 +235,17 @@ def test_astropy_convolve(data):
     from boxsum.compat.astropy import convolution as ours
 
     dtype = data.draw(st.sampled_from(["float32", "float64", "int32", "uint8"]))
-    image = numbers(data.draw, (11, 12), dtype, 0, 1000)
+    axes = data.draw(st.sampled_from([1, 2]))
+    image = numbers(data.draw, (11, 12) if axes == 2 else (40,), dtype, 0, 1000)
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     if image.dtype.kind == "f" and data.draw(st.booleans()):
         image[rng.integers(0, 4, image.shape) == 0] = np.nan
-    kernel = data.draw(st.sampled_from([convolution.Box2DKernel(5), np.full((3, 5), 0.5)]))
+    kernels = [convolution.Box2DKernel(5), np.full((3, 5), 0.5)]
+    if axes == 1:
+        kernels = [convolution.Box1DKernel(7), np.full(5, 0.5)]
+    kernel = data.draw(st.sampled_from(kernels))
     arguments = {
-        "boundary": data.draw(st.sampled_from(["fill", "extend", "wrap"])),
+        "boundary": data.draw(st.sampled_from(["fill", "extend", "wrap", None])),
         "fill_value": data.draw(st.sampled_from([0.0, 2.5])),
         "nan_treatment": data.draw(st.sampled_from(["interpolate", "fill"])),
         "normalize_kernel": data.draw(st.booleans()),
@@ -293,12 +297,15 @@ def test_scripts_run_unchanged(tmp_path):
     pytest.importorskip("scipy.ndimage")
     script = tmp_path / "script.py"
     script.write_text(
-        "import sys\nimport numpy as np\nfrom scipy.ndimage import uniform_filter\n"
-        "print(uniform_filter(np.arange(9.0).reshape(3, 3), 3)[1, 1], sys.argv[1:], __name__)\n"
+        "import sys\nimport numpy as np\nfrom scipy.ndimage import uniform_filter\nimport beside\n"
+        "print(uniform_filter(np.arange(9.0).reshape(3, 3), 3)[1, 1], sys.argv[1:], __name__, beside.NUMBER)\n"
+        "sys.exit(3)\n"
     )
+    (tmp_path / "beside.py").write_text("NUMBER = 7\n")
     command = [sys.executable, "-m", "boxsum.compat"]
-    ran = subprocess.run([*command, "scipy", "--", script, "--one", "2"], capture_output=True, text=True, check=True)
-    assert ran.stdout == "4.0 ['--one', '2'] __main__\n"
+    arguments = ["scipy", "--", script, "--one", "--", "2"]
+    ran = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    assert ran.stdout == "4.0 ['--one', '--', '2'] __main__ 7\n" and ran.returncode == 3
     assert "scipy.ndimage.uniform_filter: 1 by boxsum, 0 by the original" in ran.stderr
     wrong = subprocess.run([*command, "numpy", "--", script], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2 and "library: is 'numpy'" in wrong.stderr and "Traceback" not in wrong.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import runpy
 import sys
 
@@ -20,7 +21,10 @@ def main() -> int:
     parser.add_argument("--quiet", action="store_true", help="do not count the calls at the end")
     parser.add_argument("script")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
-    given = parser.parse_args([one for one in sys.argv[1:] if one != "--"] if "--" in sys.argv else None)
+    words = sys.argv[1:]
+    if "--" in words:
+        words.remove("--")  # the first; others are the script's
+    given = parser.parse_args(words)
     try:
         install(*given.libraries.split(","))
     except (InvalidArgument, ImportError) as problem:
@@ -30,6 +34,7 @@ def main() -> int:
         if given.module:
             runpy.run_module(given.script, run_name="__main__", alter_sys=True)
         else:
+            sys.path.insert(0, os.path.dirname(os.path.abspath(given.script)))  # as Python does
             runpy.run_path(given.script, run_name="__main__")
     finally:
         if not given.quiet:

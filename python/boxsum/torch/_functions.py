@@ -292,7 +292,7 @@ def box_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Tensor:
-    """`torch.nn.functional.avg_pool2d` in a time that does not depend on the size of the kernel.
+    """`torch.nn.functional.avg_pool2d` by running sums: the area of the kernel does not count.
 
     Args:
         image: (N, C, rows, cols) or (C, rows, cols), floating.
@@ -344,8 +344,11 @@ def box_pool2d(
         shares.append((last - first).to(torch.float64))
     if any(beyond):
         work = functional.pad(work, (0, beyond[1], 0, beyond[0]))
-    sums = _operators.box_filter(work, extents, "constant", 0.0, False, torch.float64)
     row_step, rows, col_step, cols = wanted
-    sums = sums[..., : (rows - 1) * row_step + 1 : row_step, : (cols - 1) * col_step + 1 : col_step]
+    which = (..., slice(0, (rows - 1) * row_step + 1, row_step), slice(0, (cols - 1) * col_step + 1, col_step))
+    if count_include_pad and not ceil_mode and divisor_override is None:  # whole windows, whose means are wanted
+        means = _operators.box_filter(work, extents, "constant", 0.0, True, work.dtype)
+        return means[which].contiguous().to(image.dtype)
+    sums = _operators.box_filter(work, extents, "constant", 0.0, False, torch.float64)[which]
     area = shares[0][:, None] * shares[1][None, :] if divisor_override is None else divisor_override
     return (sums / area).to(image.dtype)

@@ -38,7 +38,7 @@ class BoxFilter2d(torch.nn.Module):
 
 
 class BoxPool2d(torch.nn.Module):
-    """`torch.nn.AvgPool2d` in a time that does not depend on the kernel; see `boxsum.torch.box_pool2d`."""
+    """`torch.nn.AvgPool2d` by running sums; see `boxsum.torch.box_pool2d`."""
 
     def __init__(
         self,

@@ -32,7 +32,8 @@ _library.define("local_moments(Tensor image, int[] extents, str border, float cv
 
 def _plain(image: Any) -> Any:
     # Packed, so that results are: their strides are a promise to torch.compile.
-    return image.detach().contiguous()
+    image = image.detach() if image.requires_grad else image
+    return image if image.is_contiguous() else image.contiguous()
 
 
 def _window(extents: Any) -> dict[str, Any]:

@@ -354,6 +354,59 @@ def test_tensors_in_the_main_functions():
     assert std.item() == pytest.approx(array[:3, :3].std())
     with pytest.raises(boxsum.InvalidArgument, match="image: requires a gradient, which boxsum.torch records"):
         boxsum.box_filter(image_of(4, 5, grad=True), 3)
+    with torch.no_grad():
+        assert boxsum.box_filter(image_of(4, 5, grad=True), 3).shape == (4, 5)
+    sums = torch.zeros(6, 7, dtype=torch.int64)
+    assert boxsum.sat(numbers, out=sums) is sums and torch.equal(sums, table)
+
+
+ELEMENTS = ["bool", "uint8", "int8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+ELEMENTS += ["float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("dtype", ELEMENTS)
+def test_memory_of_tensors_is_read_as_it_lies(dtype):
+    kind = getattr(torch, dtype)
+    whole = (torch.arange(6 * 8 * 10).reshape(6, 8, 10) % 2).to(kind)
+    for tensor in (whole, whole[1], whole[::2, 1:, 2:7], whole[0].T, whole[:, ::2], whole[1:1], whole[..., ::3]):
+        expected = boxsum.sat(tensor.numpy())
+        copies = boxsum.memory.copies()
+        got = boxsum.sat(tensor)
+        assert got.dtype == (torch.float64 if kind.is_floating_point else torch.int64)
+        np.testing.assert_array_equal(got.numpy(), expected.view(got.numpy().dtype))
+        boxsum.sat(tensor.numpy())
+        assert boxsum.memory.copies() - copies in (0, 2)  # as many of the tensor as of the array
+
+
+def test_results_own_their_memory():
+    boxsum.memory.trim()
+    used = boxsum.memory.usage().used_bytes
+    results = [boxsum.sat(torch.ones(300, 300)) for _ in range(20)]
+    assert boxsum.memory.usage().used_bytes - used >= 20 * 300 * 300 * 8
+    part = results[7][10:20, 5]
+    del results
+    assert 300 * 300 * 8 <= boxsum.memory.usage().used_bytes - used < 2 * 300 * 300 * 8
+    assert part.tolist() == [6.0 * (row + 1) for row in range(10, 20)]
+    del part
+    assert boxsum.memory.usage().used_bytes == used
+
+
+def test_tensors_without_readable_memory_are_refused():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    cases = [
+        ("image: its layout is torch.sparse_coo", lambda: boxsum.sat(torch.ones(3, 3).to_sparse())),
+        ("image: its dtype is torch.bfloat16", lambda: boxsum.sat(torch.ones(3, 3, dtype=torch.bfloat16))),
+        ("image: its dtype is complex64", lambda: boxsum.sat(torch.ones(3, 3, dtype=torch.complex64))),
+        ("image: has no memory.*negative bit", lambda: boxsum.sat(torch._neg_view(torch.ones(3, 3)))),
+        ("image: has no memory", lambda: torch.vmap(boxsum.sat)(torch.ones(2, 3, 3))),
+        ("image: is on meta", lambda: boxsum.sat(torch.ones(3, 3, device="meta"))),
+    ]
+    for words, call in cases:
+        with pytest.raises(boxsum.Unsupported, match=words):
+            call()
+    with FakeTensorMode(), pytest.raises(boxsum.Unsupported, match="image: has no memory"):
+        boxsum.sat(torch.ones(3, 3))
 
 
 def test_arguments_are_named():
