@@ -26,16 +26,19 @@ void scan_tile(const tile& t) {
     const auto bytes = [](const void* p, std::int64_t offset) { return static_cast<const std::byte*>(p) + offset; };
     auto* const carry = static_cast<Out*>(t.carry);
     for (std::int64_t r = 0; r < t.rows; ++r) {
-        const auto* const image = reinterpret_cast<const In*>(bytes(t.image, r * t.image_stride)) - t.lead;
+        const auto* const image = reinterpret_cast<const In*>(bytes(t.image, r * t.image_stride));
         auto* const table = reinterpret_cast<Out*>(static_cast<std::byte*>(t.table) + r * t.table_stride);
         const auto* const above =
             r == 0 ? static_cast<const Out*>(t.above)
                    : reinterpret_cast<const Out*>(static_cast<const std::byte*>(t.table) + (r - 1) * t.table_stride);
+        const auto* const border = static_cast<const Out*>(t.border_values);
+        for (std::int64_t k = 0; k < t.border; ++k)
+            table[k - t.border] = border == nullptr ? Out{} : border[r * t.border + k];
         Out sum[4] = {};
         for (std::int64_t k = 0; k < t.channels && t.carry_in; ++k) sum[k] = carry[r * t.channels + k];
         std::int64_t channel = 0;
         for (std::int64_t i = 0; i < t.elements; ++i) {
-            if (i >= t.lead) sum[channel] = static_cast<Out>(sum[channel] + pixel<Out, Square>(image[i]));
+            sum[channel] = static_cast<Out>(sum[channel] + pixel<Out, Square>(image[i]));
             table[i] = static_cast<Out>((above == nullptr ? Out{} : above[i]) + sum[channel]);
             if (++channel == t.channels) channel = 0;
         }
