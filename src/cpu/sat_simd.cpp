@@ -41,7 +41,7 @@ struct kernel_choice {
 
 constexpr std::int64_t largest_sum = std::numeric_limits<std::int32_t>::max();
 
-constexpr std::array<kernel_choice, 17> sum_kernels{{
+constexpr std::array<kernel_choice, 21> sum_kernels{{
     {dtype::u8, dtype::u32, kernel_id::u8_u32},
     {dtype::u8, dtype::s32, kernel_id::u8_u32},
     {dtype::u8, dtype::f32, kernel_id::u8_f32, 255},
@@ -51,22 +51,29 @@ constexpr std::array<kernel_choice, 17> sum_kernels{{
     {dtype::u16, dtype::u64, kernel_id::u16_u64, 65535, kernel_id::u16_u64_wide},
     {dtype::s16, dtype::s32, kernel_id::s16_u32},
     {dtype::s16, dtype::s64, kernel_id::s16_u64, 32768, kernel_id::s16_u64_wide},
+    {dtype::u16, dtype::f64, kernel_id::u16_f64, 65535},
+    {dtype::s16, dtype::f64, kernel_id::s16_f64, 32768},
     {dtype::u32, dtype::u32, kernel_id::u32_u32},
     {dtype::s32, dtype::s32, kernel_id::u32_u32},
     {dtype::u32, dtype::u64, kernel_id::u32_u64},
     {dtype::s32, dtype::s64, kernel_id::s32_u64},
+    {dtype::u64, dtype::u64, kernel_id::u64_u64},
+    {dtype::s64, dtype::s64, kernel_id::u64_u64},
     {dtype::f32, dtype::f32, kernel_id::f32_f32},
     {dtype::f32, dtype::f64, kernel_id::f32_f64},
     {dtype::f64, dtype::f64, kernel_id::f64_f64},
     {dtype::f16, dtype::f32, kernel_id::f16_f32},
 }};
 
-constexpr std::array<kernel_choice, 8> square_kernels{{
+constexpr std::array<kernel_choice, 11> square_kernels{{
     {dtype::u8, dtype::u32, kernel_id::square_u8_u32},
+    {dtype::u8, dtype::s32, kernel_id::square_u8_u32},
+    {dtype::u8, dtype::f32, kernel_id::square_u8_f32, 255 * 255},
     {dtype::u8, dtype::u64, kernel_id::square_u8_u64, 255 * 255, kernel_id::square_u8_u64_wide},
     {dtype::u8, dtype::f64, kernel_id::square_u8_f64, 255 * 255, kernel_id::square_u8_f64_wide},
     {dtype::u16, dtype::u64, kernel_id::square_u16_u64},
     {dtype::u16, dtype::f64, kernel_id::square_u16_f64},
+    {dtype::s16, dtype::f64, kernel_id::square_s16_f64},
     {dtype::f32, dtype::f32, kernel_id::square_f32_f32},
     {dtype::f32, dtype::f64, kernel_id::square_f32_f64},
     {dtype::f64, dtype::f64, kernel_id::square_f64_f64},

@@ -206,6 +206,8 @@ BOXSUM_INLINE vec<T> load_as(const In* p) {
         if constexpr (std::is_same_v<In, std::uint8_t>) return {_mm256_cvtepi32_pd(_mm_cvtepu8_epi32(load_4_bytes(p)))};
         if constexpr (std::is_same_v<In, std::uint16_t>)
             return {_mm256_cvtepi32_pd(_mm_cvtepu16_epi32(load_8_bytes(p)))};
+        if constexpr (std::is_same_v<In, std::int16_t>)
+            return {_mm256_cvtepi32_pd(_mm_cvtepi16_epi32(load_8_bytes(p)))};
     }
 }
 

@@ -176,6 +176,8 @@ BOXSUM_INLINE vec<T> load_as(const In* p) {
             return {_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(_mm_loadl_epi64(quarter)))};
         if constexpr (std::is_same_v<In, std::uint16_t>)
             return {_mm512_cvtepi32_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128(quarter)))};
+        if constexpr (std::is_same_v<In, std::int16_t>)
+            return {_mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(_mm_loadu_si128(quarter)))};
     }
 }
 
