@@ -50,7 +50,7 @@ class device_convolve : public test::gpu_stream_test {
         const image_view<const double> kernel(weights.data(), s.n, s.m);
         const cuda::device_buffer d_image = upload(image), d_result = upload(result);
         const const_any_view in{d_image.data(), image.view.shape()};
-        const filter_outputs out{{d_result.data(), result.view.shape()}};
+        const convolve_outputs out{{d_result.data(), result.view.shape()}};
         const cuda::convolve_plan plan({in, kernel}, out, options);
         plan.run_async(in, out, stream());
         stream().synchronize();
@@ -117,7 +117,7 @@ TEST_F(device_convolve, bad_arguments_are_named) {
         }
     };
     const convolve_inputs in{{nullptr, image}, kernel};
-    const filter_outputs out{{nullptr, image}};
+    const convolve_outputs out{{nullptr, image}};
     refuses([&] { cuda::convolve_plan(in, out, {.algorithm = "fft"}); }, "'fft'");
     refuses([&] { cuda::convolve_plan({{nullptr, image}, flat}, out, {.algorithm = "ssam"}); }, "2 x 2 to 20 x 20");
     refuses(
