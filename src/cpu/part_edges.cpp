@@ -127,17 +127,6 @@ void put_row_sums(const table_job& job, const table_pass& pass, std::int64_t pla
     });
 }
 
-void write_border_column(const table_job& job, const table_pass& pass, std::int64_t plane, std::int64_t row,
-                         std::int64_t rows) {
-    visit_entries(pass.shape.type, [&]<typename T>() {
-        const T* const edge = edge_before<T>(job, pass, plane, row) + job.channels;
-        std::byte* const table = pass.table + plane * pass.shape.plane_stride + row * pass.shape.row_stride;
-        for (std::int64_t r = 0; r < rows; ++r)
-            std::memcpy(table + r * pass.shape.row_stride, edge + r * job.channels,
-                        static_cast<std::size_t>(job.channels) * sizeof(T));
-    });
-}
-
 void add_edges(const table_job& job, const table_pass& pass, std::int64_t row, void* row_above) {
     visit_entries(pass.shape.type, [&]<typename T>() {
         if constexpr (std::integral<T>) {
