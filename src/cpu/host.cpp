@@ -67,7 +67,7 @@ cpu_info describe() {
     info.l3_bytes = last.bytes;
     info.l3_cpus = last.cpus;
     const std::size_t usable = usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus);
-    info.streaming_from_bytes = usable / 16 * 9;
+    info.streaming_from_bytes = usable / 4 * 3;
     info.streaming_from_bytes_of_threads = usable / 8 * 7;
     info.second_thread_from_bytes = static_cast<std::size_t>(2 * least_bytes);
     return info;
