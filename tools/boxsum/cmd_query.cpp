@@ -108,7 +108,6 @@ query_answers answers_of_image(const query_options& options, std::span<const box
     const bool tables = wants_tables(options.compute);
     const image source = read_source(options.input, options.source);
     const view_shape& s = source.view.shape;
-    if (tables) check_summable(options.input, s.type);
     for (const box& b : boxes) check_box(b, s.rows, s.cols);
     if (tables) return from_tables(source, {0, 0, s.rows, s.cols}, boxes, options.compute);
     const box_extent extent = extent_of(boxes);

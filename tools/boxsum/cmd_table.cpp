@@ -119,7 +119,6 @@ exit_code run_one(const table_options& options, const source_options& from, cons
     const image source = narrowed(read_source(input, from), 64, {dtype::u32, dtype::s32});
     const double reading_seconds = reading.seconds();
     const dtype input_type = source.view.shape.type;
-    check_summable(input, input_type);
     const dtype type = options.table_type.value_or(widest_table_type(input_type));
     std::optional<dtype> squares_type;
     if (!squares_path.empty()) squares_type = chosen_squares_type(options, input_type, type);

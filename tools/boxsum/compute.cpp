@@ -99,17 +99,6 @@ std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept {
     return best;
 }
 
-void check_summable(const std::string& path, dtype image) {
-    std::vector<std::string> summable;  // in the list's order
-    for (const type_pair& pair : type_pairs()) {
-        if (pair.input == image) return;
-        const std::string name(name_of(pair.input));
-        if (std::find(summable.begin(), summable.end(), name) == summable.end()) summable.push_back(name);
-    }
-    throw unsupported("'" + input_name(path) + "' is " + std::string(name_of(image)) +
-                      ": tables are made of images of " + joined(summable, ", "));
-}
-
 image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types) {
     const view_shape& s = source.view.shape;
     if (is_floating(s.type) || 8 * size_of(s.type) < bits) return source;
