@@ -357,7 +357,7 @@ void finish(const tiff_handle& handle, const read_options& options, image& resul
 }  // namespace
 
 int tiff_pages(const encoded_bytes& file) {
-    return TIFFNumberOfDirectories(tiff_handle(file.bytes).get());
+    return static_cast<int>(TIFFNumberOfDirectories(tiff_handle(file.bytes).get()));
 }
 
 image read_tiff(const encoded_bytes& file, const read_options& options) {
