@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch import library
 
 import boxsum
 
@@ -22,7 +23,7 @@ _TYPES = {
 }
 
 # Names of windows: how far they reach above, below, left and right of their pixel.
-_library = torch.library.Library("boxsum", "DEF")
+_library = library.Library("boxsum", "DEF")
 _library.define("sat(Tensor image, str layout, ScalarType dtype) -> Tensor")
 _library.define(
     "box_filter(Tensor image, int[] extents, str border, float cval, bool mean, ScalarType dtype) -> Tensor"
@@ -92,9 +93,9 @@ def _fake_local_moments(image: Any, extents: Any, border: str, cval: float) -> A
     return image.new_empty(image.shape, dtype=kind), image.new_empty(image.shape, dtype=kind)
 
 
-torch.library.register_fake("boxsum::sat", _fake_sat, lib=_library)
-torch.library.register_fake("boxsum::box_filter", _fake_box_filter, lib=_library)
-torch.library.register_fake("boxsum::local_moments", _fake_local_moments, lib=_library)
+library.register_fake("boxsum::sat", _fake_sat, lib=_library)
+library.register_fake("boxsum::box_filter", _fake_box_filter, lib=_library)
+library.register_fake("boxsum::local_moments", _fake_local_moments, lib=_library)
 
 def _remember_sat(ctx: Any, inputs: Any, output: Any) -> None:
     image, ctx.layout, _ = inputs
@@ -230,8 +231,8 @@ def _differentiable(name: str, compute: Any, remember: Any, backward: Any, resul
         return mapped(operator, in_dims, *arguments)
 
     Function.__name__ = name
-    torch.library.register_autograd(f"boxsum::{name}", backward, setup_context=remember, lib=_library)
-    torch.library.register_vmap(f"boxsum::{name}", rule, lib=_library)
+    library.register_autograd(f"boxsum::{name}", backward, setup_context=remember, lib=_library)
+    library.register_vmap(f"boxsum::{name}", rule, lib=_library)
 
     def call(image: Any, *rest: Any) -> Any:
         if torch.compiler.is_compiling() or (_transformed is not None and _transformed()):

@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from torch import library
 from torch.autograd import gradcheck, gradgradcheck
 from torch.nn import functional
 
@@ -241,7 +242,7 @@ def test_pytorch_accepts_the_operators(name, dtype):
         image_of(2, 3, 5, 6, dtype=dtype).to(memory_format=torch.channels_last).requires_grad_(),
         image_of(6, 5, dtype=dtype).T.requires_grad_(),
     ):
-        torch.library.opcheck(operator, OPERATORS[name](image))
+        library.opcheck(operator, OPERATORS[name](image))
 
 
 def everything(x):

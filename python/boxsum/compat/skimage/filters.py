@@ -10,6 +10,7 @@ import numpy as np
 from boxsum._filters import box_filter, threshold
 from boxsum._types import Border
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
+from boxsum.compat.skimage._images import check_plane
 
 __getattr__ = rest_of("skimage.filters")
 
@@ -17,12 +18,7 @@ _TYPES = ("bool", "uint8", "uint16", "int16", "float32", "float64")
 
 
 def _image(image: Any) -> Any:
-    if type(image) is not np.ndarray:
-        raise NotCovered(f"the image is of type {type(image).__name__}")
-    if image.ndim != 2:
-        raise NotCovered(f"the image has {image.ndim} axes")
-    if image.size == 0:
-        raise NotCovered("the image is empty")
+    check_plane(image)
     if image.dtype.kind not in "buif" or image.dtype.itemsize > 8:
         raise NotCovered(f"images of {image.dtype}")
     return image

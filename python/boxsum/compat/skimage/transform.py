@@ -9,6 +9,7 @@ import numpy as np
 from boxsum import _core
 from boxsum._tables import sat
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
+from boxsum.compat.skimage._images import check_plane
 
 __getattr__ = rest_of("skimage.transform")
 
@@ -16,12 +17,7 @@ __getattr__ = rest_of("skimage.transform")
 @drop_in("skimage.transform:integral_image", defined_in="skimage.transform.integral")
 def integral_image(image: Any, *, dtype: Any = None) -> Any:
     """Images of two axes; integers wrap in ``dtype`` as ``cumsum`` does, which by default is uint64 or int64."""
-    if type(image) is not np.ndarray:
-        raise NotCovered(f"the image is of type {type(image).__name__}")
-    if image.ndim != 2:
-        raise NotCovered(f"the image has {image.ndim} axes")
-    if image.size == 0:
-        raise NotCovered("the image is empty")
+    check_plane(image)
     kind = image.dtype.kind
     if dtype is None:
         if kind == "b":
