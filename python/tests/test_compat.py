@@ -68,6 +68,25 @@ def test_skimage_integral_image(data):
         assert sums.dtype == np.float64 and sums.shape == (1,)
 
 
+def test_skimage_images_that_are_not_covered():
+    transform = pytest.importorskip("skimage.transform")
+    from boxsum.compat.skimage import filters
+    from boxsum.compat.skimage.transform import integral_image
+
+    masked = np.ma.masked_array(np.ones((4, 5), np.uint8), np.eye(4, 5))
+    for image, why in (
+        (np.ones((3, 4, 5), np.uint8), "3 axes"),
+        (np.ones((0, 5), np.uint8), "empty"),
+        (masked, "MaskedArray"),
+    ):
+        for call in (integral_image, filters.threshold_sauvola):
+            with compat.strict(), pytest.raises(boxsum.Unsupported, match=why):
+                call(image)
+        got, expected = integral_image(image), transform.integral_image(image)
+        assert type(got) is type(expected)
+        np.testing.assert_array_equal(got, expected)
+
+
 def test_skimage_wraps_and_raises_as_the_original():
     transform = pytest.importorskip("skimage.transform")
     from boxsum.compat.skimage.transform import integral_image, integrate
