@@ -210,7 +210,7 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const histogram_kernels& set = *kernels_of(how.parameters);
     const indexer pixels(p, set, memory.lookup);
     const std::size_t entry = entry_position(p.table.type);
-    const bool aligned = set.vector_bytes > 1 && rows_aligned(p, memory.table, set.vector_bytes);
+    const bool aligned = set.streaming_alignment > 0 && rows_aligned(p, memory.table, set.streaming_alignment);
 
     job j;
     j.p = &p;
