@@ -17,13 +17,17 @@
 ///
 /// - Views of host memory. Every channel of every plane is filtered by itself. The image and the results have the same
 ///   planes, cols and channels, and the same rows unless the image is a part (filter_inputs); strides are free.
-/// - Images of 8u, 16u, 16s, 32f and 64f; every other type is `unsupported`.
+/// - Images of 8u, 16u, 16s, 32u, 32s, 16f, 32f and 64f; every other type is `unsupported`.
 /// - A pixel takes a fixed number of operations, whatever the window. What still grows: floating images keep the rows
 ///   of a window in memory, and beyond the cache that costs up to some 3 times as much; where a border other than
 ///   `shrink` continues the image, what lies beyond it, up to its own size on every side, is summed too, so windows
 ///   larger than a small image cost several times what small ones do.
-/// - Integer images: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window needs). The
-///   variance comes from the exact numerator n*S2 - S*S in 64 or 128 bits and is never negative.
+/// - 8- and 16-bit integers: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window
+///   needs). The variance comes from the exact numerator n*S2 - S*S in 64 or 128 bits and is never negative.
+/// - 32-bit integers are summed in double. That is exact in windows of up to 2^21 pixels (1448 x 1448), and only there
+///   are results of integer type supported; means and sums in 32f and 64f, of larger windows too, have the bounds of
+///   floating images, as variances always do. 16f is taken as 32f; results in 16f are rounded once. Images of these
+///   three types are filtered as copies, of 8 (32u, 32s) or 4 (16f) bytes per element, all of the image at once.
 /// - Floating images: sums in double, made of additions only (no running subtraction, no table), so a pixel acts on the
 ///   windows that contain it and on no other: a NaN, an infinity or a huge value does not leak. The mean of a window of
 ///   w rows and v columns is within gamma_(w+v) * (mean of |x|) of the exact one, with gamma_k = k*u / (1 - k*u) and
@@ -38,7 +42,8 @@
 /// - Samples that do not count: `mask`, `weights`, `nan` and `nodata` take pixels out of every window, in every filter
 ///   but variable_box_filter; see sampling below.
 /// - Results have the same bits for any number of threads, except which NaN a NaN is (its sign and payload).
-/// - No result may overlap the image or another result (there is no in-place form): invalid_argument.
+/// - No result may overlap the image or another result: invalid_argument. There is no in-place form: windows read rows
+///   whose results have long been written, so it would be a hidden copy of the image.
 /// - Working memory beyond the results, per thread: a few rows for integer images, at most 100 bytes per column and
 ///   channel. For floating images, with w the rows of the window or, if less, those that it can reach (the image's, or
 ///   5 times as many where a border is reflected), w x cols x channels x 8 bytes for means and 16 for variances, and at
@@ -181,7 +186,7 @@ struct window_outputs {
 
 /// Mean, variance, standard deviation and sum of the window around every pixel. A mean alone is box_filter's.
 ///
-/// Variances of 16-bit images are unsupported for windows of more than 2^32 pixels, of 8-bit ones for more than 2^46.
+/// Variances of 16-bit images are unsupported for windows of more than 2^32 pixels, of others for more than 2^46.
 void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, const filter_options& options = {});
 
 /// With m and s the mean and standard deviation of the window, the threshold T of a pixel is
@@ -203,8 +208,8 @@ std::optional<threshold_method> threshold_from_name(std::string_view name) noexc
 /// The k that is used when none is given: 0.15, -0.2, 0.2, 0.5, -0.2, 0.2, 0.25.
 double default_k(threshold_method method) noexcept;
 
-/// R when none is given: half the range of the type, 127.5 for 8u, 32767.5 for 16u and 16s; 0.5 for 32f and 64f, whose
-/// images are taken to lie in 0..1 (scikit-image takes -1..1, hence 1).
+/// R when none is given: half the range of the type, 127.5 for 8u, 32767.5 for 16u and 16s, 2147483647.5 for 32u and
+/// 32s; 0.5 for 16f, 32f and 64f, whose images are taken to lie in 0..1 (scikit-image takes -1..1, hence 1).
 double default_range(dtype image);
 
 /// What adaptive_threshold writes.
@@ -269,7 +274,7 @@ struct variable_inputs {
 /// pixel that is not finite acts on the windows that contain it and on no other. Memory: a padded table of 4 or 8 bytes
 /// per pixel and channel of one plane, whatever the border; where a floating plane has pixels that are not finite also
 /// its copy, a mask of bytes, and one table for each of NaN, inf and -inf that occurs. Windows of more than 2^46 pixels
-/// are unsupported.
+/// are unsupported. 32-bit integers have exact sums, in windows of up to 2^30 pixels; 16f is a copy as everywhere.
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs,
                          const filter_options& options = {});
 

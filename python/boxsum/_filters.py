@@ -116,8 +116,8 @@ def box_filter(
     """Box mean (box blur): every pixel becomes the mean, or the sum, of the window around it.
 
     Args:
-        image: (..., rows, cols), with ``channel_axis`` one axis more; of bool, uint8, uint16, int16, float32 or
-            float64. Axes before are a batch. As for `sat`, strides that a window cannot run over are copied.
+        image: (..., rows, cols), with ``channel_axis`` one axis more; of bool, uint8, uint16, int16, uint32, int32,
+            float16, float32 or float64. Axes before are a batch. As for `sat`, strides that a window cannot run over are copied.
         size: Pixels of the window, or (rows, cols); at least 1. The pixel is in the middle, of an even size behind it.
         stat: ``"mean"`` or ``"sum"``.
         border: What windows see beyond the image. ``"shrink"``: nothing, windows are cut off. ``"reflect"``: the

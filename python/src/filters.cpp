@@ -103,10 +103,9 @@ struct filter_arguments {
           options(common(size, border, cval, origin, threads)),
           sampling(given_sampling, in, options) {
         const element type = in.array.type;
-        if (type != element::u8 && type != element::u16 && type != element::s16 && type != element::f32 &&
-            type != element::f64 && type != element::boolean)
+        if (type == element::s8 || type == element::u64 || type == element::s64 || type == element::other)
             throw unsupported("image: its dtype is " + std::string(name_of(type)) +
-                              ", filters take bool, uint8, uint16, int16, float32 and float64");
+                              ", filters take bool, uint8, uint16, int16, uint32, int32, float16, float32 and float64");
         in.read_as(type == element::boolean ? element::u8 : type);
     }
 
@@ -139,7 +138,10 @@ struct filter_arguments {
         return {type, rows, in.array.extent[static_cast<std::size_t>(in.roles.cols())]};
     }
 
-    bool floating() const { return in.array.type == element::f32 || in.array.type == element::f64; }
+    bool floating() const {
+        const element type = in.array.type;
+        return type == element::f16 || type == element::f32 || type == element::f64;
+    }
 
     /// A result's type that is the image's, float32 or float64; bool images have means between 0 and 1.
     element mean_type(nb::handle dtype) const {

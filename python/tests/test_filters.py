@@ -45,6 +45,24 @@ def test_means_of_any_windows(data):
         np.testing.assert_allclose(wide, means.astype(float), rtol=0, atol=scale * 4 * float(np.finfo(precise).eps))
 
 
+@pytest.mark.parametrize("dtype", ["uint32", "int32", "float16"])
+def test_means_and_sums_of_wider_types(dtype):
+    image = reference.random_image((9, 7), dtype, 5)
+    means = boxsum.box_filter(image, 3, border="shrink")
+    sums = boxsum.box_filter(image, 3, stat="sum", border="shrink")
+    assert means.dtype == np.dtype(dtype)
+    assert sums.dtype == (np.float64 if dtype == "float16" else np.int64)
+    for row in range(9):
+        for col in range(7):
+            window = image[max(row - 1, 0):row + 2, max(col - 1, 0):col + 2].ravel()
+            total = sum(Fraction(one.item()) for one in window)
+            assert sums[row, col].item() == total
+            if dtype != "float16":
+                assert means[row, col].item() == math.floor(total / len(window) + Fraction(1, 2))
+            else:
+                assert means[row, col] == np.float16(float(total / len(window)))
+
+
 @settings(max_examples=40)
 @given(data=st.data())
 def test_statistics_and_what_is_made_of_them(data):

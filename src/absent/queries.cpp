@@ -70,7 +70,7 @@ template void window_histograms(const const_any_histogram_view&, const window_gr
 
 std::vector<histogram_match> best_windows(const const_any_histogram_view&, std::span<const window_grid>,
                                           std::span<const double>, histogram_distance, std::int64_t, stream_ref,
-                                          std::int64_t) {
+                                          std::int64_t, double) {
     refuse();
 }
 

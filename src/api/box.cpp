@@ -1,4 +1,5 @@
 #include "core/box_variance.hpp"
+#include "core/table_types.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 
@@ -26,6 +27,7 @@ void check_table(std::string_view argument, const const_any_table_view& table, s
                  std::int64_t plane) {
     check_read(argument, table.entries);
     check_layout(argument, table.form.layout);
+    check_table_type(argument, table.entries.shape.type);
     detail::check_table_access(argument, table.entries, channel, plane);
 }
 
@@ -47,23 +49,18 @@ table_view<const T> typed(const const_any_table_view& t) {
 
 /// Sum over a checked box, as a run-time typed value.
 scalar checked_sum(const const_any_table_view& table, const box& b, std::int64_t channel, std::int64_t plane) {
-    const dtype type = table.entries.shape.type;
-    return visit_dtype(type, [&]<typename T>() -> scalar {
-        scalar result;
-        if constexpr (std::is_same_v<T, float16>) {
-            throw unsupported("table: type 16f is no table type");
-        } else {
-            const T sum = detail::sum_of_checked_box(typed<T>(table), b, channel, plane);
-            result.type = type;
-            if constexpr (std::is_floating_point_v<T>)
-                result.f = static_cast<double>(sum);
-            else if constexpr (std::is_signed_v<T>)
-                result.s = sum;
-            else
-                result.u = sum;
-        }
-        return result;
+    scalar result;
+    result.type = table.entries.shape.type;
+    visit_type(table_types{}, result.type, [&]<typename T>() {
+        const T sum = detail::sum_of_checked_box(typed<T>(table), b, channel, plane);
+        if constexpr (std::is_floating_point_v<T>)
+            result.f = static_cast<double>(sum);
+        else if constexpr (std::is_signed_v<T>)
+            result.s = sum;
+        else
+            result.u = sum;
     });
+    return result;
 }
 
 double pixels(const box& b) {

@@ -44,6 +44,17 @@ std::int64_t positions(std::int64_t extent, std::int64_t window, std::int64_t st
     return window > extent ? 0 : (extent - window) / step + 1;
 }
 
+/// Intersection over union.
+double overlap_of(const box& a, const box& b) {
+    const auto common = [](std::int64_t a_first, std::int64_t a_size, std::int64_t b_first, std::int64_t b_size) {
+        const std::int64_t size = std::min(a_first + a_size, b_first + b_size) - std::max(a_first, b_first);
+        return static_cast<double>(std::max(size, std::int64_t{0}));
+    };
+    const auto pixels = [](const box& x) { return static_cast<double>(x.rows) * static_cast<double>(x.cols); };
+    const double both = common(a.row, a.rows, b.row, b.rows) * common(a.col, a.cols, b.col, b.cols);
+    return both / (pixels(a) + pixels(b) - both);
+}
+
 }  // namespace
 
 detail::grid_extents detail::checked_extents(const window_grid& g, std::int64_t image_rows, std::int64_t image_cols) {
@@ -84,6 +95,16 @@ void detail::check_target(std::span<const double> target, std::int64_t bins) {
             throw invalid_argument("target: bin " + std::to_string(i) + " is " + std::to_string(target[i]) +
                                    ", must be finite and not negative");
     check_total("target", target);
+}
+
+void detail::check_largest_overlap(double largest_overlap) {
+    if (!(largest_overlap >= 0 && largest_overlap <= 1))
+        throw invalid_argument("largest_overlap: is " + std::to_string(largest_overlap) + ", must be 0 to 1");
+}
+
+void detail::take_apart(std::vector<histogram_match>& taken, const histogram_match& next, double largest_overlap) {
+    const auto apart = [&](const histogram_match& m) { return overlap_of(m.where, next.where) <= largest_overlap; };
+    if (largest_overlap == 1 || std::all_of(taken.begin(), taken.end(), apart)) taken.push_back(next);
 }
 
 void detail::check_distance(histogram_distance distance) {
@@ -154,17 +175,6 @@ class nearest {
     std::size_t limit_;
     std::vector<candidate> heap_;
 };
-
-/// Intersection over union.
-double overlap_of(const box& a, const box& b) {
-    const auto common = [](std::int64_t a_first, std::int64_t a_size, std::int64_t b_first, std::int64_t b_size) {
-        const std::int64_t size = std::min(a_first + a_size, b_first + b_size) - std::max(a_first, b_first);
-        return static_cast<double>(std::max(size, std::int64_t{0}));
-    };
-    const auto pixels = [](const box& x) { return static_cast<double>(x.rows) * static_cast<double>(x.cols); };
-    const double both = common(a.row, a.rows, b.row, b.rows) * common(a.col, a.cols, b.col, b.cols);
-    return both / (pixels(a) + pixels(b) - both);
-}
 
 /// One grid searched by a team: thread t takes grid rows t, t + threads, ...
 template <typename T>
@@ -257,9 +267,7 @@ std::vector<histogram_match> search_all(const histogram_view<const T>& histogram
     for (const candidate& c : found) {
         if (static_cast<std::int64_t>(matches.size()) == count) break;
         const box window = window_at(grids[static_cast<std::size_t>(c.grid)], image_cols, c.window);
-        const auto apart = [&](const histogram_match& m) { return overlap_of(m.where, window) <= largest_overlap; };
-        if (largest_overlap == 1 || std::all_of(matches.begin(), matches.end(), apart))
-            matches.push_back({window, c.distance});
+        detail::take_apart(matches, {window, c.distance}, largest_overlap);
     }
     return matches;
 }
@@ -342,8 +350,7 @@ std::vector<histogram_match> best_windows(const const_any_histogram_view& histog
     if (count < 1) throw invalid_argument("count: is " + std::to_string(count) + ", must be at least 1");
     if (grids.empty()) throw invalid_argument("grids: there is none");
     detail::check_distance(distance);
-    if (!(largest_overlap >= 0 && largest_overlap <= 1))
-        throw invalid_argument("largest_overlap: is " + std::to_string(largest_overlap) + ", must be 0 to 1");
+    detail::check_largest_overlap(largest_overlap);
     check_histograms(histograms, plane);
     std::vector<histogram_match> matches;
     visit_one_of(histogram_entries{}, histograms.entries.shape.type, [&]<typename T>() {

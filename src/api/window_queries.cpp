@@ -1,6 +1,7 @@
 #include "cpu/queries/window_queries.hpp"
 
 #include "core/exhausted_memory.hpp"
+#include "core/table_types.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>
@@ -21,16 +22,10 @@ struct named_table {
 void check_table(const named_table& table) {
     check_view(table.name, table.view.entries);
     check_layout(table.name, table.view.form.layout);
-    const dtype type = table.view.entries.shape.type;
-    using enum dtype;
-    for (const dtype sums : {u32, s32, u64, s64, f32, f64})
-        if (type == sums) {
-            if (table.view.form.layout == table_layout::exclusive)
-                throw unsupported(std::string(table.name) +
-                                  ": an exclusive table lacks the sums up to the last row and column");
-            return;
-        }
-    throw invalid_argument(std::string(table.name) + ": type " + std::string(name_of(type)) + " is no table type");
+    check_table_type(table.name, table.view.entries.shape.type);
+    if (table.view.form.layout == table_layout::exclusive)
+        throw unsupported(std::string(table.name) +
+                          ": an exclusive table lacks the sums up to the last row and column");
 }
 
 void check_extent(std::string_view name, std::int64_t value) {
@@ -63,11 +58,6 @@ void check_rest(const named_table& table, std::string_view name, const any_view&
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must not be negative");
 }
 
-void check_real(std::string_view name, dtype type) {
-    if (type != dtype::f32 && type != dtype::f64)
-        throw invalid_argument(std::string(name) + ": type is " + std::string(name_of(type)) + ", must be 32f or 64f");
-}
-
 }  // namespace
 
 void window_sums(const const_any_table_view& table, const any_view& sums, const window_query_options& options) try {
@@ -84,7 +74,7 @@ void window_sums(const const_any_table_view& table, const any_view& sums, const 
 void window_means(const const_any_table_view& table, const any_view& means, const window_query_options& options) try {
     check_table({"table", table});
     check_rest({"table", table}, "means", means, options);
-    check_real("means", means.shape.type);
+    check_real_type("means", means.shape.type);
     cpu::answer_windows({cpu::window_result::means, table, {}, means, options.window}, options.threads);
 } catch (...) {
     rethrow_as_ours();
@@ -98,7 +88,7 @@ void window_variances(const moment_views& tables, const any_view& variances, con
                                ", but that of sums is " + std::string(name_of(tables.sums.form.layout)));
     check_rest({"sums", tables.sums}, "variances", variances, options);
     check_rest({"squares", tables.squares}, "variances", variances, options);
-    check_real("variances", variances.shape.type);
+    check_real_type("variances", variances.shape.type);
     cpu::answer_windows({cpu::window_result::variances, tables.sums, tables.squares, variances, options.window},
                         options.threads);
 } catch (...) {

@@ -130,15 +130,15 @@ histogram_shapes shapes_of(const histogram_inputs& inputs, const histogram_outpu
 void check_form(const table_form& form) {
     check_layout("histograms", form.layout);
     if (form.layout == table_layout::exclusive)
-        throw invalid_argument("histograms: layout is exclusive, integral histograms are inclusive or padded");
+        throw unsupported("histograms: layout is exclusive, integral histograms are inclusive or padded");
 }
 
 void check_histograms(const histogram_shape& histograms, std::int64_t plane) {
     const tensor_shape& s = histograms.entries;
     checked_tensor_bytes("histograms", s);
     if (!contains(histogram_entries{}, s.type))
-        throw invalid_argument("histograms: type is " + std::string(name_of(s.type)) +
-                               ", integral histograms are 32u, 16u or 32f");
+        throw unsupported("histograms: type is " + std::string(name_of(s.type)) +
+                          ", integral histograms are 32u, 16u or 32f");
     check_form(histograms.form);
     if (plane < 0 || plane >= s.planes)
         throw invalid_argument("plane: is " + std::to_string(plane) + ", but the histograms have " +

@@ -1,6 +1,7 @@
 #include "filters/filter_jobs.hpp"
 
 #include "core/checked_size.hpp"
+#include "core/rounding.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::int64_t largest_supported_window = std::int64_t{1} << 46;        // times 65535 fits 62 bits
 constexpr std::int64_t largest_16_bit_variance_window = std::int64_t{1} << 32;  // times 65535^2 fits 64 bits
+constexpr std::int64_t largest_32_bit_table_window = std::int64_t{1} << 30;     // times 2^32 fits 62 bits
 constexpr std::int64_t most_rows = std::int64_t{1} << 46;                       // and cols: sums of a few fit
 
 std::string text(double value) {
@@ -42,9 +44,9 @@ void check_map_extents(const view_shape& radius, std::int64_t rows, std::int64_t
 }
 
 void check_type(const view_shape& image) {
-    if (!contains(filter_types{}, image.type))
+    if (!contains(filter_types{}, computed_as(image.type)))
         throw unsupported("image: type is " + std::string(name_of(image.type)) +
-                          ", filters take 8u, 16u, 16s, 32f and 64f");
+                          ", filters take 8u, 16u, 16s, 32u, 32s, 16f, 32f and 64f");
 }
 
 /// Rows of the whole image.
@@ -113,10 +115,12 @@ std::int64_t check_window(const window& w, border_mode border, std::int64_t rows
 /// A value that an element of `type` can hold; infinities and NaN are values of floating types, too.
 void check_value(std::string_view argument, double value, std::string_view whose, dtype type) {
     if (type == dtype::f64) return;
-    if (type == dtype::f32) {
-        if (std::isfinite(value) && std::abs(value) > std::numeric_limits<float>::max())
+    if (is_floating(type)) {
+        constexpr double largest_float16 = 65504;
+        if (std::isfinite(value) &&
+            std::abs(value) > (type == dtype::f16 ? largest_float16 : std::numeric_limits<float>::max()))
             throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be a number of " +
-                                   std::string(whose) + " type 32f");
+                                   std::string(whose) + " type " + std::string(name_of(type)));
         return;
     }
     const int bits = 8 * static_cast<int>(size_of(type)) - (is_signed(type) ? 1 : 0);
@@ -136,6 +140,7 @@ void check_border(border_mode border, double border_value, dtype image) {
 /// A pixel of that value, so of the image's type: what lies beyond a constant border, nodata. Windows along rows and
 /// columns meet it in double and in that type, and must see the same.
 double as_pixel(double value, dtype image) {
+    if (image == dtype::f16) return static_cast<double>(to_float(nearest_float16(value)));
     return image == dtype::f32 ? static_cast<double>(static_cast<float>(value)) : value;
 }
 
@@ -198,7 +203,7 @@ void place_results(window_job& job, row_range wanted) {
 }
 
 void check_variance_window(const window_job& job) {
-    if (is_floating(job.shape.type) || job.shape.type == dtype::u8) return;
+    if (job.shape.type != dtype::u16 && job.shape.type != dtype::s16) return;
     if (job.largest_window > largest_16_bit_variance_window)
         throw unsupported("window: has " + std::to_string(job.largest_window) +
                           " pixels, variances of 16-bit images are supported up to 2^32");
@@ -223,6 +228,15 @@ void check_result(std::string_view argument, const view_shape& a, const window_j
                       allowed);
 }
 
+/// Integer results of 32-bit images are exact, or not given.
+void check_exact(std::string_view argument, dtype result, const window_job& job) {
+    if (!is_32_bit_integer(job.shape.type) || is_floating(result)) return;
+    if (job.largest_window > largest_exact_32_bit_window)
+        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(result)) +
+                          ", but the window has " + std::to_string(job.largest_window) +
+                          " pixels, and integer results of 32-bit images are supported up to 2^21");
+}
+
 /// A result that `fill` may be written to.
 void check_filled_result(std::string_view argument, const view_shape& result, const window_job& job,
                          std::initializer_list<dtype> types) {
@@ -244,7 +258,9 @@ void check_sum(const std::optional<view_shape>& sum, const window_job& job) {
     if (is_floating(job.shape.type) || job.weighted)
         return check_filled_result("sum", *sum, job, {dtype::f32, dtype::f64});
     check_filled_result("sum", *sum, job, {dtype::s32, dtype::s64, dtype::f32, dtype::f64});
-    const std::int64_t largest_pixel = job.shape.type == dtype::u8 ? 255 : job.shape.type == dtype::u16 ? 65535 : 32768;
+    check_exact("sum", sum->type, job);
+    const int bits = 8 * static_cast<int>(size_of(job.shape.type)) - (is_signed(job.shape.type) ? 1 : 0);
+    const std::int64_t largest_pixel = (std::int64_t{1} << bits) - (is_signed(job.shape.type) ? 0 : 1);
     if (sum->type == dtype::s32 && job.largest_window > std::numeric_limits<std::int32_t>::max() / largest_pixel)
         throw unsupported("sum: type is 32s, too small for windows of " + std::to_string(job.largest_window) +
                           " pixels");
@@ -304,6 +320,7 @@ window_job windows_of(const part& given, const filter_options& options) {
 window_job box_filter_job(const part& given, const result_shapes& results, const filter_options& options) {
     const window_job job = windows_of(given, options);
     check_filled_result("result", results.result, job, {given.image.type, dtype::f32, dtype::f64});
+    check_exact("result", results.result.type, job);
     check_count(results.count, job);
     return job;
 }
@@ -312,7 +329,10 @@ window_job statistics_job(const part& given, const statistics_shapes& results, c
     const window_job job = windows_of(given, options);
     if (!results.mean && !results.variance && !results.deviation && !results.sum && !results.count)
         throw invalid_argument("outputs: none of mean, variance, deviation, sum and count is given");
-    if (results.mean) check_filled_result("mean", *results.mean, job, {given.image.type, dtype::f32, dtype::f64});
+    if (results.mean) {
+        check_filled_result("mean", *results.mean, job, {given.image.type, dtype::f32, dtype::f64});
+        check_exact("mean", results.mean->type, job);
+    }
     if (results.variance) check_filled_result("variance", *results.variance, job, {dtype::f32, dtype::f64});
     if (results.deviation) check_filled_result("deviation", *results.deviation, job, {dtype::f32, dtype::f64});
     check_sum(results.sum, job);
@@ -407,6 +427,9 @@ window_job variable_job(const part& given, const view_shape& radius, const resul
     filter_options with_window = options;
     with_window.window = window_radius(largest);
     const window_job job = windows_of(given, with_window);
+    if (is_32_bit_integer(given.image.type) && job.largest_window > largest_32_bit_table_window)
+        throw unsupported("radius: gives windows of " + std::to_string(job.largest_window) +
+                          " pixels, those of 32-bit images are supported up to 2^30");
     check_result("result", results.result, job, {given.image.type, dtype::f32, dtype::f64});
     check_count(results.count, job);
     check_map_extents(radius, results.result.rows, results.result.cols);

@@ -64,12 +64,16 @@ double default_range(dtype image) {
         case dtype::u16:
         case dtype::s16:
             return 32767.5;
+        case dtype::u32:
+        case dtype::s32:
+            return 2147483647.5;
+        case dtype::f16:
         case dtype::f32:
         case dtype::f64:
             return 0.5;
         default:
             throw unsupported("image: type is " + std::string(name_of(image)) +
-                              ", filters take 8u, 16u, 16s, 32f and 64f");
+                              ", filters take 8u, 16u, 16s, 32u, 32s, 16f, 32f and 64f");
     }
 }
 

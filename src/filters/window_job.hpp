@@ -10,6 +10,19 @@
 
 namespace boxsum::filters {
 
+/// The type whose windows are computed for an image: one with kernels that holds its values exactly.
+constexpr dtype computed_as(dtype image) noexcept {
+    if (image == dtype::f16) return dtype::f32;
+    return image == dtype::u32 || image == dtype::s32 ? dtype::f64 : image;
+}
+
+/// The largest window over which sums of 32-bit integers are exact in double: below 2^53.
+inline constexpr std::int64_t largest_exact_32_bit_window = std::int64_t{1} << 21;
+
+constexpr bool is_32_bit_integer(dtype type) noexcept {
+    return type == dtype::u32 || type == dtype::s32;
+}
+
 /// The windows of a filter: everything about them but pointers. Rows are numbered in the whole image, of which the
 /// given one may be a part.
 struct window_job {

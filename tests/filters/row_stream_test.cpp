@@ -130,9 +130,9 @@ TEST(row_stream, says_what_is_wrong) {
     EXPECT_EQ(message([&] { row_stream({dtype::u8, 4}, options, 0); }), "capacity: is 0, must be at least 1");
     EXPECT_EQ(message([&] { row_stream({dtype::u8, 0}, options, 1); }), "format: cols is 0, must be at least 1");
     EXPECT_EQ(message([&] {
-                  row_stream({dtype::u32, 4}, options, 1);
+                  row_stream({dtype::u64, 4}, options, 1);
               }),
-              "image: type is 32u, filters take 8u, 16u, 16s, 32f and 64f");
+              "image: type is 64u, filters take 8u, 16u, 16s, 32u, 32s, 16f, 32f and 64f");
     EXPECT_EQ(message([&] {
                   row_stream({dtype::u8, 4}, {.border = border_mode::wrap}, 1);
               }),

@@ -30,7 +30,8 @@
 /// - Integer images: the same results, bit for bit, as on the CPU, of parts of images too. What has no table has every
 ///   border, rounding, threshold and output of thresholds; windows of tables have neither `mirror`, `wrap` and `floor`
 ///   nor nick, singh, phansalkar and other outputs than zero_255: unsupported. So are, of all, masks, weights,
-///   nan_mode::omit, nodata, min_count, `results` that are only some of the rows, sums and counts.
+///   nan_mode::omit, nodata, min_count, `results` that are only some of the rows, sums and counts; and images of 32u,
+///   32s and 16f.
 /// - Floating images go through a 64f table: every mean carries an absolute error of up to
 ///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; and a pixel
 ///   that is not finite spoils every window that reaches below or to the right of it. The bits for a part of an image

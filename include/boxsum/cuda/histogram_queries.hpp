@@ -67,11 +67,13 @@ extern template void window_histograms(const const_any_histogram_view&, const wi
                                        stream_ref, std::int64_t);
 
 /// Exhaustive search as by boxsum::best_windows(), with its result; only the target goes up and the matches come down.
+/// With a `largest_overlap` below 1 all windows are sorted on the device and come down, 40 bytes each; the host then
+/// leaves out those that overlap. (The plan below, whose matches stay on the device, has no such choice.)
 /// Throws what that throws, and as box_histograms_async() for histograms that are not in device memory.
 std::vector<histogram_match> best_windows(const const_any_histogram_view& histograms,
                                           std::span<const window_grid> grids, std::span<const double> target,
                                           histogram_distance distance, std::int64_t count, stream_ref stream,
-                                          std::int64_t plane = 0);
+                                          std::int64_t plane = 0, double largest_overlap = 1);
 
 /// The plan of best_windows() on the device that is current when it is made: target and matches stay on it. Immutable;
 /// several threads and streams may run one, each with its own workspace.

@@ -15,14 +15,14 @@ constexpr int most_threads = 256;
 /// All bands of a call. Thread t of a team does bands t, t + threads, ...
 struct banded_work {
     std::int64_t rows, pieces, bands;
-    const std::function<void(const band&, int thread)>* work;
+    band_work work;
     std::exception_ptr failure = nullptr;
     std::mutex failing = {};
 
     void run_band(std::int64_t i, int thread) {
         const std::int64_t piece = i % pieces;
         try {
-            (*work)({i / pieces, rows * piece / pieces, rows * (piece + 1) / pieces}, thread);
+            work({i / pieces, rows * piece / pieces, rows * (piece + 1) / pieces}, thread);
         } catch (...) {
             const std::lock_guard lock(failing);
             if (!failure) failure = std::current_exception();
@@ -47,12 +47,11 @@ int used_threads(int requested, std::int64_t elements) {
     return cpu::ready_threads(most, static_cast<double>(elements) / elements_per_us);
 }
 
-void for_each_band(std::int64_t planes, std::int64_t rows, int threads,
-                   const std::function<void(const band&, int thread)>& work) {
+void for_each_band(std::int64_t planes, std::int64_t rows, int threads, band_work work) {
     // A band starts by summing a whole window of rows, so planes are only cut where there are too few of them.
     const std::int64_t wanted = std::min(threads, most_threads);
     const std::int64_t pieces = std::clamp<std::int64_t>((wanted + planes - 1) / planes, 1, rows);
-    banded_work all{rows, pieces, planes * pieces, &work};
+    banded_work all{rows, pieces, planes * pieces, work};
     cpu::run_team(static_cast<int>(std::min(wanted, all.bands)), banded_work::run, &all);
     if (all.failure) std::rethrow_exception(all.failure);
 }

@@ -3,7 +3,6 @@
 #include <boxsum/table.hpp>
 
 #include <cstdint>
-#include <functional>
 
 namespace boxsum::filters {
 
@@ -14,10 +13,25 @@ struct band {
     std::int64_t end = 0;
 };
 
+/// What is done with a band: a function that outlives the call it is given to, so that nothing is copied or allocated.
+class band_work {
+  public:
+    template <typename F>
+    band_work(const F& f)  // NOLINT: any function of a band and a thread
+        : function_(&f), call_([](const void* function, const band& b, int thread) {
+              (*static_cast<const F*>(function))(b, thread);
+          }) {}
+
+    void operator()(const band& b, int thread) const { call_(function_, b, thread); }
+
+  private:
+    const void* function_;
+    void (*call_)(const void* function, const band& b, int thread);
+};
+
 /// Calls work(band, thread) for bands that cover rows 0 .. rows - 1 of every plane, in any order, on up to `threads`
 /// threads (at least 1), never more than there are bands. An exception ends the call, after the other bands.
-void for_each_band(std::int64_t planes, std::int64_t rows, int threads,
-                   const std::function<void(const band&, int thread)>& work);
+void for_each_band(std::int64_t planes, std::int64_t rows, int threads, band_work work);
 
 /// How many threads `requested` means for that many elements; for 0 as many as this thread may use, fewer where the
 /// image is too small to be worth it.

@@ -65,8 +65,29 @@ void byte_band(const row_job& job, const any_view& result, const band& b) {
     }
 }
 
+/// Means of the image's type where windows are computed in a wider one.
+template <typename Pixel>
+void narrowed_band(const row_job& job, const any_view& result, const band& b) {
+    const work_buffer<f64> counts = floating_column_counts(job);
+    const bool half_up = job.rounding == rounding_mode::half_up;
+    floating_sums<Pixel>(job, b, [&](std::int64_t row, const f64* sums, f64 rows) {
+        const auto write = [&]<typename T>(auto&& mean) {
+            T* const to = job.row_to<T>(result, row, b.plane);
+            for (std::int64_t i = 0; i < job.n(); ++i) to[i] = mean(sums[i], rows * counts[i]);
+        };
+        const auto rounded = [&](f64 sum, f64 count) { return rounded_quotient(sum, count, half_up); };
+        if (result.shape.type == dtype::f16)
+            write.template operator()<f16>([](f64 sum, f64 count) { return nearest_float16(sum / count); });
+        else if (result.shape.type == dtype::u32)
+            write.template operator()<u32>([&](f64 s, f64 n) { return static_cast<u32>(rounded(s, n)); });
+        else
+            write.template operator()<s32>([&](f64 s, f64 n) { return static_cast<s32>(rounded(s, n)); });
+    });
+}
+
 template <typename Pixel>
 void floating_band(const row_job& job, const any_view& result, const band& b) {
+    if (result.shape.type != dtype::f32 && result.shape.type != dtype::f64) return narrowed_band<Pixel>(job, result, b);
     const work_buffer<f64> counts = floating_column_counts(job);
     const work_buffer<f64> factors(job.n());  // of windows of `factor_rows` rows; most rows have as many
     f64 factor_rows = 0;

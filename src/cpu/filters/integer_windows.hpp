@@ -29,6 +29,12 @@ struct stored_as<s16> {
     static constexpr type flip = 0x8000;
     static constexpr std::int64_t offset = 32768;
 };
+template <>
+struct stored_as<s32> {  // in variable_box_filter.cpp
+    using type = u32;
+    static constexpr type flip = 0x80000000;
+    static constexpr std::int64_t offset = std::int64_t{1} << 31;
+};
 
 /// Column sums of one row of windows, with room for what lies beyond both ends of the row: a window's reach, and on the
 /// left one column more, which leaves the first window.

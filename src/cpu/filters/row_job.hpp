@@ -2,14 +2,16 @@
 
 #include "cpu/filters/bands.hpp"
 #include "cpu/filters/row_kernels.hpp"
+#include "cpu/filters/widened_image.hpp"
 #include "filters/window_job.hpp"
-
-#include <functional>
 
 namespace boxsum::filters {
 
-/// A window job with what it needs to be done on the CPU. Rows are numbered in the whole image.
+/// A window job with what it needs to be done on the CPU. Rows are numbered in the whole image. Images of types without
+/// kernels are taken as copies: `shape.type` and `image` are those of the copy.
 struct row_job : window_job {
+    dtype image_type;  ///< as it was given
+    widened_image widened;
     const_any_view image;
     const_any_view mask;     ///< null data without one
     const_any_view weights;  ///< null data without
@@ -30,6 +32,6 @@ struct row_job : window_job {
 };
 
 /// Calls work(band, thread) over the rows that have results, on the job's threads.
-void for_each_band(const row_job& job, const std::function<void(const band&, int thread)>& work);
+void for_each_band(const row_job& job, band_work work);
 
 }  // namespace boxsum::filters

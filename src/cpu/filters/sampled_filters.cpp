@@ -34,6 +34,8 @@ class filled_rows {
                 return write_as<s32>(result, at, value, given);
             case dtype::s64:
                 return write_as<s64>(result, at, value, given);
+            case dtype::f16:
+                return write_as<f16>(result, at, value, given);
             case dtype::f32:
                 return write_as<f32>(result, at, value, given);
             default:
@@ -44,10 +46,15 @@ class filled_rows {
   private:
     template <typename T, typename Value, typename Given>
     void write_as(const any_view& result, const sampled_row& at, Value&& value, Given&& given) const {
-        const T fill =
-            static_cast<T>(job_.fill.value_or(std::is_integral_v<T> ? 0 : std::numeric_limits<f64>::quiet_NaN()));
+        const auto as = [](auto x) {
+            if constexpr (std::is_same_v<T, f16>)
+                return nearest_float16(static_cast<f64>(x));
+            else
+                return static_cast<T>(x);
+        };
+        const T fill = as(job_.fill.value_or(std::is_integral_v<T> ? 0 : std::numeric_limits<f64>::quiet_NaN()));
         T* const to = job_.row_to<T>(result, at.row, plane_) + at.first;
-        for (std::int64_t i = 0; i < at.n; ++i) to[i] = given(i) ? static_cast<T>(value(i)) : fill;
+        for (std::int64_t i = 0; i < at.n; ++i) to[i] = given(i) ? as(value(i)) : fill;
     }
 
     const row_job& job_;

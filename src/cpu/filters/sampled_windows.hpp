@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/rounding.hpp"
 #include "cpu/filters/moments.hpp"
 
 #include <algorithm>
@@ -292,7 +293,7 @@ struct sampled_row {
     const f64* mean = nullptr;
     const f64* variance = nullptr;   ///< null unless asked for
     const s64* exact_sum = nullptr;  ///< of integers without weights
-    const s64* rounded = nullptr;    ///< of integers: the mean
+    const s64* rounded = nullptr;    ///< of integer images: the mean
 };
 
 /// An integer, rounded as results are, from a mean in double.
@@ -378,15 +379,21 @@ void real_sampled_windows(const row_job& job, const band& b, bool spread, Consum
         const f64* const sum = sum_windows.compute(sums.compute(row), count).mean;
         const f64* const weight = weight_windows.compute(weights.compute(row), count).mean;
         for (std::int64_t i = 0; i < job.n(); ++i) mean[i] = weight[i] > 0 ? sum[i] / weight[i] : 0;
-        if constexpr (std::is_integral_v<Pixel>)
-            for (std::int64_t i = 0; i < job.n(); ++i) rounded[i] = rounded_mean(mean[i], job.rounding);
+        if (!is_floating(job.image_type)) {
+            // 32-bit integers that are summed in double are so exactly.
+            const bool exact = !std::is_integral_v<Pixel> && !job.weighted;
+            for (std::int64_t i = 0; i < job.n(); ++i)
+                rounded[i] = exact && weight[i] > 0
+                                 ? rounded_quotient(sum[i], weight[i], job.rounding == rounding_mode::half_up)
+                                 : rounded_mean(mean[i], job.rounding);
+        }
         if (spread) {
             const weighted_moments* const m = spreads->compute(row);
             for (std::int64_t i = 0; i < job.n(); ++i)
                 variance[i] = (m[i].weight > 0 ? m[i].m2 / m[i].weight : 0) + (mean[i] - mean[i]);
         }
         consume(sampled_row{row, 0, job.n(), weight, sum, mean.data(), spread ? variance.data() : nullptr, nullptr,
-                            std::is_integral_v<Pixel> ? rounded.data() : nullptr});
+                            is_floating(job.image_type) ? nullptr : rounded.data()});
     }
 }
 

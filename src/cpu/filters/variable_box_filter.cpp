@@ -1,6 +1,8 @@
+#include "core/rounding.hpp"
 #include "cpu/filters/bands.hpp"
 #include "cpu/filters/filters.hpp"
 #include "cpu/filters/moments.hpp"
+#include "cpu/filters/widened_image.hpp"
 #include "filters/radius_map.hpp"
 
 #include <boxsum/sat.hpp>
@@ -270,6 +272,8 @@ void floating_plane(const plane_job& job) {
         const f64 mean = sum / static_cast<f64>(w.count);
         if (job.result.shape.type == dtype::f32)
             put(job, r, c, k, static_cast<f32>(mean));
+        else if (job.result.shape.type == dtype::f16)
+            put(job, r, c, k, nearest_float16(mean));
         else
             put(job, r, c, k, mean);
     });
@@ -287,6 +291,10 @@ void filter_plane(const plane_job& job) {
             return small ? integer_plane<u16, u32>(job) : integer_plane<u16, u64>(job);
         case dtype::s16:
             return small ? integer_plane<s16, s32>(job) : integer_plane<s16, s64>(job);
+        case dtype::u32:
+            return integer_plane<u32, u64>(job);
+        case dtype::s32:
+            return integer_plane<s32, s64>(job);
         case dtype::f32:
             return floating_plane<f32>(job);
         default:
@@ -299,8 +307,9 @@ void filter_plane(const plane_job& job) {
 void variable_box_filter(const window_job& job, const const_any_view& image, const const_any_view& radius,
                          const filter_outputs& outputs) {
     const int threads = used_threads(job.threads, job.result_rows() * job.n());
+    const widened_image taken(image, image.shape.type == dtype::f16 ? dtype::f32 : image.shape.type, threads);
     for (std::int64_t plane = 0; plane < job.shape.planes; ++plane)
-        filter_plane({job, plane_of(image, plane), radius, radius.shape.planes == 1 ? 0 : plane, outputs.result,
+        filter_plane({job, plane_of(taken.view(), plane), radius, radius.shape.planes == 1 ? 0 : plane, outputs.result,
                       outputs.count, plane, threads});
 }
 

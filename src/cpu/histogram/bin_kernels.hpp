@@ -61,12 +61,12 @@ struct histogram_kernels {
     static constexpr std::size_t entries = static_cast<std::size_t>(entry_kind::count);
 
     const char* name;
-    std::size_t vector_bytes;                ///< alignment that the streaming kernels want of every table row
+    std::size_t streaming_alignment;         ///< that the streaming kernels want of every table row; 0: there are none
     index_function uniform[pixels][widths];  ///< rule: uniform_bins
     index_function lookup_u8[widths];        ///< rule: 256 bin numbers
     index_function lookup_u16[widths];       ///< rule: 65536 bin numbers
     bin_function cached[entries][widths];
-    bin_function streaming[entries][widths];  ///< null: there are none
+    bin_function streaming[entries][widths];
 };
 
 extern const histogram_kernels scalar_histogram_kernels;

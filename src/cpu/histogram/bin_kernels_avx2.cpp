@@ -197,7 +197,7 @@ constexpr void set_bin_functions(histogram_kernels& set, entry_kind kind) {
 constexpr histogram_kernels make_set() {
     histogram_kernels set{};
     set.name = "avx2";
-    set.vector_bytes = 32;
+    set.streaming_alignment = 32;
     set_index_functions(set);
     set_bin_functions<scan_u32>(set, entry_kind::u32);
     set_bin_functions<scan_u16>(set, entry_kind::u16);

@@ -109,6 +109,9 @@ struct scan_f32 {
     }
 };
 
+alignas(64) constexpr std::uint16_t first_words[32] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+
 template <typename Entry>
 BOXSUM_INLINE __m512i load_some(const Entry* p, std::int64_t n) {
     if constexpr (sizeof(Entry) == 4)
@@ -123,6 +126,68 @@ BOXSUM_INLINE void store_some(Entry* p, __m512i v, std::int64_t n) {
     else
         _mm512_mask_storeu_epi16(p, static_cast<__mmask32>((std::uint64_t{1} << n) - 1), v);
 }
+
+/// Entries from .. end - 1 of v, to where they belong behind p, a multiple of 64 bytes: a masked store that reaches
+/// into the next line would ask for that line, too, although nothing is written there.
+template <typename Entry>
+BOXSUM_INLINE void store_between(Entry* p, __m512i v, std::int64_t from, std::int64_t end) {
+    const std::uint64_t some = ((std::uint64_t{1} << end) - 1) & ~((std::uint64_t{1} << from) - 1);
+    if constexpr (sizeof(Entry) == 4)
+        _mm512_mask_store_epi32(p, static_cast<__mmask16>(some), v);
+    else
+        _mm512_mask_storeu_epi16(p, static_cast<__mmask32>(some), v);
+}
+
+/// A row that is written past the caches, wherever it starts, as in cpu/simd/row_group.hpp: what is stored are the last
+/// entries of one vector and the first of the next, joined by a permutation, at multiples of 64 bytes; ordinary stores
+/// write what lies before the first and behind the last multiple. Vectors come in the order of columns.
+template <typename Entry>
+struct streamed_row {
+    static constexpr int lanes = 64 / static_cast<int>(sizeof(Entry));
+    Entry* start;        ///< the multiple before the row
+    std::int64_t words;  ///< entries from there to the row, 1 to all of a vector
+    __m512i source;      ///< for the permutation
+    __m512i unfinished;  ///< the latest vector, whose last `words` entries are not written
+
+    BOXSUM_INLINE void begin(Entry* row) {
+        const auto behind = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(row) / sizeof(Entry) % lanes);
+        words = behind == 0 ? lanes : behind;
+        start = row - words;
+        unfinished = _mm512_setzero_si512();
+        if constexpr (sizeof(Entry) == 4)
+            source = _mm512_add_epi32(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+                                      _mm512_set1_epi32(static_cast<int>(lanes - words)));
+        else
+            source =
+                _mm512_add_epi16(_mm512_load_si512(first_words), _mm512_set1_epi16(static_cast<short>(lanes - words)));
+    }
+    BOXSUM_INLINE __m512i joined_with(__m512i next) const {
+        if constexpr (sizeof(Entry) == 4)
+            return _mm512_permutex2var_epi32(unfinished, source, next);
+        else
+            return _mm512_permutex2var_epi16(unfinished, source, next);
+    }
+    /// A whole vector, not the first.
+    BOXSUM_INLINE void put(std::int64_t c, __m512i v) {
+        _mm512_stream_si512(reinterpret_cast<__m512i*>(start + c), joined_with(v));
+        unfinished = v;
+    }
+    /// Any vector, of which `there` entries exist.
+    BOXSUM_INLINE void put_some(std::int64_t c, __m512i v, std::int64_t there) {
+        const std::int64_t from = c > 0 ? 0 : words, end = words + there;
+        const __m512i line = joined_with(v);
+        unfinished = v;
+        if (from == 0 && end >= lanes)
+            _mm512_stream_si512(reinterpret_cast<__m512i*>(start + c), line);
+        else if (from < lanes)
+            store_between(start + c, line, from, end < lanes ? end : lanes);
+        if (there < lanes && end > lanes) finish(c + lanes, end - lanes);
+    }
+    /// The first `count` of the entries that are not written yet, at column c.
+    BOXSUM_INLINE void finish(std::int64_t c, std::int64_t count) const {
+        store_between(start + c, joined_with(unfinished), 0, count);
+    }
+};
 
 /// `Rows` rows at a time, so that the row above is read once for them. Streaming stores push lines out of the caches,
 /// so there the row above is kept in `running`.
@@ -143,6 +208,16 @@ BOXSUM_INLINE void fill_rows(const bin_rows& b, std::int64_t first) {
     const std::int64_t index_stride = b.index_stride, table_stride = b.table_stride, cols = b.cols;
     typename Scan::carry carries[Rows];
     for (auto& carry : carries) carry = Scan::start();
+
+    streamed_row<Entry> streamed[Rows];
+    if constexpr (streaming)
+        for (int r = 0; r < Rows; ++r) {
+            streamed[r].begin(reinterpret_cast<Entry*>(table + r * table_stride));
+            // Ordinary stores write the ends of rows.
+            std::byte* const coming = table + (r + Rows) * table_stride;
+            __builtin_prefetch(coming, 1);
+            __builtin_prefetch(reinterpret_cast<Entry*>(coming) + cols - 1, 1);
+        }
 
     // Only the last `index_unit` entries of a row may be incomplete.
     const auto columns = [&]<bool whole>(std::int64_t c, std::bool_constant<whole>) __attribute__((always_inline)) {
@@ -167,10 +242,12 @@ BOXSUM_INLINE void fill_rows(const bin_rows& b, std::int64_t first) {
                     sums[v] = Scan::add(sums[v], scanned[i]);
                     const std::int64_t there = whole ? lanes : present(v * lanes);
                     if (there == 0) continue;  // an empty mask still asks for its line
-                    if (there < lanes)
-                        store_some(out + v * lanes, sums[v], there);
+                    if constexpr (streaming && whole)
+                        streamed[r].put(c + v * lanes, sums[v]);
                     else if constexpr (streaming)
-                        _mm512_stream_si512(reinterpret_cast<__m512i*>(out + v * lanes), sums[v]);
+                        streamed[r].put_some(c + v * lanes, sums[v], there);
+                    else if (there < lanes)
+                        store_some(out + v * lanes, sums[v], there);
                     else
                         _mm512_storeu_si512(out + v * lanes, sums[v]);
                 }
@@ -179,12 +256,15 @@ BOXSUM_INLINE void fill_rows(const bin_rows& b, std::int64_t first) {
         if constexpr (streaming)
             for (int v = 0; v < 64 / lanes; ++v) _mm512_storeu_si512(running + c + v * lanes, sums[v]);
     };
-    if (streaming && cols % lanes != 0)  // ordinary stores end the rows
-        for (int r = 0; r < Rows; ++r)
-            __builtin_prefetch(reinterpret_cast<Entry*>(table + r * table_stride) + cols - 1, 1);
     std::int64_t c = 0;
+    if (streaming) {  // rows begin with an ordinary store
+        columns(c, std::false_type{});
+        c += index_unit;
+    }
     for (; c + index_unit <= cols; c += index_unit) columns(c, std::true_type{});
     if (c < cols) columns(c, std::false_type{});
+    if (streaming && cols % lanes == 0)
+        for (int r = 0; r < Rows; ++r) streamed[r].finish(cols, streamed[r].words);
 }
 
 template <typename Scan, typename Index, bool streaming>
@@ -223,7 +303,7 @@ constexpr void set_bin_functions(histogram_kernels& set, entry_kind kind) {
 constexpr histogram_kernels make_set() {
     histogram_kernels set{};
     set.name = "avx512";
-    set.vector_bytes = 64;
+    set.streaming_alignment = 1;
     set_index_functions(set);
     set.lookup_u8[0] = index_bytes;
     set_bin_functions<scan_u32>(set, entry_kind::u32);

@@ -32,7 +32,6 @@ void fill_bin(const bin_rows& b) {
 constexpr histogram_kernels make_set() {
     histogram_kernels set{};
     set.name = "scalar";
-    set.vector_bytes = 1;
     set_index_functions(set);
     set.cached[0][0] = fill_bin<std::uint32_t, std::uint8_t>;
     set.cached[0][1] = fill_bin<std::uint32_t, std::uint16_t>;

@@ -24,7 +24,6 @@
 #include <atomic>
 #include <cstring>
 #include <string>
-#include <vector>
 
 namespace boxsum {
 namespace {
@@ -95,22 +94,23 @@ class indexer {
     std::int64_t index_bytes() const { return wide_ ? 2 : 1; }
 
     void run(const void* pixels, void* indices, std::int64_t n) const {
-        run_(pixels, indices, n, table_.empty() ? static_cast<const void*>(&uniform_) : table_.data());
+        run_(pixels, indices, n, table_.size() == 0 ? static_cast<const void*>(&uniform_) : table_.data());
     }
 
   private:
     template <typename Index>
     void make_table(int values, const histogram_problem& h, const std::uint16_t* lookup) {
-        table_.resize(static_cast<std::size_t>(values) * sizeof(Index));
+        table_ = memory_pool::shared().acquire(static_cast<std::size_t>(values) * sizeof(Index));
         for (int v = 0; v < values; ++v) {
             const auto bin = static_cast<Index>(bin_of_pixel(h, lookup, v));  // -1 becomes all ones: no_bin
-            std::memcpy(table_.data() + static_cast<std::size_t>(v) * sizeof(Index), &bin, sizeof(Index));
+            std::memcpy(static_cast<std::byte*>(table_.data()) + static_cast<std::size_t>(v) * sizeof(Index), &bin,
+                        sizeof(Index));
         }
     }
 
     bool wide_;
     index_function run_ = nullptr;
-    std::vector<std::byte> table_;
+    host_buffer table_;
     cpu::uniform_bins uniform_{};
 };
 
@@ -210,7 +210,7 @@ void enqueue(const problem& p, const buffers& memory, const execution& how) {
     const histogram_kernels& set = *kernels_of(how.parameters);
     const indexer pixels(p, set, memory.lookup);
     const std::size_t entry = entry_position(p.table.type);
-    const bool aligned = set.vector_bytes > 1 && rows_aligned(p, memory.table, set.vector_bytes);
+    const bool aligned = set.streaming_alignment > 0 && rows_aligned(p, memory.table, set.streaming_alignment);
 
     job j;
     j.p = &p;

@@ -147,18 +147,24 @@ struct streamed_row {
         unfinished = v;
     }
     /// The first vector of the row, or the one that ends it, of which `entries` exist.
+    ///
+    /// Ordinary stores go to multiples of a vector, too. One that reaches into the next line, though its mask is empty
+    /// there, asks for that line, and the streaming stores behind it wait.
     BOXSUM_INLINE void put_edge(std::int64_t i, vec<Out> v, int entries) {
-        const bool whole = entries >= vec<Out>::lanes;
         if (entries <= 0) return;
-        if (i > 0 && whole) return put(i, v);
-        if (i > 0) finish(i);
-        store_part(start + words / entry_words + i, v,
-                   4 * (whole ? all_words - words : within_vector<Out>(entries) * entry_words));
+        const int there = within_vector<Out>(entries) * entry_words;
+        const int from = i > 0 ? 0 : words, end = words + there;
+        const vec<Out> line = join(unfinished, v);
         unfinished = v;
+        if (from == 0 && end >= all_words)
+            stream(start + i, line);
+        else
+            store_between(start + i, line, 4 * from, 4 * (end < all_words ? end : all_words));
+        if (there < all_words && end > all_words) finish(i + vec<Out>::lanes, end - all_words);
     }
-    /// What is left of a row of `entries` so far.
-    BOXSUM_INLINE void finish(std::int64_t entries) const {
-        store_part(start + entries, join(unfinished, unfinished), 4 * words);
+    /// The first `count` of the words that are not written yet, at column i.
+    BOXSUM_INLINE void finish(std::int64_t i, int count) const {
+        store_part(start + i, join(unfinished, unfinished), 4 * count);
     }
 };
 
@@ -207,7 +213,8 @@ struct column_writer {
     BOXSUM_INLINE void finish(std::int64_t elements) const {
         if constexpr (Policy == stores::streaming)
             if (elements > 0 && elements % vec<Out>::lanes == 0)
-                for (std::int64_t q = 0; q < rows_per_pass && q < rows; ++q) streamed[q].finish(elements);
+                for (std::int64_t q = 0; q < rows_per_pass && q < rows; ++q)
+                    streamed[q].finish(elements, streamed[q].words);
     }
     /// The row above of the next four rows.
     template <part Part>

@@ -83,7 +83,7 @@ void scan_interleaved(const tile& t) {
         const std::int64_t whole = i;
         if (i < t.elements) edge();
         if constexpr (Policy == stores::streaming)
-            if (t.elements > 0 && t.elements % columns == 0) streamed.finish(t.elements);
+            if (t.elements > 0 && t.elements % columns == 0) streamed.finish(t.elements, streamed.words);
         if (t.carry != nullptr && whole == t.elements) {
             // Only whole tiles are continued; they end on a whole vector, and the next begins with lane 0 of `left`.
             store(left, sums.left);

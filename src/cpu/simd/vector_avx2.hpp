@@ -86,40 +86,14 @@ struct vector_joiner {
                                                _mm256_permutevar8x32_epi32(bits(first), source), of_first));
     }
 };
-/// Copies 0 to 32 bytes in pieces of powers of two.
-BOXSUM_INLINE void copy_small(std::byte* to, const std::byte* from, int bytes) {
-    const auto piece = [&](auto size) __attribute__((always_inline)) {
-        if ((bytes & size.value) == 0) return;
-        __builtin_memcpy(to, from, size.value);
-        to += size.value;
-        from += size.value;
-    };
-    piece(std::integral_constant<int, 32>{});
-    piece(std::integral_constant<int, 16>{});
-    piece(std::integral_constant<int, 8>{});
-    piece(std::integral_constant<int, 4>{});
-    piece(std::integral_constant<int, 2>{});
-    piece(std::integral_constant<int, 1>{});
-}
-/// A vector's worth of bytes from p: those outside [first, last) are zero and not read.
-BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int count) {
-    _mm256_store_si256(reinterpret_cast<__m256i*>(to), _mm256_setzero_si256());
-    copy_small(to, static_cast<const std::byte*>(p), count);
-}
-/// The first `count` lanes from p; the others are zero and not read.
-template <typename T>
-BOXSUM_INLINE vec<T> load_first(const T* p, int count) {
-    alignas(vector_bytes) std::byte all[vector_bytes];
-    load_part(all, p, count * static_cast<int>(sizeof(T)));
-    return load(reinterpret_cast<const T*>(all));
-}
-/// The first `bytes` bytes of v, 0 to all.
-template <typename T>
-BOXSUM_INLINE void store_part(T* p, vec<T> v, int bytes) {
-    alignas(vector_bytes) std::byte all[vector_bytes];
-    _mm256_store_si256(reinterpret_cast<__m256i*>(all), bits(v));
-    copy_small(reinterpret_cast<std::byte*>(p), all, bytes);
-}
+}  // namespace
+}  // namespace boxsum::cpu
+
+#include "cpu/simd/edges_by_copies.hpp"
+
+namespace boxsum::cpu {
+namespace {
+
 BOXSUM_INLINE vec<std::uint32_t> splat(std::uint32_t x) {
     return {_mm256_set1_epi32(static_cast<int>(x))};
 }

@@ -100,6 +100,11 @@ template <typename T>
 BOXSUM_INLINE void store_part(T* p, vec<T> v, int bytes) {
     if (bytes > 0) _mm512_mask_storeu_epi8(p, first_bytes(bytes), bits(v));
 }
+/// Bytes from .. end - 1 of v to where they belong behind p.
+template <typename T>
+BOXSUM_INLINE void store_between(T* p, vec<T> v, int from, int end) {
+    if (from < end) _mm512_mask_storeu_epi8(p, first_bytes(end) & ~first_bytes(from), bits(v));
+}
 BOXSUM_INLINE vec<std::uint32_t> splat(std::uint32_t x) {
     return {_mm512_set1_epi32(static_cast<int>(x))};
 }

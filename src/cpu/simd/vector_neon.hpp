@@ -61,37 +61,13 @@ struct vector_joiner {
         return {(typename vec<T>::reg)vqtbl2q_u8(both, source)};
     }
 };
-/// Copies 0 to 16 bytes in pieces of powers of two.
-BOXSUM_INLINE void copy_small(std::byte* to, const std::byte* from, int bytes) {
-    const auto piece = [&](auto size) __attribute__((always_inline)) {
-        if ((bytes & size.value) == 0) return;
-        __builtin_memcpy(to, from, size.value);
-        to += size.value;
-        from += size.value;
-    };
-    piece(std::integral_constant<int, 16>{});
-    piece(std::integral_constant<int, 8>{});
-    piece(std::integral_constant<int, 4>{});
-    piece(std::integral_constant<int, 2>{});
-    piece(std::integral_constant<int, 1>{});
-}
-BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int count) {
-    __builtin_memset(to, 0, vector_bytes);
-    copy_small(to, static_cast<const std::byte*>(p), count);
-}
-/// The first `count` lanes from p; the others are zero and not read.
-template <typename T>
-BOXSUM_INLINE vec<T> load_first(const T* p, int count) {
-    alignas(vector_bytes) std::byte all[vector_bytes];
-    load_part(all, p, count * static_cast<int>(sizeof(T)));
-    return load(reinterpret_cast<const T*>(all));
-}
-template <typename T>
-BOXSUM_INLINE void store_part(T* p, vec<T> v, int bytes) {
-    alignas(vector_bytes) std::byte all[vector_bytes];
-    __builtin_memcpy(all, &v.r, vector_bytes);
-    copy_small(reinterpret_cast<std::byte*>(p), all, bytes);
-}
+}  // namespace
+}  // namespace boxsum::cpu
+
+#include "cpu/simd/edges_by_copies.hpp"
+
+namespace boxsum::cpu {
+namespace {
 
 template <typename T>
 BOXSUM_INLINE vec<T> add(vec<T> a, vec<T> b) {

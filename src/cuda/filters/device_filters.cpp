@@ -25,6 +25,8 @@ namespace {
 }
 
 void check_sampling(const filters::window_job& windows) {
+    const dtype type = windows.shape.type;
+    if (filters::computed_as(type) != type) refuse("image: type is " + std::string(name_of(type)));
     if (windows.some_rows) refuse("results: are some of the rows");
     if (windows.masked) refuse("mask: is given");
     if (windows.weighted) refuse("weights: are given");

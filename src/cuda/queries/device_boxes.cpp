@@ -1,3 +1,4 @@
+#include "core/table_types.hpp"
 #include "core/view_checks.hpp"
 #include "cuda/queries/box_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
@@ -23,9 +24,7 @@ void check_table(std::string_view argument, const queried_table& t, int device) 
     const const_any_view& entries = t.table.entries;
     check_read(argument, entries);
     check_layout(argument, t.table.form.layout);
-    if (const std::size_t width = size_of(entries.shape.type); width != 4 && width != 8)
-        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(entries.shape.type)) +
-                          ", tables on a device are 32u, 32s, 64u, 64s, 32f or 64f");
+    check_table_type(argument, entries.shape.type);
     boxsum::detail::check_table_access(argument, entries, t.channel, t.plane);
     check_device_pointer(argument, entries.data, device);
 }
@@ -52,11 +51,6 @@ bool check_lists(const device_boxes& boxes, const std::string& name, const any_d
     return true;
 }
 
-void check_real(const std::string& name, dtype type) {
-    if (type != dtype::f64 && type != dtype::f32)
-        throw invalid_argument(name + ": type is " + std::string(name_of(type)) + ", must be 64f or 32f");
-}
-
 void check_same(std::string_view what, std::int64_t squares, std::int64_t sums) {
     if (squares != sums)
         throw invalid_argument("squares: " + std::string(what) + " is " + std::to_string(squares) +
@@ -81,7 +75,7 @@ void box_means_async(const const_any_table_view& table, const device_boxes& boxe
     const device_scope scope(device_of(stream));
     const queried_table queried{table, channel, plane};
     check_table("table", queried, current_device());
-    check_real("means", means.type);
+    check_real_type("means", means.type);
     if (check_lists(boxes, "means", means, current_device())) enqueue_box_means(queried, boxes, means, stream);
 }
 
@@ -96,7 +90,7 @@ void box_variances_async(const moment_views& tables, const device_boxes& boxes, 
                                ", but that of sums is " + std::string(name_of(tables.sums.form.layout)));
     check_same("rows", tables.squares.entries.shape.rows, tables.sums.entries.shape.rows);
     check_same("cols", tables.squares.entries.shape.cols, tables.sums.entries.shape.cols);
-    check_real("variances", variances.type);
+    check_real_type("variances", variances.type);
     if (check_lists(boxes, "variances", variances, current_device()))
         enqueue_box_variances(sums, squares, boxes, variances, stream);
 }

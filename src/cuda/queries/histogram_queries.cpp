@@ -13,6 +13,7 @@
 #include <boxsum/error.hpp>
 
 #include <iterator>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -148,13 +149,16 @@ template void window_histograms(const const_any_histogram_view&, const window_gr
 std::vector<histogram_match> best_windows(const const_any_histogram_view& histograms,
                                           std::span<const window_grid> grids, std::span<const double> target,
                                           histogram_distance distance, std::int64_t count, stream_ref stream,
-                                          std::int64_t plane) {
+                                          std::int64_t plane, double largest_overlap) {
     check_histograms(histograms, plane);
     detail::check_distance(distance);
+    detail::check_largest_overlap(largest_overlap);
     detail::check_target(target, histograms.entries.shape.bins);
     const device_scope scope(device_of(stream));
     check_pointer("histograms", histograms.entries.data, current_device());
-    const window_search search(histograms.shape(), grids, distance, count);
+    const bool all = largest_overlap < 1 && count > 0;
+    const window_search search(histograms.shape(), grids, distance,
+                               all ? std::numeric_limits<std::int64_t>::max() : count);
     std::vector<histogram_match> found(static_cast<std::size_t>(search.keep));
     if (found.empty()) return found;
     const std::vector<double> shares = shares_of(target);
@@ -169,7 +173,13 @@ std::vector<histogram_match> best_windows(const const_any_histogram_view& histog
                    static_cast<const double*>(shares_there.data()), search_scratch(slots, search),
                    static_cast<histogram_match*>(found_there.data()), stream);
     download(found_there, found.data(), stream);
-    return found;
+    if (!all) return found;
+    std::vector<histogram_match> apart;
+    for (const histogram_match& m : found) {
+        if (std::ssize(apart) == count) break;
+        detail::take_apart(apart, m, largest_overlap);
+    }
+    return apart;
 }
 
 namespace {

@@ -80,6 +80,34 @@ TEST(allocation, many_boxes_take_nothing) {
     EXPECT_EQ(as_scalars[99].u, 63u);
 }
 
+/// Working memory of filters comes from the pool, which has it from the last call.
+TEST(allocation, filters_and_windows_take_nothing) {
+    const std::vector<std::uint8_t> bytes(64 * 64, 1);
+    const std::vector<float> floats(64 * 64, 1.0F);
+    std::vector<std::uint8_t> out(64 * 64);
+    std::vector<float> real(64 * 64), spread(64 * 64);
+    const image_view<const std::uint8_t> image(bytes.data(), 64, 64);
+    const image_view<const float> reals(floats.data(), 64, 64);
+    const image_view<std::uint8_t> result(out.data(), 64, 64);
+    const image_view<float> mean(real.data(), 64, 64), deviation(spread.data(), 64, 64);
+    const filter_options options{.window = 7, .border = border_mode::reflect, .threads = 1};
+    EXPECT_EQ(blocks_of([&] { box_filter({image}, {result}, options); }), 0);
+    EXPECT_EQ(blocks_of([&] { box_filter({reals}, {mean}, options); }), 0);
+    EXPECT_EQ(blocks_of([&] { local_statistics({image}, {.mean = mean, .deviation = deviation}, options); }), 0);
+    EXPECT_EQ(blocks_of([&] { adaptive_threshold({image}, {result}, {}, options); }), 0);
+    EXPECT_EQ(blocks_of([&] { local_contrast({reals}, {mean}, {}, options); }), 0);
+    const table<std::uint32_t> sums = sat<std::uint32_t>(image);
+    EXPECT_EQ(blocks_of([&] { window_means(sums, mean, {.window = 7, .threads = 1}); }), 0);
+}
+
+TEST(allocation, histograms_take_nothing) {
+    const std::vector<std::uint8_t> bytes(64 * 64, 1);
+    const image_view<const std::uint8_t> image(bytes.data(), 64, 64);
+    const binning bins = binning::uniform(16, 0, 256);
+    histogram_table<std::uint32_t> histograms(16, 64, 64);
+    EXPECT_EQ(blocks_of([&] { integral_histogram({image}, bins, {histograms}, {.threads = 1}); }), 0);
+}
+
 /// The pool has the memory of the last table for the next one.
 TEST(allocation, a_table_of_its_own_takes_no_block_after_the_first) {
     const std::vector<std::uint8_t> pixels(64 * 64, 1);

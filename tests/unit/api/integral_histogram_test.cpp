@@ -89,6 +89,47 @@ TEST(integral_histogram, boxes_agree_with_counting) {
     }
 }
 
+/// Rows of any width that start anywhere, among bytes that are not theirs: written past the caches as by the ordinary
+/// stores, which the conformance suite tests.
+TEST(integral_histogram, streamed_rows_start_and_end_anywhere) {
+    constexpr std::int64_t rows = 6, widest = 200, bins = 3;
+    const auto pixels = random_pixels<std::uint8_t>(rows * widest, 8);
+    const std::vector<float> ones(pixels.size(), 0.75F);
+    const auto test = [&]<typename T>(const binning& rule) {
+        constexpr std::int64_t lanes = 64 / static_cast<std::int64_t>(sizeof(T));
+        constexpr std::size_t bytes = sizeof(T) * (widest + 3) * (rows + 1) * bins + 192;
+        for (const std::int64_t cols : {1, 2, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 80, 96, 97, 128, 130, 191, 200})
+            for (std::int64_t shift = 0; shift < lanes; ++shift)
+                for (const table_layout layout : {table_layout::inclusive, table_layout::padded}) {
+                    const std::int64_t border = layout == table_layout::padded ? 1 : 0;
+                    const std::int64_t gap = shift % 3, pitch = cols + border + gap;
+                    const auto made = [&](store_policy store) {
+                        std::vector<std::uint8_t> memory(bytes, 0xa5);
+                        const auto start = (reinterpret_cast<std::uintptr_t>(memory.data()) + 63) / 64 * 64;
+                        T* const first = reinterpret_cast<T*>(start) + shift;
+                        const std::int64_t row = pitch * static_cast<std::int64_t>(sizeof(T));
+                        const any_histogram_view out{{first,
+                                                      {dtype_of<T>, 1, bins, rows + border, cols + border, row,
+                                                       row * (rows + border), row * (rows + border) * bins}},
+                                                     layout};
+                        histogram_inputs in{image_view<const std::uint8_t>(pixels.data(), rows, cols)};
+                        if (std::is_floating_point_v<T>) in.weights = image_view<const float>(ones.data(), rows, cols);
+                        integral_histogram(in, rule, {out}, {.threads = 1, .store = store});
+                        const auto begin =
+                            memory.begin() +
+                            static_cast<std::ptrdiff_t>(start - reinterpret_cast<std::uintptr_t>(memory.data()));
+                        return std::vector<std::uint8_t>(begin, begin + bytes - 64);
+                    };
+                    ASSERT_EQ(made(store_policy::streaming), made(store_policy::cached))
+                        << cols << " columns, " << shift << " entries behind a line, " << name_of(layout);
+                }
+    };
+    const binning uniform = binning::uniform(bins, 0, 256);
+    test.operator()<std::uint32_t>(uniform);
+    test.operator()<std::uint16_t>(uniform);
+    test.operator()<float>(uniform);
+}
+
 TEST(integral_histogram, weights_are_summed_per_bin_and_do_not_depend_on_threads) {
     constexpr std::int64_t rows = 300, cols = 217;
     const auto pixels = random_pixels<float>(rows * cols, 3);

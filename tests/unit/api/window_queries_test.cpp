@@ -251,7 +251,7 @@ TEST(window_queries, wrong_arguments_are_named_and_nothing_is_written) {
     EXPECT_EQ(said([&] { window_means(table, image_view<float>(nullptr, 12, 10)); }), "means: data is null");
     EXPECT_EQ(said([&] { window_sums(table, means); }), "sums: type is 32f, but that of the table is 32u");
     EXPECT_EQ(said([&] { window_means({image_view<const std::uint8_t>(pixels.data(), 12, 10)}, means); }),
-              "table: type 8u is no table type");
+              "table: type is 8u, tables are 32u, 32s, 64u, 64s, 32f or 64f");
     EXPECT_EQ(said([&] { window_means(table, means, {.window = window_extents{.left = -2}}); }),
               "window: left is -2, must not be negative");
     EXPECT_EQ(said([&] { window_means(table, means, {.threads = -1}); }), "threads: is -1, must not be negative");

@@ -339,6 +339,12 @@ TEST_F(filter_strips, bad_radius_maps_are_refused) {
     EXPECT_THROW(cuda::local_contrast({image.view()}, {result.view()}, stream()), unsupported);  // not 32f
     host_image contrast(packed(dtype::f32, 9, 300, 1));
     EXPECT_THROW(cuda::local_contrast({image.view()}, {contrast.view()}, stream(), {.epsilon = 0}), invalid_argument);
+
+    // What only the CPU takes.
+    for (const dtype type : {dtype::u32, dtype::s32, dtype::f16}) {
+        host_image wide(packed(type, 9, 300, 1));
+        EXPECT_THROW(cuda::box_filter({wide.view()}, {contrast.view()}, stream()), unsupported) << name_of(type);
+    }
 }
 
 }  // namespace

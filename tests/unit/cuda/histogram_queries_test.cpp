@@ -116,13 +116,13 @@ std::string first_difference(const std::vector<histogram_match>& found, const st
     return {};
 }
 
-/// What is refused, by the text of the exception.
-template <typename F>
+/// What is refused, by the class and the text of the exception.
+template <typename Error = invalid_argument, typename F>
 void expect_refused(F&& call, const std::string& part) {
     try {
         call();
         ADD_FAILURE() << "nothing was thrown, expected: " << part;
-    } catch (const error& e) {
+    } catch (const Error& e) {
         EXPECT_NE(std::string(e.what()).find(part), std::string::npos) << e.what();
     }
 }
@@ -245,6 +245,21 @@ TYPED_TEST(gpu_histogram_queries, ties_go_to_the_first_window_and_few_windows_gi
     EXPECT_TRUE(cuda::best_windows(t.device, too_large, target, histogram_distance::l2, 9, stream).empty());
 }
 
+TYPED_TEST(gpu_histogram_queries, pass_over_the_windows_that_the_cpu_passes_over) {
+    const cuda::stream stream;
+    const two_tables<TypeParam> t(12, table_layout::padded, stream);
+    const std::vector<double> target{1, 7, 1, 0, 1, 1, 2, 1, 1, 1, 1, 1};
+    const std::array grids{window_grid{.rows = 9, .cols = 9},
+                           window_grid{.rows = 12, .cols = 6, .row_step = 2, .col_step = 5}};
+    for (const double largest : {0.0, 0.25, 0.9})
+        for (const std::int64_t count : {1, 9, 100'000}) {
+            const auto expected = best_windows(t.host, grids, target, histogram_distance::l2, count, 0, largest);
+            const auto found =
+                cuda::best_windows(t.device, grids, target, histogram_distance::l2, count, stream, 0, largest);
+            EXPECT_EQ(first_difference(found, expected), "") << count << " of overlap " << largest;
+        }
+}
+
 using gpu_histogram_search = test::gpu_test;
 
 /// Distances that are not numbers come last, in the order of their windows.
@@ -289,14 +304,18 @@ TEST_F(gpu_histogram_search, queries_refuse_bad_arguments) {
         cuda::box_histograms<std::uint32_t>(h, inside, out, stream, plane);
     };
     expect_refused([&] { boxes_of(t.device, 1); }, "plane: is 1");
-    expect_refused([&] { boxes_of({device.entries, table_layout::exclusive}); }, "histograms: layout is exclusive");
+    expect_refused<unsupported>(
+        [&] {
+            boxes_of({device.entries, table_layout::exclusive});
+        },
+        "histograms: layout is exclusive");
     expect_refused([&] { boxes_of(t.host); }, "histograms: is host memory");
     any_histogram_view other = device;
     other.entries.shape.type = dtype::f32;
     expect_refused([&] { boxes_of(other); }, "out: type is 32u, but the histograms' is 32f");
     other.entries.shape.type = dtype::f64;
     other.entries.shape.cols /= 2;
-    expect_refused([&] { boxes_of(other); }, "histograms: type is 64f");
+    expect_refused<unsupported>([&] { boxes_of(other); }, "histograms: type is 64f");
     const std::vector<box> beyond{{0, 0, 1, 1}, {0, 0, rows + 1, 1}};
     std::vector<std::uint32_t> two(6);
     expect_refused([&] { cuda::box_histograms<std::uint32_t>(t.device, beyond, two, stream); }, "boxes[1]");
@@ -328,7 +347,7 @@ TEST_F(gpu_histogram_search, refuses_bad_arguments) {
     expect_refused([&] { search(grids, 0); }, "count: is 0");
     expect_refused([&] { search({}, 1); }, "grids");
     expect_refused([&] { search(broken, 1); }, "cols is 0");
-    expect_refused([&] { search(grids, 1, table_layout::exclusive); }, "histograms: layout is exclusive");
+    expect_refused<unsupported>([&] { search(grids, 1, table_layout::exclusive); }, "histograms: layout is exclusive");
 
     const cuda::best_windows_plan good = search(grids, 4);
     EXPECT_EQ(good.matches(), 4);
@@ -358,6 +377,8 @@ TEST_F(gpu_histogram_search, refuses_bad_arguments) {
     expect_refused([&] { best(grids, {}, 1); }, "target: has 0 bins");
     expect_refused([&] { best(grids, fine, 0); }, "count: is 0");
     expect_refused([&] { best(grids, std::array{1.0, -1.0, 0.0}, 1); }, "target: bin 1 is -1");
+    expect_refused([&] { (void)cuda::best_windows(t.device, grids, fine, histogram_distance::l1, 1, stream, 0, 1.5); },
+                   "largest_overlap: is 1.5");
 }
 
 }  // namespace
