@@ -27,11 +27,16 @@ void host_time_of(type_pair types, std::int64_t n, cuda::stream_ref stream) {
     cuda::workspace workspace;
     const auto planless = [&](int i) { cuda::sat_async({sets.image(i)}, {{sets.table(i)}}, workspace, stream); };
     const auto waiting = [&](int i) { cuda::sat({sets.image(i)}, {{sets.table(i)}}, stream); };
+    const auto waited_for = [&](int) {
+        launch_empty_kernel(stream);
+        stream.synchronize();
+    };
     const std::array contestants{enqueueing(
                                      "plan", [&](int i) { table.run(i, stream); }, stream),
                                  enqueueing(
                                      "empty kernel", [&](int) { launch_empty_kernel(stream); }, stream),
-                                 enqueueing("sat_async", planless, stream), enqueueing("sat", waiting, stream)};
+                                 enqueueing("sat_async", planless, stream), enqueueing("sat", waiting, stream),
+                                 enqueueing("empty kernel, waited for", waited_for, stream)};
     const std::vector<spread> us = race(contestants, rounds, host_us);
     stream.synchronize();
     const double kernel_us = times_of({table.as_runner()}, calls, true, stream)[0];
@@ -47,6 +52,7 @@ void host_time_of(type_pair types, std::int64_t n, cuda::stream_ref stream) {
         .number("waiting_us", us[3].median)
         .number("kernel_us", kernel_us)
         .number("waiting_beyond_kernel_us", us[3].median - kernel_us)
+        .number("empty_kernel_waiting_us", us[4].median)
         .text("check", table.verdict(stream))
         .print();
 }

@@ -152,8 +152,8 @@ struct frame_work {
     frame_planner planner = {};
 };
 
-/// A source that hands out the planes of a batch and of their weights, which must outlive it: weights where the
-/// pipeline has them, and only there.
+/// A source that hands out the planes of a batch and of their weights, with any strides, which must outlive it: weights
+/// where the pipeline has them, and only there.
 frame_source frames_of(const histogram_inputs& batch);
 
 /// Takes frames from a source and hands out their tensors, box histograms or best matches, in order (Poostchi et al.,

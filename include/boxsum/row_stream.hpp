@@ -54,8 +54,7 @@ class row_stream {
     row_stream(const row_format& format, const filter_options& options, std::int64_t capacity,
                std::span<const std::byte> state);
 
-    /// Copies rows of the format, one plane; pixels side by side, rows in the order of addresses. More than room() at
-    /// once are invalid_argument.
+    /// Copies rows of the format, one plane, with any strides. More than room() at once are invalid_argument.
     void push(const const_any_view& rows);
 
     /// Rows that push() takes now: at least the capacity once all that is ready has been dropped.

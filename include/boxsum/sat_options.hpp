@@ -17,7 +17,7 @@ enum class store_policy : std::uint8_t {
 /// What every computation of a table can be told. The defaults are right for most callers.
 struct sat_options {
     /// Name of a registered algorithm, or "auto": the best one of the backend that supports the problem (or the one
-    /// that the environment variable BOXSUM_ALGORITHM names, e.g. "sat:reference").
+    /// that the environment variable BOXSUM_ALGORITHM names, e.g. "sat:reference"; it is read at the first call).
     std::string algorithm = "auto";
 
     /// Parameters of that algorithm, "name=value,name=value"; `boxsum algorithms --params` lists them.

@@ -22,10 +22,10 @@ struct window_query_options {
 ///     boxsum::window_means(table, means, {.window = 31});   // means: image_view<float> of the image's extents
 ///
 /// Results have the extents, channels and planes of the image. They are written as a whole or, where an argument is
-/// wrong, not at all: invalid_argument, naming it, for null or misaligned views, views whose
-/// pixels have gaps or whose rows or planes are not in the order of addresses, negative extents of windows, results of
-/// other extents or element types, results that overlap a table or each other, and negative threads; unsupported for
-/// exclusive tables, which lack the sums up to the last row and column. Working memory: some rows for each thread.
+/// wrong, not at all: invalid_argument, naming it, for null or misaligned views, strides that views cannot have,
+/// negative extents of windows, results of other extents or element types, results that overlap a table or each other,
+/// and negative threads; unsupported for exclusive tables, which lack the sums up to the last row and column. Working
+/// memory: some rows for each thread, and a copy of each view whose pixels have gaps between them.
 ///
 /// Sums; the element type of `sums` is the table's. Integers wrap: a sum that fits the type is exact.
 void window_sums(const const_any_table_view& table, const any_view& sums, const window_query_options& options = {});

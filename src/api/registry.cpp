@@ -11,6 +11,7 @@
 #include <boxsum/error.hpp>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <string>
 
@@ -52,11 +53,26 @@ constexpr std::array histogram_records{
     &histogram_cw_b_record,
 };
 
+std::string read_environment() {
+    const char* const text = std::getenv("BOXSUM_ALGORITHM");
+    return text == nullptr ? "" : text;
+}
+
+constinit std::atomic<const std::string*> environment{nullptr};
+
+/// Whoever comes first at the same time reads the same. No guarded static, which a fork may leave taken.
+const std::string& environment_text() {
+    const std::string* known = environment.load(std::memory_order_acquire);
+    if (known != nullptr) return *known;
+    auto* const text = new std::string(read_environment());
+    if (environment.compare_exchange_strong(known, text, std::memory_order_acq_rel)) return *text;
+    delete text;
+    return *known;
+}
+
 /// The entry of BOXSUM_ALGORITHM ("sat:fast,histogram:wf-tis") for an operation; empty when unset or not named.
-std::string algorithm_from_environment(operation what) {
-    const char* text = std::getenv("BOXSUM_ALGORITHM");
-    if (text == nullptr) return {};
-    std::string_view rest = text;
+std::string_view algorithm_from_environment(operation what) {
+    std::string_view rest = environment_text();
     while (!rest.empty()) {
         const std::string_view entry = rest.substr(0, rest.find(','));
         rest.remove_prefix(entry.size() + (entry.size() < rest.size() ? 1 : 0));
@@ -65,7 +81,7 @@ std::string algorithm_from_environment(operation what) {
                                                 entry.substr(0, colon) != name_of(operation::histogram)))
             throw invalid_argument("BOXSUM_ALGORITHM: entry '" + std::string(entry) +
                                    "' is not operation:algorithm with operation sat or histogram");
-        if (entry.substr(0, colon) == name_of(what)) return std::string(entry.substr(colon + 1));
+        if (entry.substr(0, colon) == name_of(what)) return entry.substr(colon + 1);
     }
     return {};
 }
@@ -77,6 +93,10 @@ std::string algorithm_from_environment(operation what) {
 }
 
 }  // namespace
+
+void reread_environment() {
+    delete environment.exchange(new std::string(read_environment()), std::memory_order_acq_rel);
+}
 
 std::span<const algorithm_record* const> registry(operation what) {
     if (what == operation::sat) return sat_records;
@@ -99,8 +119,8 @@ support check_support(const algorithm_record& record, const problem& p, const pa
 }
 
 choice choose(const problem& p, backend where, std::string_view algorithm, std::string_view parameters) {
-    const std::string forced = algorithm == "auto" ? algorithm_from_environment(p.what) : std::string();
-    const std::string_view name = forced.empty() ? algorithm : std::string_view(forced);
+    const std::string_view forced = algorithm == "auto" ? algorithm_from_environment(p.what) : std::string_view();
+    const std::string_view name = forced.empty() ? algorithm : forced;
     if (name != "auto") {
         const algorithm_record* record = find_record(p.what, name);
         if (record == nullptr) {

@@ -28,4 +28,7 @@ struct choice {
 /// record lacks ("auto" takes none).
 choice choose(const problem& p, backend where, std::string_view algorithm, std::string_view parameters);
 
+/// For tests: the environment is read at the first choice, and again here. No choice may be under way.
+void reread_environment();
+
 }  // namespace boxsum

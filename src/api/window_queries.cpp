@@ -1,6 +1,7 @@
 #include "cpu/queries/window_queries.hpp"
 
 #include "core/exhausted_memory.hpp"
+#include "core/packed_views.hpp"
 #include "core/table_types.hpp"
 #include "core/view_checks.hpp"
 
@@ -20,7 +21,7 @@ struct named_table {
 };
 
 void check_table(const named_table& table) {
-    check_view(table.name, table.view.entries);
+    check_read(table.name, table.view.entries);
     check_layout(table.name, table.view.form.layout);
     check_table_type(table.name, table.view.entries.shape.type);
     if (table.view.form.layout == table_layout::exclusive)
@@ -37,7 +38,7 @@ void check_extent(std::string_view name, std::int64_t value) {
 /// The result and the options, after the tables.
 void check_rest(const named_table& table, std::string_view name, const any_view& out,
                 const window_query_options& options) {
-    check_view(name, out);
+    check_written(name, out);
     const view_shape &t = table.view.entries.shape, &o = out.shape;
     const auto same = [&](std::string_view what, std::int64_t got, std::int64_t wanted) {
         if (got != wanted)
@@ -58,6 +59,17 @@ void check_rest(const named_table& table, std::string_view name, const any_view&
         throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must not be negative");
 }
 
+/// Rows and planes in any order; pixels with gaps between them through copies.
+void answer(cpu::window_query query, int threads) {
+    const packed_input sums(query.sums.entries, has_packed_pixels), squares(query.squares.entries, has_packed_pixels);
+    const packed_output out(query.out, has_packed_pixels);
+    query.sums.entries = sums.view();
+    query.squares.entries = squares.view();
+    query.out = out.view();
+    cpu::answer_windows(query, threads);
+    out.unpack();
+}
+
 }  // namespace
 
 void window_sums(const const_any_table_view& table, const any_view& sums, const window_query_options& options) try {
@@ -66,7 +78,7 @@ void window_sums(const const_any_table_view& table, const any_view& sums, const 
     if (sums.shape.type != table.entries.shape.type)
         throw invalid_argument("sums: type is " + std::string(name_of(sums.shape.type)) +
                                ", but that of the table is " + std::string(name_of(table.entries.shape.type)));
-    cpu::answer_windows({cpu::window_result::sums, table, {}, sums, options.window}, options.threads);
+    answer({cpu::window_result::sums, table, {}, sums, options.window}, options.threads);
 } catch (...) {
     rethrow_as_ours();
 }
@@ -75,7 +87,7 @@ void window_means(const const_any_table_view& table, const any_view& means, cons
     check_table({"table", table});
     check_rest({"table", table}, "means", means, options);
     check_real_type("means", means.shape.type);
-    cpu::answer_windows({cpu::window_result::means, table, {}, means, options.window}, options.threads);
+    answer({cpu::window_result::means, table, {}, means, options.window}, options.threads);
 } catch (...) {
     rethrow_as_ours();
 }
@@ -89,8 +101,7 @@ void window_variances(const moment_views& tables, const any_view& variances, con
     check_rest({"sums", tables.sums}, "variances", variances, options);
     check_rest({"squares", tables.squares}, "variances", variances, options);
     check_real_type("variances", variances.shape.type);
-    cpu::answer_windows({cpu::window_result::variances, tables.sums, tables.squares, variances, options.window},
-                        options.threads);
+    answer({cpu::window_result::variances, tables.sums, tables.squares, variances, options.window}, options.threads);
 } catch (...) {
     rethrow_as_ours();
 }

@@ -7,10 +7,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace boxsum {
 namespace {
+
+/// Of pixels that lie side by side on both sides.
+void copy_rows(const const_any_view& from, const any_view& to) {
+    const view_shape &f = from.shape, &t = to.shape;
+    const std::int64_t row = f.cols * f.channels * static_cast<std::int64_t>(size_of(f.type));
+    const bool at_once = f.row_stride == row && t.row_stride == row;
+    for (std::int64_t plane = 0; plane < f.planes; ++plane) {
+        const auto* source = static_cast<const std::byte*>(from.data) + plane * f.plane_stride;
+        auto* target = static_cast<std::byte*>(to.data) + plane * t.plane_stride;
+        for (std::int64_t r = 0; r < (at_once ? 1 : f.rows); ++r)
+            std::memcpy(target + r * t.row_stride, source + r * f.row_stride,
+                        static_cast<std::size_t>(at_once ? row * f.rows : row));
+    }
+}
 
 /// By tiles, so that a side that runs across rows meets its cache lines again.
 template <typename Word>
@@ -37,6 +52,7 @@ host_buffer take_memory(view_shape& s) {
 }  // namespace
 
 void copy_elements(const const_any_view& from, const any_view& to) {
+    if (has_packed_pixels(from.shape) && has_packed_pixels(to.shape)) return copy_rows(from, to);
     switch (size_of(from.shape.type)) {
         case 1:
             return copy_words<std::uint8_t>(from, to);

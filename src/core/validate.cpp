@@ -123,13 +123,19 @@ std::string tables_of(dtype image, bool squares) {
     return whose + " can have " + (squares ? "sums and squares of " : "sums of ") + known;
 }
 
+/// normal_shape(), without copying one more.
+void set_normal(view_shape& to, const view_shape& shape) {
+    to = shape;
+    if (shape.col_stride != packed_pixels && has_packed_pixels(shape)) to.col_stride = packed_pixels;
+}
+
 /// Types and extents of shapes that are right by themselves.
 problem problem_of_checked(const view_shape& image, const view_shape& sums, const std::optional<view_shape>& squares,
                            const table_form& form) {
     problem p;
-    p.image = normal_shape(image);
-    p.table = normal_shape(sums);
-    if (squares) p.squares = normal_shape(*squares);
+    set_normal(p.image, image);
+    set_normal(p.table, sums);
+    if (squares) set_normal(p.squares.emplace(), *squares);
     p.form = form;
     if (squares ? !contains(all_squares_triples{}, p.triple()) : !contains(all_type_pairs{}, p.types()))
         throw unsupported((squares ? "type triple " + name_of(p.triple()) : "type pair " + name_of(p.types())) +

@@ -169,14 +169,13 @@ struct output {
     const choice_list& choices;
 };
 
-table_pass make_pass(const kernel_set& set, const problem& p, const output& out, const void* left_edge,
-                     store_policy store) {
+void set_pass(table_pass& result, const kernel_set& set, const problem& p, const output& out, const void* left_edge,
+              store_policy store) {
     const view_shape& shape = out.shape;
     const kernel_choice& choice = *out.choices.find(p.image.type, shape.type);
     const bool fitting = fits(choice, p, shape, left_edge);
     const kernel_set::entry* e = &entry_of(set, choice, fitting);
     if (p.image.channels > e->max_channels) e = &entry_of(cpu::scalar_kernels, choice, fitting);
-    table_pass result;
     const bool one = p.image.channels == 1;
     result.run = one ? e->cached : e->interleaved;
     const tile_function streaming = one ? e->streaming : e->interleaved_streaming;
@@ -188,7 +187,7 @@ table_pass make_pass(const kernel_set& set, const problem& p, const output& out,
     const std::int64_t border_column = p.form.border() * p.image.channels * result.element;
     result.table = static_cast<std::byte*>(out.entries) + p.form.border() * shape.row_stride + border_column;
     result.left_edge = left_edge;
-    if (!out.carries.above) return result;
+    if (!out.carries.above) return;
     if (p.form.border() > 0) {
         result.above = static_cast<const std::byte*>(out.entries) + border_column;
         result.above_plane_stride = shape.plane_stride;
@@ -197,7 +196,6 @@ table_pass make_pass(const kernel_set& set, const problem& p, const output& out,
         result.above = static_cast<const std::byte*>(out.carry_memory.above) + corner;
         result.above_plane_stride = out.carries.above->plane_stride;
     }
-    return result;
 }
 
 output sums_of(const problem& p, const buffers& memory) {
@@ -231,11 +229,9 @@ table_job make_job(const problem& p, const buffers& memory, const left_edges& ed
     job.elements = p.table.cols * p.table.channels - job.border;
     job.streaming = decided.store == store_policy::streaming;
     job.fetch_table = decided.fetch_table;
-    if (p.squares)
-        job.passes[static_cast<std::size_t>(job.pass_count++)] =
-            make_pass(*decided.set, p, squares_of(p, memory), edges.squares.data(), decided.store);
-    job.passes[static_cast<std::size_t>(job.pass_count++)] =
-        make_pass(*decided.set, p, sums_of(p, memory), edges.sums.data(), decided.store);
+    const auto next_pass = [&]() -> table_pass& { return job.passes[static_cast<std::size_t>(job.pass_count++)]; };
+    if (p.squares) set_pass(next_pass(), *decided.set, p, squares_of(p, memory), edges.squares.data(), decided.store);
+    set_pass(next_pass(), *decided.set, p, sums_of(p, memory), edges.sums.data(), decided.store);
     return job;
 }
 

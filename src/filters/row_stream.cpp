@@ -1,5 +1,6 @@
 #include "core/checked_size.hpp"
 #include "core/exhausted_memory.hpp"
+#include "core/packed_views.hpp"
 #include "core/view_checks.hpp"
 #include "filters/filter_jobs.hpp"
 
@@ -115,7 +116,7 @@ std::int64_t row_stream::room() const noexcept {
 }
 
 void row_stream::push(const const_any_view& rows) {
-    check_view("rows", rows);
+    check_read("rows", rows);
     const view_shape& s = rows.shape;
     if (s.type != format_.type || s.cols != format_.cols || s.channels != format_.channels || s.planes != 1)
         throw invalid_argument("rows: are " + std::to_string(s.planes) + " x " + std::to_string(s.cols) + " x " +
@@ -131,8 +132,7 @@ void row_stream::push(const const_any_view& rows) {
         std::memmove(memory_.data(), row(first), static_cast<std::size_t>((received_ - first) * row_bytes()));
         base_ = first;
     }
-    for (std::int64_t i = 0; i < s.rows; ++i)
-        std::memcpy(row(received_ + i), filters::row_of<std::byte>(rows, i, 0), static_cast<std::size_t>(row_bytes()));
+    copy_elements(rows, {row(received_), packed_shape(s.type, 1, s.rows, s.cols, s.channels)});
     received_ += s.rows;
 }
 

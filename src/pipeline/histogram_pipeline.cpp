@@ -1,4 +1,5 @@
 #include "api/registry.hpp"
+#include "core/packed_views.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/validate_histogram.hpp"
 #include "core/view_checks.hpp"
@@ -9,7 +10,6 @@
 #include <boxsum/histogram_pipeline.hpp>
 #include <boxsum/table.hpp>
 
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -77,15 +77,10 @@ void copy_plane(const char* name, const const_any_view& batch, std::int64_t plan
                                std::string(name_of(from.type)) + ", but the pipeline takes " + std::to_string(to.rows) +
                                " x " + std::to_string(to.cols) + " x " + std::to_string(to.channels) + " of " +
                                std::string(name_of(to.type)));
-    const auto* const first = static_cast<const std::byte*>(batch.data) + plane * from.plane_stride;
-    const std::int64_t bytes = from.cols * from.channels * static_cast<std::int64_t>(size_of(from.type));
-    if (from.row_stride == bytes && to.row_stride == bytes) {
-        std::memcpy(frame.data, first, static_cast<std::size_t>(from.rows * bytes));
-        return;
-    }
-    for (std::int64_t r = 0; r < from.rows; ++r)
-        std::memcpy(static_cast<std::byte*>(frame.data) + r * to.row_stride, first + r * from.row_stride,
-                    static_cast<std::size_t>(bytes));
+    const_any_view one = batch;
+    one.data = static_cast<const std::byte*>(batch.data) + plane * from.plane_stride;
+    one.shape.planes = 1;
+    copy_elements(one, frame);
 }
 
 }  // namespace
@@ -95,10 +90,10 @@ std::string_view name_of(pipeline_stage stage) noexcept {
 }
 
 frame_source frames_of(const histogram_inputs& batch) {
-    check_view("batch", batch.image);
+    check_read("batch", batch.image);
     const bool weighted = is_set(batch.weights);
     if (weighted) {
-        check_view("weights", batch.weights);
+        check_read("weights", batch.weights);
         if (batch.weights.shape.planes != batch.image.shape.planes)
             throw invalid_argument("weights: planes is " + std::to_string(batch.weights.shape.planes) +
                                    ", but that of batch is " + std::to_string(batch.image.shape.planes));

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <list>
 #include <mutex>
 #include <string>
@@ -374,13 +373,11 @@ class plan_cache {
   public:
     /// The device's. Makes it where there is none.
     sat_plan find(const sat_shapes& shapes, const sat_options& options, int device) {
-        const char* const forced = std::getenv("BOXSUM_ALGORITHM");
-        const std::string_view environment = forced == nullptr ? "" : forced;
         {
             const std::lock_guard lock(mutex_);
             for (auto e = entries_.begin(); e != entries_.end(); ++e)
                 if (e->plan.device() == device && e->shapes == shapes && e->algorithm == options.algorithm &&
-                    e->parameters == options.parameters && e->environment == environment) {
+                    e->parameters == options.parameters) {
                     entries_.splice(entries_.begin(), entries_, e);
                     return e->plan;
                 }
@@ -388,7 +385,7 @@ class plan_cache {
         const device_scope scope(device);
         const sat_plan made(shapes, options);
         const std::lock_guard lock(mutex_);
-        entries_.push_front({shapes, options.algorithm, options.parameters, std::string(environment), made});
+        entries_.push_front({shapes, options.algorithm, options.parameters, made});
         if (entries_.size() > most_plans) entries_.pop_back();
         return made;
     }
@@ -398,7 +395,7 @@ class plan_cache {
 
     struct entry {
         sat_shapes shapes;
-        std::string algorithm, parameters, environment;
+        std::string algorithm, parameters;
         sat_plan plan;
     };
 

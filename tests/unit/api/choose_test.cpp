@@ -21,8 +21,14 @@ problem small_problem() {
 
 class environment {
   public:
-    explicit environment(const char* value) { ::setenv("BOXSUM_ALGORITHM", value, 1); }
-    ~environment() { ::unsetenv("BOXSUM_ALGORITHM"); }
+    explicit environment(const char* value) {
+        ::setenv("BOXSUM_ALGORITHM", value, 1);
+        reread_environment();
+    }
+    ~environment() {
+        ::unsetenv("BOXSUM_ALGORITHM");
+        reread_environment();
+    }
 };
 
 TEST(choose, by_name) {

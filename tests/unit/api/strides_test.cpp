@@ -1,5 +1,6 @@
-// Views of any strides: what the checks take and refuse, and that filters and histograms compute the same whatever way
-// their images lie. Tables of such images are in random_programs_test.cpp.
+// Views of any strides: what the checks take and refuse, and that filters, histograms, windows of tables, streams of
+// rows and pipelines compute the same whatever way their memory lies. Tables of such images are in
+// random_programs_test.cpp.
 
 #include "core/view_checks.hpp"
 #include "support/complaint.hpp"
@@ -7,8 +8,11 @@
 
 #include <boxsum/cpu.hpp>
 #include <boxsum/filters.hpp>
+#include <boxsum/histogram_pipeline.hpp>
 #include <boxsum/integral_histogram.hpp>
+#include <boxsum/row_stream.hpp>
 #include <boxsum/sat.hpp>
+#include <boxsum/window_queries.hpp>
 
 #include <gtest/gtest.h>
 
@@ -228,6 +232,79 @@ TEST(strides, histograms_see_the_same_image) {
         };
         expect(std::uint32_t{}, {image.strided.view()}, {image.plain.view()});
         expect(float{}, {image.strided.view(), weights.strided.view()}, {image.plain.view(), weights.plain.view()});
+    }
+}
+
+/// Tables of any numbers: windows are differences of their entries, whatever those are the sums of.
+TEST(strides, windows_see_the_same_tables) {
+    std::mt19937_64 random(8);
+    for (int i = 0; i < 30 && !testing::Test::HasFailure(); ++i) {
+        const table_form form = pick(random, 2) == 0 ? table_layout::inclusive : table_layout::padded;
+        const std::int64_t rows = 1 + pick(random, 40), cols = 1 + pick(random, 40), channels = 1 + pick(random, 3),
+                           planes = 1 + pick(random, 2);
+        const auto table = [&]<typename T>(T) {
+            return twins<T>(form.table_extent(rows), form.table_extent(cols), channels, planes, random, 100000);
+        };
+        const auto sums = table(std::uint32_t{});
+        const auto squares = table(double{});
+        SCOPED_TRACE("tables with " + test::text_of(sums.strided.view().shape()) + " and " +
+                     test::text_of(squares.strided.view().shape()));
+        const window_query_options options{.window = 7, .threads = 1 + static_cast<int>(pick(random, 2))};
+        const auto expect = [&]<typename Result>(const char* what, Result, auto&& query) {
+            const block<Result> result(rows, cols, channels, planes, lying::anyhow, random);
+            const block<Result> expected(rows, cols, channels, planes, lying::row_major, random);
+            const auto of = [&](const auto& t) { return const_any_table_view(t.view(), form); };
+            query(of(sums.strided), of(squares.strided), any_view(result.view()));
+            query(of(sums.plain), of(squares.plain), any_view(expected.view()));
+            expect_same(result, expected, what);
+        };
+        using table_in = const const_any_table_view&;
+        expect("sums", std::uint32_t{}, [&](table_in s, table_in, any_view out) { window_sums(s, out, options); });
+        expect("means", float{}, [&](table_in s, table_in, any_view out) { window_means(s, out, options); });
+        expect("variances", double{}, [&](table_in s, table_in q, any_view out) {
+            window_variances({s, q}, out, options);
+        });
+    }
+}
+
+TEST(strides, streams_see_the_same_rows) {
+    std::mt19937_64 random(9);
+    for (int i = 0; i < 20 && !testing::Test::HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(random, 20), cols = 1 + pick(random, 30), channels = 1 + pick(random, 3);
+        const twins<float> image(rows, cols, channels, 1, random, 200);
+        SCOPED_TRACE("image with " + test::text_of(image.strided.view().shape()));
+        row_stream stream({dtype::f32, cols, channels}, {.window = 1}, rows);
+        stream.push(image.strided.view());
+        stream.finish();
+        const block<float> result(rows, cols, channels, 1, lying::anyhow, random);
+        box_filter(stream.next(rows), {result.view()}, {.window = 1});
+        expect_same(result, image.plain, "pixels of the stream");
+    }
+}
+
+TEST(strides, pipelines_see_the_same_frames) {
+    std::mt19937_64 random(10);
+    const binning bins = binning::uniform(5, 0, 256);
+    for (int i = 0; i < 10 && !testing::Test::HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(random, 20), cols = 1 + pick(random, 30), planes = 1 + pick(random, 3);
+        const twins<std::uint8_t> frames(rows, cols, 1, planes, random, 255);
+        const twins<float> weights(rows, cols, 1, planes, random, 9);
+        frame_request whole;
+        whole.boxes = {{0, 0, rows, cols}};
+        const auto histograms = [&](const histogram_inputs& batch) {
+            pipeline_options options;
+            options.entries = dtype::f32;
+            options.histogram.threads = 1;
+            histogram_pipeline pipeline({dtype::u8, rows, cols}, bins, {whole}, frames_of(batch), options);
+            std::vector<float> all;
+            while (const frame_result* r = pipeline.next())
+                all.insert(all.end(), r->histograms.sums.begin(), r->histograms.sums.end());
+            return all;
+        };
+        const auto expected = histograms({frames.plain.view(), weights.plain.view()});
+        EXPECT_EQ(expected.size(), static_cast<std::size_t>(5 * planes));
+        EXPECT_EQ(histograms({frames.strided.view(), weights.strided.view()}), expected)
+            << test::text_of(frames.strided.view().shape());
     }
 }
 

@@ -1,5 +1,6 @@
 // What plans of tables say of arguments that do not fit.
 
+#include "api/registry.hpp"
 #include "support/complaint.hpp"
 #include "support/gpu.hpp"
 #include "support/gpu_case.hpp"
@@ -95,10 +96,13 @@ TEST_F(plan_arguments, the_environment_forces_an_algorithm) {
     const std::vector<const algorithm_record*> records = test::cuda_records();
     ASSERT_FALSE(records.empty());
     ASSERT_EQ(setenv("BOXSUM_ALGORITHM", ("sat:" + std::string(records.back()->info.name)).c_str(), 1), 0);
+    reread_environment();
     EXPECT_EQ(cuda::sat_plan(memory.shapes(), memory.options()).algorithm().name, records.back()->info.name);
     ASSERT_EQ(setenv("BOXSUM_ALGORITHM", "sat:no-such", 1), 0);
+    reread_environment();
     EXPECT_THROW(cuda::sat_plan(memory.shapes(), memory.options()), unsupported);
     ASSERT_EQ(unsetenv("BOXSUM_ALGORITHM"), 0);
+    reread_environment();
 }
 
 /// Two halves of one buffer, row beside row, share addresses but no byte.
