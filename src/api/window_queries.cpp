@@ -20,7 +20,7 @@ struct named_table {
 
 void check_table(const named_table& table) {
     check_view(table.name, table.view.entries);
-    check_layout(table.name, table.view.form.layout);
+    check_form(table.name, table.view.form, table.view.entries.shape);
     const dtype type = table.view.entries.shape.type;
     using enum dtype;
     for (const dtype sums : {u32, s32, u64, s64, f32, f64})
@@ -94,8 +94,8 @@ void window_variances(const moment_views& tables, const any_view& variances, con
     check_table({"sums", tables.sums});
     check_table({"squares", tables.squares});
     if (tables.squares.form != tables.sums.form)
-        throw invalid_argument("squares: its form is " + std::string(name_of(tables.squares.form.layout)) +
-                               ", but that of sums is " + std::string(name_of(tables.sums.form.layout)));
+        throw invalid_argument("squares: its form is " + text_of(tables.squares.form) + ", but that of sums is " +
+                               text_of(tables.sums.form));
     check_rest({"sums", tables.sums}, "variances", variances, options);
     check_rest({"squares", tables.squares}, "variances", variances, options);
     check_real("variances", variances.shape.type);

@@ -22,7 +22,8 @@ constexpr std::int64_t most_boxes = std::int64_t{std::numeric_limits<std::int32_
 void check_table(std::string_view argument, const queried_table& t, int device) {
     const const_any_view& entries = t.table.entries;
     check_read(argument, entries);
-    check_layout(argument, t.table.form.layout);
+    check_form(argument, t.table.form, entries.shape);
+    if (t.table.form.has_offset()) check_plain_form(argument, t.table.form, "a device");
     if (const std::size_t width = size_of(entries.shape.type); width != 4 && width != 8)
         throw unsupported(std::string(argument) + ": type is " + std::string(name_of(entries.shape.type)) +
                           ", tables on a device are 32u, 32s, 64u, 64s, 32f or 64f");
