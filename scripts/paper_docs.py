@@ -392,6 +392,16 @@ def notes(record):
         lines) if lines else "")
 
 
+def oblongs(record):
+    return [r for r in record["tables"] if r["what"] == "table" and r["types"] == "32f32f" and r["rows"] != r["cols"] and "us" in r]
+
+
+def megapixels(rows, height, width, algorithm):
+    """A second, of the best parameters."""
+    times = [r["us"] for r in rows if (r["rows"], r["cols"], r["algorithm"]) == (height, width, algorithm) and "us" in r]
+    return height * width / min(times) if times else None
+
+
 def ha_han(record):
     printed = paper("ha-2012")
     figure = printed["figure_5"]
@@ -406,7 +416,11 @@ def ha_han(record):
                       *(digits(ratio(best_us(rows, n, "harris-transpose"), best_us(rows, n, "ha-han"))) for n in sizes)])
         lines.append(["best b", *(parameter(best(rows, n, "ha-han") or {}, "b") or NOTHING for n in sizes)])
     text = f"{printed['citation']} ({figure['source']}, {printed['machine']}): \"{figure['text']}\"\n\n"
-    return text + ("Megapixels a second, 32f32f.\n\n" + table(["algorithm", *map(size, sizes)], lines) if lines else "")
+    oblong = oblongs(record)
+    shapes = sorted({(r["rows"], r["cols"]) for r in oblong})
+    more = table(["not square", *(f"{r} x {c}" for r, c in shapes)],
+                 [[name, *(digits(megapixels(oblong, r, c, name)) for r, c in shapes)] for name in names]) if shapes else ""
+    return text + ("Megapixels a second, 32f32f.\n\n" + table(["algorithm", *map(size, sizes)], lines) + more if lines else "")
 
 
 # Integral histograms: what is asked of a record of `boxsum bench hist`.

@@ -211,6 +211,18 @@ class Claims(unittest.TestCase):
 
 
 
+class Oblong(unittest.TestCase):
+    def record(self, us_of_square):
+        row = {"what": "table", "types": "32f32f", "algorithm": "harris-transpose"}
+        return {"tables": [{**row, "rows": 1024, "cols": 2048, "us": 20.0}, {**row, "rows": 2048, "cols": 2048, "us": us_of_square}]}
+
+    def test_the_drop_is_of_pixels_a_second(self):
+        for us, expected in ((40.0, False), (60.0, True)):
+            text, _, holds = claims.ha_drop(self.record(us))
+            self.assertEqual((text, holds), (f"{40 / us:.2f} of its pixels a second", expected))
+        self.assertEqual(claims.ha_drop({"tables": []}), claims.unknown())
+
+
 class Timeline(unittest.TestCase):
     TIMES = (1.0, 2.0, 3.0, 8.0)
 
