@@ -392,6 +392,16 @@ def notes(record):
         lines) if lines else "")
 
 
+def oblongs(record):
+    return [r for r in record["tables"] if r["what"] == "table" and r["types"] == "32f32f" and r["rows"] != r["cols"] and "us" in r]
+
+
+def megapixels(rows, height, width, algorithm):
+    """A second, of the best parameters."""
+    times = [r["us"] for r in rows if (r["rows"], r["cols"], r["algorithm"]) == (height, width, algorithm) and "us" in r]
+    return height * width / min(times) if times else None
+
+
 def ha_han(record):
     printed = paper("ha-2012")
     figure = printed["figure_5"]
@@ -406,7 +416,11 @@ def ha_han(record):
                       *(digits(ratio(best_us(rows, n, "harris-transpose"), best_us(rows, n, "ha-han"))) for n in sizes)])
         lines.append(["best b", *(parameter(best(rows, n, "ha-han") or {}, "b") or NOTHING for n in sizes)])
     text = f"{printed['citation']} ({figure['source']}, {printed['machine']}): \"{figure['text']}\"\n\n"
-    return text + ("Megapixels a second, 32f32f.\n\n" + table(["algorithm", *map(size, sizes)], lines) if lines else "")
+    oblong = oblongs(record)
+    shapes = sorted({(r["rows"], r["cols"]) for r in oblong})
+    more = table(["not square", *(f"{r} x {c}" for r, c in shapes)],
+                 [[name, *(digits(megapixels(oblong, r, c, name)) for r, c in shapes)] for name in names]) if shapes else ""
+    return text + ("Megapixels a second, 32f32f.\n\n" + table(["algorithm", *map(size, sizes)], lines) + more if lines else "")
 
 
 # Integral histograms: what is asked of a record of `boxsum bench hist`.
@@ -517,6 +531,51 @@ def histogram_buffers(record):
                 ["algorithm", "bins", "1 buffer", "2 buffers", "gain", "of the link", "overlap"], lines))
 
 
+STAGES = (("read", "read_us"), ("to the device", "upload_us"), ("kernels", "compute_us"), ("to the host", "download_us"))
+
+
+def schedule(times, frames, buffers):
+    """[(stage, frame, start, end)]: a stage has one frame at a time, and a frame a buffer from its first stage to its last."""
+    free, done, made = [0.0] * len(times), [], []
+    for frame in range(frames):
+        now = done[frame - buffers] if frame >= buffers else 0.0
+        for stage, time in enumerate(times):
+            start = max(now, free[stage])
+            now = free[stage] = start + time
+            made.append((stage, frame, start, now))
+        done.append(now)
+    return made
+
+
+def timeline(times, frames, buffers, unit):
+    """A line for each stage, a character for each `unit` of time: the number of the frame that it has, from 1."""
+    made = schedule(times, frames, buffers)
+    length = max(1, round(max(end for *_, end in made) / unit))
+    lines = [[" "] * length for _ in times]
+    for stage, frame, start, end in made:
+        first = min(round(start / unit), length - 1)
+        for column in range(first, max(round(end / unit), first + 1)):
+            lines[stage][column] = str((frame + 1) % 10)
+    return "".join(f"{name:<14}|{''.join(line).rstrip()}\n" for (name, _), line in zip(STAGES, lines))
+
+
+def histogram_timeline(record):
+    figure = paper("poostchi-2017")["figure_13"]
+    streams = [r for r in record["histograms"] if r["what"] == "frames" and r["algorithm"] == "wf-tis"
+               and (r["rows"], r["cols"]) == (figure["rows"], figure["cols"]) and all(key in r for _, key in STAGES)]
+    if not streams:
+        return ""
+    bins = min(r["bins"] for r in streams)
+    chosen = sorted((r for r in streams if r["bins"] == bins), key=lambda r: r["buffers"])
+    unit = max(sum(r[key] for _, key in STAGES) for r in chosen) / 25
+    text = (f"As figure 12: wf-tis, {figure['cols']} x {figure['rows']}, {bins} bins, four frames. Drawn from the mean time of each stage "
+            f"of a frame, a character for {unit:.0f} us; what the host does between stages is left out.\n\n")
+    for r in chosen:
+        text += f"{r['buffers']} buffer{'s' if r['buffers'] > 1 else ''}:\n\n```text\n"
+        text += timeline([r[key] for _, key in STAGES], 4, r["buffers"], unit) + "```\n\n"
+    return text
+
+
 def histogram_rates(record):
     figure = paper("poostchi-2017")["figure_15"]
     printed = ", ".join(f"{rate['frames_per_second']} on a {rate['machine']}" for rate in figure["rates"])
@@ -603,6 +662,7 @@ SECTIONS = {
     "boxsum bench hist": (
         ("Figure 7: time over image sizes", histogram_times), ("Figure 8: the parts of a computation", histogram_parts),
         ("Figures 9 and 10: blocks and tiles of wf-tis", histogram_tuning), ("Figure 11: computing against copying", histogram_transfers),
+        ("Figure 12: frames over time", histogram_timeline),
         ("Figure 13: one buffer and two", histogram_buffers), ("Figure 15: frames a second", histogram_rates),
         ("Figures 16 and 17: large images", histogram_large), ("Figure 19: speed-up over the CPU", histogram_speedups),
         ("Figure 20: 640 x 480", histogram_vga), ("Beyond the paper: only answers go back", histogram_answers),

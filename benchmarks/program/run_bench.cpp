@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "histogram/run_histogram.hpp"
+#include "precision/run_precision.hpp"
 #include "sat/run_sat.hpp"
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,8 @@ int run_bench(const std::vector<std::string>& arguments) {
     const CLI::App* const sat_command = add_sat_command(app, sat);
     histogram_bench_options histogram;
     add_histogram_command(app, histogram);
+    precision_options precision;
+    const CLI::App* const precision_command = add_precision_command(app, precision);
     try {
         // As in command_line.cpp: CLI11 would only say that a subcommand is missing.
         if (!arguments.empty() && !arguments.front().starts_with('-')) {
@@ -33,6 +36,7 @@ int run_bench(const std::vector<std::string>& arguments) {
         } catch (const CLI::ParseError& e) {
             throw cli::usage_error(std::string(e.what()) + " (see 'boxsum bench --help')");
         }
+        if (precision_command->parsed()) return static_cast<int>(run_precision(precision));
         return static_cast<int>(sat_command->parsed() ? run_sat(sat) : run_histogram(histogram));
     } catch (...) {
         const cli::failure f = cli::describe(std::current_exception());

@@ -19,7 +19,7 @@
 namespace boxsum::bench {
 
 void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::stream_ref stream, bench_record& record) {
-    const std::int64_t n = c.size;
+    const std::int64_t n = c.cols;
     const view_shape image = packed(c.types.input, n, n), table = packed(c.types.table, n + 1, n + 1);
     const buffer_sets sets(image, table, image, stream);  // the results lie where squares would
     const problem p = make_problem(image, table, {}, table_layout::padded);

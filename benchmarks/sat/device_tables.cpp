@@ -56,7 +56,8 @@ table_row row_for(const sat_case& c, const std::string& algorithm, const std::st
     table_row row;
     row.backend = "cuda";
     row.types = name_of(c.types);
-    row.rows = row.cols = c.size;
+    row.rows = c.rows;
+    row.cols = c.cols;
     row.algorithm = algorithm;
     row.parameters = parameters;
     row.note = note;
@@ -110,7 +111,7 @@ void add_copies(const sat_case& c, const buffer_sets& sets, std::vector<device_c
         candidates.push_back({std::move(row), std::move(launch), &sets});
     };
     const type_pair types = c.types;
-    const std::int64_t elements = c.size * c.size;
+    const std::int64_t elements = c.rows * c.cols;
     if (types.input == types.table)
         add("cudaMemcpyAsync", [&sets, types, elements](int i, cuda::stream_ref stream) {
             BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets.table(i).data, sets.image(i).data,
@@ -130,7 +131,7 @@ void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buff
                      std::vector<device_candidate>& candidates, std::vector<table_row>& not_run) {
     const bool bytes_to_words =
         c.types == type_pair{dtype::u8, dtype::s32} || c.types == type_pair{dtype::u8, dtype::u32};
-    const std::int64_t n = c.size;
+    const std::int64_t n = c.cols;  // those that take one edge length are of experiments with squares
     const auto refuse = [&](const std::string& name, const std::string& why) {
         not_run.push_back(row_for(c, name, {}, why));
     };
@@ -175,7 +176,7 @@ void add_competitors(const sat_case& c, const buffer_sets& inclusive, const buff
 /// What set 0 must hold. Copies are not compared: they do no sums.
 class expected_tables {
   public:
-    expected_tables(const sat_case& c, cuda::stream_ref stream) : oracle_(c.size * c.size, stream) {}
+    expected_tables(const sat_case& c, cuda::stream_ref stream) : oracle_(c.rows * c.cols, stream) {}
 
     std::string check(const device_candidate& c, cuda::stream_ref stream) {
         if (summed_ != c.sets) {
@@ -248,8 +249,8 @@ void look_inside(device_candidate& c, bool broken_down, int rounds, cuda::stream
 void check_and_race(std::vector<device_candidate>& candidates, const sat_case& c, const sat_bench_options& options,
                     cuda::stream_ref stream) {
     const auto element_bytes = static_cast<std::int64_t>(size_of(c.types.input) + size_of(c.types.table));
-    const int launches = launches_for(c.size * c.size * element_bytes);
-    const bool graph = c.size <= replayed_up_to;
+    const int launches = launches_for(c.rows * c.cols * element_bytes);
+    const bool graph = std::max(c.rows, c.cols) <= replayed_up_to;
     expected_tables expected(c, stream);
     std::vector<contestant> contestants;
     std::vector<device_candidate*> right;
@@ -299,13 +300,13 @@ void measure_tables(const sat_case& c, const sat_bench_options& options, cuda::s
                     bench_record& record) {
     std::vector<table_row> not_run;
     std::vector<device_candidate> candidates;
-    const std::int64_t n = c.size;
-    const buffer_sets inclusive(packed(c.types.input, n, n), packed(c.types.table, n, n), {}, stream);
+    const buffer_sets inclusive(packed(c.types.input, c.rows, c.cols), packed(c.types.table, c.rows, c.cols), {},
+                                stream);
     const bool wants_padded = has(c.competitors, "npp") || has(c.competitors, "opencv-cuda");
     const std::unique_ptr<buffer_sets> padded =
         wants_padded && c.types.input == dtype::u8
-            ? std::make_unique<buffer_sets>(packed(c.types.input, n, n), packed(c.types.table, n + 1, n + 1),
-                                            std::nullopt, stream)
+            ? std::make_unique<buffer_sets>(packed(c.types.input, c.rows, c.cols),
+                                            packed(c.types.table, c.rows + 1, c.cols + 1), std::nullopt, stream)
             : nullptr;
     if (c.copy) add_copies(c, inclusive, candidates);
     add_variants(c, inclusive, stream, candidates, not_run);
@@ -336,7 +337,7 @@ void measure_on_device(const sat_case& c, const sat_bench_options& options, benc
     } catch (const out_of_memory& e) {  // a smaller device: the other cases still count
         for (const variant& v : c.variants) record.tables.push_back(row_for(c, v.algorithm, v.parameters, e.what()));
     }
-    if (c.size <= host_up_to) {
+    if (std::max(c.rows, c.cols) <= host_up_to) {
         for (table_row& row : measure_on_host(c, options, false)) record.tables.push_back(std::move(row));
     } else {
         for (const char* name : {"opencv-cpu", "serial-cpu"})

@@ -75,7 +75,8 @@ table_row row_for(const sat_case& c, const std::string& what, const std::string&
     row.what = what;
     row.backend = "cpu";
     row.types = name_of(c.types);
-    row.rows = row.cols = c.size;
+    row.rows = c.rows;
+    row.cols = c.cols;
     row.algorithm = algorithm;
     row.parameters = parameters;
     row.launched = "host";
@@ -133,20 +134,20 @@ void check_and_race(std::vector<host_candidate>& candidates, const sat_bench_opt
 std::vector<table_row> measure_on_host(const sat_case& c, const sat_bench_options& options, bool variants_too) {
     memory_pool& pool = memory_pool::shared();
     std::vector<table_row> not_run;
-    const view_shape in_shape = aligned_shape(c.types.input, c.size, c.size, 1);
-    const view_shape out_shape = aligned_shape(c.types.table, c.size, c.size, 64);
-    const view_shape padded_shape = aligned_shape(c.types.table, c.size + 1, c.size + 1, 1);
+    const view_shape in_shape = aligned_shape(c.types.input, c.rows, c.cols, 1);
+    const view_shape out_shape = aligned_shape(c.types.table, c.rows, c.cols, 64);
+    const view_shape padded_shape = aligned_shape(c.types.table, c.rows + 1, c.cols + 1, 1);
     const host_buffer in = pool.acquire(static_cast<std::size_t>(in_shape.plane_stride));
     const host_buffer out = pool.acquire(
         static_cast<std::size_t>(std::max({out_shape.plane_stride, padded_shape.plane_stride, in_shape.plane_stride})));
-    fill_random(in.data(), c.types.input, c.size * c.size);
+    fill_random(in.data(), c.types.input, c.rows * c.cols);
     const const_any_view image{in.data(), in_shape};
     const any_view table{out.data(), out_shape}, padded{out.data(), padded_shape};
     const expectation expected = expect(image, c.types.table);
     const std::vector<std::pair<void*, std::size_t>> written{{out.data(), out.size()}};
 
     std::vector<host_candidate> candidates;
-    const view_shape packed_shape = aligned_shape(c.types.table, c.size, c.size, 1);
+    const view_shape packed_shape = aligned_shape(c.types.table, c.rows, c.cols, 1);
     host_buffer converted;
     if (c.copy && variants_too && c.types.input != c.types.table) {
         converted = pool.acquire(static_cast<std::size_t>(packed_shape.plane_stride));

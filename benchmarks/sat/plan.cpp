@@ -41,15 +41,20 @@ struct tried {
     names values;  ///< empty: all
 };
 
+struct shape {
+    std::int64_t rows, cols;
+};
+
 struct experiment {
     std::string name;
     names types;
-    std::vector<std::int64_t> sizes, cpu_sizes;
-    names algorithms;  ///< of the GPU; empty: every one of the registry
+    std::vector<std::int64_t> sizes, cpu_sizes;  ///< of squares
+    names algorithms;                            ///< of the GPU; empty: every one of the registry
     std::vector<tried> values;
     names competitors, cpu_competitors;
     bool blur = false;
     names broken_down = {};
+    std::vector<shape> not_square = {};  ///< unless sizes are asked for
 };
 
 const std::vector<experiment>& experiments() {
@@ -94,7 +99,8 @@ const std::vector<experiment>& experiments() {
          {"serial-cpu", "opencv-cpu"},
          {"serial-cpu", "opencv-cpu"},
          false,
-         {"harris-transpose", "ha-han"}},
+         {"harris-transpose", "ha-han"},
+         {{512, 1024}, {1024, 512}, {1024, 2048}, {2048, 1024}}},
         {"zoo",
          {"32f32f", "8u32u"},
          powers(256, 16384),
@@ -248,13 +254,17 @@ std::vector<sat_case> plan_of(const sat_bench_options& options, backend where) {
         if (!every_algorithm)  // also algorithms that the experiment does not have
             for (const std::string& name : options.algorithms)
                 if (e.name == "zoo" && find_record(operation::sat, name) != nullptr) add_once(algorithms, name);
+        std::vector<shape> shapes;
+        for (const std::int64_t size : sizes.empty() ? own : sizes) shapes.push_back({size, size});
+        if (sizes.empty()) shapes.insert(shapes.end(), e.not_square.begin(), e.not_square.end());
         for (const std::string& type : types)
-            for (const std::int64_t size : sizes.empty() ? own : sizes) {
+            for (const shape& s : shapes) {
                 const type_pair pair = pair_named(type);
-                auto place = std::find_if(cases.begin(), cases.end(),
-                                          [&](const sat_case& c) { return c.types == pair && c.size == size; });
+                auto place = std::find_if(cases.begin(), cases.end(), [&](const sat_case& c) {
+                    return c.types == pair && c.rows == s.rows && c.cols == s.cols;
+                });
                 if (place == cases.end())
-                    place = cases.insert(cases.end(), sat_case{pair, size, {}, {}, true, false, {}});
+                    place = cases.insert(cases.end(), sat_case{pair, s.rows, s.cols, {}, {}, true, false, {}});
                 for (const std::string& name : algorithms)
                     if (wanted(name))
                         for (const variant& v : variants_of(*find_record(operation::sat, name), e.values, choices))
@@ -268,7 +278,8 @@ std::vector<sat_case> plan_of(const sat_bench_options& options, backend where) {
     }
     std::erase_if(cases, [](const sat_case& c) { return c.variants.empty() && c.competitors.empty(); });
     std::stable_sort(cases.begin(), cases.end(), [](const sat_case& a, const sat_case& b) {
-        return a.types == b.types ? a.size < b.size : name_of(a.types) < name_of(b.types);
+        if (a.types != b.types) return name_of(a.types) < name_of(b.types);
+        return a.cols == b.cols ? a.rows < b.rows : a.cols < b.cols;
     });
     if (cases.empty() && !wants_micro(options))
         throw usage_error("nothing to measure: no chosen experiment has these types, algorithms and parameters on " +

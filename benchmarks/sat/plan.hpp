@@ -21,7 +21,7 @@ struct variant {
 /// What is measured together, in turn, on one pair of types and one size.
 struct sat_case {
     type_pair types;
-    std::int64_t size = 0;
+    std::int64_t rows = 0, cols = 0;
     std::vector<variant> variants;         ///< of the backend
     std::vector<std::string> competitors;  ///< device_competitor_names(), host_competitor_names()
     bool copy = false;                     ///< the bytes alone
@@ -36,7 +36,7 @@ struct sat_case {
 ///            and of the paper's 1024 threads; OpenCV's scan-scan; NPP, CUB, OpenCV
 ///   micro    section V of Chen et al.: latencies (no tables)
 ///   notes    the notes' table: passes and box blur of 128^2 and 800^2, 32u32u and 8u32u
-///   ha-han   figure 5: 32f32f, 64 to 2048, and on to 16K; every b; the serial CPU
+///   ha-han   figure 5: 32f32f, 64 to 2048, and on to 16K, and not square about 1024 x 2048; every b; the serial CPU
 ///   zoo      every algorithm: 32f32f and 8u32u, 256 to 16K
 /// On the CPU the same with its own algorithms, up to 4K.
 const std::vector<std::string>& experiment_names();
@@ -44,8 +44,8 @@ const std::vector<std::string>& experiment_names();
 /// Competitors that can be named among the algorithms.
 const std::vector<std::string>& competitor_names();
 
-/// Cases by types and ascending size, each variant once. Throws cli::usage_error for an experiment, type pair,
-/// algorithm or parameter that does not exist, or a selection that leaves nothing to do.
+/// Cases by types and ascending size (cols, then rows), each variant once. Throws cli::usage_error for an experiment,
+/// type pair, algorithm or parameter that does not exist, or a selection that leaves nothing to do.
 std::vector<sat_case> plan_of(const sat_bench_options& options, backend where);
 
 /// Whether the micro-benchmarks are among the chosen experiments.

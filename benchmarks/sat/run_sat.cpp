@@ -36,7 +36,7 @@ bench_record measure(const sat_bench_options& options, const save_part& save) {
                            ? ", " + std::to_string(options.threads) + (options.threads == 1 ? " thread" : " threads")
                            : "");
     for (const sat_case& c : cases) {
-        progress(options.output, name_of(c.types) + ", " + std::to_string(c.size) + " x " + std::to_string(c.size));
+        progress(options.output, name_of(c.types) + ", " + std::to_string(c.rows) + " x " + std::to_string(c.cols));
         if (where.where == backend::cuda)
             measure_on_device(c, options, record);
         else

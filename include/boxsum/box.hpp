@@ -47,12 +47,12 @@ void check_box(const box& b, const const_any_table_view& table);
 
 namespace detail {
 
-/// Sum over a checked box by four reads (Crow 1984; Chen et al. 2018, figure 1). Integers wrap modulo 2^bits, so a sum
-/// that itself fits the table's type is exact however often the table wrapped; signed types go through unsigned ones,
-/// where wrapping is defined.
+/// Sum over a checked box by four reads (Crow 1984; Chen et al. 2018, figure 1), of what was summed: without the
+/// form's offset. Integers wrap modulo 2^bits, so a sum that itself fits the table's type is exact however often the
+/// table wrapped; signed types go through unsigned ones, where wrapping is defined.
 template <typename T>
-std::remove_const_t<T> sum_of_checked_box(const table_view<T>& table, const box& b, std::int64_t channel,
-                                          std::int64_t plane) {
+std::remove_const_t<T> summed_in_checked_box(const table_view<T>& table, const box& b, std::int64_t channel,
+                                             std::int64_t plane) {
     using element = std::remove_const_t<T>;
     const std::int64_t border = table.form().border();
     const std::int64_t top = b.row - 1 + border, bottom = top + b.rows;
@@ -69,13 +69,48 @@ std::remove_const_t<T> sum_of_checked_box(const table_view<T>& table, const box&
     }
 }
 
+/// `sum`, with the offset of `rows` x `cols` pixels added back.
+template <typename T>
+T with_offset(T sum, double offset, std::int64_t rows, std::int64_t cols) noexcept {
+    if constexpr (std::is_integral_v<T>) {
+        using U = std::uint64_t;
+        return static_cast<T>(static_cast<U>(sum) + static_cast<U>(static_cast<std::int64_t>(offset)) *
+                                                        static_cast<U>(rows) * static_cast<U>(cols));
+    } else {
+        return static_cast<T>(static_cast<double>(sum) + static_cast<double>(static_cast<T>(offset)) *
+                                                             (static_cast<double>(rows) * static_cast<double>(cols)));
+    }
+}
+
+/// The sum over a checked box of the image.
+template <typename T>
+std::remove_const_t<T> sum_of_checked_box(const table_view<T>& table, const box& b, std::int64_t channel,
+                                          std::int64_t plane) {
+    const auto summed = summed_in_checked_box(table, b, channel, plane);
+    const table_form& form = table.form();
+    return form.has_offset() ? with_offset(summed, form.offset_of(channel, plane, table.channels()), b.rows, b.cols)
+                             : summed;
+}
+
+/// The mean over a checked box of the image.
+template <typename T>
+double mean_of_checked_box(const table_view<T>& table, const box& b, std::int64_t channel, std::int64_t plane) {
+    const double mean = static_cast<double>(summed_in_checked_box(table, b, channel, plane)) /
+                        (static_cast<double>(b.rows) * static_cast<double>(b.cols));
+    const table_form& form = table.form();
+    if (!form.has_offset()) return mean;
+    return mean +
+           static_cast<double>(static_cast<std::remove_const_t<T>>(form.offset_of(channel, plane, table.channels())));
+}
+
 /// What the shape alone does not rule out: a table without memory, and a channel or a plane that it lacks.
 void check_table_access(std::string_view argument, const const_any_view& table, std::int64_t channel,
                         std::int64_t plane);
 
 }  // namespace detail
 
-/// Sum of the image over a box, from its table. Integer tables wrap (docs/concepts.md): the result is exact when the
+/// Sum of the image over a box, from its table, whatever its form; of a table of squares that has an offset only
+/// box_variance() makes sense. Integer tables wrap (docs/concepts.md): the result is exact when the
 /// box's own sum fits T; `largest_safe_box` says up to which area that is certain.
 /// Throws invalid_argument for a null table, a box outside the image, a channel or a plane that the table lacks.
 template <typename T>
@@ -98,8 +133,9 @@ void box_sums(const const_any_table_view& table, std::span<const box> boxes, std
 /// Sum over the box divided by its number of pixels, in double.
 template <typename T>
 double box_mean(const table_view<T>& table, const box& b, std::int64_t channel = 0, std::int64_t plane = 0) {
-    return static_cast<double>(box_sum(table, b, channel, plane)) /
-           (static_cast<double>(b.rows) * static_cast<double>(b.cols));
+    detail::check_table_access("table", table.entries(), channel, plane);
+    check_box(b, table);
+    return detail::mean_of_checked_box(table, b, channel, plane);
 }
 template <typename T>
 double box_mean(const table<T>& t, const box& b, std::int64_t channel = 0, std::int64_t plane = 0) {
@@ -110,7 +146,8 @@ double box_mean(const table<T>& t, const box& b, std::int64_t channel = 0, std::
 void box_means(const const_any_table_view& table, std::span<const box> boxes, std::span<double> out,
                std::int64_t channel = 0, std::int64_t plane = 0);
 
-/// Population variance over each box from the tables of sums and of squares, n*S2 - S*S over n*n. When both tables are
+/// Population variance over each box from the tables of sums and of squares, n*S2 - S*S over n*n; an offset of their
+/// form changes nothing but the precision. When both tables are
 /// integers the numerator is exact (128-bit) and never negative, provided that both box sums fit their types;
 /// otherwise it is computed in double and clipped at zero. Throws invalid_argument as box_sums, and for tables of
 /// different extents or forms.

@@ -17,9 +17,11 @@
 #include <boxsum/row_stream.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/sat_options.hpp>
+#include <boxsum/shadow.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/table_view.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/variable_blur.hpp>
 #include <boxsum/verify.hpp>
 #include <boxsum/version.hpp>
 #include <boxsum/view.hpp>

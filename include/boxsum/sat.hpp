@@ -9,6 +9,7 @@
 #include <boxsum/view.hpp>
 
 #include <optional>
+#include <vector>
 
 namespace boxsum BOXSUM_EXPORT {
 
@@ -62,9 +63,17 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 /// (the sums have the image's pointer, element size and strides, `inclusive`) works where the algorithm says so. A
 /// carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
 ///
+/// A form with an offset or an origin (see table_form) is made in strips of rows, outwards from the origin, by the
+/// algorithm for tables of an image of the table's type. It takes no carries, and squares, which are those of pixels
+/// less the offset, of floating tables only.
+///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.
 void sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
+
+/// The mean of each channel of each plane, plane by plane: offsets for table_form::offsets. One read of the image.
+/// Throws invalid_argument for what is wrong with the view.
+std::vector<double> image_means(const const_any_view& image);
 
 /// Allocates the table (from the shared pool) and computes it: `auto t = boxsum::sat<std::uint64_t>({image});`
 template <typename Entry>

@@ -10,13 +10,46 @@
 
 namespace boxsum BOXSUM_EXPORT {
 
-/// How the entries of a table are to be read: all that a query must know beside their memory. What later kinds of
-/// tables need (a tile grid, an offset, a centred origin) becomes a member here and an argument nowhere.
+/// The pixel that a table grows from, in all four directions: rows above and columns left of it.
+struct table_origin {
+    std::int64_t row = 0;  ///< 0 to the rows that boxes may have, of an exclusive table all but the last
+    std::int64_t col = 0;
+
+    friend constexpr bool operator==(const table_origin&, const table_origin&) = default;
+};
+
+/// How the entries of a table are to be read: all that a query must know beside their memory.
+///
+/// A floating table loses what its large entries do not hold (docs/concepts.md). Two remedies keep them small, alone or
+/// together, and are members here: queries of the host undo them (Hensley et al. 2005, section 4).
+///
+/// `offset` is taken from every pixel before it is summed: a mean, or the middle of the range of values. It is rounded
+/// to the table's type; integer tables take integers below 2^53. A box sum adds it back, once for each pixel of the
+/// box, a mean once.
+///
+/// `origin` makes four tables that grow outwards. An entry is the integral from the origin: with sums over the pixels
+/// between the origin and the entry, negative where the entry lies either above or left of it, the sum of a box is the
+/// same four entries with the same signs as ever. Row and column of zeros lie within the table, so its layout is not
+/// `inclusive`.
 struct table_form {
     table_layout layout = table_layout::inclusive;
+    table_origin origin = {};
+    double offset = 0;
+    /// Instead of `offset` one for each channel of each plane, plane by plane; not owned (see image_means()).
+    const double* offsets = nullptr;
 
     constexpr table_form() = default;
     constexpr table_form(table_layout l) noexcept : layout(l) {}  // NOLINT: a layout alone is a form
+    constexpr table_form(table_layout l, const table_origin& o, double taken = 0) noexcept
+        : layout(l), origin(o), offset(taken) {}
+
+    constexpr bool has_offset() const noexcept { return offsets != nullptr || offset != 0; }
+    /// What was taken from every pixel, before it is rounded to the table's type.
+    constexpr double offset_of(std::int64_t channel, std::int64_t plane, std::int64_t channels) const noexcept {
+        return offsets != nullptr ? offsets[plane * channels + channel] : offset;
+    }
+    /// Whether a layout is all that there is to know.
+    constexpr bool is_plain() const noexcept { return !has_offset() && origin == table_origin{}; }
 
     /// Rows of zeros before a table's first sums, and columns: 0 for `inclusive`, 1 for the others. The sum of the
     /// pixels of rows < r and columns < c is the entry (r - 1 + border(), c - 1 + border()), and zero where an index is

@@ -26,7 +26,7 @@ std::string text_of(const box& b) {
 void check_table(std::string_view argument, const const_any_table_view& table, std::int64_t channel,
                  std::int64_t plane) {
     check_read(argument, table.entries);
-    check_layout(argument, table.form.layout);
+    check_form(argument, table.form, table.entries.shape);
     check_table_type(argument, table.entries.shape.type);
     detail::check_table_access(argument, table.entries, channel, plane);
 }
@@ -47,12 +47,13 @@ table_view<const T> typed(const const_any_table_view& t) {
     return {{static_cast<const T*>(t.entries.data), t.entries.shape}, t.form};
 }
 
-/// Sum over a checked box, as a run-time typed value.
-scalar checked_sum(const const_any_table_view& table, const box& b, std::int64_t channel, std::int64_t plane) {
+/// What `query` says of the table, as a run-time typed value.
+template <typename Query>
+scalar answer(const const_any_table_view& table, const Query& query) {
     scalar result;
     result.type = table.entries.shape.type;
     visit_type(table_types{}, result.type, [&]<typename T>() {
-        const T sum = detail::sum_of_checked_box(typed<T>(table), b, channel, plane);
+        const T sum = query(typed<T>(table));
         if constexpr (std::is_floating_point_v<T>)
             result.f = static_cast<double>(sum);
         else if constexpr (std::is_signed_v<T>)
@@ -61,6 +62,15 @@ scalar checked_sum(const const_any_table_view& table, const box& b, std::int64_t
             result.u = sum;
     });
     return result;
+}
+
+/// Sum over a checked box of the image.
+scalar checked_sum(const const_any_table_view& table, const box& b, std::int64_t channel, std::int64_t plane) {
+    return answer(table, [&](const auto& t) { return detail::sum_of_checked_box(t, b, channel, plane); });
+}
+/// The same of what was summed: pixels less the form's offset.
+scalar checked_summed(const const_any_table_view& table, const box& b, std::int64_t channel, std::int64_t plane) {
+    return answer(table, [&](const auto& t) { return detail::summed_in_checked_box(t, b, channel, plane); });
 }
 
 double pixels(const box& b) {
@@ -134,7 +144,12 @@ void box_means(const const_any_table_view& table, std::span<const box> boxes, st
     check_table("table", table, channel, plane);
     check_boxes(boxes, out.size(), table);
     for (std::size_t i = 0; i < boxes.size(); ++i)
-        out[i] = checked_sum(table, boxes[i], channel, plane).to_double() / pixels(boxes[i]);
+        out[i] = visit_dtype(table.entries.shape.type, [&]<typename T>() -> double {
+            if constexpr (std::is_same_v<T, float16>)
+                throw unsupported("table: type 16f is no table type");
+            else
+                return detail::mean_of_checked_box(typed<T>(table), boxes[i], channel, plane);
+        });
 }
 
 void box_variances(const moment_views& tables, std::span<const box> boxes, std::span<double> out, std::int64_t channel,
@@ -144,15 +159,15 @@ void box_variances(const moment_views& tables, std::span<const box> boxes, std::
     check_table("squares", squares, channel, plane);
     const view_shape &s = sums.entries.shape, &q = squares.entries.shape;
     if (squares.form != sums.form)
-        throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
-                               ", but that of sums is " + std::string(name_of(sums.form.layout)));
+        throw invalid_argument("squares: its form is " + text_of(squares.form) + ", but that of sums is " +
+                               text_of(sums.form));
     if (s.rows != q.rows || s.cols != q.cols)
         throw invalid_argument("squares: extents are " + std::to_string(q.rows) + " x " + std::to_string(q.cols) +
                                ", but those of sums are " + std::to_string(s.rows) + " x " + std::to_string(s.cols));
     check_boxes(boxes, out.size(), sums);
     for (std::size_t i = 0; i < boxes.size(); ++i)
-        out[i] = variance_of(checked_sum(sums, boxes[i], channel, plane),
-                             checked_sum(squares, boxes[i], channel, plane), boxes[i].rows, boxes[i].cols);
+        out[i] = variance_of(checked_summed(sums, boxes[i], channel, plane),
+                             checked_summed(squares, boxes[i], channel, plane), boxes[i].rows, boxes[i].cols);
 }
 
 double box_variance(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
@@ -163,7 +178,8 @@ double box_variance(const moment_views& tables, const box& b, std::int64_t chann
 
 namespace {
 
-/// One of the four entries that a box reads: how many rows and columns of pixels it sums, and what it holds.
+/// One of the four entries that a box reads: how many rows and columns of pixels it sums, and the magnitude of what it
+/// holds. A table with an origin is four tables, of which the sign says nothing.
 struct corner {
     std::int64_t rows, cols;
     double entry = 0;
@@ -171,10 +187,17 @@ struct corner {
 
 std::array<corner, 4> corners_of(const const_any_table_view& table, const box& b, std::int64_t channel,
                                  std::int64_t plane) {
-    const std::int64_t bottom = b.row + b.rows, right = b.col + b.cols;
-    std::array<corner, 4> all{{{bottom, right}, {b.row, right}, {bottom, b.col}, {b.row, b.col}}};
-    for (corner& c : all)
-        if (c.rows > 0 && c.cols > 0) c.entry = checked_sum(table, {0, 0, c.rows, c.cols}, channel, plane).to_double();
+    const table_origin& o = table.form.origin;
+    const std::int64_t border = table.form.border();
+    std::array<corner, 4> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::int64_t r = b.row + (i < 2 ? b.rows : 0), c = b.col + (i % 2 == 0 ? b.cols : 0);
+        all[i] = {std::abs(r - o.row), std::abs(c - o.col)};
+        if (all[i].rows == 0 || all[i].cols == 0) continue;
+        const scalar entry =
+            answer(table, [&](const auto& t) { return t(r - 1 + border, c - 1 + border, channel, plane); });
+        all[i].entry = std::abs(entry.to_double());
+    }
     return all;
 }
 
@@ -195,8 +218,8 @@ double box_variance_bound(const moment_views& tables, const box& b, std::int64_t
     const double variance = box_variance(tables, b, channel, plane);  // checks everything
     const dtype of_sums = tables.sums.entries.shape.type, of_squares = tables.squares.entries.shape.type;
     const double n = pixels(b);
-    const double mean = checked_sum(tables.sums, b, channel, plane).to_double() / n;
-    const double mean_square = checked_sum(tables.squares, b, channel, plane).to_double() / n;
+    const double mean = checked_summed(tables.sums, b, channel, plane).to_double() / n;
+    const double mean_square = checked_summed(tables.squares, b, channel, plane).to_double() / n;
     constexpr double of_double = 0x1p-53;
     if (!is_floating(of_sums) && !is_floating(of_squares) && std::abs(mean) * n < 0x1p63)
         return 4 * of_double * variance;

@@ -22,7 +22,7 @@ struct named_table {
 
 void check_table(const named_table& table) {
     check_read(table.name, table.view.entries);
-    check_layout(table.name, table.view.form.layout);
+    check_form(table.name, table.view.form, table.view.entries.shape);
     check_table_type(table.name, table.view.entries.shape.type);
     if (table.view.form.layout == table_layout::exclusive)
         throw unsupported(std::string(table.name) +
@@ -96,8 +96,8 @@ void window_variances(const moment_views& tables, const any_view& variances, con
     check_table({"sums", tables.sums});
     check_table({"squares", tables.squares});
     if (tables.squares.form != tables.sums.form)
-        throw invalid_argument("squares: its form is " + std::string(name_of(tables.squares.form.layout)) +
-                               ", but that of sums is " + std::string(name_of(tables.sums.form.layout)));
+        throw invalid_argument("squares: its form is " + text_of(tables.squares.form) + ", but that of sums is " +
+                               text_of(tables.sums.form));
     check_rest({"sums", tables.sums}, "variances", variances, options);
     check_rest({"squares", tables.squares}, "variances", variances, options);
     check_real_type("variances", variances.shape.type);

@@ -141,6 +141,7 @@ problem problem_of_checked(const view_shape& image, const view_shape& sums, cons
         throw unsupported((squares ? "type triple " + name_of(p.triple()) : "type pair " + name_of(p.types())) +
                           " is not in the closed list: " + tables_of(image.type, squares.has_value()));
     check_table_shape("sums", image, sums, form);
+    check_form("sums", form, sums);
     if (squares) check_table_shape("squares", image, *squares, form);
     return p;
 }
@@ -168,8 +169,8 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     if (with_squares) {
         check_layout("squares", squares.form.layout);
         if (squares.form != sums.form)
-            throw invalid_argument("squares: its form is " + std::string(name_of(squares.form.layout)) +
-                                   ", but that of sums is " + std::string(name_of(sums.form.layout)));
+            throw invalid_argument("squares: its form is " + text_of(squares.form) + ", but that of sums is " +
+                                   text_of(sums.form));
     }
 
     problem p =
@@ -188,6 +189,7 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
 
     const auto given = [](const table_carries& c) { return c.above.data != nullptr || c.left.data != nullptr; };
     if (!given(inputs.carries) && !given(inputs.squares_carries)) return p;
+    check_plain_form("sums", sums.form, "a part of a larger table");
     set_carries(p, "carries", inputs.carries);
     set_carries(p, "squares_carries", inputs.squares_carries, true);
     check_carries_apart("carries", inputs.carries, "sums", sums, true);
@@ -208,8 +210,8 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
     shapes.squares_carries = carry_shapes_of(inputs.squares_carries);
     if (squares.data == nullptr) return shapes;
     if (outputs.squares.form != outputs.sums.form)
-        throw invalid_argument("squares: its form is " + std::string(name_of(outputs.squares.form.layout)) +
-                               ", but that of sums is " + std::string(name_of(outputs.sums.form.layout)));
+        throw invalid_argument("squares: its form is " + text_of(outputs.squares.form) + ", but that of sums is " +
+                               text_of(outputs.sums.form));
     shapes.squares = squares.shape;
     return shapes;
 }

@@ -129,6 +129,7 @@ histogram_shapes shapes_of(const histogram_inputs& inputs, const histogram_outpu
 
 void check_form(const table_form& form) {
     check_layout("histograms", form.layout);
+    check_plain_form("histograms", form, "an integral histogram");
     if (form.layout == table_layout::exclusive)
         throw unsupported("histograms: layout is exclusive, integral histograms are inclusive or padded");
 }

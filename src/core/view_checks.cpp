@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -231,6 +233,54 @@ void check_layout(std::string_view argument, table_layout layout) {
     }
     throw invalid_argument(std::string(argument) + ": layout is " + std::to_string(static_cast<int>(layout)) +
                            ", not a table_layout");
+}
+
+namespace {
+
+std::string text_of(double value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+void check_offset(const std::string& argument, double offset, dtype type) {
+    if (!std::isfinite(offset)) throw invalid_argument(argument + ": is " + text_of(offset) + ", must be finite");
+    if (!is_floating(type) && (offset != std::trunc(offset) || std::abs(offset) >= 0x1p53))
+        throw invalid_argument(argument + ": is " + text_of(offset) + ", but a table of " + std::string(name_of(type)) +
+                               " takes integers below 2^53");
+}
+
+}  // namespace
+
+void check_form(std::string_view argument, const table_form& form, const view_shape& table) {
+    check_layout(argument, form.layout);
+    if (form.is_plain()) return;
+    const std::string name(argument);
+    const auto check_origin = [&](const char* what, std::int64_t at, std::int64_t extent) {
+        if (at < 0 || at > extent)
+            throw invalid_argument(name + ": origin." + what + " is " + std::to_string(at) + ", must be 0 to " +
+                                   std::to_string(extent) + ", those that boxes may have");
+    };
+    check_origin("row", form.origin.row, form.answered_extent(table.rows));
+    check_origin("col", form.origin.col, form.answered_extent(table.cols));
+    if (form.border() == 0 && form.origin != table_origin{})
+        throw invalid_argument(name + ": an origin needs the layout padded or exclusive, but it is inclusive");
+    if (form.offsets == nullptr) return check_offset(name + ": offset", form.offset, table.type);
+    for (std::int64_t i = 0; i < table.planes * table.channels; ++i)
+        check_offset(name + ": offsets[" + std::to_string(i) + "]", form.offsets[i], table.type);
+}
+
+void check_plain_form(std::string_view argument, const table_form& form, std::string_view who) {
+    if (!form.is_plain())
+        throw unsupported(std::string(argument) + ": the form is " + text_of(form) + "; " + std::string(who) +
+                          " takes neither origin nor offset");
+}
+
+std::string text_of(const table_form& form) {
+    std::string text(name_of(form.layout));
+    if (form.origin != table_origin{})
+        text += ", origin (" + std::to_string(form.origin.row) + ", " + std::to_string(form.origin.col) + ")";
+    if (form.offsets != nullptr) return text + ", offsets of planes and channels";
+    return form.offset == 0 ? text : text + ", offset " + text_of(form.offset);
 }
 
 void check_store(store_policy store) {

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <boxsum/sat_options.hpp>
+#include <boxsum/table_view.hpp>
 #include <boxsum/view.hpp>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace boxsum {
@@ -47,6 +49,14 @@ byte_reach check_written(std::string_view argument, const const_any_view& view);
 /// Throw invalid_argument for a value that the enumeration lacks.
 void check_layout(std::string_view argument, table_layout layout);
 void check_store(store_policy store);
+
+/// A form against the shape of its table, which is checked: layout, origin and offsets. Throws invalid_argument.
+void check_form(std::string_view argument, const table_form& form, const view_shape& table);
+/// Throws unsupported for an offset or an origin, which `who` ("a device") does not take.
+void check_plain_form(std::string_view argument, const table_form& form, std::string_view who);
+
+/// "padded, origin (8, 8), offset 0.5"
+std::string text_of(const table_form& form);
 
 /// Whether two views, which passed the checks above, share a byte that belongs to an element of both. Views may
 /// interleave (two halves of one buffer, two channels of its pixels); where no stride tells that they do, they count as

@@ -141,6 +141,7 @@ TEST(measure_on_host, every_candidate_is_right_on_odd_shapes) {
                                   {dtype::f64, dtype::f64}}) {
         sat_case c{types,
                    37,
+                   53,
                    {{"simd", ""}, {"reference", ""}, {"fast", ""}},
                    {"opencv-cpu", "serial-cpu"},
                    true,

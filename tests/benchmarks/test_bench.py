@@ -195,5 +195,30 @@ class Histograms(Tool):
         self.assertIn("wrong: made so by a test", done.stdout)
 
 
+class Precision(Tool):
+    def test_rows(self):
+        done = self.run_tool("precision", "--sizes", "256")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        noise, gradient = done.stdout.split("A diagonal gradient")
+
+        def decibels(part, name):
+            """Of boxes of 1 x 1; None where they are exact."""
+            row = next(line for line in part.splitlines() if line.startswith(f"| {name} |"))
+            cell = row.split("|")[3].strip()
+            return None if cell == "exact" else float(cell.split(",")[1].removesuffix("dB"))
+
+        for part in (noise, gradient):
+            self.assertIsNone(decibels(part, "64f"))
+            self.assertIsNone(decibels(part, "two 32f, sums split"))
+            self.assertGreater(decibels(part, "32f, both"), decibels(part, "32f") + 15)
+            self.assertGreater(decibels(part, "32f of tiles of 64, edges of 64f"), decibels(part, "32f") + 15)
+        self.assertGreater(decibels(noise, "32f, offset the mean"), decibels(noise, "32f") + 40)
+        self.assertGreater(decibels(noise, "32f, origin in the middle"), decibels(noise, "32f") + 8)
+
+    def test_argument_errors(self):
+        for size in ("0", "100", "1.5k", "32k", "x"):
+            self.refused(2, f"'{size}' is no edge length of 128 to 16k", "precision", "--sizes", size)
+
+
 if __name__ == "__main__":
     sys.exit(0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1)

@@ -49,6 +49,14 @@ EXAMPLES = {
     ("row_stream.hpp", "boxsum::row_stream rows("):
         "struct line_camera& camera, boxsum::const_any_view lines, boxsum::any_view (&results_of)(std::int64_t rows), "
         "const boxsum::filter_options& options",
+    ("shadow.hpp", "p = 1 where t"): None,  # a formula
+    ("shadow.hpp", "auto moments ="):
+        "boxsum::image_view<const double> map, boxsum::const_any_view receiver, boxsum::const_any_view rectangle, "
+        "boxsum::any_view visibility",
+    ("variable_blur.hpp", "boxsum::variable_blur("):
+        "boxsum::const_any_view photo, boxsum::const_any_view radii, boxsum::any_view blurred",
+    ("variable_blur.hpp", "boxsum::circles_of_confusion("):
+        "boxsum::const_any_view depth, boxsum::any_view radii, boxsum::const_any_view photo, boxsum::any_view blurred",
     ("window_queries.hpp", "const auto table = boxsum::sat"):
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<float> means",
     ("window.hpp", "boxsum::box_filter({image}"):

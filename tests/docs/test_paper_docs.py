@@ -210,5 +210,39 @@ class Claims(unittest.TestCase):
                 self.assertEqual(len(times), len(figure["sides"]))
 
 
+
+class Oblong(unittest.TestCase):
+    def record(self, us_of_square):
+        row = {"what": "table", "types": "32f32f", "algorithm": "harris-transpose"}
+        return {"tables": [{**row, "rows": 1024, "cols": 2048, "us": 20.0}, {**row, "rows": 2048, "cols": 2048, "us": us_of_square}]}
+
+    def test_the_drop_is_of_pixels_a_second(self):
+        for us, expected in ((40.0, False), (60.0, True)):
+            text, _, holds = claims.ha_drop(self.record(us))
+            self.assertEqual((text, holds), (f"{40 / us:.2f} of its pixels a second", expected))
+        self.assertEqual(claims.ha_drop({"tables": []}), claims.unknown())
+
+
+class Timeline(unittest.TestCase):
+    TIMES = (1.0, 2.0, 3.0, 8.0)
+
+    def test_one_buffer_has_one_frame(self):
+        made = docs.schedule(self.TIMES, 3, 1)
+        self.assertEqual(max(end for *_, end in made), 3 * sum(self.TIMES))
+        self.assertEqual([(start, end) for *_, start, end in made[4:8]], [(14, 15), (15, 17), (17, 20), (20, 28)])
+
+    def test_two_buffers_are_bound_by_the_longest_stage(self):
+        made = docs.schedule(self.TIMES, 4, 2)
+        self.assertEqual([(start, end) for stage, _, start, end in made if stage == 3], [(6, 14), (14, 22), (22, 30), (30, 38)])
+        for stage in range(4):  # one frame at a time
+            spans = [(start, end) for s, _, start, end in made if s == stage]
+            self.assertTrue(all(end <= start for (_, end), (start, _) in zip(spans, spans[1:])))
+
+    def test_lines(self):
+        self.assertEqual(docs.timeline(self.TIMES, 2, 2, 1.0).splitlines(),
+                         ["read          |12", "to the device | 1122", "kernels       |   111222",
+                          "to the host   |      1111111122222222"])
+
+
 if __name__ == "__main__":
     sys.exit(0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1)

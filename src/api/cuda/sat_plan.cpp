@@ -22,6 +22,7 @@ namespace {
 
 problem problem_for(const sat_shapes& shapes) {
     const table_layout layout = shapes.form.layout;
+    check_plain_form("sums", shapes.form, "a device");
     problem p = make_problem(shapes.image, shapes.sums, shapes.squares, layout);
     if (shapes.in_place && layout != table_layout::inclusive)
         throw invalid_argument("in_place: needs layout inclusive, but that of sums is " + std::string(name_of(layout)));

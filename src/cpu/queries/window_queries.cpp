@@ -66,7 +66,10 @@ class row_of_windows {
         const any_view& out = all_.query.out;
         std::byte* const to =
             static_cast<std::byte*>(out.data) + plane_ * out.shape.plane_stride + row_ * out.shape.row_stride;
-        if (all_.query.wanted == window_result::sums) return sum(all_.query.sums, to);
+        if (all_.query.wanted == window_result::sums) {
+            sum(all_.query.sums, to);
+            return put_offset_back(to);
+        }
         if (all_.query.wanted == window_result::means) return mean(to);
         const bool narrow = out.shape.type == dtype::f32;
         f64* const result = narrow ? at<f64>(result_row) : reinterpret_cast<f64*>(to);
@@ -96,6 +99,10 @@ class row_of_windows {
             T* const first = upto + all_.before * channels;
             std::fill(upto, first, T{});
             k.differences(first, entries(bottom_ + border), over < 0 ? nullptr : entries(over), all_.n);
+            if (table.form.origin.col > 0) {  // what lies before the first column is no zero then
+                k.differences(upto, entries(bottom_ + border) - channels, entries(over) - channels, channels);
+                for (T* x = upto + channels; x < first; ++x) *x = x[-channels];
+            }
             for (std::int64_t i = all_.n; i < all_.n + all_.right * channels; ++i) first[i] = first[i - channels];
             k.sums(static_cast<T*>(out), upto, (all_.before + all_.right) * channels, all_.n);
         });
@@ -111,8 +118,39 @@ class row_of_windows {
         });
     }
 
+    /// Adds the form's offset to sums of the image.
+    void put_offset_back(std::byte* sums) const {
+        const const_any_table_view& table = all_.query.sums;
+        if (!table.form.has_offset()) return;
+        visit_table_rows(all_.kernels, table.entries.shape.type, [&]<typename T>(const table_row_kernels<T>&) {
+            T* const s = reinterpret_cast<T*>(sums);
+            for (std::int64_t i = 0; i < all_.n; ++i)
+                s[i] = boxsum::detail::with_offset(s[i], offset_of<T>(i), bottom_ - top_ + 1,
+                                                   static_cast<std::int64_t>(all_.counts[i]));
+        });
+    }
+    /// What was taken from element i of a row.
+    template <typename T>
+    f64 offset_of(std::int64_t i) const {
+        return static_cast<f64>(
+            static_cast<T>(all_.query.sums.form.offset_of(i % all_.channels, plane_, all_.channels)));
+    }
+
+    /// Means of pixels less the offset, and the offset, both in 64f.
+    void shifted_mean(std::byte* to) const {
+        const bool narrow = all_.query.out.shape.type == dtype::f32;
+        f64* const means = narrow ? at<f64>(result_row) : reinterpret_cast<f64*>(to);
+        visit_table_rows(all_.kernels, all_.query.sums.entries.shape.type,
+                         [&]<typename T>(const table_row_kernels<T>& k) {
+                             k.means_64f(means, at<T>(sums_row), height(), all_.counts, all_.n);
+                             for (std::int64_t i = 0; i < all_.n; ++i) means[i] += offset_of<T>(i);
+                         });
+        if (narrow) all_.kernels.narrow(reinterpret_cast<f32*>(to), means, all_.n);
+    }
+
     void mean(std::byte* to) const {
         sum(all_.query.sums, at<void>(sums_row));
+        if (all_.query.sums.form.has_offset()) return shifted_mean(to);
         visit_table_rows(
             all_.kernels, all_.query.sums.entries.shape.type, [&]<typename T>(const table_row_kernels<T>& k) {
                 if (all_.query.out.shape.type == dtype::f32)

@@ -11,7 +11,7 @@
 //
 // Cost: 4 reads and 5 writes per entry; 1 + b (h + w + 2) launches; workspace 1 entry per entry. Slow on purpose: each
 // scan has work for one block, so that a GPU of a hundred multiprocessors is idle but for one, and waits for launches.
-// Limits: 65536 launches.
+// Limits: 262144 launches.
 // Differs from the paper: rows longer than the tree go segment by segment in the same block; the tables are transposed
 // back, where the paper leaves them lying; line 1 is one launch for all bins.
 

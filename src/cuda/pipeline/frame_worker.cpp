@@ -1,7 +1,9 @@
 // Frames on a CUDA device (Algorithm 6 of Poostchi et al., with n buffers). Three streams, one for each direction of
 // the link and one for the kernels (and a fourth where histograms of matches are asked for, once these are known);
 // events order the stages of a frame, and nothing else orders frames, so that the frames of different buffers overlap.
-// Hosts wait only for finished frames, in the last step.
+// Hosts wait only for finished frames, in the last step. Algorithm 6 has a stream for each buffer instead, and issues
+// the copies and kernels of its two buffers breadth first: on GPUs with one queue in hardware their order made the
+// overlap.
 //
 //     upload     | frame 0 | frame 1 | frame 2 |
 //     compute              | 0: tensor, queries | 1 ...
