@@ -7,7 +7,7 @@ from typing import Any, Generic, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, adapt
+from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
 from boxsum._types import Boxes, BoxFormat, DType, Layout, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -410,6 +410,11 @@ class Table(Generic[ArrayT]):
     def std(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """Standard deviations over boxes, in float64: the roots of `var`."""
         result = self.var(boxes, format=format, out=out)
+        if is_on_device(result):
+            from boxsum import _devices
+
+            _devices.root(result)
+            return result
         memory, _ = adapt(result, "out")
         np.sqrt(memory, out=memory)
         return result

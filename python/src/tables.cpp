@@ -1,7 +1,9 @@
 #include "tables.hpp"
 
+#include "devices.hpp"
 #include "module.hpp"
 
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/memory.hpp>
 #include <boxsum/sat.hpp>
@@ -90,7 +92,13 @@ struct table_way {
     bool by_halves = false;  ///< 64-bit integers: as two 32-bit channels
 };
 
-table_way way_of(element image, element table) {
+/// Whether a device has kernels for a pair that the CPU has.
+bool on_devices(type_pair pair) {
+    const bool wide = pair.input == dtype::u64 || pair.input == dtype::s64;
+    return !wide && !(pair.table == dtype::f64 && (pair.input == dtype::u16 || pair.input == dtype::s16));
+}
+
+table_way way_of(element image, element table, bool on_device) {
     const auto pairs = type_pairs();
     const bool same_bits = is_unsigned(image);
     for (const element reading : readings(image)) {
@@ -98,7 +106,8 @@ table_way way_of(element image, element table) {
         if (reading == element::other || !from) continue;
         for (const element entries : {table, same_bits ? unsigned_of(table) : table}) {
             const type_pair pair{*from, *dtype_of_element(entries)};
-            if (std::find(pairs.begin(), pairs.end(), pair) != pairs.end()) return {reading, pair.table, false};
+            if (std::find(pairs.begin(), pairs.end(), pair) != pairs.end() && (!on_device || on_devices(pair)))
+                return {reading, pair.table, false};
         }
     }
     const bool wide = image == element::u64 || image == element::s64;
@@ -142,6 +151,13 @@ result_shape table_shape(const image_argument& image, element type, const table_
     return {type, form.table_extent(rows), form.table_extent(cols), integer_argument(row_alignment, "row_alignment")};
 }
 
+/// An image on a device has pixels.
+void refuse_empty(const image_argument& in) {
+    if (in.empty)
+        throw invalid_argument("image: its shape is " + text_of_extents(in.array) +
+                               ", on a device it must have pixels");
+}
+
 /// Zeros where an image without pixels has a table with entries: the first row and column of padded tables.
 void clear(const any_view& view) {
     if (view.data == nullptr) return;
@@ -157,13 +173,25 @@ nb::object py_sat(nb::handle image, nb::handle layout, nb::handle dtype, nb::han
     image_argument in(image, "image", channel_axis, {.wide_channels = 2});
     const table_form form = layout_argument(layout);
     const element type = element_argument(dtype, default_table(in.array.type));
-    const table_way way = way_of(in.array.type, type);
+    const table_way way = way_of(in.array.type, type, in.array.device.has_value());
     const sat_options options = options_of(threads, algorithm);
+    if (in.array.device && way.by_halves) {
+        const nb::object halves = nb::module_::import_("boxsum._devices").attr("sat_by_halves");
+        const std::string_view kind = name_of(type);
+        return halves(image, layout, nb::str(kind.data(), kind.size()), channel_axis, out, algorithm);
+    }
     in.read_as(way.read_as);
     result_argument result(out, "out", in, table_shape(in, type, form, row_alignment));
     any_table_view sums{result.view, form};
     sums.entries.shape.type = way.entries;
-    if (in.empty) {
+    if (in.array.device) {
+        refuse_empty(in);
+        device_call call(in.array);
+        nb::gil_scoped_release released;
+        call.run([&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::sat_async({in.view}, {sums}, workspace, stream, options);
+        });
+    } else if (in.empty) {
         clear(sums.entries);
     } else {
         nb::gil_scoped_release released;
@@ -187,6 +215,7 @@ nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype,
     boxsum::dtype entries{};
     for (const squares_triple& triple : squares_triples()) {
         for (const element reading : readings(image_type)) {
+            if (in.array.device && !on_devices({triple.input, triple.table})) continue;
             const element same = is_unsigned(image_type) ? unsigned_of(type) : type;
             const auto from = dtype_of_element(reading);
             if (reading == element::other || read_as != element::other || triple.input != from ||
@@ -215,7 +244,14 @@ nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype,
     result_argument squares(squares_out, "out[1]", in, table_shape(in, squares_type, form, row_alignment));
     any_table_view sums_view{sums.view, form};
     sums_view.entries.shape.type = entries;
-    if (in.empty) {
+    if (in.array.device) {
+        refuse_empty(in);
+        device_call call(in.array);
+        nb::gil_scoped_release released;
+        call.run([&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::sat_async({in.view}, {sums_view, {squares.view, form}}, workspace, stream, options);
+        });
+    } else if (in.empty) {
         clear(sums.view);
         clear(squares.view);
     } else {
