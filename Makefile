@@ -11,7 +11,7 @@ TOOL_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -66,6 +66,9 @@ bench-tool: build ## Time the tool from file to file; PYTHON=...: a Python with 
 
 test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
 	scripts/test_gpu
+
+test-python-gpu: packages-build ## Build the Python package for the GPU present and test it with the PyTorch and CuPy of PYTHON
+	PYTHON=$(PYTHON) scripts/test_python_gpu
 
 devices-gpu: packages-build packages-test packages-bench ## What needs two GPUs: tests, and large images on one and on all
 	scripts/devices_gpu

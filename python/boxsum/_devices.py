@@ -102,9 +102,8 @@ def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dt
 def packed(array: Any, order: tuple[int, ...], dtype: str) -> Any:
     """A packed copy with the axes in another order and elements of a type that holds all of the array's."""
     if _is_tensor(array):
-        torch = sys.modules["torch"]
-        copy = torch.empty([array.shape[axis] for axis in order], dtype=getattr(torch, dtype), device=array.device)
-        return copy.copy_(array.permute(order))
+        turned = array.permute(order)
+        return empty(array, tuple(turned.shape), None, dtype).copy_(turned)
     return array.transpose(order).astype(dtype, order="C", copy=True)
 
 

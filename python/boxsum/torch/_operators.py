@@ -69,9 +69,53 @@ def _local_moments(image: Any, extents: Any, border: Any, cval: float) -> Any:
     )
 
 
+def _continued(image: Any, extents: Any, border: str) -> Any:
+    """The image as far beyond its border as windows see it, where the border repeats the image."""
+    above, below, left, right = extents
+    rows = _places(above, image.shape[-2], below, border, image.device)
+    cols = _places(left, image.shape[-1], right, border, image.device)
+    return image.index_select(-2, rows).index_select(-1, cols)
+
+
+def _inside(result: Any, extents: Any) -> Any:
+    """What belongs to the image in a result of the continued one."""
+    above, below, left, right = extents
+    rows, cols = result.shape[-2:]
+    return result[..., above : rows - below, left : cols - right].contiguous()
+
+
+# Windows on devices have means but no sums, and those of floating images neither "mirror" nor "wrap".
+_CONTINUED = ("mirror", "wrap")
+
+
+def device_box_filter(image: Any, extents: Any, border: str, cval: float, mean: bool, dtype: Any) -> Any:
+    """`_box_filter` of what devices have."""
+    if border in _CONTINUED:
+        wide = device_box_filter(_continued(image, extents, border), extents, "constant", 0.0, mean, dtype)
+        return _inside(wide, extents)
+    if mean:
+        return _box_filter(image, extents, border, cval, True, dtype)
+    means = _box_filter(image, extents, border, cval, True, torch.float64)
+    above, below, left, right = extents
+    if border == "shrink":
+        return (means * counts(extents, *image.shape[-2:], means)).to(dtype)
+    return (means * ((above + below + 1) * (left + right + 1))).to(dtype)
+
+
+def device_local_moments(image: Any, extents: Any, border: str, cval: float) -> Any:
+    """`_local_moments` of what devices have."""
+    if border not in _CONTINUED:
+        return _local_moments(image, extents, border, cval)
+    wide = _local_moments(_continued(image, extents, border), extents, "constant", 0.0)
+    return tuple(_inside(one, extents) for one in wide)
+
+
 _library.impl("sat", _sat, "CPU")
 _library.impl("box_filter", _box_filter, "CPU")
 _library.impl("local_moments", _local_moments, "CPU")
+_library.impl("sat", _sat, "CUDA")
+_library.impl("box_filter", device_box_filter, "CUDA")
+_library.impl("local_moments", device_local_moments, "CUDA")
 
 
 def _fake_sat(image: Any, layout: str, dtype: Any) -> Any:
@@ -195,11 +239,10 @@ def _is_plain(image: Any) -> bool:
         and _modes is not None
         and _modes() == 0
         and not (image.requires_grad and torch.is_grad_enabled())
-        and image.device.type == "cpu"
     )
 
 
-def _differentiable(name: str, compute: Any, remember: Any, backward: Any, results: int) -> Any:
+def _differentiable(name: str, compute: Any, on_cuda: Any, remember: Any, backward: Any, results: int) -> Any:
     """An operator with its gradient and its rule for batches, and the function to call it by.
 
     torch.func.grad() knows the gradients of a Function, and everything else those of an operator: both have the same.
@@ -237,13 +280,20 @@ def _differentiable(name: str, compute: Any, remember: Any, backward: Any, resul
     def call(image: Any, *rest: Any) -> Any:
         if torch.compiler.is_compiling() or (_transformed is not None and _transformed()):
             return Function.apply(image, *rest)
-        return compute(image, *rest) if _is_plain(image) else operator(image, *rest)
+        if _is_plain(image):
+            if image.device.type == "cpu":
+                return compute(image, *rest)
+            if image.device.type == "cuda":
+                return on_cuda(image, *rest)
+        return operator(image, *rest)
 
     return call
 
 
-sat = _differentiable("sat", _sat, _remember_sat, _sat_backward, 1)
-box_filter = _differentiable("box_filter", _box_filter, _remember_box_filter, _box_filter_backward, 1)
+sat = _differentiable("sat", _sat, _sat, _remember_sat, _sat_backward, 1)
+box_filter = _differentiable(
+    "box_filter", _box_filter, device_box_filter, _remember_box_filter, _box_filter_backward, 1
+)
 local_moments = _differentiable(
-    "local_moments", _local_moments, _remember_local_moments, _local_moments_backward, 2
+    "local_moments", _local_moments, device_local_moments, _remember_local_moments, _local_moments_backward, 2
 )
