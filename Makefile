@@ -11,7 +11,7 @@ TOOL_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu bench-python-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -81,6 +81,9 @@ soak-gpu: packages-build packages-test ## More than 2^32 elements, random shapes
 
 bench-gpu: packages-build packages-bench ## Measure tables on the GPU beside a device copy; writes results/<gpu>/bench-sat.json
 	scripts/bench_gpu
+
+bench-python-gpu: packages-build ## Time the Python package on the GPU beside the PyTorch and CuPy of PYTHON
+	$(PYTHON) scripts/bench_python_gpu
 
 profile-gpu: packages-build packages-bench ## Where the GPU kernels' time goes, by Nsight Compute; writes results/<gpu>/profile-sat.json
 	scripts/profile_gpu
