@@ -11,7 +11,7 @@ TOOL_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu bench-python-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel wheel-cuda format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu bench-python-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -51,6 +51,9 @@ docs: build-python ## Build the site, with a gallery whose examples are run for 
 
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
 	scripts/wheel
+
+wheel-cuda: packages-build packages-python ## The same with CUDA: one wheel for GPUs from 8.0 to 12.0, which works without one, too
+	scripts/wheel cuda
 
 package: packages-build ## Make a Debian package and a tar archive of the statically linked tool, in build/package
 	JOBS=$(JOBS) scripts/package

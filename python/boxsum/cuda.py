@@ -28,8 +28,8 @@ HOW_TO_BUILD = (
 
 
 def built() -> bool:
-    """Whether the package has code for GPUs. If not, `HOW_TO_BUILD` says how to change that. It serves `describe()` and
-    `verify()`; the package's functions compute on the CPU in every build.
+    """Whether the package has code for GPUs: then arrays that lie there are computed there. If not, `HOW_TO_BUILD` says
+    how to change that. Arrays in host memory are computed on the CPU in every build.
 
     >>> import boxsum
     >>> boxsum.cuda.built() in (True, False)

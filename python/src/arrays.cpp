@@ -191,9 +191,7 @@ axis_roles roles_of(const strided& array, int channel_axis, const role_rules& ru
     if (channel_axis >= 0) {
         const auto channel = static_cast<std::size_t>(channel_axis);
         const std::int64_t channels = array.extent[channel];
-        const bool wide = array.type == element::u64 || array.type == element::s64;
-        roles.interleaved = channels <= (wide ? rules.wide_channels : 4) &&
-                            (channels == 1 || array.stride[channel] == bytes_of(array.type));
+        roles.interleaved = channels <= 4 && (channels == 1 || array.stride[channel] == bytes_of(array.type));
         if (roles.interleaved) {
             roles.order[count] = channel_axis;
         } else {  // planes of their own

@@ -94,8 +94,7 @@ struct axis_roles {
 
 /// What a function can make of an image.
 struct role_rules {
-    bool may_swap = true;            ///< in Fortran order rows and columns may exchange their roles
-    std::int64_t wide_channels = 4;  ///< interleaved ones of 64-bit integers; more become planes, as more than 4 do
+    bool may_swap = true;  ///< in Fortran order rows and columns may exchange their roles
 };
 
 /// An image of the caller's as a view: of its own memory where the library can read that, of a packed copy otherwise.

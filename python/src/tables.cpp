@@ -89,7 +89,7 @@ std::string list_of_tables(element image) {
 struct table_way {
     element read_as = element::other;
     dtype entries = dtype::u64;
-    bool by_halves = false;  ///< 64-bit integers: as two 32-bit channels
+    bool by_halves = false;  ///< 64-bit integers on a device: as two 32-bit channels
 };
 
 /// Whether a device has kernels for a pair that the CPU has.
@@ -111,31 +111,10 @@ table_way way_of(element image, element table, bool on_device) {
         }
     }
     const bool wide = image == element::u64 || image == element::s64;
-    if (wide && (table == element::s64 || (table == element::u64 && same_bits))) return {image, dtype::u64, true};
-    const std::string list = list_of_tables(image);
+    if (on_device && wide && (table == element::s64 || (table == element::u64 && same_bits)))
+        return {image, dtype::u64, true};
     throw unsupported("dtype: " + std::string(name_of(image)) + " images have no tables of " +
-                      std::string(name_of(table)) + ", but of " + (wide ? std::string(name_of(image)) : list));
-}
-
-/// The table of 64-bit integers: modulo 2^64 the sum is that of the lower halves and 2^32 times that of the upper
-/// ones, and an image of 64-bit pixels is one of two 32-bit channels (lower half first on the machines there are).
-void sat_by_halves(const const_any_view& image, const any_table_view& sums, const sat_options& options) {
-    const_any_view halves = image;
-    halves.shape.type = dtype::u32;
-    halves.shape.channels *= 2;  // of at most 2: see role_rules
-    const view_shape& to = sums.entries.shape;
-    table<std::uint64_t> parts(image.shape.rows, image.shape.cols, sums.form, halves.shape.channels,
-                               image.shape.planes);
-    sat({halves}, {parts}, options);
-    const image_view<std::uint64_t> out(static_cast<std::uint64_t*>(sums.entries.data), to.rows, to.cols, to.row_stride,
-                                        to.channels, to.planes, to.plane_stride);
-    const table_view<const std::uint64_t> in = std::as_const(parts).view();
-    for (std::int64_t plane = 0; plane < to.planes; ++plane)
-        for (std::int64_t r = 0; r < to.rows; ++r) {
-            const std::uint64_t* from = in.entries().row(r, plane);
-            std::uint64_t* row = out.row(r, plane);
-            for (std::int64_t i = 0; i < to.cols * to.channels; ++i) row[i] = from[2 * i] + (from[2 * i + 1] << 32);
-        }
+                      std::string(name_of(table)) + ", but of " + list_of_tables(image));
 }
 
 sat_options options_of(nb::handle threads, nb::handle algorithm) {
@@ -170,7 +149,7 @@ void clear(const any_view& view) {
 
 nb::object py_sat(nb::handle image, nb::handle layout, nb::handle dtype, nb::handle channel_axis, nb::handle out,
                   nb::handle threads, nb::handle algorithm, nb::handle row_alignment) {
-    image_argument in(image, "image", channel_axis, {.wide_channels = 2});
+    image_argument in(image, "image", channel_axis);
     const table_form form = layout_argument(layout);
     const element type = element_argument(dtype, default_table(in.array.type));
     const table_way way = way_of(in.array.type, type, in.array.device.has_value());
@@ -195,10 +174,7 @@ nb::object py_sat(nb::handle image, nb::handle layout, nb::handle dtype, nb::han
         clear(sums.entries);
     } else {
         nb::gil_scoped_release released;
-        if (way.by_halves)
-            sat_by_halves(in.view, sums, options);
-        else
-            sat({in.view}, {sums}, options);
+        sat({in.view}, {sums}, options);
     }
     return result.finish(in);
 }
