@@ -98,7 +98,8 @@ def device_box_filter(image: Any, extents: Any, border: str, cval: float, mean: 
     means = _box_filter(image, extents, border, cval, True, torch.float64)
     above, below, left, right = extents
     if border == "shrink":
-        return (means * counts(extents, *image.shape[-2:], means)).to(dtype)
+        rows, cols = image.shape[-2:]
+        return (means * counts(extents, rows, cols, means)).to(dtype)
     return (means * ((above + below + 1) * (left + right + 1))).to(dtype)
 
 

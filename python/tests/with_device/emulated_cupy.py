@@ -74,6 +74,8 @@ class ndarray:
         return self._view(self._host.reshape(*shape, copy=False))
 
     def astype(self, dtype, order="K", copy=True):
+        if not copy and np.dtype(dtype) == self.dtype:
+            return self
         return asarray(self._host.astype(dtype, order=order))
 
     def sum(self, axis):
