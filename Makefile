@@ -46,7 +46,8 @@ test-torch: build-python ## Test boxsum.torch (gradients, vmap, torch.compile) w
 bench-python: build-python ## Time the Python package beside NumPy, scikit-image, SciPy, OpenCV and astropy on the CPU
 	scripts/bench_python
 
-docs: build-python ## Build the site, with a gallery whose examples are run for it, into build/docs/html
+docs: build-python packages-docs ## Build the site, with a gallery whose examples are run for it, into build/docs/html
+	cmake --build build -j$(JOBS) --target boxsum_tool
 	scripts/docs
 
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
