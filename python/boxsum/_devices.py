@@ -78,6 +78,12 @@ def _torch_type(torch: Any, dtype: str) -> Any:
     return getattr(torch, "int64" if dtype == "uint64" else dtype)
 
 
+def empty_at(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> tuple[Any, int]:
+    """`empty`, and the address of its memory."""
+    array = empty(like, shape, strides, dtype)
+    return array, array.data_ptr() if _is_tensor(array) else array.data.ptr
+
+
 def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> Any:
     """A new array on the device of another one and of its library; strides in elements, None of packed ones."""
     if _is_tensor(like):
@@ -90,7 +96,10 @@ def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dt
         except torch.OutOfMemoryError as problem:
             raise OutOfMemory(f"out: {problem}") from None
     cupy = sys.modules["cupy"]
-    with cupy.cuda.Device(like.data.device_id):
+    device = like.data.device_id
+    if strides is None and cupy.cuda.runtime.getDevice() == device:
+        return cupy.empty(shape, dtype)
+    with cupy.cuda.Device(device):
         if strides is None:
             return cupy.empty(shape, dtype)
         size = cupy.dtype(dtype).itemsize

@@ -454,9 +454,8 @@ result_argument::result_argument(nb::handle out, std::string_view name, const im
         bool packed = shape.row_alignment == 1;
         for (std::size_t i = 0; i < axes; ++i) packed = packed && roles.order[i] == static_cast<int>(i);
         if (image.array.device) {
-            array = new_device_array(image.array, shape.type, roles.axes, extents_of.data(),
-                                     packed ? nullptr : strides.data());
-            result = open_array(array, name);
+            result = new_device_array(image.array, shape.type, roles.axes, extents_of.data(), strides.data(), packed);
+            array = result.owner;
         } else {
             array = new_array(shape.type, roles.axes, extents_of.data(), strides.data(), step, packed);
             result = open_numpy(array, name);
@@ -504,8 +503,9 @@ packed_result::packed_result(nb::handle out, std::string_view name, const extent
                                 " does not fit a 64-bit address space");
     }
     if (argument.device) {
-        array = new_device_array(argument, type, axes, extent.data(), nullptr);
-        data = open_array(array, name).data;
+        const strided result = new_device_array(argument, type, axes, extent.data(), stride.data(), true);
+        array = result.owner;
+        data = result.data;
         return;
     }
     array = new_array(type, axes, extent.data(), stride.data(), step, true);

@@ -4,6 +4,7 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <memory>
@@ -157,13 +158,24 @@ void require_same_place(const strided& array, const strided& image, std::string_
                                std::string(image_name) + " is " + place_of(image));
 }
 
-nb::object new_device_array(const strided& beside, element type, int axes, const std::int64_t* extent,
-                            const std::int64_t* stride) {
-    const std::string_view kind = name_of(type);
+strided new_device_array(const strided& beside, element type, int axes, const std::int64_t* extent,
+                         const std::int64_t* stride, bool packed) {
     const auto bytes = static_cast<std::int64_t>(size_of(*dtype_of_element(type)));
     nb::object strides = nb::none();
-    if (stride != nullptr) strides = tuple_of(axes, stride, bytes);
-    return helpers().attr("empty")(beside.owner, tuple_of(axes, extent), strides, text(kind));
+    if (!packed) strides = tuple_of(axes, stride, bytes);
+    const nb::object pair =
+        helpers().attr("empty_at")(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
+    strided result;
+    result.owner = pair[0];
+    result.name = "out";
+    result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
+    result.type = type;
+    result.axes = axes;
+    result.writable = true;
+    std::copy_n(extent, axes, result.extent.begin());
+    std::copy_n(stride, axes, result.stride.begin());
+    result.device = beside.device;
+    return result;
 }
 
 strided packed_device_copy(const strided& from, const axis_roles& roles, element type) {

@@ -24,9 +24,10 @@ void require_cuda(std::string_view name);
 /// Throws invalid_argument unless both arrays lie on one device, or both in host memory.
 void require_same_place(const strided& array, const strided& image, std::string_view image_name = "image");
 
-/// A new array beside another one on its device. Strides in bytes; null for packed ones.
-nb::object new_device_array(const strided& beside, element type, int axes, const std::int64_t* extent,
-                            const std::int64_t* stride);
+/// A new array beside another one on its device, with these strides in bytes; `packed` says that they are a packed
+/// one's.
+strided new_device_array(const strided& beside, element type, int axes, const std::int64_t* extent,
+                         const std::int64_t* stride, bool packed);
 
 /// A packed copy on the device whose axes are in the order of the roles, as an array of its own.
 strided packed_device_copy(const strided& from, const axis_roles& roles, element type);

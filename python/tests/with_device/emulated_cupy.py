@@ -153,7 +153,10 @@ def install():
     stream = types.SimpleNamespace(ptr=0, is_capturing=lambda: False)
     library = types.ModuleType("cupy")
     library.cuda = types.SimpleNamespace(
-        Device=_Device, alloc=_Memory, get_current_stream=lambda device=-1: stream
+        Device=_Device,
+        alloc=_Memory,
+        get_current_stream=lambda device=-1: stream,
+        runtime=types.SimpleNamespace(getDevice=lambda: 0),
     )
     ndarray.__module__ = "cupy"
     for function in (ndarray, empty, asarray, ascontiguousarray, sqrt):
