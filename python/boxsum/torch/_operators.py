@@ -179,6 +179,24 @@ def counts(extents: Any, rows: int, cols: int, like: Any) -> Any:
     return (in_rows[:, None] * in_cols[None, :]).to(like.dtype)
 
 
+def _folded(grad: Any, axis: int, before: int, extent: int, after: int, border: str) -> Any:
+    """What lies beyond the border, added to the pixels that it is a copy of: a piece at a time in which no pixel comes
+    twice, so that GPUs, which add in any order, have the same bits every time.
+    """
+    at = _places(before, extent, after, border, grad.device)
+    step = max(extent - 1, 1) if border == "mirror" else extent
+    pieces = [(max(end - step, 0), end) for end in range(before, 0, -step)]
+    last = before + extent + after
+    pieces += [(start, min(start + step, last)) for start in range(before + extent, last, step)]
+    result = grad.narrow(axis, before, extent)
+    for start, end in pieces:
+        piece, places = grad.narrow(axis, start, end - start), at[start:end]
+        if border == "replicate":
+            piece, places = piece.sum(axis, keepdim=True), places[:1]
+        result = result.index_add(axis, places, piece)
+    return result
+
+
 def _adjoint(grad: Any, extents: Any, border: str, mean: bool) -> Any:
     """The transpose of box_filter, in float64."""
     above, below, left, right = extents
@@ -194,11 +212,7 @@ def _adjoint(grad: Any, extents: Any, border: str, mean: bool) -> Any:
         return box_filter(grad, mirrored, "constant", 0.0, False, torch.float64)
     grad = torch.nn.functional.pad(grad, (left, right, above, below))
     grad = box_filter(grad, mirrored, "constant", 0.0, False, torch.float64)
-    # What lies beyond the border is added to the pixels that it is a copy of.
-    at_rows = _places(above, rows, below, border, grad.device)
-    at_cols = _places(left, cols, right, border, grad.device)
-    folded = grad.new_zeros((*grad.shape[:-2], rows, grad.shape[-1])).index_add(-2, at_rows, grad)
-    return folded.new_zeros((*folded.shape[:-1], cols)).index_add(-1, at_cols, folded)
+    return _folded(_folded(grad, -2, above, rows, below, border), -1, left, cols, right, border)
 
 
 def _remember_box_filter(ctx: Any, inputs: Any, output: Any) -> None:
