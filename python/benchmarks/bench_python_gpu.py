@@ -2,7 +2,8 @@
 
 A row is another library's call and boxsum's on the same pixels. Results are compared first. Then both are called in turn,
 as many times in a row as take some milliseconds, with one wait behind them; the shortest times count. Of PyTorch's rows
-the same calls are replayed from a CUDA graph, too: that is what a plan in C++ enqueues, without a word of Python.
+the same calls are replayed from a CUDA graph, too: that is what a plan in C++ enqueues, without a word of Python (and a
+workspace cleared for each, some microseconds that plans and eager calls spend once).
 
     bench_python_gpu.py [--rows WORDS] [--seconds S]
 

@@ -73,9 +73,15 @@ def _carrier(name: str) -> Any:
     )
 
 
-def _torch_type(torch: Any, dtype: str) -> Any:
+_torch_types: dict[str, Any] = {}
+
+
+def _torch_type(dtype: str) -> Any:
     """Unsigned 64-bit tables are signed ones, of the same bits: PyTorch computes with these."""
-    return getattr(torch, "int64" if dtype == "uint64" else dtype)
+    kind = _torch_types.get(dtype)
+    if kind is None:
+        kind = _torch_types[dtype] = getattr(sys.modules["torch"], "int64" if dtype == "uint64" else dtype)
+    return kind
 
 
 def empty_at(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> tuple[Any, int]:
@@ -88,11 +94,10 @@ def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dt
     """A new array on the device of another one and of its library; strides in elements, None of packed ones."""
     if _is_tensor(like):
         torch = sys.modules["torch"]
-        kind = _torch_type(torch, dtype)
         try:
             if strides is None:
-                return torch.empty(shape, dtype=kind, device=like.device)
-            return torch.empty_strided(shape, strides, dtype=kind, device=like.device)
+                return like.new_empty(shape, dtype=_torch_type(dtype))
+            return like.new_empty_strided(shape, strides, dtype=_torch_type(dtype))
         except torch.OutOfMemoryError as problem:
             raise OutOfMemory(f"out: {problem}") from None
     cupy = sys.modules["cupy"]
