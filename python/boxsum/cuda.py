@@ -43,6 +43,16 @@ def device_count() -> int:
     return _core.device_count()
 
 
+def trim() -> None:
+    """Gives the working memory that is kept for each device and stream back to the library that it is of: PyTorch's
+    ``torch.cuda.empty_cache`` and CuPy's ``free_all_blocks`` can then return it to the driver. Graphs keep theirs.
+
+    >>> import boxsum
+    >>> boxsum.cuda.trim()
+    """
+    _core.drop_workspaces()
+
+
 def describe(device: int = 0) -> Device:
     """What the driver says of a GPU. Raises Unsupported where there is none of this number."""
     return Device(*_core.describe_device(device))

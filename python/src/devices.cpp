@@ -94,29 +94,41 @@ cuda::allocator allocator_of(bool is_tensor) {
 
 constexpr std::size_t most_workspaces = 32;
 
+struct workspace_cache {
+    std::mutex mutex;
+    std::list<std::shared_ptr<kept_workspace>> kept;  ///< the last used first
+};
+
+workspace_cache& workspaces() {
+    static auto* const all = new workspace_cache;  // never destroyed: device and interpreter may be gone by then
+    return *all;
+}
+
 /// The kept workspace of a device and a stream; the one that was used longest ago goes for a new one.
 std::shared_ptr<kept_workspace> workspace_of(bool is_tensor, int device, cuda::stream_ref stream) {
-    struct cache {
-        std::mutex mutex;
-        std::list<std::shared_ptr<kept_workspace>> kept;  ///< the last used first
-    };
-    static auto* const all = new cache;       // never destroyed: device and interpreter may be gone by then
+    workspace_cache& all = workspaces();
     std::shared_ptr<kept_workspace> dropped;  // after the lock, as it waits for the interpreter
-    const std::lock_guard lock(all->mutex);
-    for (auto one = all->kept.begin(); one != all->kept.end(); ++one)
+    const std::lock_guard lock(all.mutex);
+    for (auto one = all.kept.begin(); one != all.kept.end(); ++one)
         if ((*one)->is_tensor == is_tensor && (*one)->device == device && (*one)->stream == stream) {
-            all->kept.splice(all->kept.begin(), all->kept, one);
-            return all->kept.front();
+            all.kept.splice(all.kept.begin(), all.kept, one);
+            return all.kept.front();
         }
-    if (all->kept.size() == most_workspaces) {
-        dropped = std::move(all->kept.back());
-        all->kept.pop_back();
+    if (all.kept.size() == most_workspaces) {
+        dropped = std::move(all.kept.back());
+        all.kept.pop_back();
     }
-    all->kept.push_front(std::make_shared<kept_workspace>(is_tensor, device, stream));
-    return all->kept.front();
+    all.kept.push_front(std::make_shared<kept_workspace>(is_tensor, device, stream));
+    return all.kept.front();
 }
 
 }  // namespace
+
+void drop_workspaces() {
+    std::list<std::shared_ptr<kept_workspace>> dropped;
+    const std::lock_guard lock(workspaces().mutex);
+    dropped.swap(workspaces().kept);
+}
 
 std::optional<strided> open_device_array(nb::handle array, std::string_view name) {
     const nb::object found = helpers().attr("describe")(array, text(name));

@@ -35,6 +35,9 @@ strided packed_device_copy(const strided& from, const axis_roles& roles, element
 /// Throws unsupported for an array on a device; `what` is what only the CPU does.
 void refuse_device(const strided& array, std::string_view what);
 
+/// Gives the memory of workspaces that no call is using back to the libraries that it is of.
+void drop_workspaces();
+
 /// Makes the device of an array the thread's while it lives.
 class device_turn {
   public:

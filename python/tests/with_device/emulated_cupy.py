@@ -25,6 +25,20 @@ class _Memory:
         self._give_back(self.ptr)
 
 
+class _Block(_Memory):
+    """What is asked for by name: workspaces, and arrays with gaps."""
+
+    count = 0
+
+    def __init__(self, size):
+        super().__init__(size)
+        _Block.count += 1
+
+    def __del__(self):
+        _Block.count -= 1
+        super().__del__()
+
+
 class ndarray:
     def __init__(self, shape, dtype=np.float64, memptr=None, strides=None):
         host = np.empty(0, dtype)
@@ -154,7 +168,7 @@ def install():
     library = types.ModuleType("cupy")
     library.cuda = types.SimpleNamespace(
         Device=_Device,
-        alloc=_Memory,
+        alloc=_Block,
         get_current_stream=lambda device=-1: stream,
         runtime=types.SimpleNamespace(getDevice=lambda: 0),
     )
@@ -164,6 +178,7 @@ def install():
     library.stack = lambda parts, axis: asarray(np.stack([part._host for part in parts], axis))
     library.moveaxis = lambda array, source, target: array._view(np.moveaxis(array._host, source, target))
     library.left_shift = lambda values, bits: asarray(values._host << bits)
+    library.lent = lambda: _Block.count
     library.asnumpy = lambda array: array.get()
     library.dtype, library.uint32, library.uint64, library.int64 = np.dtype, np.uint32, np.uint64, np.int64
     sys.modules["cupy"] = library

@@ -210,6 +210,18 @@ def test_histograms(library):
             there.region([[0, 0, 1, 1], [-1, 0, 1, 1]])
 
 
+def test_working_memory_is_given_back(library, emulated):
+    image = library.up(IMAGE[0])
+    expected = tables_of(IMAGE[0], dtype="uint32")
+    for _ in range(3):
+        np.testing.assert_array_equal(library.down(boxsum.sat(image, dtype="uint32")), expected)
+        if emulated:
+            assert library.module.lent() > 0
+        boxsum.cuda.trim()
+        if emulated:
+            assert library.module.lent() == 0
+
+
 def test_tracking(library):
     frames = np.zeros((3, 30, 40), np.uint8)
     for number, frame in enumerate(frames):

@@ -222,6 +222,18 @@ def test_threads():
     assert wrong == []
 
 
+def test_the_second_device():
+    if torch.cuda.device_count() < 2:
+        pytest.skip("there is one device")
+    image = torch.randint(0, 256, (300, 400), dtype=torch.uint8, device="cuda:1")
+    table = boxsum.sat(image)
+    assert table.device == image.device
+    assert torch.cuda.current_device() == 0
+    assert torch.equal(table, image.to(torch.int64).cumsum(-2).cumsum(-1))
+    with pytest.raises(boxsum.InvalidArgument, match="out: is on cuda:0, but image is on cuda:1"):
+        boxsum.sat(image, out=torch.empty(300, 400, dtype=torch.int64, device="cuda:0"))
+
+
 def test_memory_is_pytorchs():
     image = torch.randint(0, 256, (3000, 4000), dtype=torch.uint8, device="cuda")
     boxsum.sat(image)
