@@ -27,13 +27,13 @@ def _is_tensor(array: Any) -> bool:
 
 
 def describe(array: Any, name: str) -> Any:
-    """(array, address, shape, strides in bytes, dtype, device, stream, what makes an array of its library of one of the
-    array's); None where an array is not in the memory of a GPU.
+    """(array, address, shape, strides, their unit in bytes, dtype, device, stream, what makes an array of its library of
+    one of the array's); None where an array is not in the memory of a GPU.
     """
     if _library(array) == "cupy":
         device = array.data.device_id
         stream = sys.modules["cupy"].cuda.get_current_stream(device).ptr
-        return array, array.data.ptr, array.shape, array.strides, array.dtype.name, device, stream, None
+        return array, array.data.ptr, array.shape, array.strides, 1, array.dtype.name, device, stream, None
     if _is_tensor(array):
         return _describe_tensor(array, name) if array.device.type == "cuda" else None
     if not is_on_device(array):
@@ -49,13 +49,33 @@ def _describe_tensor(tensor: Any, name: str) -> Any:
         raise Unsupported(f"{name}: its layout is {tensor.layout}, must be torch.strided")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise InvalidArgument(f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it")
-    tensor = tensor.detach().resolve_neg()
-    bytes_of = tensor.element_size()
-    strides = tuple(stride * bytes_of for stride in tensor.stride())
-    device = tensor.device.index
-    stream = torch.cuda.current_stream(device).cuda_stream
-    kind = str(tensor.dtype).rpartition(".")[2]
-    return tensor, tensor.data_ptr(), tuple(tensor.shape), strides, kind, device, stream, None
+    if tensor.requires_grad or tensor.is_neg():
+        tensor = tensor.detach().resolve_neg()
+    device, kind = tensor.get_device(), tensor.dtype
+    name_of_kind = _torch_names.get(kind)
+    if name_of_kind is None:
+        name_of_kind = _torch_names[kind] = str(kind).rpartition(".")[2]
+    unit = tensor.element_size()
+    return (
+        tensor,
+        tensor.data_ptr(),
+        tensor.shape,
+        tensor.stride(),
+        unit,
+        name_of_kind,
+        device,
+        _stream_of(torch, device),
+        None,
+    )
+
+
+_torch_names: dict[Any, str] = {}
+
+
+def _stream_of(torch: Any, device: int) -> int:
+    """The current stream's handle. PyTorch's private name for it makes no object, and need not be there."""
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return int(raw(device) if raw is not None else torch.cuda.current_stream(device).cuda_stream)
 
 
 def _carrier(name: str) -> Any:

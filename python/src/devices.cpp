@@ -138,7 +138,8 @@ std::optional<strided> open_device_array(nb::handle array, std::string_view name
     result.owner = part(0);
     result.name = name;
     result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(part(1)));
-    const nb::object shape = part(2), strides = part(3), kind = part(4);
+    const nb::object shape = part(2), strides = part(3), kind = part(5);
+    const std::int64_t unit = integer_argument(part(4), name);
     result.type = element_of_name(text_argument(kind, name));
     result.axes = static_cast<int>(nb::len(shape));
     if (result.axes > max_axes)
@@ -147,13 +148,13 @@ std::optional<strided> open_device_array(nb::handle array, std::string_view name
     for (int i = 0; i < result.axes; ++i) {
         const auto at = static_cast<std::size_t>(i);
         result.extent[at] = integer_argument(nb::object(shape[i]), name);
-        result.stride[at] = integer_argument(nb::object(strides[i]), name);
+        result.stride[at] = unit * integer_argument(nb::object(strides[i]), name);
         if (result.extent[at] == 0) result.empty = true;
     }
     result.writable = true;
-    result.device = device_place{static_cast<int>(integer_argument(part(5), name)),
-                                 reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(part(6)))};
-    if (!part(7).is_none()) result.wrap = part(7);
+    result.device = device_place{static_cast<int>(integer_argument(part(6), name)),
+                                 reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(part(7)))};
+    if (!part(8).is_none()) result.wrap = part(8);
     return result;
 }
 
