@@ -11,7 +11,7 @@ TOOL_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel wheel-cuda format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu bench-python-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -46,11 +46,15 @@ test-torch: build-python ## Test boxsum.torch (gradients, vmap, torch.compile) w
 bench-python: build-python ## Time the Python package beside NumPy, scikit-image, SciPy, OpenCV and astropy on the CPU
 	scripts/bench_python
 
-docs: build-python ## Build the site, with a gallery whose examples are run for it, into build/docs/html
+docs: build-python packages-docs ## Build the site, with a gallery whose examples are run for it, into build/docs/html
+	cmake --build build -j$(JOBS) --target boxsum_tool
 	scripts/docs
 
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
 	scripts/wheel
+
+wheel-cuda: packages-build packages-python ## The same with CUDA: one wheel for GPUs from 8.0 to 12.0, which works without one, too
+	scripts/wheel cuda
 
 package: packages-build ## Make a Debian package and a tar archive of the statically linked tool, in build/package
 	JOBS=$(JOBS) scripts/package
@@ -67,6 +71,9 @@ bench-tool: build ## Time the tool from file to file; PYTHON=...: a Python with 
 test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
 	scripts/test_gpu
 
+test-python-gpu: packages-build ## Build the Python package for the GPU present and test it with the PyTorch and CuPy of PYTHON
+	PYTHON=$(PYTHON) scripts/test_python_gpu
+
 devices-gpu: packages-build packages-test packages-bench ## What needs two GPUs: tests, and large images on one and on all
 	scripts/devices_gpu
 
@@ -78,6 +85,9 @@ soak-gpu: packages-build packages-test ## More than 2^32 elements, random shapes
 
 bench-gpu: packages-build packages-bench ## Measure tables on the GPU beside a device copy; writes results/<gpu>/bench-sat.json
 	scripts/bench_gpu
+
+bench-python-gpu: packages-build ## Time the Python package on the GPU beside the PyTorch and CuPy of PYTHON
+	$(PYTHON) scripts/bench_python_gpu
 
 profile-gpu: packages-build packages-bench ## Where the GPU kernels' time goes, by Nsight Compute; writes results/<gpu>/profile-sat.json
 	scripts/profile_gpu

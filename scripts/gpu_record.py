@@ -4,6 +4,7 @@
     scripts/gpu_record.py test | sanitize | soak      (make test-gpu, sanitize-gpu, soak-gpu)
     scripts/gpu_record.py devices                     (make devices-gpu) needs two GPUs: their tests, and the papers' large
                                                       images on one and on all of them, into bench-hist-papers.json
+    scripts/gpu_record.py python                      (make test-python-gpu) the Python package with PyTorch and CuPy
     scripts/gpu_record.py commit                                 prints the commit, refuses a dirty tree
 
 A record belongs to one commit: parts run at the same commit are merged, a part of another commit starts a new record.
@@ -27,6 +28,7 @@ import shutil
 import subprocess
 import sys
 import time
+import xml.etree.ElementTree
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -89,7 +91,7 @@ def toolkit():
     return match.group(1) if match else "unknown"
 
 
-def build(folder, types, *targets):
+def build(folder, types, *targets, options=()):
     """Configures and builds for the GPU present; returns the build folder and the seconds it took."""
     start = time.monotonic()
     if os.environ.get("BOXSUM_PREBUILT"):
@@ -98,6 +100,7 @@ def build(folder, types, *targets):
     configure = ["cmake", "-S", str(ROOT), "-B", str(where), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
                  "-DBOXSUM_CUDA=ON", f"-DBOXSUM_TYPES={types}", "-DCMAKE_CUDA_ARCHITECTURES=native",
                  f"-DCMAKE_CUDA_COMPILER={nvcc()}", "-DBOXSUM_TOOLS=OFF", "-DBOXSUM_INSTALL=OFF", "-DBOXSUM_BENCHMARKS=ON"]
+    configure += options
     if os.environ.get("BOXSUM_GTEST_SOURCE"):
         configure.append("-DBOXSUM_GTEST_SOURCE=" + os.path.abspath(os.environ["BOXSUM_GTEST_SOURCE"]))
     log = where.with_suffix(".log")
@@ -162,20 +165,27 @@ class Run:
         self.label, self.command, self.timeout = label, command, timeout
         self.environment = {**os.environ, "BOXSUM_REQUIRE_GPU": "1", **(environment or {})}
 
+    suffix = "json"
+
+    def reporting(self, report):
+        return [*self.command, f"--gtest_output=json:{report}"]
+
+    def read(self, report):
+        return read_report(report)
+
     def execute(self, folder):
         folder.mkdir(parents=True, exist_ok=True)
         name = re.sub(r"[^A-Za-z0-9_.-]+", "-", self.label)
-        report, log = folder / f"{name}.json", folder / f"{name}.log"
+        report, log = folder / f"{name}.{self.suffix}", folder / f"{name}.log"
         report.unlink(missing_ok=True)
         start = time.monotonic()
         with open(log, "w", encoding="utf-8") as out:
             try:
-                status = subprocess.run(self.command + [f"--gtest_output=json:{report}"], stdout=out,
-                                        stderr=subprocess.STDOUT, env=self.environment, timeout=self.timeout,
+                status = subprocess.run(self.reporting(report), stdout=out, stderr=subprocess.STDOUT, env=self.environment, timeout=self.timeout,
                                         check=False).returncode
             except subprocess.TimeoutExpired:
                 status = "timeout"
-        outcome = read_report(report)
+        outcome = self.read(report)
         if outcome is None:
             outcome = {"passed": 0, "failed": 1, "skipped": 0, "failures": [f"{self.label}: no report, exit {status}"]}
         elif status != 0 and outcome["failed"] == 0:  # a memory checker's complaint, a crash at exit
@@ -210,6 +220,33 @@ def read_report(path):
             else:
                 outcome["passed"] += 1
     return outcome
+
+
+class PytestRun(Run):
+    """One process of pytest."""
+
+    suffix = "xml"
+
+    def reporting(self, report):
+        return [*self.command, f"--junitxml={report}"]
+
+    def read(self, report):
+        try:
+            cases = list(xml.etree.ElementTree.parse(report).iter("testcase"))
+        except (OSError, xml.etree.ElementTree.ParseError):
+            return None
+        outcome = {"passed": 0, "failed": 0, "skipped": 0, "failures": [], "skips": []}
+        for case in cases:
+            problem = case.find("failure") if case.find("failure") is not None else case.find("error")
+            if problem is not None:
+                outcome["failed"] += 1
+                outcome["failures"].append(f"{case.get('name')}: {problem.get('message', '')[:600]}")
+            elif case.find("skipped") is not None:
+                outcome["skipped"] += 1
+                outcome["skips"].append(case.get("name"))
+            else:
+                outcome["passed"] += 1
+        return outcome
 
 
 def shards(program, count, timeout, environment=None):
@@ -325,6 +362,29 @@ def part_devices():
     return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 
+def build_python():
+    """The Python package for this interpreter and the GPU present; returns the folder to import it from and the seconds."""
+    options = ["-DBOXSUM_PYTHON=ON", f"-DPython_EXECUTABLE={sys.executable}", "-DBOXSUM_ZOO=OFF", "-DBOXSUM_TESTS=OFF",
+               "-DBOXSUM_BENCHMARKS=OFF", "-DBOXSUM_EXAMPLES=OFF"]
+    where, seconds = build("gpu-python", os.environ.get("BOXSUM_TYPES", "all"), "boxsum_python", options=options)
+    return where / "python", seconds
+
+
+def python_environment(package):
+    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {"PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def part_python():
+    package, seconds = build_python()
+    pytest = [sys.executable, "-P", "-m", "pytest", "-q", "-W", "default", "-c", str(ROOT / "pyproject.toml")]
+    folder = ROOT / "python" / "tests" / "with_device"
+    runs = [PytestRun(file.stem, [*pytest, str(file)], 240, python_environment(package))
+            for file in sorted(folder.glob("test_*.py"))]
+    # One after the other: one of them fills the memory.
+    return [[run] for run in runs], seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
+
+
 def write_record(part, commit, found, outcomes, build_seconds, extra):
     name = folder_name(found)
     tracked = ROOT / "results" / name / "tests.json"
@@ -353,7 +413,7 @@ def write_record(part, commit, found, outcomes, build_seconds, extra):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("test", "sanitize", "soak", "devices", "commit"))
+    parser.add_argument("part", choices=("test", "sanitize", "soak", "devices", "python", "commit"))
     part = parser.parse_args().part
     commit = current_commit()
     if part == "commit":
@@ -361,7 +421,7 @@ def main():
         return
     found = devices()
     groups, seconds, extra = {"test": part_test, "sanitize": part_sanitize, "soak": part_soak,
-                              "devices": part_devices}[part]()
+                              "devices": part_devices, "python": part_python}[part]()
     print(f"built in {seconds:.0f} s", flush=True)
     outcomes = execute_all(groups, ROOT / "build" / f"{part}-logs")
     totals = write_record(part, commit, found, outcomes, seconds, extra)

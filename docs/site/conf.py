@@ -11,11 +11,15 @@ project = "boxsum"
 author = "The boxsum authors"
 version = release = boxsum.__version__
 extensions = [
+    "breathe",
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
 ]
+# The headers as Doxygen read them: names of files are unique in each folder.
+breathe_projects = {folder: str(root / "build" / "docs" / "xml" / folder) for folder in ("host", "cuda")}
+breathe_default_members = ("members",)
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["site", "gallery", "images"]
 root_doc = "index"

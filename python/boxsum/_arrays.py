@@ -27,6 +27,11 @@ Wrap: TypeAlias = "Callable[[NumPyArray], Any] | None"
 _DEVICES_OF_THE_HOST = (1, 3, 11, 13)  # kDLCPU, kDLCUDAHost, kDLROCMHost, kDLCUDAManaged
 
 
+def is_on_device(array: Any) -> bool:
+    """Whether an array is in the memory of a CUDA GPU; False for what is no array."""
+    return hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) == 2
+
+
 def _torch_result(result: NumPyArray) -> Any:
     """Unsigned 64-bit tables as signed ones, of the same bits: PyTorch computes with these."""
     torch = sys.modules["torch"]

@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, adapt
+from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
 from boxsum._types import Border, DType, Part, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -226,6 +226,12 @@ def variable_box_filter(
     >>> boxsum.variable_box_filter(np.array([[0.0, 3.0, 9.0]]), np.array([[0, 1, 0]]), border="replicate")
     array([[0., 4., 9.]])
     """
+    if is_on_device(radius):
+        if str(radius.dtype).rpartition(".")[2] not in _RADIUS_TYPES:
+            from boxsum import _devices
+
+            radius = _devices.int32(radius)
+        return _core.variable_box_filter(image, radius, border, cval, dtype, channel_axis, out, threads)
     radii, _ = adapt(radius, "radius")
     if radii.dtype.kind in "iu" and radii.dtype.name not in _RADIUS_TYPES:
         largest = np.iinfo(np.int32).max

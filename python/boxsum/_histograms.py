@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray
+from boxsum._arrays import ArrayT, NumPyArray, is_on_device
 from boxsum._types import Box, Boxes, BoxFormat, DType, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -188,7 +188,7 @@ class HistogramTable(Generic[ArrayT]):
     def bins(self) -> int:
         return int(cast(Any, self.values).shape[-3])
 
-    def region(self, boxes: Boxes, *, format: BoxFormat = "rchw", normalize: bool = False) -> NumPyArray:
+    def region(self, boxes: Boxes, *, format: BoxFormat = "rchw", normalize: bool = False) -> ArrayT:
         """Histograms of boxes.
 
         Args:
@@ -196,15 +196,16 @@ class HistogramTable(Generic[ArrayT]):
             normalize: Shares instead of counts, in float64 (of an empty histogram all 0).
 
         Returns:
-            (*batch, *boxes' leading axes, bins), a NumPy array.
+            (*batch, *boxes' leading axes, bins), of the library of `values`. Boxes that came on a GPU are not looked
+            at: one that is not inside the image has an empty histogram there.
 
         Raises:
             InvalidArgument: a ValueError; a box that is empty or outside the image, with its index.
         """
         result = _core.box_histograms(self.values, self.layout, _rchw(boxes, format))
-        return _shares(result) if normalize else cast(NumPyArray, result)
+        return cast(ArrayT, _shares(result) if normalize else result)
 
-    def windows(self, size: Size, *, step: Size = 1, within: Sequence[int] | None = None) -> NumPyArray:
+    def windows(self, size: Size, *, step: Size = 1, within: Sequence[int] | None = None) -> ArrayT:
         """Histograms of all windows of one size on a grid.
 
         Args:
@@ -213,7 +214,7 @@ class HistogramTable(Generic[ArrayT]):
             within: A box (row, col, rows, cols) of the image that the windows lie in; by default all of it.
 
         Returns:
-            (*batch, window rows, window columns, bins), a NumPy array.
+            (*batch, window rows, window columns, bins), as `region`.
 
         Raises:
             InvalidArgument: a ValueError.
@@ -222,7 +223,7 @@ class HistogramTable(Generic[ArrayT]):
         >>> boxsum.integral_histogram(np.zeros((4, 6), np.uint8), 2).windows(2, step=2).shape
         (2, 3, 2)
         """
-        return cast(NumPyArray, _core.window_histograms(self.values, self.layout, _grid(size, step, within)))
+        return cast(ArrayT, _core.window_histograms(self.values, self.layout, _grid(size, step, within)))
 
     def search(
         self,
@@ -263,6 +264,10 @@ class HistogramTable(Generic[ArrayT]):
         >>> boxsum.integral_histogram(image, 8).search([0, 0, 0, 0, 0, 0, 4, 0], 2)
         [Match(box=Box(row=2, col=5, rows=2, cols=2), distance=0.0)]
         """
+        if is_on_device(target):
+            from boxsum import _devices
+
+            target = _devices.to_host(target)
         grids = [_grid(size, step, within) for size in _sizes(sizes)]
         found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane, largest_overlap)
         return [Match(Box(*one[:4]), one[4]) for one in found]
@@ -274,6 +279,10 @@ class HistogramTable(Generic[ArrayT]):
 
 
 def _rchw(boxes: Boxes, format: BoxFormat) -> Any:
+    if is_on_device(boxes):
+        from boxsum import _devices
+
+        return _devices.in_order(boxes, format, False)
     if format == "rchw":
         return boxes
     a, b, c, d = np.moveaxis(np.asarray(boxes), -1, 0)
@@ -309,7 +318,11 @@ def _sizes(sizes: Any) -> list[Any]:
     return list(sizes)
 
 
-def _shares(histograms: NumPyArray) -> NumPyArray:
+def _shares(histograms: Any) -> Any:
+    if not isinstance(histograms, np.ndarray):
+        from boxsum import _devices
+
+        return _devices.shares(histograms)
     totals = histograms.sum(axis=-1, dtype=np.float64, keepdims=True)
     shares: NumPyArray = np.divide(histograms, totals, out=np.zeros(histograms.shape), where=totals != 0)
     return shares

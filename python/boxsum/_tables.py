@@ -7,7 +7,7 @@ from typing import Any, Generic, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, adapt
+from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
 from boxsum._types import Boxes, BoxFormat, DType, Layout, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -50,8 +50,8 @@ def sat(
 
     Args:
         image: (..., rows, cols), or with ``channel_axis`` one axis more. NumPy's arrays and those of every library that
-            speaks DLPack, in host memory, of bool, integers or real floating types. Axes before the last two are a
-            batch. Any distance between rows and images is taken as it is, and Fortran order, too; other strides are
+            speaks DLPack, in host memory or, in builds with CUDA, on a GPU, of bool, integers or real floating types.
+            Calls on a GPU enqueue on its library's current stream. Axes before the last two are a batch. Any distance between rows and images is taken as it is, and Fortran order, too; other strides are
             copied and counted (`boxsum.memory.copies`).
         layout: ``"inclusive"`` has the image's shape and includes its own pixel, as two ``cumsum``. ``"exclusive"``
             ends before it. ``"padded"`` is that with the last row and column kept, (rows + 1) x (cols + 1): OpenCV's.
@@ -410,6 +410,11 @@ class Table(Generic[ArrayT]):
     def std(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """Standard deviations over boxes, in float64: the roots of `var`."""
         result = self.var(boxes, format=format, out=out)
+        if is_on_device(result):
+            from boxsum import _devices
+
+            _devices.root(result)
+            return result
         memory, _ = adapt(result, "out")
         np.sqrt(memory, out=memory)
         return result

@@ -28,8 +28,8 @@ HOW_TO_BUILD = (
 
 
 def built() -> bool:
-    """Whether the package has code for GPUs. If not, `HOW_TO_BUILD` says how to change that. It serves `describe()` and
-    `verify()`; the package's functions compute on the CPU in every build.
+    """Whether the package has code for GPUs: then arrays that lie there are computed there. If not, `HOW_TO_BUILD` says
+    how to change that. Arrays in host memory are computed on the CPU in every build.
 
     >>> import boxsum
     >>> boxsum.cuda.built() in (True, False)
@@ -41,6 +41,16 @@ def built() -> bool:
 def device_count() -> int:
     """GPUs that the driver offers; 0 without a driver, and without CUDA in the package."""
     return _core.device_count()
+
+
+def trim() -> None:
+    """Gives the working memory that is kept for each device and stream back to the library that it is of: PyTorch's
+    ``torch.cuda.empty_cache`` and CuPy's ``free_all_blocks`` can then return it to the driver. Graphs keep theirs.
+
+    >>> import boxsum
+    >>> boxsum.cuda.trim()
+    """
+    _core.drop_workspaces()
 
 
 def describe(device: int = 0) -> Device:

@@ -1,5 +1,6 @@
 #include "arrays.hpp"
 
+#include "devices.hpp"
 #include "exchange.hpp"
 
 #include <boxsum/error.hpp>
@@ -111,19 +112,8 @@ strided open_numpy(nb::handle array, std::string_view name) {
     return result;
 }
 
-/// A C-contiguous copy of the array with its axes in another order, as elements of `type`.
-strided packed_copy(const strided& from, const axis_roles& roles, element type) {
-    std::array<npy_intp, max_axes> order;
-    for (int i = 0; i < roles.axes; ++i) order[static_cast<std::size_t>(i)] = roles.order[static_cast<std::size_t>(i)];
-    PyArray_Dims permutation{order.data(), roles.axes};
-    const nb::object whole = from.as_numpy();
-    const nb::object transposed = stolen(PyArray_Transpose(as_numpy(whole), &permutation));
-    const nb::object copy = stolen(PyArray_FromArray(as_numpy(transposed), PyArray_DescrFromType(row_of(type).numpy),
-                                                     NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED |
-                                                         NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
-    ++copied;
-    strided packed = open_numpy(copy, from.name);
-    // Its axes again in the order of the array, so that the roles stay what they are.
+/// A copy with its axes again in the order of the array, so that the roles stay what they are.
+strided in_axes_of(const strided& packed, const strided& from, const axis_roles& roles) {
     strided result = packed;
     for (std::size_t i = 0; i < static_cast<std::size_t>(roles.axes); ++i) {
         const auto axis = static_cast<std::size_t>(roles.order[i]);
@@ -133,6 +123,21 @@ strided packed_copy(const strided& from, const axis_roles& roles, element type) 
     result.wrap = from.wrap;
     result.library = from.library;
     return result;
+}
+
+/// A C-contiguous copy of the array with its axes in another order, as elements of `type`.
+strided packed_copy(const strided& from, const axis_roles& roles, element type) {
+    ++copied;
+    if (from.device) return in_axes_of(packed_device_copy(from, roles, type), from, roles);
+    std::array<npy_intp, max_axes> order;
+    for (int i = 0; i < roles.axes; ++i) order[static_cast<std::size_t>(i)] = roles.order[static_cast<std::size_t>(i)];
+    PyArray_Dims permutation{order.data(), roles.axes};
+    const nb::object whole = from.as_numpy();
+    const nb::object transposed = stolen(PyArray_Transpose(as_numpy(whole), &permutation));
+    const nb::object copy = stolen(PyArray_FromArray(as_numpy(transposed), PyArray_DescrFromType(row_of(type).numpy),
+                                                     NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED |
+                                                         NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
+    return in_axes_of(open_numpy(copy, from.name), from, roles);
 }
 
 /// The shape of the library's view of an array, or nothing where its strides are none that a view has.
@@ -186,9 +191,7 @@ axis_roles roles_of(const strided& array, int channel_axis, const role_rules& ru
     if (channel_axis >= 0) {
         const auto channel = static_cast<std::size_t>(channel_axis);
         const std::int64_t channels = array.extent[channel];
-        const bool wide = array.type == element::u64 || array.type == element::s64;
-        roles.interleaved = channels <= (wide ? rules.wide_channels : 4) &&
-                            (channels == 1 || array.stride[channel] == bytes_of(array.type));
+        roles.interleaved = channels <= 4 && (channels == 1 || array.stride[channel] == bytes_of(array.type));
         if (roles.interleaved) {
             roles.order[count] = channel_axis;
         } else {  // planes of their own
@@ -217,8 +220,11 @@ void give_back(PyObject* capsule) noexcept {
 }
 
 /// An array of NumPy's on memory of the pool (or of NumPy, where it is small and packed).
-nb::object new_array(element type, int axes, const npy_intp* extent, const npy_intp* stride, std::int64_t bytes,
-                     bool packed) {
+nb::object new_array(element type, int axes, const std::int64_t* extents_of, const std::int64_t* strides,
+                     std::int64_t bytes, bool packed) {
+    static_assert(sizeof(npy_intp) == sizeof(std::int64_t));
+    const auto* const extent = reinterpret_cast<const npy_intp*>(extents_of);
+    const auto* const stride = reinterpret_cast<const npy_intp*>(strides);
     const int number = row_of(type).numpy;
     if (packed && bytes < smallest_pooled_bytes)
         return stolen(PyArray_New(&PyArray_Type, axes, extent, number, nullptr, nullptr, 0, 0, nullptr));
@@ -241,7 +247,8 @@ std::string text_of(const std::int64_t* extent, int axes) {
 void check_out(const strided& out, element type, const std::int64_t* extent, int axes) {
     const std::string name(out.name);
     // PyTorch computes with int64 and hardly with uint64; the bits are the same.
-    const bool same_bits = type == element::u64 && out.type == element::s64 && (out.library != nullptr || out.wrap);
+    const bool same_bits =
+        type == element::u64 && out.type == element::s64 && (out.library != nullptr || out.wrap || out.device);
     if (out.type != type && !same_bits)
         throw unsupported(name + ": its dtype is " + std::string(name_of(out.type)) + ", must be " +
                           std::string(name_of(type)));
@@ -266,6 +273,12 @@ std::optional<dtype> dtype_of_element(element type) noexcept {
 
 std::string_view name_of(element type) noexcept {
     return type == element::other ? "a type that boxsum does not take" : row_of(type).name;
+}
+
+element element_of_name(std::string_view name) noexcept {
+    for (const element_row& row : element_rows)
+        if (row.name == name) return row.type;
+    return element::other;
 }
 
 element element_argument(nb::handle dtype, element fallback) {
@@ -313,20 +326,24 @@ nb::object strided::as_numpy() const {
     return adapted(owner, name)[0];
 }
 
-nb::object strided::in_its_library(const nb::object& numpy) const {
-    if (library != nullptr) return exported(*library, open_numpy(numpy, name));
-    return wrap.is_valid() ? nb::object(wrap(numpy)) : numpy;
+nb::object strided::in_its_library(const nb::object& result) const {
+    if (library != nullptr && !device) return exported(*library, open_numpy(result, name));
+    return wrap.is_valid() ? nb::object(wrap(result)) : result;
 }
 
 strided open_array(nb::handle array, std::string_view name) {
     strided result;
     if (PyArray_CheckExact(array.ptr())) return with_element(open_numpy(array, name));
     const exchange* const library = exchange_of(array);
-    if (library == nullptr || !open_exchanged(*library, array, name, result)) {
+    if (library != nullptr && open_exchanged(*library, array, name, result)) {
+    } else if (auto on_device = PyArray_Check(array.ptr()) ? std::nullopt : open_device_array(array, name)) {
+        result = std::move(*on_device);
+    } else {
         const nb::object pair = adapted(array, name);
         result = open_numpy(nb::object(pair[0]), name);
         if (!pair[1].is_none()) result.wrap = pair[1];
     }
+    if (result.device) require_cuda(name);
     return with_element(std::move(result));
 }
 
@@ -362,6 +379,7 @@ void image_argument::read_as(element type) {
 
 companion_argument::companion_argument(nb::handle companion, std::string_view name, const image_argument& image)
     : array(open_array(companion, name)) {
+    require_same_place(array, image.array);
     // The image's axes in its order, less the batch where only rows and columns are given, and less that of channels.
     const axis_roles& whole = image.roles;
     const auto all = static_cast<std::size_t>(whole.batch) + 2;
@@ -417,10 +435,11 @@ result_argument::result_argument(nb::handle out, std::string_view name, const im
     if (!out.is_none()) {
         given_ = true;
         result = open_array(out, name);
+        require_same_place(result, image.array);
         check_out(result, shape.type, extent.data(), roles.axes);
         array = nb::borrow(out);
     } else {
-        std::array<npy_intp, max_axes> extents_of{}, strides{};
+        std::array<std::int64_t, max_axes> extents_of{}, strides{};
         std::int64_t step = bytes_of(shape.type);
         for (std::size_t i = axes; i-- > 0;) {
             const auto axis = static_cast<std::size_t>(roles.order[i]);
@@ -434,8 +453,13 @@ result_argument::result_argument(nb::handle out, std::string_view name, const im
         }
         bool packed = shape.row_alignment == 1;
         for (std::size_t i = 0; i < axes; ++i) packed = packed && roles.order[i] == static_cast<int>(i);
-        array = new_array(shape.type, roles.axes, extents_of.data(), strides.data(), step, packed);
-        result = open_numpy(array, name);
+        if (image.array.device) {
+            result = new_device_array(image.array, shape.type, roles.axes, extents_of.data(), strides.data(), packed);
+            array = result.owner;
+        } else {
+            array = new_array(shape.type, roles.axes, extents_of.data(), strides.data(), step, packed);
+            result = open_numpy(array, name);
+        }
     }
     if (no_elements) return;
     const auto as_view = view_of(result, roles, type);
@@ -451,11 +475,13 @@ nb::object result_argument::finish(const image_argument& image) const {
     return given_ ? array : image.array.in_its_library(array);
 }
 
-packed_result::packed_result(nb::handle out, std::string_view name, const extents& shape, element type) {
+packed_result::packed_result(nb::handle out, std::string_view name, const extents& shape, element type,
+                             const strided& argument) {
     const int axes = static_cast<int>(shape.size());
     if (!out.is_none()) {
         given_ = true;
         const strided result = open_array(out, name);
+        require_same_place(result, argument, argument.name);
         check_out(result, type, shape.data(), axes);
         std::int64_t packed = bytes_of(type);
         bool gaps = false;
@@ -467,7 +493,7 @@ packed_result::packed_result(nb::handle out, std::string_view name, const extent
         data = result.data;
         return;
     }
-    std::array<npy_intp, max_axes> extent{}, stride{};
+    std::array<std::int64_t, max_axes> extent{}, stride{};
     std::int64_t step = bytes_of(type);
     for (std::size_t i = shape.size(); i-- > 0;) {
         extent[i] = shape[i];
@@ -475,6 +501,12 @@ packed_result::packed_result(nb::handle out, std::string_view name, const extent
         if (__builtin_mul_overflow(step, shape[i], &step))
             throw out_of_memory(std::string(name) + ": a result of shape " + text_of(shape.data(), axes) +
                                 " does not fit a 64-bit address space");
+    }
+    if (argument.device) {
+        const strided result = new_device_array(argument, type, axes, extent.data(), stride.data(), true);
+        array = result.owner;
+        data = result.data;
+        return;
     }
     array = new_array(type, axes, extent.data(), stride.data(), step, true);
     data = reinterpret_cast<std::byte*>(PyArray_BYTES(as_numpy(array)));

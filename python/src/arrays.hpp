@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/cuda/stream.hpp>
 #include <boxsum/types.hpp>
 #include <boxsum/view.hpp>
 
@@ -31,12 +32,21 @@ std::string_view name_of(element type) noexcept;
 /// What a `dtype=` argument means; `fallback` for None. Throws unsupported for a type that is no element type.
 element element_argument(nb::handle dtype, element fallback);
 
+/// The type of that name; `other` where there is none.
+element element_of_name(std::string_view name) noexcept;
+
 /// Loads NumPy's C interface. Once, when the module is imported.
 void import_numpy();
 
 constexpr int max_axes = 16;
 
 struct exchange;
+
+/// Where in the memory of GPUs an array lies, and behind whose work its own goes.
+struct device_place {
+    int number;
+    cuda::stream_ref stream;
+};
 
 /// Memory of an array as it is: extents in elements, strides in bytes.
 struct strided {
@@ -52,16 +62,18 @@ struct strided {
     std::array<std::int64_t, max_axes> stride{};
     nb::object
         wrap;  ///< makes an array of the caller's library of NumPy's; null where that is NumPy, or `library` is set
-    const exchange* library = nullptr;  ///< of the owner, where that handed over its memory itself
+    const exchange* library = nullptr;   ///< of the owner, where that handed over its memory itself
+    std::optional<device_place> device;  ///< not set for host memory
 
     /// The owner as an array of NumPy's.
     nb::object as_numpy() const;
 
-    /// An array of NumPy's as one of the owner's library.
-    nb::object in_its_library(const nb::object& numpy) const;
+    /// A result as an array of the owner's library: one of NumPy's, or, of an owner on a device, one of whoever read
+    /// it.
+    nb::object in_its_library(const nb::object& result) const;
 };
 
-/// The array of an argument. NumPy's arrays are taken as they are; others go through boxsum._arrays.
+/// The array of an argument. NumPy's arrays are taken as they are; others go through boxsum._devices or _arrays.
 strided open_array(nb::handle array, std::string_view name);
 
 /// "4 x 5 x 3"
@@ -82,8 +94,7 @@ struct axis_roles {
 
 /// What a function can make of an image.
 struct role_rules {
-    bool may_swap = true;            ///< in Fortran order rows and columns may exchange their roles
-    std::int64_t wide_channels = 4;  ///< interleaved ones of 64-bit integers; more become planes, as more than 4 do
+    bool may_swap = true;  ///< in Fortran order rows and columns may exchange their roles
 };
 
 /// An image of the caller's as a view: of its own memory where the library can read that, of a packed copy otherwise.
@@ -141,7 +152,8 @@ struct packed_result {
     nb::object array;
     std::byte* data = nullptr;
 
-    packed_result(nb::handle out, std::string_view name, const extents& shape, element type);
+    /// Beside `argument` where that lies on a device.
+    packed_result(nb::handle out, std::string_view name, const extents& shape, element type, const strided& argument);
     nb::object finish(const strided& argument) const;
 
   private:

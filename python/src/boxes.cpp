@@ -1,7 +1,9 @@
+#include "devices.hpp"
 #include "module.hpp"
 #include "tables.hpp"
 
 #include <boxsum/box.hpp>
+#include <boxsum/cuda/box.hpp>
 #include <boxsum/error.hpp>
 
 #include <cmath>
@@ -26,6 +28,14 @@ std::array<std::int64_t, 4> in_order(std::string_view format, const std::int64_t
 void check_format(std::string_view format) {
     if (format != "rchw" && format != "yxyx" && format != "xyxy" && format != "xywh")
         refuse_word("format", format, "'rchw', 'yxyx', 'xyxy', 'xywh'");
+}
+
+void check_box_of(std::int64_t index, const box& one, const const_any_table_view& table) {
+    try {
+        check_box(one, table);
+    } catch (const invalid_argument& e) {
+        throw invalid_argument("boxes[" + std::to_string(index) + "]: " + e.what());
+    }
 }
 
 /// Boxes (..., 4) of a caller.
@@ -53,11 +63,7 @@ struct boxes_argument {
         const auto* values = static_cast<const std::int64_t*>(numbers.data);
         for (std::size_t i = 0; i < list.size(); ++i) {
             const auto [row, col, rows, cols] = in_order(format, values + 4 * i);
-            try {
-                check_box({row, col, rows, cols}, table);
-            } catch (const invalid_argument& e) {
-                throw invalid_argument("boxes[" + std::to_string(i) + "]: " + e.what());
-            }
+            check_box_of(static_cast<std::int64_t>(i), {row, col, rows, cols}, table);
             list[i] = swapped ? box{col, row, cols, rows} : box{row, col, rows, cols};
         }
         return list;
@@ -182,6 +188,53 @@ question question_argument(nb::handle what) {
     refuse_word("stat", word, "'sum', 'mean', 'var'");
 }
 
+/// The same on a device: each channel of each image has its boxes one after the other, which is turned for the caller
+/// where channels come last.
+nb::object device_box_query(question what, const table_argument& sums, const std::optional<table_argument>& second,
+                            nb::handle boxes, nb::handle format, nb::handle out) {
+    const axis_roles& roles = sums.image.roles;
+    const strided& table = sums.image.array;
+    const std::string_view word = text_argument(format, "format");
+    check_format(word);
+    const_any_table_view upright = sums.view;
+    if (roles.swapped) std::swap(upright.entries.shape.rows, upright.entries.shape.cols);
+    const device_box_list list(boxes, word, table, roles.swapped, [&](std::int64_t i, const box& one) {
+        check_box_of(i, roles.swapped ? box{one.col, one.row, one.cols, one.rows} : one, upright);
+    });
+    extents shape;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(roles.batch); ++i)
+        shape.push_back(table.extent[static_cast<std::size_t>(roles.order[i])]);
+    const view_shape& s = sums.view.entries.shape;
+    if (roles.interleaved) shape.push_back(s.channels);
+    const auto channel_axis = static_cast<int>(shape.size()) - 1;
+    shape.insert(shape.end(), list.leading.begin(), list.leading.end());
+    const bool turned = roles.interleaved || roles.planar;
+    const element type = what == question::sum ? table.type : element::f64;
+    const packed_result result(turned ? nb::handle(Py_None) : out, "out", shape, type, table);
+    const boxsum::dtype values = *dtype_of_element(type);
+    if (list.count > 0) {
+        nb::gil_scoped_release released;
+        const device_turn turn(table);
+        const cuda::stream_ref stream = table.device->stream;
+        const cuda::device_boxes at{list.data(), list.count};
+        for (std::int64_t plane = 0; plane < s.planes; ++plane)
+            for (std::int64_t ch = 0; ch < s.channels; ++ch) {
+                const std::int64_t first = (plane * s.channels + ch) * list.count;
+                const cuda::any_device_span to(result.data + first * static_cast<std::int64_t>(size_of(values)), values,
+                                               list.count);
+                if (what == question::sum)
+                    cuda::box_sums_async(sums.view, at, to, stream, ch, plane);
+                else if (what == question::mean)
+                    cuda::box_means_async(sums.view, at, to, stream, ch, plane);
+                else
+                    cuda::box_variances_async({sums.view, second->view}, at, to, stream, ch, plane);
+            }
+    }
+    if (!turned) return result.finish(table);
+    const nb::object moved = nb::module_::import_("boxsum._devices").attr("moved");
+    return table.in_its_library(moved(result.array, channel_axis, -1, out));
+}
+
 nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, nb::handle boxes, nb::handle layout,
                         nb::handle format, nb::handle channel_axis, nb::handle out) {
     const question what = question_argument(stat);
@@ -195,6 +248,8 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                                    ", must be that of the table, " + text_of_extents(sums.image.array) +
                                    ", in the same order of axes");
     }
+    if (second) require_same_place(second->image.array, sums.image.array, "table");
+    if (sums.image.array.device) return device_box_query(what, sums, second, boxes, format, out);
     const boxes_argument list(boxes, format);
     const bool swapped = sums.image.roles.swapped, fractional = list.numbers.floating;
     const view_shape& s = sums.view.entries.shape;
@@ -213,7 +268,7 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     const std::vector<box> whole = fractional ? std::vector<box>() : list.integers(sums.view, swapped);
     const std::vector<edges> parts = fractional ? checked_edges(list, sums.view, swapped) : std::vector<edges>();
     const moment_views moments{sums.view, second ? second->view : sums.view};
-    packed_result result(out, "out", shape, type);
+    packed_result result(out, "out", shape, type, sums.image.array);
 
     const auto count = static_cast<std::size_t>(list.count);
     {

@@ -10,7 +10,7 @@ struct dl_device {
     std::int32_t type;
     std::int32_t number;
 };
-constexpr std::int32_t dl_host = 1;
+constexpr std::int32_t dl_host = 1, dl_cuda = 2;
 
 struct dl_type {
     std::uint8_t code;
@@ -84,7 +84,7 @@ struct exchange {
     void* from_object;
     int (*to_object)(dl_managed*, void**);
     int (*describe)(void*, dl_tensor*);
-    void* stream;
+    int (*current_stream)(std::int32_t device_type, std::int32_t device, void** stream);
 };
 
 const exchange* exchange_of(nb::handle array) {
@@ -125,11 +125,23 @@ bool open_exchanged(const exchange& library, nb::handle array, std::string_view 
         PyErr_Clear();
         return false;
     }
-    if (tensor.device.type != dl_host || tensor.type.lanes != 1 || tensor.axes < 0 || tensor.axes > max_axes)
+    if (tensor.type.lanes != 1 || tensor.axes < 0 || tensor.axes > max_axes) return false;
+    if (tensor.device.type == dl_cuda && library.current_stream != nullptr) {
+        void* stream = nullptr;
+        if (library.current_stream(dl_cuda, tensor.device.number, &stream) != 0) {
+            PyErr_Clear();
+            return false;
+        }
+        result.device = device_place{tensor.device.number, static_cast<CUstream_st*>(stream)};
+    } else if (tensor.device.type != dl_host) {
         return false;
+    }
     for (const type_row& row : type_rows)
         if (row.code == tensor.type.code && row.bits == tensor.type.bits) result.type = row.type;
-    if (result.type == element::other) return false;
+    if (result.type == element::other) {
+        result = {};
+        return false;
+    }
     const std::int64_t bytes = tensor.type.bits / 8;
     result.owner = nb::borrow(array);
     result.name = name;

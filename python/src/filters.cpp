@@ -1,12 +1,17 @@
 #include "arrays.hpp"
+#include "devices.hpp"
 #include "module.hpp"
 #include "windows.hpp"
 
 #include <boxsum/convolve.hpp>
+#include <boxsum/cuda/convolve.hpp>
+#include <boxsum/cuda/filters.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
 
 #include <algorithm>
+#include <list>
+#include <mutex>
 #include <vector>
 
 namespace boxsum::python {
@@ -188,13 +193,19 @@ nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb:
     const bool sums = word == "sum";
     const result_argument result(out, "out", given.in,
                                  given.shape(sums ? given.sum_type(dtype) : given.mean_type(dtype)));
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        if (sums)
-            local_statistics(given.inputs(), {.sum = result.view}, given.options);
-        else
-            box_filter(given.inputs(), {result.view}, given.options);
-    }
+    const filter_inputs inputs = given.inputs();
+    if (sums)
+        compute(
+            given.in, [&] { local_statistics(inputs, {.sum = result.view}, given.options); },
+            [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+                cuda::local_statistics_async(inputs, {.sum = result.view}, workspace, stream, given.options);
+            });
+    else
+        compute(
+            given.in, [&] { box_filter(inputs, {result.view}, given.options); },
+            [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+                cuda::box_filter_async(inputs, {result.view}, workspace, stream, given.options);
+            });
     return result.finish(given.in);
 }
 
@@ -203,10 +214,15 @@ nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handl
     const filter_arguments given(image, nb::none(), border, cval, nb::int_(0), nb::none(), channel_axis, threads);
     const companion_argument radii(radius, "radius", given.in);
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        variable_box_filter({given.in.view, radii.view}, {result.view}, given.options);
-    }
+    compute(
+        given.in,
+        [&] {
+            variable_box_filter({given.in.view, radii.view}, {result.view}, given.options);
+        },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::variable_box_filter_async({given.in.view, radii.view}, {result.view}, workspace, stream,
+                                            given.options);
+        });
     return result.finish(given.in);
 }
 
@@ -243,10 +259,12 @@ nb::object py_local_statistics(nb::handle image, nb::handle size, nb::handle res
         made.emplace_back(out, out_name, given.in, given.shape(own));
         *view = made.back().view;
     }
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        local_statistics(given.inputs(), outputs, given.options);
-    }
+    const filter_inputs inputs = given.inputs();
+    compute(
+        given.in, [&] { local_statistics(inputs, outputs, given.options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::local_statistics_async(inputs, outputs, workspace, stream, given.options);
+        });
     nb::list list;
     for (const result_argument& one : made) list.append(one.finish(given.in));
     return nb::tuple(list);
@@ -284,10 +302,12 @@ nb::object py_threshold(nb::handle image, nb::handle size, nb::handle method, nb
         throw unsupported("dtype: is " + std::string(name_of(real)) + ", must be float32 or float64");
     const element type = itself ? real : rule.output == threshold_output::zero_one ? element::boolean : element::u8;
     const result_argument result(out, "out", given.in, given.shape(type));
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        adaptive_threshold(given.inputs(), {result.view}, rule, given.options);
-    }
+    const filter_inputs inputs = given.inputs();
+    compute(
+        given.in, [&] { adaptive_threshold(inputs, {result.view}, rule, given.options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::adaptive_threshold_async(inputs, {result.view}, workspace, stream, rule, given.options);
+        });
     return result.finish(given.in);
 }
 
@@ -296,11 +316,41 @@ nb::object py_local_contrast(nb::handle image, nb::handle size, nb::handle epsil
     const filter_arguments given(image, size, border, cval, nb::int_(0), sampling, channel_axis, threads);
     const result_argument result(out, "out", given.in, given.shape(element::f32));
     const double smallest = real_argument(epsilon, "epsilon");
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        local_contrast(given.inputs(), {result.view}, {smallest}, given.options);
-    }
+    const filter_inputs inputs = given.inputs();
+    compute(
+        given.in, [&] { local_contrast(inputs, {result.view}, {smallest}, given.options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::local_contrast_async(inputs, {result.view}, workspace, stream, {smallest}, given.options);
+        });
     return result.finish(given.in);
+}
+
+/// The plan of a convolution on the current device, made once: it keeps its weights there. Plans are kept for the life
+/// of the process, because graphs may run them; there are as many as kernels times shapes.
+const cuda::convolve_plan& plan_of(int device, const convolve_inputs& inputs, const std::vector<double>& weights,
+                                   const convolve_outputs& outputs, const convolve_options& options) {
+    struct kept_plan {
+        int device;
+        view_shape image, result;
+        std::int64_t rows, cols;
+        std::vector<double> weights;
+        border_mode border;
+        double border_value;
+        kernel_direction direction;
+        cuda::convolve_plan plan;
+    };
+    static std::mutex mutex;
+    static auto* const plans = new std::list<kept_plan>;
+    const std::lock_guard lock(mutex);
+    const std::int64_t rows = inputs.kernel.rows(), cols = inputs.kernel.cols();
+    for (const kept_plan& one : *plans)
+        if (one.device == device && one.image == inputs.image.shape && one.result == outputs.result.shape &&
+            one.rows == rows && one.cols == cols && one.weights == weights && one.border == options.border &&
+            one.border_value == options.border_value && one.direction == options.direction)
+            return one.plan;
+    plans->push_front({device, inputs.image.shape, outputs.result.shape, rows, cols, weights, options.border,
+                       options.border_value, options.direction, cuda::convolve_plan(inputs, outputs, options)});
+    return plans->front().plan;
 }
 
 nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction, nb::handle border, nb::handle cval,
@@ -336,13 +386,21 @@ nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction
     if (type != element::f64 && (type != element::f32 || from == element::f64))
         throw unsupported("dtype: is " + std::string(name_of(type)) + ", must be " +
                           (from == element::f64 ? "float64" : "float32 or float64"));
-    in.read_as(from == element::boolean ? element::u8 : from);
+    // Devices have fewer pairs of types; a copy holds the same numbers.
+    const bool copied = in.array.device && (type == element::f64 || from == element::s16);
+    in.read_as(copied ? type : from == element::boolean ? element::u8 : from);
     const result_argument result(out, "out", in,
                                  {type, in.array.extent[static_cast<std::size_t>(in.roles.rows())],
                                   in.array.extent[static_cast<std::size_t>(in.roles.cols())]});
-    if (!in.empty) {
+    const convolve_inputs inputs{in.view, {weights.data(), rows, cols}};
+    if (in.array.device && !in.empty) {
         nb::gil_scoped_release released;
-        convolve({in.view, {weights.data(), rows, cols}}, {result.view}, options);
+        const device_turn turn(in.array);
+        plan_of(in.array.device->number, inputs, weights, {result.view}, options)
+            .run_async(in.view, {result.view}, in.array.device->stream);
+    } else if (!in.empty) {
+        nb::gil_scoped_release released;
+        convolve(inputs, {result.view}, options);
     }
     return result.finish(in);
 }

@@ -1,6 +1,9 @@
+#include "devices.hpp"
 #include "module.hpp"
 #include "tables.hpp"
 
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/integral_histogram.hpp>
@@ -130,7 +133,7 @@ nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle w
     extents shape(in.array.extent.begin(), in.array.extent.begin() + in.array.axes - 2);
     const view_shape& s = in.view.shape;
     shape.insert(shape.end(), {rule.bins(), form.table_extent(s.rows), form.table_extent(s.cols)});
-    const packed_result result(out, "out", shape, type);
+    const packed_result result(out, "out", shape, type, in.array);
     tensor_shape t{*dtype_of_element(type), s.planes, rule.bins(), form.table_extent(s.rows),
                    form.table_extent(s.cols)};
     t.row_stride = t.cols * static_cast<std::int64_t>(size_of(t.type));
@@ -139,16 +142,51 @@ nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle w
     histogram_options options;
     options.threads = threads_argument(threads);
     options.algorithm = text_argument(algorithm, "algorithm");
-    {
-        nb::gil_scoped_release released;
-        integral_histogram(inputs, rule, {{{result.data, t}, form}}, options);
-    }
+    const histogram_outputs outputs{{{result.data, t}, form}};
+    compute(
+        in, [&] { integral_histogram(inputs, rule, outputs, options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::integral_histogram_async(inputs, rule, outputs, workspace, stream, options);
+        });
+    return result.finish(in.array);
+}
+
+/// For every plane what `enqueue(plane, span)` writes: so many histograms.
+template <typename F>
+void enqueue_planes(const histogram_argument& in, const packed_result& result, std::int64_t count, F&& enqueue) {
+    const tensor_shape& s = in.view.entries.shape;
+    const std::int64_t values = count * s.bins;
+    if (values == 0) return;
+    nb::gil_scoped_release released;
+    const device_turn turn(in.array);
+    for (std::int64_t plane = 0; plane < s.planes; ++plane)
+        enqueue(plane, cuda::any_device_span(result.data + plane * values * static_cast<std::int64_t>(size_of(s.type)),
+                                             s.type, values));
+}
+
+nb::object device_box_histograms(const histogram_argument& in, nb::handle boxes) {
+    const std::int64_t rows = in.view.shape().image_rows(), cols = in.view.shape().image_cols();
+    const device_box_list list(boxes, "rchw", in.array, false, [&](std::int64_t i, const box& one) {
+        try {
+            check_box(one, rows, cols);
+        } catch (const invalid_argument& e) {
+            throw invalid_argument("boxes[" + std::to_string(i) + "]: " + e.what());
+        }
+    });
+    extents shape = in.batch;
+    shape.insert(shape.end(), list.leading.begin(), list.leading.end());
+    shape.push_back(in.view.entries.shape.bins);
+    const packed_result result(nb::none(), "out", shape, in.array.type, in.array);
+    enqueue_planes(in, result, list.count, [&](std::int64_t plane, const cuda::any_device_span& to) {
+        cuda::box_histograms_async(in.view, {list.data(), list.count}, to, in.array.device->stream, plane);
+    });
     return result.finish(in.array);
 }
 
 /// The histograms of boxes given as (count, 4) integers, rows first: batch x count x bins.
 nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle boxes) {
     const histogram_argument in(values, layout);
+    if (in.array.device) return device_box_histograms(in, boxes);
     const number_argument list(boxes, "boxes");
     if (list.floating) throw unsupported("boxes: are floating numbers; histograms count whole pixels");
     if (list.shape.empty() || list.shape.back() != 4) throw invalid_argument("boxes: their last extent must be 4");
@@ -157,7 +195,7 @@ nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle bo
     extents shape = in.batch;
     shape.insert(shape.end(), list.shape.begin(), list.shape.end() - 1);
     shape.push_back(in.view.entries.shape.bins);
-    const packed_result result(nb::none(), "out", shape, in.array.type);
+    const packed_result result(nb::none(), "out", shape, in.array.type, in.array);
     const auto per_plane = whole.size() * static_cast<std::size_t>(in.view.entries.shape.bins);
     nb::gil_scoped_release released;
     in.visit([&]<typename T>(T) {
@@ -166,7 +204,7 @@ nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle bo
                 in.view, whole,
                 {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
     });
-    return result.array;
+    return result.finish(in.array);
 }
 
 /// (rows, cols, row_step, col_step, within), `within` None or (row, col, rows, cols).
@@ -190,7 +228,13 @@ nb::object py_window_histograms(nb::handle values, nb::handle layout, nb::handle
     const std::int64_t per_row = across < 0 ? 0 : across / windows.col_step + 1;
     extents shape = in.batch;
     shape.insert(shape.end(), {per_row == 0 ? 0 : count / per_row, per_row, in.view.entries.shape.bins});
-    const packed_result result(nb::none(), "out", shape, in.array.type);
+    const packed_result result(nb::none(), "out", shape, in.array.type, in.array);
+    if (in.array.device) {
+        enqueue_planes(in, result, count, [&](std::int64_t plane, const cuda::any_device_span& to) {
+            cuda::window_histograms_async(in.view, windows, to, in.array.device->stream, plane);
+        });
+        return result.finish(in.array);
+    }
     const auto per_plane = static_cast<std::size_t>(count * in.view.entries.shape.bins);
     nb::gil_scoped_release released;
     in.visit([&]<typename T>(T) {
@@ -199,7 +243,7 @@ nb::object py_window_histograms(nb::handle values, nb::handle layout, nb::handle
                 in.view, windows,
                 {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
     });
-    return result.array;
+    return result.finish(in.array);
 }
 
 histogram_distance distance_argument(nb::handle distance) {
@@ -226,10 +270,17 @@ nb::object py_best_windows(nb::handle values, nb::handle layout, nb::handle grid
     const histogram_distance measure = distance_argument(distance);
     const std::int64_t best = integer_argument(count, "count"), of_plane = integer_argument(plane, "plane");
     const double overlap = real_argument(largest_overlap, "largest_overlap");
+    if (in.array.device && overlap < 1)
+        throw unsupported("largest_overlap: is " + std::to_string(overlap) + ", on a device windows may overlap: 1");
     std::vector<histogram_match> found;
     {
         nb::gil_scoped_release released;
-        found = best_windows(in.view, list, wanted, measure, best, of_plane, overlap);
+        if (in.array.device) {
+            const device_turn turn(in.array);
+            found = cuda::best_windows(in.view, list, wanted, measure, best, in.array.device->stream, of_plane);
+        } else {
+            found = best_windows(in.view, list, wanted, measure, best, of_plane, overlap);
+        }
     }
     nb::list result;
     for (const histogram_match& one : found)

@@ -1,6 +1,7 @@
 #include "module.hpp"
 
 #include "arrays.hpp"
+#include "devices.hpp"
 
 #include <boxsum/algorithms.hpp>
 #include <boxsum/cpu.hpp>
@@ -134,6 +135,7 @@ void bind_information(nb::module_& module) {
     define(module, "describe_device", py_describe_device);
     module.def("device_count", cuda::device_count);
     module.def("cuda_built", cuda::built);
+    module.def("drop_workspaces", drop_workspaces);
     module.def("version", [] { return version(); });
     module.def("build_description", [] { return build_description(); });
     define(module, "pool_usage", py_pool_usage);

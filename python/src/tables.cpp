@@ -1,7 +1,9 @@
 #include "tables.hpp"
 
+#include "devices.hpp"
 #include "module.hpp"
 
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/memory.hpp>
 #include <boxsum/sat.hpp>
@@ -87,10 +89,16 @@ std::string list_of_tables(element image) {
 struct table_way {
     element read_as = element::other;
     dtype entries = dtype::u64;
-    bool by_halves = false;  ///< 64-bit integers: as two 32-bit channels
+    bool by_halves = false;  ///< 64-bit integers on a device: as two 32-bit channels
 };
 
-table_way way_of(element image, element table) {
+/// Whether a device has kernels for a pair that the CPU has.
+bool on_devices(type_pair pair) {
+    const bool wide = pair.input == dtype::u64 || pair.input == dtype::s64;
+    return !wide && !(pair.table == dtype::f64 && (pair.input == dtype::u16 || pair.input == dtype::s16));
+}
+
+table_way way_of(element image, element table, bool on_device) {
     const auto pairs = type_pairs();
     const bool same_bits = is_unsigned(image);
     for (const element reading : readings(image)) {
@@ -98,35 +106,15 @@ table_way way_of(element image, element table) {
         if (reading == element::other || !from) continue;
         for (const element entries : {table, same_bits ? unsigned_of(table) : table}) {
             const type_pair pair{*from, *dtype_of_element(entries)};
-            if (std::find(pairs.begin(), pairs.end(), pair) != pairs.end()) return {reading, pair.table, false};
+            if (std::find(pairs.begin(), pairs.end(), pair) != pairs.end() && (!on_device || on_devices(pair)))
+                return {reading, pair.table, false};
         }
     }
     const bool wide = image == element::u64 || image == element::s64;
-    if (wide && (table == element::s64 || (table == element::u64 && same_bits))) return {image, dtype::u64, true};
-    const std::string list = list_of_tables(image);
+    if (on_device && wide && (table == element::s64 || (table == element::u64 && same_bits)))
+        return {image, dtype::u64, true};
     throw unsupported("dtype: " + std::string(name_of(image)) + " images have no tables of " +
-                      std::string(name_of(table)) + ", but of " + (wide ? std::string(name_of(image)) : list));
-}
-
-/// The table of 64-bit integers: modulo 2^64 the sum is that of the lower halves and 2^32 times that of the upper
-/// ones, and an image of 64-bit pixels is one of two 32-bit channels (lower half first on the machines there are).
-void sat_by_halves(const const_any_view& image, const any_table_view& sums, const sat_options& options) {
-    const_any_view halves = image;
-    halves.shape.type = dtype::u32;
-    halves.shape.channels *= 2;  // of at most 2: see role_rules
-    const view_shape& to = sums.entries.shape;
-    table<std::uint64_t> parts(image.shape.rows, image.shape.cols, sums.form, halves.shape.channels,
-                               image.shape.planes);
-    sat({halves}, {parts}, options);
-    const image_view<std::uint64_t> out(static_cast<std::uint64_t*>(sums.entries.data), to.rows, to.cols, to.row_stride,
-                                        to.channels, to.planes, to.plane_stride);
-    const table_view<const std::uint64_t> in = std::as_const(parts).view();
-    for (std::int64_t plane = 0; plane < to.planes; ++plane)
-        for (std::int64_t r = 0; r < to.rows; ++r) {
-            const std::uint64_t* from = in.entries().row(r, plane);
-            std::uint64_t* row = out.row(r, plane);
-            for (std::int64_t i = 0; i < to.cols * to.channels; ++i) row[i] = from[2 * i] + (from[2 * i + 1] << 32);
-        }
+                      std::string(name_of(table)) + ", but of " + list_of_tables(image));
 }
 
 sat_options options_of(nb::handle threads, nb::handle algorithm) {
@@ -142,6 +130,13 @@ result_shape table_shape(const image_argument& image, element type, const table_
     return {type, form.table_extent(rows), form.table_extent(cols), integer_argument(row_alignment, "row_alignment")};
 }
 
+/// An image on a device has pixels.
+void refuse_empty(const image_argument& in) {
+    if (in.empty)
+        throw invalid_argument("image: its shape is " + text_of_extents(in.array) +
+                               ", on a device it must have pixels");
+}
+
 /// Zeros where an image without pixels has a table with entries: the first row and column of padded tables.
 void clear(const any_view& view) {
     if (view.data == nullptr) return;
@@ -154,23 +149,32 @@ void clear(const any_view& view) {
 
 nb::object py_sat(nb::handle image, nb::handle layout, nb::handle dtype, nb::handle channel_axis, nb::handle out,
                   nb::handle threads, nb::handle algorithm, nb::handle row_alignment) {
-    image_argument in(image, "image", channel_axis, {.wide_channels = 2});
+    image_argument in(image, "image", channel_axis);
     const table_form form = layout_argument(layout);
     const element type = element_argument(dtype, default_table(in.array.type));
-    const table_way way = way_of(in.array.type, type);
+    const table_way way = way_of(in.array.type, type, in.array.device.has_value());
     const sat_options options = options_of(threads, algorithm);
+    if (in.array.device && way.by_halves) {
+        const nb::object halves = nb::module_::import_("boxsum._devices").attr("sat_by_halves");
+        const std::string_view kind = name_of(type);
+        return halves(image, layout, nb::str(kind.data(), kind.size()), channel_axis, out, algorithm);
+    }
     in.read_as(way.read_as);
     result_argument result(out, "out", in, table_shape(in, type, form, row_alignment));
     any_table_view sums{result.view, form};
     sums.entries.shape.type = way.entries;
-    if (in.empty) {
+    if (in.array.device) {
+        refuse_empty(in);
+        device_call call(in.array);
+        nb::gil_scoped_release released;
+        call.run([&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::sat_async({in.view}, {sums}, workspace, stream, options);
+        });
+    } else if (in.empty) {
         clear(sums.entries);
     } else {
         nb::gil_scoped_release released;
-        if (way.by_halves)
-            sat_by_halves(in.view, sums, options);
-        else
-            sat({in.view}, {sums}, options);
+        sat({in.view}, {sums}, options);
     }
     return result.finish(in);
 }
@@ -187,6 +191,7 @@ nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype,
     boxsum::dtype entries{};
     for (const squares_triple& triple : squares_triples()) {
         for (const element reading : readings(image_type)) {
+            if (in.array.device && !on_devices({triple.input, triple.table})) continue;
             const element same = is_unsigned(image_type) ? unsigned_of(type) : type;
             const auto from = dtype_of_element(reading);
             if (reading == element::other || read_as != element::other || triple.input != from ||
@@ -215,7 +220,14 @@ nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype,
     result_argument squares(squares_out, "out[1]", in, table_shape(in, squares_type, form, row_alignment));
     any_table_view sums_view{sums.view, form};
     sums_view.entries.shape.type = entries;
-    if (in.empty) {
+    if (in.array.device) {
+        refuse_empty(in);
+        device_call call(in.array);
+        nb::gil_scoped_release released;
+        call.run([&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::sat_async({in.view}, {sums_view, {squares.view, form}}, workspace, stream, options);
+        });
+    } else if (in.empty) {
         clear(sums.view);
         clear(squares.view);
     } else {

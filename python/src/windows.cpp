@@ -1,5 +1,6 @@
 #include "windows.hpp"
 
+#include "devices.hpp"
 #include "module.hpp"
 #include "tables.hpp"
 
@@ -45,6 +46,7 @@ nb::object py_window_query(nb::handle stat, nb::handle table, nb::handle squares
     const std::string_view what = text_argument(stat, "stat");
     if (what != "sum" && what != "mean" && what != "var") refuse_word("stat", what, "'sum', 'mean', 'var'");
     const table_argument sums(table, "table", layout, channel_axis);
+    refuse_device(sums.image.array, "windows of tables");
     const axis_roles& roles = sums.image.roles;
     std::optional<table_argument> second;
     if (what == "var") {

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -104,3 +106,16 @@ def test_classes():
         assert getattr(boxsum, kind) is getattr(errors, kind)
     error = pickle.loads(pickle.dumps(errors.InvalidArgument("size: is 0")))
     assert str(error) == "size: is 0"
+
+
+def test_an_array_on_a_gpu_needs_a_build_with_cuda(monkeypatch):
+    if boxsum.cuda.built():
+        pytest.skip("this build has CUDA")
+    stream = types.SimpleNamespace(ptr=0)
+    library = types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=lambda device: stream))
+    monkeypatch.setitem(sys.modules, "cupy", library)
+    array = type("ndarray", (), {"__module__": "cupy"})()
+    array.data = types.SimpleNamespace(ptr=4096, device_id=0)
+    array.shape, array.strides, array.dtype = (4, 5), (5, 1), np.dtype(np.uint8)
+    with pytest.raises(boxsum.Unsupported, match="image: is in the memory of a GPU, but boxsum was built without CUDA; with"):
+        boxsum.sat(array)

@@ -49,8 +49,8 @@ class workspace {
 
     /// Has at least `bytes` bytes from here on: allocates, and gives back what was too small, in the order of the
     /// stream. Nothing happens where there are enough. Throws invalid_argument for another stream than the workspace's
-    /// and for a stream that is being captured, out_of_memory (the workspace is then empty, and usable), unsupported
-    /// without a device.
+    /// and for one that is being captured (but for the first memory from an allocator of the caller's, which the graph
+    /// then works in), out_of_memory (the workspace is then empty, and usable), unsupported without a device.
     void reserve(std::size_t bytes, stream_ref stream);
 
     /// Goes on on another stream of its device, which waits (on the device) for the work that is enqueued on the one

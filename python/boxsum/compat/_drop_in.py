@@ -22,6 +22,7 @@ LIBRARIES = {
     "cv2": ("cv2",),
     "astropy": ("astropy.convolution",),
     "kornia": ("kornia.filters",),
+    "cucim": ("cucim.skimage.transform", "cucim.skimage.filters"),
 }
 """The modules that have drop-ins, by library; ``boxsum.compat.`` before each is where they are."""
 
@@ -170,7 +171,7 @@ def patched(*libraries: str) -> Iterator[None]:
     """Replaces functions of libraries, in all modules that have them by name, for the length of a block.
 
     Args:
-        libraries: "skimage", "scipy", "cv2", "astropy", "kornia".
+        libraries: "skimage", "scipy", "cv2", "astropy", "kornia", "cucim".
 
     Raises:
         InvalidArgument: a ValueError; a library without drop-ins.

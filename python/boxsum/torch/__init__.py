@@ -1,4 +1,5 @@
-"""boxsum for PyTorch: with gradients of any order, `torch.vmap` and `torch.compile(fullgraph=True)`; on the CPU.
+"""boxsum for PyTorch: with gradients of any order, `torch.vmap` and `torch.compile(fullgraph=True)`; on the CPU and, in
+builds with CUDA, on GPUs, where calls only enqueue and can be captured into CUDA graphs.
 
 Functions of the main package take tensors, too, when no gradient is wanted. Here are operators
 (``torch.ops.boxsum.*``) with all that PyTorch asks of one, functions that are made of them, and modules.

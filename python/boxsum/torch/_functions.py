@@ -338,7 +338,7 @@ def box_pool2d(
         beyond.append(max(0, (count - 1) * step + 1 - extent))
         wanted += [step, count]
         first = torch.arange(count, device=image.device) * step - margin
-        last = torch.minimum(first + size, torch.tensor(extent + margin, device=image.device))
+        last = (first + size).clamp(max=extent + margin)
         if not count_include_pad:
             first, last = first.clamp(min=0), last.clamp(max=extent)
         shares.append((last - first).to(torch.float64))

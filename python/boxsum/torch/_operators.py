@@ -69,9 +69,54 @@ def _local_moments(image: Any, extents: Any, border: Any, cval: float) -> Any:
     )
 
 
+def _continued(image: Any, extents: Any, border: str) -> Any:
+    """The image as far beyond its border as windows see it, where the border repeats the image."""
+    above, below, left, right = extents
+    rows = _places(above, image.shape[-2], below, border, image.device)
+    cols = _places(left, image.shape[-1], right, border, image.device)
+    return image.index_select(-2, rows).index_select(-1, cols)
+
+
+def _inside(result: Any, extents: Any) -> Any:
+    """What belongs to the image in a result of the continued one."""
+    above, below, left, right = extents
+    rows, cols = result.shape[-2:]
+    return result[..., above : rows - below, left : cols - right].contiguous()
+
+
+# Windows on devices have means but no sums, and those of floating images neither "mirror" nor "wrap".
+_CONTINUED = ("mirror", "wrap")
+
+
+def device_box_filter(image: Any, extents: Any, border: str, cval: float, mean: bool, dtype: Any) -> Any:
+    """`_box_filter` of what devices have."""
+    if border in _CONTINUED:
+        wide = device_box_filter(_continued(image, extents, border), extents, "constant", 0.0, mean, dtype)
+        return _inside(wide, extents)
+    if mean:
+        return _box_filter(image, extents, border, cval, True, dtype)
+    means = _box_filter(image, extents, border, cval, True, torch.float64)
+    above, below, left, right = extents
+    if border == "shrink":
+        rows, cols = image.shape[-2:]
+        return (means * counts(extents, rows, cols, means)).to(dtype)
+    return (means * ((above + below + 1) * (left + right + 1))).to(dtype)
+
+
+def device_local_moments(image: Any, extents: Any, border: str, cval: float) -> Any:
+    """`_local_moments` of what devices have."""
+    if border not in _CONTINUED:
+        return _local_moments(image, extents, border, cval)
+    wide = _local_moments(_continued(image, extents, border), extents, "constant", 0.0)
+    return tuple(_inside(one, extents) for one in wide)
+
+
 _library.impl("sat", _sat, "CPU")
 _library.impl("box_filter", _box_filter, "CPU")
 _library.impl("local_moments", _local_moments, "CPU")
+_library.impl("sat", _sat, "CUDA")
+_library.impl("box_filter", device_box_filter, "CUDA")
+_library.impl("local_moments", device_local_moments, "CUDA")
 
 
 def _fake_sat(image: Any, layout: str, dtype: Any) -> Any:
@@ -134,6 +179,24 @@ def counts(extents: Any, rows: int, cols: int, like: Any) -> Any:
     return (in_rows[:, None] * in_cols[None, :]).to(like.dtype)
 
 
+def _folded(grad: Any, axis: int, before: int, extent: int, after: int, border: str) -> Any:
+    """What lies beyond the border, added to the pixels that it is a copy of: a piece at a time in which no pixel comes
+    twice, so that GPUs, which add in any order, have the same bits every time.
+    """
+    at = _places(before, extent, after, border, grad.device)
+    step = max(extent - 1, 1) if border == "mirror" else extent
+    pieces = [(max(end - step, 0), end) for end in range(before, 0, -step)]
+    last = before + extent + after
+    pieces += [(start, min(start + step, last)) for start in range(before + extent, last, step)]
+    result = grad.narrow(axis, before, extent)
+    for start, end in pieces:
+        piece, places = grad.narrow(axis, start, end - start), at[start:end]
+        if border == "replicate":
+            piece, places = piece.sum(axis, keepdim=True), places[:1]
+        result = result.index_add(axis, places, piece)
+    return result
+
+
 def _adjoint(grad: Any, extents: Any, border: str, mean: bool) -> Any:
     """The transpose of box_filter, in float64."""
     above, below, left, right = extents
@@ -149,11 +212,7 @@ def _adjoint(grad: Any, extents: Any, border: str, mean: bool) -> Any:
         return box_filter(grad, mirrored, "constant", 0.0, False, torch.float64)
     grad = torch.nn.functional.pad(grad, (left, right, above, below))
     grad = box_filter(grad, mirrored, "constant", 0.0, False, torch.float64)
-    # What lies beyond the border is added to the pixels that it is a copy of.
-    at_rows = _places(above, rows, below, border, grad.device)
-    at_cols = _places(left, cols, right, border, grad.device)
-    folded = grad.new_zeros((*grad.shape[:-2], rows, grad.shape[-1])).index_add(-2, at_rows, grad)
-    return folded.new_zeros((*folded.shape[:-1], cols)).index_add(-1, at_cols, folded)
+    return _folded(_folded(grad, -2, above, rows, below, border), -1, left, cols, right, border)
 
 
 def _remember_box_filter(ctx: Any, inputs: Any, output: Any) -> None:
@@ -195,11 +254,10 @@ def _is_plain(image: Any) -> bool:
         and _modes is not None
         and _modes() == 0
         and not (image.requires_grad and torch.is_grad_enabled())
-        and image.device.type == "cpu"
     )
 
 
-def _differentiable(name: str, compute: Any, remember: Any, backward: Any, results: int) -> Any:
+def _differentiable(name: str, compute: Any, on_cuda: Any, remember: Any, backward: Any, results: int) -> Any:
     """An operator with its gradient and its rule for batches, and the function to call it by.
 
     torch.func.grad() knows the gradients of a Function, and everything else those of an operator: both have the same.
@@ -237,13 +295,20 @@ def _differentiable(name: str, compute: Any, remember: Any, backward: Any, resul
     def call(image: Any, *rest: Any) -> Any:
         if torch.compiler.is_compiling() or (_transformed is not None and _transformed()):
             return Function.apply(image, *rest)
-        return compute(image, *rest) if _is_plain(image) else operator(image, *rest)
+        if _is_plain(image):
+            if image.device.type == "cpu":
+                return compute(image, *rest)
+            if image.device.type == "cuda":
+                return on_cuda(image, *rest)
+        return operator(image, *rest)
 
     return call
 
 
-sat = _differentiable("sat", _sat, _remember_sat, _sat_backward, 1)
-box_filter = _differentiable("box_filter", _box_filter, _remember_box_filter, _box_filter_backward, 1)
+sat = _differentiable("sat", _sat, _sat, _remember_sat, _sat_backward, 1)
+box_filter = _differentiable(
+    "box_filter", _box_filter, device_box_filter, _remember_box_filter, _box_filter_backward, 1
+)
 local_moments = _differentiable(
-    "local_moments", _local_moments, _remember_local_moments, _local_moments_backward, 2
+    "local_moments", _local_moments, device_local_moments, _remember_local_moments, _local_moments_backward, 2
 )

@@ -70,7 +70,7 @@ allocator library_pool(void* for_peers) {
 device_buffer::device_buffer(std::size_t bytes, stream_ref stream, const allocator& from)
     : from_(from.allocate == nullptr && from.deallocate == nullptr ? library_pool(nullptr) : from),
       stream_(stream),
-      device_(stream.get() == nullptr ? current_device() : stream_device(stream)) {
+      device_(device_of(stream)) {
     const std::string name = from_.name == nullptr ? "" : from_.name;
     if (from_.allocate == nullptr || from_.deallocate == nullptr)
         throw invalid_argument("allocator: '" + name + "' has no function to " +

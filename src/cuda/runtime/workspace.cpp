@@ -131,7 +131,9 @@ void workspace::reserve(std::size_t bytes, stream_ref stream) {
     const turn mine(s.used);
     require_same_stream(stream, s.stream);
     if (bytes <= s.memory.size()) return;
-    if (is_captured(stream))
+    // What an allocator of the caller's gives during a capture is the graph's, like all that a framework allocates
+    // then.
+    if (is_captured(stream) && (s.from.allocate == nullptr || s.memory.size() > 0))
         throw invalid_argument("workspace: has " + std::to_string(s.memory.size()) + " bytes and cannot grow to " +
                                std::to_string(bytes) + " while its stream is being captured");
     const device_scope scope(s.device);

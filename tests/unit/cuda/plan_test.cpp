@@ -139,6 +139,30 @@ TEST_F(plan, a_workspace_neither_grows_nor_changes_streams_while_it_is_captured)
     EXPECT_EQ(workspace.stream(), cuda::stream_ref(other));
 }
 
+/// As frameworks keep memory for a graph.
+TEST_F(plan, a_workspace_of_a_callers_allocator_takes_its_first_memory_in_a_capture) {
+    gpu_case memory(plain_case(dtype::u8, dtype::u32, 333, 517), stream());
+    const cuda::sat_plan p(memory.shapes(), memory.options());
+    const cuda::device_buffer block(p.workspace_bytes() + 1, stream());
+    const cuda::allocator from{.name = "a block",
+                               .context = block.data(),
+                               .allocate = [](void* data, std::size_t, CUstream_st*) { return data; },
+                               .deallocate = [](void*, void*, std::size_t, CUstream_st*) noexcept {}};
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] {
+        cuda::workspace workspace(p.workspace_bytes(), stream(), from);
+        memory.run_async(p, workspace, stream());
+        if (workspace.bytes() > 0)
+            EXPECT_COMPLAINT(workspace.reserve(1 << 30, stream()), "while its stream is being captured");
+    });
+    for (std::uint64_t replay = 0; replay < 3; ++replay) {
+        memory.refill(100 + replay, stream());
+        graph.replay(stream());
+        const auto wrong = memory.mismatch(p.algorithm(), stream());
+        ASSERT_FALSE(wrong) << "replay " << replay << ": " << *wrong;
+    }
+}
+
 /// Of algorithms whose words carry epochs and of those that leave anything, in one workspace.
 TEST_F(plan, graphs_and_calls_of_all_algorithms_share_a_workspace) {
     gpu_case memory(plain_case(dtype::u8, dtype::u32, 300, 470), stream());

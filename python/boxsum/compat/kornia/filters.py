@@ -1,4 +1,4 @@
-"""`kornia.filters` with `box_blur` by boxsum, on the CPU, with gradients."""
+"""`kornia.filters` with `box_blur` by boxsum, with gradients."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from boxsum import cuda
 from boxsum._types import Border
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 from boxsum.torch import box_filter
@@ -22,9 +23,11 @@ _BORDERS: dict[str, Border] = {
 
 @drop_in("kornia.filters:box_blur", defined_in="kornia.filters.blur")
 def box_blur(input: Any, kernel_size: Any, border_type: str = "reflect", separable: bool = True) -> Any:
-    """Tensors (B, C, H, W) on the CPU; integers as float32."""
-    if not isinstance(input, torch.Tensor) or input.dim() != 4 or input.device.type != "cpu" or input.numel() == 0:
-        raise NotCovered("an image that is no tensor (B, C, H, W) on the CPU")
+    """Tensors (B, C, H, W) on the CPU, in builds with CUDA on GPUs, too; integers as float32."""
+    if not isinstance(input, torch.Tensor) or input.dim() != 4 or input.numel() == 0:
+        raise NotCovered("an image that is no tensor (B, C, H, W)")
+    if input.device.type != "cpu" and not (input.device.type == "cuda" and cuda.built()):
+        raise NotCovered(f"tensors on {input.device.type}")
     if border_type not in _BORDERS:
         raise NotCovered(f"border_type={border_type!r}")
     sizes = (kernel_size, kernel_size) if isinstance(kernel_size, int) else tuple(kernel_size)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from boxsum._filters import box_filter, threshold
-from boxsum._types import Border
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 from boxsum.compat.skimage._images import check_plane
+from boxsum.compat.skimage._windows import BORDERS, block_sizes, odd_sizes
 
 __getattr__ = rest_of("skimage.filters")
 
@@ -36,18 +35,6 @@ def _readable(image: Any) -> Any:
     return image.astype(_real(image))
 
 
-def _odd_sizes(size: Any, image: Any) -> tuple[int, int]:
-    sizes = tuple(size) if isinstance(size, Iterable) else (size, size)
-    if len(sizes) != 2:
-        raise NotCovered(f"a window of {len(sizes)} axes")
-    for one in sizes:
-        if not isinstance(one, (int, np.integer)) or one < 1 or one % 2 == 0:
-            raise NotCovered("a window whose size is not odd")
-    if any(one // 2 + 1 > extent - 1 for one, extent in zip(sizes, image.shape, strict=True)):
-        raise NotCovered("a window that reflects a small image more than once")
-    return int(sizes[0]), int(sizes[1])
-
-
 def _real(image: Any) -> Any:
     """scikit-image's type of thresholds."""
     return np.float32 if image.dtype in (np.float32, np.float16) else np.float64
@@ -56,7 +43,7 @@ def _real(image: Any) -> Any:
 @drop_in("skimage.filters:threshold_niblack", defined_in="skimage.filters.thresholding")
 def threshold_niblack(image: Any, window_size: Any = 15, k: float = 0.2) -> Any:
     """Images of two axes."""
-    size = _odd_sizes(window_size, _image(image))
+    size = odd_sizes(window_size, _image(image))
     return threshold(
         _readable(image),
         size,
@@ -71,7 +58,7 @@ def threshold_niblack(image: Any, window_size: Any = 15, k: float = 0.2) -> Any:
 @drop_in("skimage.filters:threshold_sauvola", defined_in="skimage.filters.thresholding")
 def threshold_sauvola(image: Any, window_size: Any = 15, k: float = 0.2, r: float | None = None) -> Any:
     """Images of two axes."""
-    size = _odd_sizes(window_size, _image(image))
+    size = odd_sizes(window_size, _image(image))
     if r is None:
         if image.dtype.kind == "f":
             r = 1.0
@@ -94,15 +81,6 @@ def threshold_sauvola(image: Any, window_size: Any = 15, k: float = 0.2, r: floa
     )
 
 
-_BORDERS: dict[str, Border] = {
-    "reflect": "reflect",
-    "constant": "constant",
-    "nearest": "replicate",
-    "mirror": "mirror",
-    "wrap": "wrap",
-}
-
-
 @drop_in("skimage.filters:threshold_local", defined_in="skimage.filters.thresholding")
 def threshold_local(
     image: Any,
@@ -117,15 +95,13 @@ def threshold_local(
     if method != "mean":
         raise NotCovered(f"method={method!r}")
     _image(image)
-    sizes = (block_size, block_size) if np.isscalar(block_size) else tuple(block_size)
-    if len(sizes) != 2 or any(not isinstance(one, (int, np.integer)) or one < 1 or one % 2 == 0 for one in sizes):
-        raise NotCovered("a window whose sizes are not odd")
-    if mode not in _BORDERS:
+    sizes = block_sizes(block_size)
+    if mode not in BORDERS:
         raise NotCovered(f"mode={mode!r}")
     if image.dtype.kind == "b" and mode == "constant" and cval not in (0, 1):
         raise NotCovered("a constant that is none of the image's type")
     real = _real(image)
     if image.dtype.kind in "iu" and mode == "constant" and (cval != int(cval) or not 0 <= cval <= 127):
         image = image.astype(real)  # a border of another value than pixels can have
-    means = box_filter(_readable(image), (int(sizes[0]), int(sizes[1])), border=_BORDERS[mode], cval=cval, dtype=real)
+    means = box_filter(_readable(image), sizes, border=BORDERS[mode], cval=cval, dtype=real)
     return np.subtract(means, offset, out=means) if np.isscalar(offset) else means - offset

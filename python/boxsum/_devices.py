@@ -1,0 +1,279 @@
+"""Arrays in the memory of a GPU: PyTorch's and CuPy's, and through these those of others that speak DLPack.
+
+The extension module asks these functions for what only an array's own library can do: its memory, its stream, new
+arrays and copies. Nothing is imported that the caller has not.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import numpy as np
+
+from boxsum import _core
+from boxsum._arrays import adapt, is_on_device
+from boxsum.errors import InvalidArgument, OutOfMemory, Unsupported
+
+def _library(array: Any) -> str:
+    """Of an array: its package."""
+    return type(array).__module__.partition(".")[0]
+
+
+def _is_tensor(array: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def describe(array: Any, name: str) -> Any:
+    """(array, address, shape, strides, their unit in bytes, dtype, device, stream, what makes an array of its library of
+    one of the array's); None where an array is not in the memory of a GPU.
+    """
+    if _library(array) == "cupy":
+        device = array.data.device_id
+        stream = sys.modules["cupy"].cuda.get_current_stream(device).ptr
+        return array, array.data.ptr, array.shape, array.strides, 1, array.dtype.name, device, stream, None
+    if _is_tensor(array):
+        return _describe_tensor(array, name) if array.device.type == "cuda" else None
+    if not is_on_device(array):
+        return None
+    carried = _carrier(name).from_dlpack(array)
+    wrap = array.__array_namespace__().from_dlpack if hasattr(array, "__array_namespace__") else None
+    return (*describe(carried, name)[:-1], wrap)
+
+
+def _describe_tensor(tensor: Any, name: str) -> Any:
+    torch = sys.modules["torch"]
+    if tensor.layout != torch.strided:
+        raise Unsupported(f"{name}: its layout is {tensor.layout}, must be torch.strided")
+    if tensor.requires_grad and torch.is_grad_enabled():
+        raise InvalidArgument(f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it")
+    if tensor.requires_grad or tensor.is_neg():
+        tensor = tensor.detach().resolve_neg()
+    device, kind = tensor.get_device(), tensor.dtype
+    name_of_kind = _torch_names.get(kind)
+    if name_of_kind is None:
+        name_of_kind = _torch_names[kind] = str(kind).rpartition(".")[2]
+    unit = tensor.element_size()
+    return (
+        tensor,
+        tensor.data_ptr(),
+        tensor.shape,
+        tensor.stride(),
+        unit,
+        name_of_kind,
+        device,
+        _stream_of(torch, device),
+        None,
+    )
+
+
+_torch_names: dict[Any, str] = {}
+
+
+def _stream_of(torch: Any, device: int) -> int:
+    """The current stream's handle. PyTorch's private name for it makes no object, and need not be there."""
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    return int(raw(device) if raw is not None else torch.cuda.current_stream(device).cuda_stream)
+
+
+def _carrier(name: str) -> Any:
+    """A library that takes other libraries' arrays."""
+    for library in ("cupy", "torch"):
+        if library in sys.modules:
+            return sys.modules[library]
+    for library in ("cupy", "torch"):
+        try:
+            return importlib.import_module(library)
+        except ImportError:
+            continue
+    raise Unsupported(
+        f"{name}: is in the memory of a GPU; arrays of its library go through CuPy or PyTorch, and neither is installed"
+    )
+
+
+_torch_types: dict[str, Any] = {}
+
+
+def _torch_type(dtype: str) -> Any:
+    """Unsigned 64-bit tables are signed ones, of the same bits: PyTorch computes with these."""
+    kind = _torch_types.get(dtype)
+    if kind is None:
+        kind = _torch_types[dtype] = getattr(sys.modules["torch"], "int64" if dtype == "uint64" else dtype)
+    return kind
+
+
+def empty_at(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> tuple[Any, int]:
+    """`empty`, and the address of its memory."""
+    array = empty(like, shape, strides, dtype)
+    return array, array.data_ptr() if _is_tensor(array) else array.data.ptr
+
+
+def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> Any:
+    """A new array on the device of another one and of its library; strides in elements, None of packed ones."""
+    if _is_tensor(like):
+        torch = sys.modules["torch"]
+        try:
+            if strides is None:
+                return like.new_empty(shape, dtype=_torch_type(dtype))
+            return like.new_empty_strided(shape, strides, dtype=_torch_type(dtype))
+        except torch.OutOfMemoryError as problem:
+            raise OutOfMemory(f"out: {problem}") from None
+    cupy = sys.modules["cupy"]
+    device = like.data.device_id
+    if strides is None and cupy.cuda.runtime.getDevice() == device:
+        return cupy.empty(shape, dtype)
+    with cupy.cuda.Device(device):
+        if strides is None:
+            return cupy.empty(shape, dtype)
+        size = cupy.dtype(dtype).itemsize
+        span = (1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True))) * size
+        memory = cupy.cuda.alloc(span if all(shape) else size)
+        return cupy.ndarray(shape, dtype, memory, tuple(stride * size for stride in strides))
+
+
+def packed(array: Any, order: tuple[int, ...], dtype: str) -> Any:
+    """A packed copy with the axes in another order and elements of a type that holds all of the array's."""
+    if _is_tensor(array):
+        turned = array.permute(order)
+        return empty(array, tuple(turned.shape), None, dtype).copy_(turned)
+    return array.transpose(order).astype(dtype, order="C", copy=True)
+
+
+def is_captured(array: Any) -> bool:
+    """Whether the current stream records a graph. What CuPy gives then it would give to others again, while the graph
+    still writes there, so its captures are refused; PyTorch keeps such memory for the graph."""
+    if _is_tensor(array):
+        return bool(sys.modules["torch"].cuda.is_current_stream_capturing())
+    if sys.modules["cupy"].cuda.get_current_stream().is_capturing():
+        raise Unsupported("image: its stream is being captured, and CuPy keeps no memory for graphs; PyTorch does")
+    return False
+
+
+def block(library: str, device: int, size: int) -> tuple[Any, int]:
+    """Bytes of a library's pool, and their address, for work on the current stream from here on."""
+    if library == "torch":
+        torch = sys.modules["torch"]
+        try:
+            memory = torch.empty(size, dtype=torch.uint8, device=f"cuda:{device}")
+        except torch.OutOfMemoryError as problem:
+            raise OutOfMemory(f"workspace: {problem}") from None
+        return memory, memory.data_ptr()
+    cupy = sys.modules["cupy"]
+    with cupy.cuda.Device(device):
+        memory = cupy.cuda.alloc(size)
+    return memory, memory.ptr
+
+
+def _stack(like: Any, parts: list[Any]) -> Any:
+    if isinstance(like, np.ndarray):
+        return np.stack(parts, -1)
+    return sys.modules["torch" if _is_tensor(like) else "cupy"].stack(parts, -1)
+
+
+def boxes_on_device(table: Any, boxes: Any, format: str, swapped: bool) -> tuple[Any, Any]:
+    """(boxes of whole pixels in the table's order on its device, the same on the host if they were there)."""
+    tensor = _is_tensor(table)
+    if not is_on_device(boxes):
+        numbers = np.asarray(adapt(boxes, "boxes")[0] if hasattr(boxes, "__dlpack__") else boxes)
+        _check_boxes(numbers.dtype.kind in "iu", numbers.dtype, numbers.shape)
+        host = np.ascontiguousarray(in_order(numbers, format, swapped), np.int64)
+        if tensor:
+            return sys.modules["torch"].from_numpy(host).to(table.device), host
+        cupy = sys.modules["cupy"]
+        with cupy.cuda.Device(table.data.device_id):
+            return cupy.asarray(host), host
+    found = describe(boxes, "boxes")[0]
+    whole = found.dtype.kind in "iu" if not _is_tensor(found) else not found.is_floating_point()
+    _check_boxes(whole, found.dtype, found.shape)
+    ordered = in_order(found, format, swapped)
+    if _is_tensor(ordered):
+        return ordered.to(sys.modules["torch"].int64).contiguous(), None
+    cupy = sys.modules["cupy"]
+    return cupy.ascontiguousarray(ordered, dtype=cupy.int64), None
+
+
+def _check_boxes(whole: bool, dtype: Any, shape: Any) -> None:
+    if not whole:
+        raise Unsupported(f"boxes: their dtype is {dtype}; tables on a device take boxes of whole pixels")
+    if len(shape) == 0 or shape[-1] != 4:
+        raise InvalidArgument(f"boxes: their shape is {tuple(shape)}, the last extent must be 4")
+
+
+def in_order(boxes: Any, format: str, swapped: bool) -> Any:
+    """Boxes as row, column, rows, columns; of a transposed table column first."""
+    if format not in ("rchw", "yxyx", "xyxy", "xywh"):
+        raise InvalidArgument(f"format: is {format!r}, must be one of 'rchw', 'yxyx', 'xyxy', 'xywh'")
+    if format == "rchw" and not swapped:
+        return boxes
+    a, b, c, d = (boxes[..., i] for i in range(4))
+    if format in ("xyxy", "xywh"):
+        a, b, c, d = b, a, d, c
+    if format in ("yxyx", "xyxy"):
+        c, d = c - a, d - b
+    return _stack(boxes, [b, a, d, c] if swapped else [a, b, c, d])
+
+
+def moved(values: Any, source: int, target: int, out: Any) -> Any:
+    """An array with an axis elsewhere; in `out` where there is one."""
+    axes = list(range(values.ndim))
+    axes.insert(target % values.ndim, axes.pop(source))
+    result = values.permute(axes) if _is_tensor(values) else values.transpose(axes)
+    if out is None:
+        return result
+    if tuple(out.shape) != tuple(result.shape) or out.dtype != result.dtype:
+        given, wanted = (f"{tuple(one.shape)} of {one.dtype}" for one in (out, result))
+        raise InvalidArgument(f"out: its shape is {given}, must be {wanted}")
+    out[...] = result
+    return out
+
+
+def sat_by_halves(image: Any, layout: str, dtype: str, channel_axis: Any, out: Any, algorithm: str) -> Any:
+    """The table of 64-bit integers: modulo 2^64 the sum is that of the lower halves and 2^32 times that of the upper
+    ones, and an image of 64-bit pixels is one of two 32-bit channels, lower half first.
+    """
+    tensor = _is_tensor(image)
+    xp = sys.modules["torch" if tensor else "cupy"]
+    axis = 0 if channel_axis is None else channel_axis % image.ndim
+    pixels = image if channel_axis is None else xp.moveaxis(image, axis, 0)
+    pixels = pixels.contiguous() if tensor else xp.ascontiguousarray(pixels)
+    halves = pixels.reshape(*pixels.shape, 1).view(xp.uint32)
+    parts = _core.sat(halves, layout, "uint64", -1, None, 0, algorithm, 1)
+    high = parts[..., 1] << 32 if tensor else xp.left_shift(parts[..., 1], xp.uint64(32))
+    table = parts[..., 0] + high
+    if not tensor:
+        table = table.view(dtype)
+    if channel_axis is not None:
+        table = xp.moveaxis(table, 0, axis)
+    if out is None:
+        return table if tensor else xp.ascontiguousarray(table)
+    return moved(table, 0, 0, out)
+
+
+def int32(radius: Any) -> Any:
+    """Radii as a type that maps have; negative ones count as 0."""
+    if _is_tensor(radius):
+        return radius.to(sys.modules["torch"].int32)
+    return radius.astype("int32")
+
+
+def root(values: Any) -> None:
+    """The square roots, in place."""
+    if _is_tensor(values):
+        values.sqrt_()
+    else:
+        sys.modules["cupy"].sqrt(values, out=values)
+
+
+def shares(histograms: Any) -> Any:
+    """Histograms divided by their totals; empty ones stay empty."""
+    wide = histograms.double() if _is_tensor(histograms) else histograms.astype("float64")
+    totals = wide.sum(-1)[..., None]
+    return wide / (totals + (totals == 0))
+
+
+def to_host(values: Any) -> Any:
+    """As an array of NumPy's, once what makes it has run."""
+    found = describe(values, "target")[0]
+    return found.cpu().numpy() if _is_tensor(found) else sys.modules["cupy"].asnumpy(found)

@@ -1,0 +1,5 @@
+"""cuCIM's scikit-image: `filters` and `transform`."""
+
+from boxsum.compat._drop_in import rest_of
+
+__getattr__ = rest_of("cucim.skimage")

@@ -1,0 +1,257 @@
+#include "devices.hpp"
+
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace boxsum::python {
+
+/// A workspace that calls take turns with.
+struct kept_workspace {
+    bool is_tensor;  ///< whose memory it has: PyTorch's or CuPy's
+    int device;
+    cuda::stream_ref stream;
+    std::mutex turn;
+    cuda::workspace memory;
+
+    kept_workspace(bool tensor, int number, cuda::stream_ref of) : is_tensor(tensor), device(number), stream(of) {}
+};
+
+namespace {
+
+/// boxsum._devices, which is imported at the first array on a device. Kept for the life of the interpreter.
+nb::handle helpers() {
+    static PyObject* const module = nb::module_::import_("boxsum._devices").release().ptr();
+    return module;
+}
+
+nb::str text(std::string_view characters) {
+    return nb::str(characters.data(), characters.size());
+}
+
+nb::tuple tuple_of(int count, const std::int64_t* values, std::int64_t unit = 1) {
+    nb::list list;
+    for (int i = 0; i < count; ++i) list.append(values[i] / unit);
+    return nb::tuple(list);
+}
+
+std::string place_of(const strided& array) {
+    return array.device ? "on cuda:" + std::to_string(array.device->number) : "in host memory";
+}
+
+/// Blocks of a library's pool that workspaces have, by address; the objects give them back.
+struct lent_blocks {
+    std::mutex mutex;
+    std::map<void*, PyObject*> objects;
+};
+
+lent_blocks& lent() {
+    static auto* const blocks = new lent_blocks;  // outlives the workspaces, which outlive the interpreter
+    return *blocks;
+}
+
+void* allocate_block(const char* library, std::size_t bytes) {
+    const nb::gil_scoped_acquire held;
+    const nb::object pair = helpers().attr("block")(library, cuda::current_device(), bytes);
+    nb::object memory = pair[0];
+    void* const address = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(pair[1]));
+    lent_blocks& blocks = lent();
+    const std::lock_guard lock(blocks.mutex);
+    blocks.objects[address] = memory.release().ptr();
+    return address;
+}
+
+void give_back_block(void*, void* data, std::size_t, CUstream_st*) noexcept {
+    if (Py_IsInitialized() == 0) return;
+    PyObject* memory = nullptr;
+    {
+        lent_blocks& blocks = lent();
+        const std::lock_guard lock(blocks.mutex);
+        const auto found = blocks.objects.find(data);
+        memory = found->second;
+        blocks.objects.erase(found);
+    }
+    const PyGILState_STATE state = PyGILState_Ensure();
+    Py_DECREF(memory);
+    PyGILState_Release(state);
+}
+
+/// The memory of PyTorch's or CuPy's pool, whose blocks belong to the current stream: that of the call.
+cuda::allocator allocator_of(bool is_tensor) {
+    cuda::allocator from{.name = is_tensor ? "PyTorch's pool" : "CuPy's pool"};
+    from.allocate = is_tensor ? [](void*, std::size_t bytes, CUstream_st*) { return allocate_block("torch", bytes); }
+                              : [](void*, std::size_t bytes, CUstream_st*) { return allocate_block("cupy", bytes); };
+    from.deallocate = give_back_block;
+    return from;
+}
+
+constexpr std::size_t most_workspaces = 32;
+
+struct workspace_cache {
+    std::mutex mutex;
+    std::list<std::shared_ptr<kept_workspace>> kept;  ///< the last used first
+};
+
+workspace_cache& workspaces() {
+    static auto* const all = new workspace_cache;  // never destroyed: device and interpreter may be gone by then
+    return *all;
+}
+
+/// The kept workspace of a device and a stream; the one that was used longest ago goes for a new one.
+std::shared_ptr<kept_workspace> workspace_of(bool is_tensor, int device, cuda::stream_ref stream) {
+    workspace_cache& all = workspaces();
+    std::shared_ptr<kept_workspace> dropped;  // after the lock, as it waits for the interpreter
+    const std::lock_guard lock(all.mutex);
+    for (auto one = all.kept.begin(); one != all.kept.end(); ++one)
+        if ((*one)->is_tensor == is_tensor && (*one)->device == device && (*one)->stream == stream) {
+            all.kept.splice(all.kept.begin(), all.kept, one);
+            return all.kept.front();
+        }
+    if (all.kept.size() == most_workspaces) {
+        dropped = std::move(all.kept.back());
+        all.kept.pop_back();
+    }
+    all.kept.push_front(std::make_shared<kept_workspace>(is_tensor, device, stream));
+    return all.kept.front();
+}
+
+}  // namespace
+
+void drop_workspaces() {
+    std::list<std::shared_ptr<kept_workspace>> dropped;
+    const std::lock_guard lock(workspaces().mutex);
+    dropped.swap(workspaces().kept);
+}
+
+std::optional<strided> open_device_array(nb::handle array, std::string_view name) {
+    const nb::object found = helpers().attr("describe")(array, text(name));
+    if (found.is_none()) return {};
+    const auto part = [&](std::size_t i) { return nb::object(found[i]); };
+    strided result;
+    result.owner = part(0);
+    result.name = name;
+    result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(part(1)));
+    const nb::object shape = part(2), strides = part(3), kind = part(5);
+    const std::int64_t unit = integer_argument(part(4), name);
+    result.type = element_of_name(text_argument(kind, name));
+    result.axes = static_cast<int>(nb::len(shape));
+    if (result.axes > max_axes)
+        throw invalid_argument(std::string(name) + ": has " + std::to_string(result.axes) + " axes, at most " +
+                               std::to_string(max_axes) + " are taken");
+    for (int i = 0; i < result.axes; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        result.extent[at] = integer_argument(nb::object(shape[i]), name);
+        result.stride[at] = unit * integer_argument(nb::object(strides[i]), name);
+        if (result.extent[at] == 0) result.empty = true;
+    }
+    result.writable = true;
+    result.device = device_place{static_cast<int>(integer_argument(part(6), name)),
+                                 reinterpret_cast<CUstream_st*>(nb::cast<std::uintptr_t>(part(7)))};
+    if (!part(8).is_none()) result.wrap = part(8);
+    return result;
+}
+
+void require_cuda(std::string_view name) {
+    if (cuda::built()) return;
+    const nb::object how = nb::module_::import_("boxsum.cuda").attr("HOW_TO_BUILD");
+    throw unsupported(std::string(name) + ": is in the memory of a GPU, but " + std::string(text_argument(how, "")));
+}
+
+void require_same_place(const strided& array, const strided& image, std::string_view image_name) {
+    const bool same = array.device ? image.device && array.device->number == image.device->number : !image.device;
+    if (!same)
+        throw invalid_argument(std::string(array.name) + ": is " + place_of(array) + ", but " +
+                               std::string(image_name) + " is " + place_of(image));
+}
+
+strided new_device_array(const strided& beside, element type, int axes, const std::int64_t* extent,
+                         const std::int64_t* stride, bool packed) {
+    const auto bytes = static_cast<std::int64_t>(size_of(*dtype_of_element(type)));
+    nb::object strides = nb::none();
+    if (!packed) strides = tuple_of(axes, stride, bytes);
+    const nb::object pair =
+        helpers().attr("empty_at")(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
+    strided result;
+    result.owner = pair[0];
+    result.name = "out";
+    result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
+    result.type = type;
+    result.axes = axes;
+    result.writable = true;
+    std::copy_n(extent, axes, result.extent.begin());
+    std::copy_n(stride, axes, result.stride.begin());
+    result.device = beside.device;
+    return result;
+}
+
+strided packed_device_copy(const strided& from, const axis_roles& roles, element type) {
+    nb::list order;
+    for (int i = 0; i < roles.axes; ++i) order.append(roles.order[static_cast<std::size_t>(i)]);
+    const nb::object copy = helpers().attr("packed")(from.owner, nb::tuple(order), text(name_of(type)));
+    return open_array(copy, from.name);
+}
+
+void refuse_device(const strided& array, std::string_view what) {
+    if (!array.device) return;
+    throw unsupported(std::string(array.name) + ": is " + place_of(array) + ", and " + std::string(what) +
+                      " are made of arrays in host memory");
+}
+
+device_box_list::device_box_list(nb::handle boxes, std::string_view format, const strided& table, bool swapped) {
+    const nb::object pair = helpers().attr("boxes_on_device")(table.owner, boxes, text(format), swapped);
+    const nb::object on_host = pair[1];
+    array = open_array(nb::object(pair[0]), "boxes");
+    require_same_place(array, table, table.name);
+    if (!on_host.is_none()) on_host_ = on_host;
+    leading.assign(array.extent.begin(), array.extent.begin() + array.axes - 1);
+    count = 1;
+    for (const std::int64_t extent : leading) count *= extent;
+}
+
+device_turn::device_turn(const strided& array)
+    : before_(cuda::current_device()), changed_(before_ != array.device->number) {
+    if (changed_) cuda::set_device(array.device->number);
+}
+
+device_turn::~device_turn() {
+    try {
+        if (changed_) cuda::set_device(before_);
+    } catch (const std::exception&) {  // it was the thread's before
+    }
+}
+
+device_call::device_call(const strided& array)
+    : array_(array),
+      is_tensor_(array.library != nullptr || nb::cast<bool>(helpers().attr("_is_tensor")(array.owner))),
+      captured_(nb::cast<bool>(helpers().attr("is_captured")(array.owner))) {}
+
+device_call::lease::lease(const device_call& call) {
+    const device_place& place = *call.array_.device;
+    if (call.captured_) {
+        own = cuda::workspace(0, place.stream, allocator_of(call.is_tensor_));
+        workspace = &own;
+        return;
+    }
+    kept = workspace_of(call.is_tensor_, place.number, place.stream);
+    kept->turn.lock();
+    workspace = &kept->memory;
+    try {
+        if (workspace->device() < 0) *workspace = cuda::workspace(0, place.stream, allocator_of(call.is_tensor_));
+    } catch (...) {
+        kept->turn.unlock();
+        throw;
+    }
+}
+
+device_call::lease::~lease() {
+    if (kept) kept->turn.unlock();
+}
+
+}  // namespace boxsum::python

@@ -1,0 +1,184 @@
+"""A library of arrays on the emulated device, as much like CuPy as boxsum asks of it. Memory of that device is the
+host's, so what an array's own library computes is NumPy's, read and written where the device has it.
+
+`install()` makes it `cupy`, and the extension module the one of this interpreter (emulated_main.cpp).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.machinery
+import importlib.util
+import sys
+import types
+
+import numpy as np
+
+
+class _Memory:
+    def __init__(self, size):
+        import emulated_device
+
+        self.ptr, self.device_id, self._give_back = emulated_device.allocate(size), 0, emulated_device.give_back
+
+    def __del__(self):
+        self._give_back(self.ptr)
+
+
+class _Block(_Memory):
+    """What is asked for by name: workspaces, and arrays with gaps."""
+
+    count = 0
+
+    def __init__(self, size):
+        super().__init__(size)
+        _Block.count += 1
+
+    def __del__(self):
+        _Block.count -= 1
+        super().__del__()
+
+
+class ndarray:
+    def __init__(self, shape, dtype=np.float64, memptr=None, strides=None):
+        host = np.empty(0, dtype)
+        extents = tuple(int(extent) for extent in shape)
+        size = int(np.prod(extents)) * host.itemsize
+        if strides is not None and size:
+            size = sum((n - 1) * step for n, step in zip(extents, strides, strict=True)) + host.itemsize
+        self._memory = _Memory(size) if memptr is None else memptr
+        raw = np.frombuffer((ctypes.c_char * max(size, 1)).from_address(self._memory.ptr), np.uint8)
+        self._host = np.ndarray(extents, dtype, raw if size else None, strides=strides)
+
+    @classmethod
+    def _on(cls, memory, host):
+        array = cls.__new__(cls)
+        array._memory, array._host = memory, host
+        return array
+
+    @property
+    def data(self):
+        return types.SimpleNamespace(ptr=self._host.ctypes.data, device_id=0)
+
+    shape = property(lambda self: self._host.shape)
+    strides = property(lambda self: self._host.strides)
+    dtype = property(lambda self: self._host.dtype)
+    ndim = property(lambda self: self._host.ndim)
+    size = property(lambda self: self._host.size)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def _view(self, host):
+        return ndarray._on(self._memory, host)
+
+    def __getitem__(self, key):
+        return self._view(np.asarray(self._host[key]))
+
+    def __setitem__(self, key, value):
+        self._host[key] = _host(value)
+
+    def transpose(self, *axes):
+        return self._view(self._host.transpose(*axes))
+
+    def view(self, dtype):
+        return self._view(self._host.view(dtype))
+
+    def reshape(self, *shape):
+        return self._view(self._host.reshape(*shape, copy=False))
+
+    def astype(self, dtype, order="K", copy=True):
+        if not copy and np.dtype(dtype) == self.dtype:
+            return self
+        return asarray(self._host.astype(dtype, order=order))
+
+    def sum(self, axis):
+        return asarray(self._host.sum(axis))
+
+    def __add__(self, other):
+        return asarray(self._host + _host(other))
+
+    def __sub__(self, other):
+        return asarray(self._host - _host(other))
+
+    def __truediv__(self, other):
+        return asarray(self._host / _host(other))
+
+    def __eq__(self, other):
+        return asarray(self._host == _host(other))
+
+    def __int__(self):
+        return int(self._host)
+
+    def get(self):
+        return self._host.copy()
+
+
+def _host(value):
+    return value._host if isinstance(value, ndarray) else value
+
+
+def empty(shape, dtype=np.float64):
+    array = ndarray(shape, dtype)
+    array._host.reshape(-1).view(np.uint8)[...] = 0xA5  # not what is expected by chance
+    return array
+
+
+def asarray(values):
+    if isinstance(values, ndarray):
+        return values
+    host = np.asarray(values)
+    array = ndarray(host.shape, host.dtype)
+    array._host[...] = host
+    return array
+
+
+def ascontiguousarray(array, dtype=None):
+    host = array._host
+    if host.flags.c_contiguous and dtype in (None, host.dtype):
+        return array
+    return asarray(np.ascontiguousarray(host, dtype))
+
+
+def sqrt(values, out):
+    np.sqrt(values._host, out=out._host)
+
+
+class _Device:
+    def __init__(self, number):
+        assert number == 0
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *problem):
+        return None
+
+
+def install():
+    class OfThisInterpreter:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            if name != "boxsum._core":
+                return None
+            return importlib.util.spec_from_loader(name, importlib.machinery.BuiltinImporter)
+
+    sys.meta_path.insert(0, OfThisInterpreter)
+    stream = types.SimpleNamespace(ptr=0, is_capturing=lambda: False)
+    library = types.ModuleType("cupy")
+    library.cuda = types.SimpleNamespace(
+        Device=_Device,
+        alloc=_Block,
+        get_current_stream=lambda device=-1: stream,
+        runtime=types.SimpleNamespace(getDevice=lambda: 0),
+    )
+    ndarray.__module__ = "cupy"
+    for function in (ndarray, empty, asarray, ascontiguousarray, sqrt):
+        setattr(library, function.__name__, function)
+    library.stack = lambda parts, axis: asarray(np.stack([part._host for part in parts], axis))
+    library.moveaxis = lambda array, source, target: array._view(np.moveaxis(array._host, source, target))
+    library.left_shift = lambda values, bits: asarray(values._host << bits)
+    library.lent = lambda: _Block.count
+    library.asnumpy = lambda array: array.get()
+    library.dtype, library.uint32, library.uint64, library.int64 = np.dtype, np.uint32, np.uint64, np.int64
+    sys.modules["cupy"] = library

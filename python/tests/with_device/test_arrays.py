@@ -1,0 +1,246 @@
+"""Arrays on a device: the same results as on the CPU, of the same library, and errors that say what is wrong."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+import reference
+
+import boxsum
+
+LAYOUTS = ("inclusive", "exclusive", "padded")
+IMAGE = reference.random_image((2, 37, 53), np.uint8, 1)
+
+
+def tables_of(image, **options):
+    """The CPU's, which its own tests compare with the definition."""
+    return boxsum.sat(image, **options)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tables(library, emulated, layout):
+    pairs = [(np.uint8, "uint32"), (np.float32, "float32"), (np.float64, "float64"), (bool, "uint32")]
+    if not emulated:
+        pairs += [(np.uint8, None), (np.uint16, None), (np.int16, None), (np.int32, None), (np.float32, None)]
+        pairs += [(np.int8, None), (np.float16, None), (np.uint16, "float64"), (np.uint32, None)]
+    for dtype, table in pairs:
+        image = reference.random_image((2, 37, 53), dtype, 3)
+        if np.dtype(dtype).kind == "f":
+            image = (image * 64).astype(np.int8).astype(dtype)  # sums are exact in any order
+        expected = tables_of(image, layout=layout, dtype=table)
+        actual = library.down(boxsum.sat(library.up(image), layout=layout, dtype=table))
+        np.testing.assert_array_equal(actual, expected.view(library.dtype(expected.dtype)))
+        assert actual.dtype == library.dtype(expected.dtype)
+
+
+def test_tables_of_64_bit_integers(library, emulated):
+    if emulated:
+        pytest.skip("the emulated device has no 32u64u")
+    for dtype in (np.int64, np.uint64):
+        if library.tensors and dtype == np.uint64:
+            continue
+        image = reference.random_image((2, 5, 7), dtype, 4)
+        for layout, axis in itertools.product(LAYOUTS, (None, 0)):
+            expected = tables_of(image, layout=layout, channel_axis=axis)
+            actual = boxsum.sat(library.up(image), layout=layout, channel_axis=axis)
+            np.testing.assert_array_equal(library.down(actual), expected)
+
+
+def test_strides_channels_and_fortran_order(library):
+    wide = reference.random_image((3, 40, 60, 4), np.uint8, 5)
+    before = boxsum.memory.copies()
+    cases = [
+        (wide[..., 0].copy()[:, 3:33, 5:50], None),
+        (wide[0], -1),
+        (wide[0, ..., :2].copy(), -1),
+        (np.asfortranarray(wide[0, ..., 0]), None),
+        (wide.transpose(0, 3, 1, 2).copy(), 1),
+    ]
+    for image, axis in cases:
+        expected = tables_of(image, channel_axis=axis, dtype="uint32")
+        actual = boxsum.sat(library.up(image.copy(order="K")), channel_axis=axis, dtype="uint32")
+        np.testing.assert_array_equal(library.down(actual), expected)
+    assert boxsum.memory.copies() == before
+    image = library.up(wide[0, ..., 0].copy())
+    actual = boxsum.sat(image[:, ::2], dtype="uint32")
+    np.testing.assert_array_equal(library.down(actual), tables_of(wide[0, :, ::2, 0], dtype="uint32"))
+    assert boxsum.memory.copies() > before
+
+
+def test_results_go_where_they_are_told(library):
+    image = library.up(IMAGE[0])
+    out = library.empty((38, 54), np.uint32) if not library.tensors else library.empty((38, 54), np.int32)
+    kind = "int32" if library.tensors else "uint32"
+    if library.tensors:
+        expected = tables_of(IMAGE[0], layout="padded", dtype="int32")
+    else:
+        expected = tables_of(IMAGE[0], layout="padded", dtype="uint32")
+    assert boxsum.sat(image, layout="padded", dtype=kind, out=out) is out
+    np.testing.assert_array_equal(library.down(out), expected)
+    with pytest.raises(boxsum.InvalidArgument, match=r"out: its shape is \(38, 54\), must be \(37, 53\)"):
+        boxsum.sat(image, dtype=kind, out=out)
+    with pytest.raises(boxsum.Unsupported, match="out: its dtype is"):
+        boxsum.sat(image, layout="padded", dtype="float32", out=out)
+    with pytest.raises(boxsum.InvalidArgument, match="out: is in host memory, but image is on cuda:0"):
+        boxsum.sat(image, layout="padded", dtype="uint32", out=np.empty((38, 54), np.uint32))
+    with pytest.raises(boxsum.InvalidArgument, match="out: is on cuda:0, but image is in host memory"):
+        boxsum.sat(IMAGE[0], layout="padded", dtype=kind, out=out)
+
+
+def test_squares(library):
+    sums, squares = boxsum.sat_squares(library.up(IMAGE), dtype="uint32", squares_dtype="uint64")
+    expected = boxsum.sat_squares(IMAGE, dtype="uint32", squares_dtype="uint64")
+    np.testing.assert_array_equal(library.down(sums), expected[0])
+    np.testing.assert_array_equal(library.down(squares), expected[1].view(library.dtype(np.uint64)))
+
+
+BOXES = np.array([[[0, 0, 1, 1], [1, 2, 3, 4]], [[5, 6, 20, 30], [0, 0, 36, 52]]])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_boxes(library, layout):
+    options = {"dtype": "uint32", "squares_dtype": "uint64", "squares": True, "layout": layout}
+    rgb = reference.random_image((37, 53, 3), np.uint8, 6)
+    cases = [(IMAGE[0], None), (IMAGE, None), (np.asfortranarray(IMAGE[0]), None), (rgb[..., :1], -1)]
+    cases.append((reference.random_image((2, 3, 37, 53), np.uint8, 8), 1))
+    for image, axis in cases:
+        host = boxsum.Table.build(image, channel_axis=axis, **options)
+        table = boxsum.Table.build(library.up(image), channel_axis=axis, **options)
+        for boxes in (BOXES, library.up(BOXES), BOXES[0].tolist()):
+            on_host = BOXES[0] if isinstance(boxes, list) else BOXES
+            np.testing.assert_array_equal(library.down(table.sum(boxes)), host.sum(on_host))
+            np.testing.assert_array_equal(library.down(table.mean(boxes)), host.mean(on_host))
+            np.testing.assert_array_equal(library.down(table.var(boxes)), host.var(on_host))
+        np.testing.assert_allclose(library.down(table.std(BOXES)), host.std(BOXES), rtol=1e-15)
+    table = boxsum.Table.build(library.up(IMAGE[0]), **options)
+    for format, one in (("yxyx", [1, 2, 4, 6]), ("xyxy", [2, 1, 6, 4]), ("xywh", [2, 1, 4, 3])):
+        for boxes in (one, library.up(np.array(one))):
+            assert int(table.sum(boxes, format=format)) == int(IMAGE[0, 1:4, 2:6].sum())
+    assert int(table[1:4, 2:6]) == int(IMAGE[0, 1:4, 2:6].sum())
+
+
+def test_boxes_that_are_wrong(library):
+    table = boxsum.Table.build(library.up(IMAGE[0]), dtype="uint32")
+    with pytest.raises(boxsum.InvalidArgument, match=r"boxes\[1\]: .*37 x 53"):
+        table.sum([[0, 0, 1, 1], [0, 0, 38, 1]])
+    with pytest.raises(boxsum.InvalidArgument, match="boxes: their shape is"):
+        table.sum(library.up(np.zeros((4, 3), np.int64)))
+    with pytest.raises(boxsum.Unsupported, match="whole pixels"):
+        table.sum([[0.5, 0, 1, 1]])
+    with pytest.raises(boxsum.Unsupported, match="whole pixels"):
+        table.sum(library.up(np.zeros((1, 4))))
+    # Those on the device are not looked at: their answer is 0.
+    assert int(table.sum(library.up(np.array([0, 0, 38, 1])))) == 0
+
+
+BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")
+
+
+@pytest.mark.parametrize("border", BORDERS)
+def test_filters_of_integers(library, border):
+    for dtype in (np.uint8, np.uint16, np.int16):
+        image = reference.random_image((2, 20, 27), dtype, 7)
+        there = library.up(image)
+        options = {"border": border, "cval": 3}
+        for size, origin in ((5, 0), ((4, 7), (1, -2))):
+            expected = boxsum.box_filter(image, size, origin=origin, **options)
+            actual = boxsum.box_filter(there, size, origin=origin, **options)
+            np.testing.assert_array_equal(library.down(actual), expected)
+            expected = boxsum.local_statistics(image, size, origin=origin, results=("std", "mean", "var"), **options)
+            actual = boxsum.local_statistics(there, size, origin=origin, results=("std", "mean", "var"), **options)
+            for one, other in zip(actual, expected, strict=True):
+                np.testing.assert_array_equal(library.down(one), other)
+        for method in ("bradley", "sauvola", "niblack", "wolf"):
+            expected = boxsum.threshold(image, 7, method=method, **options)
+            actual = boxsum.threshold(there, 7, method=method, **options)
+            assert library.down(actual).dtype == bool
+            np.testing.assert_array_equal(library.down(actual), expected)
+        expected = boxsum.local_contrast(image, 7, **options)
+        np.testing.assert_array_equal(library.down(boxsum.local_contrast(there, 7, **options)), expected)
+
+
+def test_filters_of_floats(library, emulated):
+    # Through tables of float64, for which the emulated device has no float32 images.
+    image = reference.random_image((24, 31), np.float64 if emulated else np.float32, 9)
+    there = library.up(image)
+    for border in ("shrink", "reflect", "replicate", "constant"):
+        expected = boxsum.box_filter(image, 5, border=border, dtype="float64")
+        actual = boxsum.box_filter(there, 5, border=border, dtype="float64")
+        np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-13)
+    radius = np.arange(24 * 31).reshape(24, 31) % 4
+    expected = boxsum.variable_box_filter(image, radius, dtype="float64")
+    actual = boxsum.variable_box_filter(there, library.up(radius), dtype="float64")
+    np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-12)
+    with pytest.raises(boxsum.InvalidArgument, match="radius: is in host memory, but image is on cuda:0"):
+        boxsum.variable_box_filter(there, radius)
+
+
+def test_convolution(library):
+    kernel = np.arange(15).reshape(3, 5) / 16
+    for dtype, result in ((np.uint8, None), (np.uint8, "float32"), (np.int16, "float32"), (np.float64, None)):
+        image = reference.random_image((19, 30), dtype, 10)
+        expected = boxsum.convolve(image, kernel, border="replicate", dtype=result)
+        for turned in (image, np.asfortranarray(image)):
+            actual = boxsum.convolve(library.up(turned), kernel, border="replicate", dtype=result)
+            np.testing.assert_allclose(library.down(actual), expected, rtol=1e-5, atol=1e-6 * np.abs(expected).max())
+
+
+def test_histograms(library):
+    image = IMAGE[:, :20, :30]
+    for layout in ("inclusive", "padded"):
+        host = boxsum.integral_histogram(image, 8, layout=layout)
+        there = boxsum.integral_histogram(library.up(image), 8, layout=layout)
+        np.testing.assert_array_equal(library.down(there.values), host.values)
+        boxes = [[0, 0, 4, 5], [3, 2, 17, 28]]
+        for given in (boxes, library.up(np.array(boxes))):
+            np.testing.assert_array_equal(library.down(there.region(given)), host.region(boxes))
+            shares = library.down(there.region(given, normalize=True))
+            np.testing.assert_allclose(shares, host.region(boxes, normalize=True), rtol=1e-15)
+        corners = [[0, 0, 4, 5], [2, 3, 20, 30]]
+        found = there.region(library.up(np.array(corners)), format="yxyx")
+        np.testing.assert_array_equal(library.down(found), host.region(corners, format="yxyx"))
+        windows = there.windows((6, 8), step=(3, 5), within=(1, 2, 17, 27))
+        np.testing.assert_array_equal(library.down(windows), host.windows((6, 8), step=(3, 5), within=(1, 2, 17, 27)))
+        target = host.region([3, 4, 6, 8])[1]
+        for wanted in (target, library.up(target.astype(np.float64))):
+            assert there.search(wanted, (6, 8), count=5, plane=1) == host.search(target, (6, 8), count=5, plane=1)
+        with pytest.raises(boxsum.InvalidArgument, match=r"boxes\[1\]"):
+            there.region([[0, 0, 1, 1], [-1, 0, 1, 1]])
+
+
+def test_working_memory_is_given_back(library, emulated):
+    image = library.up(IMAGE[0])
+    expected = tables_of(IMAGE[0], dtype="uint32")
+    for _ in range(3):
+        np.testing.assert_array_equal(library.down(boxsum.sat(image, dtype="uint32")), expected)
+        if emulated:
+            assert library.module.lent() > 0
+        boxsum.cuda.trim()
+        if emulated:
+            assert library.module.lent() == 0
+
+
+def test_tracking(library):
+    frames = np.zeros((3, 30, 40), np.uint8)
+    for number, frame in enumerate(frames):
+        frame[10 + 2 * number : 18 + 2 * number, 20 - number : 30 - number] = 200
+    expected = list(boxsum.track(frames, (10, 20, 8, 10), search=3))
+    actual = list(boxsum.track((library.up(frame) for frame in frames), (10, 20, 8, 10), search=3))
+    assert actual == expected
+
+
+def test_what_only_the_cpu_does_is_refused(library):
+    image = library.up(IMAGE[0])
+    with pytest.raises(boxsum.Unsupported, match="mask"):
+        boxsum.box_filter(image, 3, mask=library.up(IMAGE[0] > 3))
+    with pytest.raises(boxsum.InvalidArgument, match="mask: is in host memory, but image is on cuda:0"):
+        boxsum.box_filter(image, 3, mask=IMAGE[0] > 3)
+    with pytest.raises(boxsum.Unsupported, match="table: is on cuda:0, and windows of tables are made of"):
+        boxsum.Table.build(image, dtype="uint32").window_sums(3)
+    with pytest.raises(boxsum.InvalidArgument, match="image: its shape is"):
+        boxsum.sat(library.up(IMAGE[0, :0]), dtype="uint32")
+    with pytest.raises(boxsum.Unsupported, match="algorithm: no sat algorithm is named"):
+        boxsum.sat(image, dtype="uint32", algorithm="nobody's")
+    assert boxsum.box_filter(library.up(IMAGE[0, :0]), 3).shape == (0, 53)
