@@ -108,16 +108,22 @@ class Strips(CliTest):
             mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
             for args in (("blur", "-r", "3,5"), ("blur", "-r", 2, "--border", "reflect"), ("blur", "-r", 90, "--type", "64f"),
                          ("blur", "-r", "0,4", "--mask", mask), ("normalize", "-w", 9),
-                         ("threshold", "-w", 7, "--method", "niblack"), ("threshold", "-w", 7, "--method", "bradley")):
+                         ("threshold", "-w", 7, "--method", "niblack"), ("threshold", "-w", 7, "--method", "bradley"),
+                         ("threshold", "-w", 7, "--method", "sauvola")):
                 whole, strips = self.path("whole.npy"), self.path("strips.npy")
                 self.boxsum(args[0], source, whole, *args[1:], "-q")
-                self.boxsum(args[0], source, strips, *args[1:], "-q", "--memory", "100K")
-                self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args))
+                for threads in (1, 3):
+                    self.boxsum(args[0], source, strips, *args[1:], "-q", "--memory", "100K", "--threads", threads)
+                    self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args, threads))
             for name in ("x.tif", "x.pgm") if kind in ("8u", "16u") else ("x.tif",):
                 self.boxsum("blur", source, whole, "-r", 3, "-q")
                 self.boxsum("blur", source, self.path(name), "-r", 3, "-q", "--memory", "100K")
                 self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
                 self.assertEqual(self.read("again.npy"), self.read("whole.npy"), (kind, name))
+            if kind in ("8u", "16u"):  # numbers that are rounded on their way to the file
+                self.boxsum("normalize", source, self.path("x.pgm"), "-w", 9, "-q")
+                self.boxsum("normalize", source, self.path("y.pgm"), "-w", 9, "-q", "--memory", "100K")
+                self.assertEqual(self.read("y.pgm"), self.read("x.pgm"), kind)
 
     def test_statistics(self):
         for kind, channels in (("8u", 3), ("16u", 1), ("16s", 1), ("32f", 1), ("64f", 2)):
@@ -511,6 +517,8 @@ class Colours(CliTest):
         floats = self.write("f.pfm", f.pfm(11, 14, 1, values))
         done = self.start("threshold", floats, self.path("f.npy"), "-w", 5)
         self.assertIn(b"boxsum: note: --range: 127.5, half the range", done.stderr)
+        holes = self.write("n.pfm", f.pfm(11, 14, 1, [0, 255, -9999, *values[3:]]))
+        self.assertIn(b"--range: 127.5,", self.start("threshold", holes, self.path("n.npy"), "-w", 5, "--nodata", -9999).stderr)
         self.assertEqual(self.read("f.npy"), self.read("i.npy"))
         self.assertEqual(self.start("threshold", floats, self.path("f.npy"), "-w", 5, "--range", 1).stderr, b"")
 
