@@ -448,6 +448,26 @@ class Opacity(CliTest):
                                          (min(14, j + 3) - max(0, j - 2)))
             self.assertEqual(got[4 * j:4 * j + 4], [255 if alpha else 0] * 3 + [alpha], j)
 
+    def test_colours_that_a_tiff_holds_multiplied_by_their_opacity(self):
+        """Associated alpha: the same picture as with colours by themselves, whatever is done with it and written."""
+        for kind, white in (("8u", 255), ("16u", 65535), ("32f", 1)):
+            colours = f.pixels("8u", 12 * 14 * 4)
+            stored, plain = [], []
+            for i in range(0, len(colours), 4):
+                alpha = colours[i + 3] * (white // 255) if white > 1 else colours[i + 3] / 256
+                mixed = [c * alpha // 255 if white > 1 else c / 256 * alpha for c in colours[i:i + 3]]  # exact as 32f
+                stored += mixed + [alpha]
+                plain += [min(white, (2 * m * white + alpha) // (2 * alpha)) if white > 1 else m / alpha
+                          for m in mixed] + [alpha] if alpha else mixed + [alpha]
+            self.write("m.tif", f.tiff(12, 14, 4, kind, stored, tags=[(338, 3, [1])]))
+            self.write("p.tif", f.tiff(12, 14, 4, kind, plain, tags=[(338, 3, [2])]))
+            for args in (("blur", "-r", 0), ("blur", "-r", 2), ("threshold", "-w", 3, "--range", 1)):
+                for name in ("m", "p"):
+                    self.boxsum(args[0], self.path(f"{name}.tif"), self.path(f"{name}.npy"), *args[1:], "-q")
+                self.assertEqual(self.read("m.npy"), self.read("p.npy"), (kind, args))
+            self.boxsum("blur", self.path("m.tif"), self.path("x.tif"), "-r", 0, "-q")
+            self.assertEqual(f.tiff_tags(self.read("x.tif"))[338], [2])
+
     def test_blur_weighs_colours_by_opacity(self):
         values = f.pixels("8u", 12 * 14 * 4)
         self.boxsum("blur", self.write("any.png", f.png(12, 14, 4, 8, values)), self.path("x.png"), "-r", 1, "-q")
