@@ -602,6 +602,7 @@ class Habits(CliTest):
                 pipe.read()
             self.assertEqual(process.wait(60), 0)
             return count
+        self.assertLessEqual(threads("--threads", "4096"), len(os.sched_getaffinity(0)), "no more than there are processors")
         one = threads("--threads", "1")
         self.assertEqual(threads(), one)
         self.assertEqual(threads("--threads", "2"), one + 1)
