@@ -275,6 +275,24 @@ def tiff(rows, cols, channels, kind, values, order="<", big=False, tile=None, ro
     return bytes(body)
 
 
+def tiff_of_pages(pages):
+    """A page of bytes for each (rows, cols, values), with as many channels as there are values."""
+    body, last = bytearray(struct.pack("<2sHI", b"II", 42, 0)), 4
+    for rows, cols, values in pages:
+        channels, at = len(values) // (rows * cols), len(body)
+        bits = struct.pack("<HH", 8, 0) if channels == 1 else struct.pack("<I", at + len(values) + len(values) % 2)
+        body += bytes(values) + b"\0" * (len(values) % 2) + struct.pack(f"<{channels}H", *[8] * channels)
+        body[last:last + 4] = struct.pack("<I", len(body))
+        entries = [(256, 4, 1, cols), (257, 4, 1, rows), (258, 3, channels, bits), (259, 3, 1, 1), (262, 3, 1, 2 if channels > 2 else 1),
+                   (273, 4, 1, at), (277, 3, 1, channels), (278, 4, 1, rows), (279, 4, 1, len(values))]
+        body += struct.pack("<H", len(entries))
+        for number, type_, count, value in entries:
+            body += struct.pack("<HHI", number, type_, count) + (value if isinstance(value, bytes) else struct.pack("<I", value))
+        last = len(body)
+        body += bytes(4)
+    return bytes(body)
+
+
 # --- JPEG --------------------------------------------------------------------------------------------------------
 
 # 16 x 16 pixels each, encoded elsewhere.

@@ -2,12 +2,15 @@
 #include "image_io/codecs.hpp"
 #include "image_io/format.hpp"
 #include "image_io/image_file.hpp"
+#include "image_io/memory_limit.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -112,6 +115,36 @@ TEST(packed_shape, refuses_extents_that_overflow) {
     EXPECT_THROW(packed_shape(dtype::u8, 0, 1, 1), input_error);
     EXPECT_THROW(packed_shape(dtype::u8, 1, 1, 5), input_error);
     EXPECT_EQ(packed_shape(dtype::u16, 2, 3, 4).plane_stride, 48);
+}
+
+/// What counts on the free memory of the machine only is killed in a container.
+TEST(memory_limit, control_groups_of_both_versions) {
+    const std::filesystem::path tree =
+        std::filesystem::path(testing::TempDir()) / ("boxsum-groups-" + std::to_string(::getpid()));
+    const auto write = [&](const std::string& name, const std::string& text) {
+        std::filesystem::create_directories((tree / name).parent_path());
+        std::ofstream(tree / name) << text;
+    };
+    const auto left = [&](const std::string& lines) {
+        write("groups", lines);
+        return left_of_control_groups(tree / "groups", tree);
+    };
+    write("a/memory.max", "1000\n");
+    write("a/memory.current", "400\n");
+    write("a/memory.stat", "anon 250\ninactive_file 100\n");
+    write("a/b/memory.max", "max\n");
+    write("full/memory.max", "1000\n");
+    write("full/memory.current", "1200\n");
+    write("memory/g/memory.limit_in_bytes", "5000\n");
+    write("memory/g/memory.usage_in_bytes", "3000\n");
+    write("memory/g/memory.stat", "inactive_file 1\ntotal_inactive_file 500\n");
+    EXPECT_EQ(left("0::/a/b\n"), 700U) << "the group around it has the limit; pages of files make room";
+    EXPECT_EQ(left("0::/full\n"), 0U);
+    EXPECT_EQ(left("5:cpu,cpuacct:/g\n4:memory:/g\n"), 2500U);
+    EXPECT_EQ(left("4:memory:/g\n0::/a/b/c\n"), 700U) << "the least of all";
+    for (const char* lines : {"0::/\n", "0::/other\n", "5:cpu:/g\n", "nonsense\n", ""})
+        EXPECT_EQ(left(lines), std::numeric_limits<std::uint64_t>::max()) << lines;
+    std::filesystem::remove_all(tree);
 }
 
 TEST(npy, aliases_the_bytes_of_the_file) {

@@ -99,8 +99,9 @@ class Reading(CliTest):
                 for separate in (False, True):
                     values = f.pixels(kind, 60)
                     data = f.tiff(6, 5, 2, kind, values, photometric=0, separate=separate, tags=[(338, 3, [extra])])
+                    colour = lambda v, alpha: min(most, (2 * v * most + alpha) // (2 * alpha)) if extra == 1 and alpha else v
                     self.check("a.tif", data, kind, 6, 5, 2,
-                               [v if i % 2 else most - v for i, v in enumerate(values)])
+                               [v if i % 2 else most - colour(v, values[i + 1]) for i, v in enumerate(values)])
         values = f.pixels("8u", 30)
         palette = [(v * 7 % 256) * 257 for v in range(768)]
         rgb = [palette[k * 256 + v] >> 8 for v in values for k in range(3)]

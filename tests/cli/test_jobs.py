@@ -39,7 +39,9 @@ class Jobs(CliTest):
             self.write(f"frames/{n + 1:04}.pgm", b"P5\n80 60\n255\n" + bytes(pixels))
 
     def test_every_command_of_the_page(self):
-        blocks = re.findall(r"```sh\n(.*?)```", PAGE.read_text(), re.DOTALL)
+        page = PAGE.read_text()
+        blocks = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
+        self.assertEqual(2 * len(blocks), page.count("```"), "all that is shown is run")
         lines = [line for block in blocks for line in block.splitlines()]
         self.assertGreater(len(lines), 25)
         for line in lines:

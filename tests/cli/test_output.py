@@ -29,6 +29,8 @@ class Output(CliTest):
             yield ("blur", self.image, f"{folder}/x.{ending}", "--radius", "1")
         yield ("blur", self.image, f"{folder}/x.pfm", "--radius", "1", "--type", "32f")
         yield ("stats", self.image, "--mean", f"{folder}/m.npy", "--std", f"{folder}/s.npy")
+        # Strips, of which several are at work when the first cannot be written.
+        yield ("blur", self.image, f"{folder}/x.npy", "--radius", "1", "--threads", "3", "--memory", "100K")
 
     def test_missing_folder(self):
         for args in self.commands(self.path("nowhere")):

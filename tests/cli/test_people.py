@@ -108,16 +108,22 @@ class Strips(CliTest):
             mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
             for args in (("blur", "-r", "3,5"), ("blur", "-r", 2, "--border", "reflect"), ("blur", "-r", 90, "--type", "64f"),
                          ("blur", "-r", "0,4", "--mask", mask), ("normalize", "-w", 9),
-                         ("threshold", "-w", 7, "--method", "niblack"), ("threshold", "-w", 7, "--method", "bradley")):
+                         ("threshold", "-w", 7, "--method", "niblack"), ("threshold", "-w", 7, "--method", "bradley"),
+                         ("threshold", "-w", 7, "--method", "sauvola")):
                 whole, strips = self.path("whole.npy"), self.path("strips.npy")
                 self.boxsum(args[0], source, whole, *args[1:], "-q")
-                self.boxsum(args[0], source, strips, *args[1:], "-q", "--memory", "100K")
-                self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args))
+                for threads in (1, 3):
+                    self.boxsum(args[0], source, strips, *args[1:], "-q", "--memory", "100K", "--threads", threads)
+                    self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args, threads))
             for name in ("x.tif", "x.pgm") if kind in ("8u", "16u") else ("x.tif",):
                 self.boxsum("blur", source, whole, "-r", 3, "-q")
                 self.boxsum("blur", source, self.path(name), "-r", 3, "-q", "--memory", "100K")
                 self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
                 self.assertEqual(self.read("again.npy"), self.read("whole.npy"), (kind, name))
+            if kind in ("8u", "16u"):  # numbers that are rounded on their way to the file
+                self.boxsum("normalize", source, self.path("x.pgm"), "-w", 9, "-q")
+                self.boxsum("normalize", source, self.path("y.pgm"), "-w", 9, "-q", "--memory", "100K")
+                self.assertEqual(self.read("y.pgm"), self.read("x.pgm"), kind)
 
     def test_statistics(self):
         for kind, channels in (("8u", 3), ("16u", 1), ("16s", 1), ("32f", 1), ("64f", 2)):
@@ -442,6 +448,26 @@ class Opacity(CliTest):
                                          (min(14, j + 3) - max(0, j - 2)))
             self.assertEqual(got[4 * j:4 * j + 4], [255 if alpha else 0] * 3 + [alpha], j)
 
+    def test_colours_that_a_tiff_holds_multiplied_by_their_opacity(self):
+        """Associated alpha: the same picture as with colours by themselves, whatever is done with it and written."""
+        for kind, white in (("8u", 255), ("16u", 65535), ("32f", 1)):
+            colours = f.pixels("8u", 12 * 14 * 4)
+            stored, plain = [], []
+            for i in range(0, len(colours), 4):
+                alpha = colours[i + 3] * (white // 255) if white > 1 else colours[i + 3] / 256
+                mixed = [c * alpha // 255 if white > 1 else c / 256 * alpha for c in colours[i:i + 3]]  # exact as 32f
+                stored += mixed + [alpha]
+                plain += [min(white, (2 * m * white + alpha) // (2 * alpha)) if white > 1 else m / alpha
+                          for m in mixed] + [alpha] if alpha else mixed + [alpha]
+            self.write("m.tif", f.tiff(12, 14, 4, kind, stored, tags=[(338, 3, [1])]))
+            self.write("p.tif", f.tiff(12, 14, 4, kind, plain, tags=[(338, 3, [2])]))
+            for args in (("blur", "-r", 0), ("blur", "-r", 2), ("threshold", "-w", 3, "--range", 1)):
+                for name in ("m", "p"):
+                    self.boxsum(args[0], self.path(f"{name}.tif"), self.path(f"{name}.npy"), *args[1:], "-q")
+                self.assertEqual(self.read("m.npy"), self.read("p.npy"), (kind, args))
+            self.boxsum("blur", self.path("m.tif"), self.path("x.tif"), "-r", 0, "-q")
+            self.assertEqual(f.tiff_tags(self.read("x.tif"))[338], [2])
+
     def test_blur_weighs_colours_by_opacity(self):
         values = f.pixels("8u", 12 * 14 * 4)
         self.boxsum("blur", self.write("any.png", f.png(12, 14, 4, 8, values)), self.path("x.png"), "-r", 1, "-q")
@@ -511,6 +537,8 @@ class Colours(CliTest):
         floats = self.write("f.pfm", f.pfm(11, 14, 1, values))
         done = self.start("threshold", floats, self.path("f.npy"), "-w", 5)
         self.assertIn(b"boxsum: note: --range: 127.5, half the range", done.stderr)
+        holes = self.write("n.pfm", f.pfm(11, 14, 1, [0, 255, -9999, *values[3:]]))
+        self.assertIn(b"--range: 127.5,", self.start("threshold", holes, self.path("n.npy"), "-w", 5, "--nodata", -9999).stderr)
         self.assertEqual(self.read("f.npy"), self.read("i.npy"))
         self.assertEqual(self.start("threshold", floats, self.path("f.npy"), "-w", 5, "--range", 1).stderr, b"")
 
@@ -574,6 +602,7 @@ class Habits(CliTest):
                 pipe.read()
             self.assertEqual(process.wait(60), 0)
             return count
+        self.assertLessEqual(threads("--threads", "4096"), len(os.sched_getaffinity(0)), "no more than there are processors")
         one = threads("--threads", "1")
         self.assertEqual(threads(), one)
         self.assertEqual(threads("--threads", "2"), one + 1)

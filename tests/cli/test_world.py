@@ -294,6 +294,32 @@ class Pages(CliTest):
         self.boxsum("threshold", self.stack, self.path("g4.tif"), "--page", "all", "--compress", "g4", "-q")
         self.boxsum("blur", self.path("g4.tif"), self.path("x.npy"), "-r", 0, "--page", 3, "-q")
 
+    def test_numbers_of_every_page(self):
+        """Those of each page by itself, with its number before the box."""
+        for page, (rows, cols) in enumerate(((20, 30), (20, 30), (16, 25)), 1):
+            self.write(f"{page}.pgm", f.pnm(rows, cols, 1, f.pixels("8u", rows * cols, seed=page)))
+        stack = self.write("s.tif", f.tiff_of_pages([(r, c, f.pixels("8u", r * c, seed=i)) for i, (r, c) in
+                                                     enumerate(((20, 30), (20, 30), (16, 25)), 1)]))
+        boxes = self.write("b.csv", b"id,row,col,rows,cols\nab,1,2,3,4\nc,0,0,16,25\n")
+        for command, more in (("query", ("--boxes", boxes)), ("hist", ("--boxes", boxes, "--bins", 5)), ("hist", ("--bins", 3))):
+            got = self.boxsum(command, stack, *more, "--page", "all", "--csv").decode().splitlines()
+            reports = json.loads(self.boxsum(command, stack, *more, "--page", "all", "--json"))["boxes"]
+            names, lines = [], []
+            for page in (1, 2, 3):
+                one = self.boxsum(command, self.path(f"{page}.pgm"), *more, "--csv").decode().splitlines()
+                at = 1 if "b.csv" in str(more) else 0
+                with_page = lambda line, cell, i=at: ",".join(line.split(",")[:i] + [cell] + line.split(",")[i:])
+                names = [with_page(one[0], "page")]
+                lines += [with_page(line, str(page)) for line in one[1:]]
+                expected = json.loads(self.boxsum(command, self.path(f"{page}.pgm"), *more, "--json"))["boxes"]
+                self.assertEqual([{k: v for k, v in b.items() if k != "page"} for b in reports if b["page"] == page], expected)
+            self.assertEqual(got, names + lines, (command, more))
+        self.assertIn(b"page", self.boxsum("hist", stack, "--page", "all"))
+        self.refused(BAD_INPUT, "box", "query", stack, "--box", "0,0,20,30", "--page", "all")
+        mixed = self.write("m.tif", f.tiff_of_pages([(4, 5, f.pixels("8u", 20)), (4, 5, f.pixels("8u", 60))]))
+        for args in (("query", mixed, "--box", "0,0,1,1"), ("hist", mixed)):
+            self.refused(BAD_INPUT, "numbers of channels", *args, "--page", "all")
+
     def test_pages_that_differ(self):
         try:
             fits = f.fits([((30, 20), 8, values, {}) for values in self.values])
@@ -322,8 +348,9 @@ class Pages(CliTest):
                             (("blur", "-", self.path("x{page}.tif"), "-r", 1), "standard input"),
                             (("stats", self.stack, "--mean", self.path("x.tif")), "{page}"),
                             (("table", self.stack, self.path("x.npy")), "{page}"),
-                            (("query", self.stack, "--box", "0,0,1,1"), "--page all"),
-                            (("hist", self.stack), "--page all")):
+                            (("query", "-", "--box", "0,0,1,1"), "standard input"),
+                            (("hist", "-"), "standard input"),
+                            (("hist", self.stack, "--tensor", self.path("x.npy")), "--tensor")):
             self.refused(USAGE, words, *args, "--page", "all")
         for page in ("0", "-1", "65536", "some", "1,2", "2.5"):
             self.refused(USAGE, f"--page: '{page}' is neither", "blur", self.stack, self.path("x.tif"), "-r", 1, "--page", page)
@@ -440,6 +467,34 @@ class Metadata(CliTest):
             self.assertEqual(done.returncode, 0)
             self.assertIn(words, done.stderr)
             self.assertEqual(self.start("normalize", self.terrain, self.path(name), "-q").stderr, b"")
+
+    def test_what_is_never_kept_is_said(self):
+        """Data of EXIF but for how the pixels lie, and texts."""
+        make = b"II*\0" + struct.pack("<IHHHIHHHHI4sI", 8, 2, 274, 3, 1, 1, 0, 271, 2, 4, b"cam\0", 0)
+        png = f.png(5, 3, 3, 8, f.pixels("8u", 45))
+        values = f.pixels("8u", 45)
+
+        def jpeg(marker, block):
+            return f.JPEG["rgb"][:2] + marker + struct.pack(">H", len(block) + 2) + block + f.JPEG["rgb"][2:]
+        for name, data, words in (
+                ("a.jpg", jpeg(b"\xff\xe1", b"Exif\0\0" + make), b"its EXIF data are not kept"),
+                ("b.jpg", jpeg(b"\xff\xfe", b"a comment"), b"its texts are not kept"),
+                ("c.jpg", jpeg(b"\xff\xe1", b"Exif\0\0" + exif(1)), None),
+                ("d.png", png[:33] + f.png_chunk(b"eXIf", make) + f.png_chunk(b"tEXt", b"Title\0of it") + png[33:],
+                 b"its EXIF data and texts are not kept"),
+                ("e.png", png, None),
+                ("f.tif", f.tiff(5, 3, 3, "8u", values, tags=[(270, 2, list(b"what it is\0"))]), b"its texts are not kept"),
+                ("g.tif", f.tiff(5, 3, 3, "8u", values, tags=[(34665, 4, [8])]), b"its EXIF data are not kept"),
+                ("h.tif", f.tiff(5, 3, 3, "8u", values), None)):
+            source = self.write(name, data)
+            for command in (("blur", source, self.path("x.png"), "-r", 1), ("stats", source, "--mean", self.path("x.png"))):
+                done = self.start(*command)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                if words is None:
+                    self.assertEqual(done.stderr, b"", name)
+                else:
+                    self.assertIn(words, done.stderr, name)
+                self.assertEqual(self.start(*command, "-q").stderr, b"", name)
 
     def test_colour_profile_and_resolution(self):
         values = f.pixels("8u", 16 * 16 * 3)

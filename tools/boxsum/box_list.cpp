@@ -4,6 +4,8 @@
 #include "image_io/input_file.hpp"
 #include "option_types.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -102,6 +104,41 @@ columns columns_of(const std::vector<std::string>& names, box_list& list) {
 }
 
 }  // namespace
+
+void box_list::add_page(int page, const box_list& of_page) {
+    names = of_page.names;
+    cells.resize(boxes.size());
+    boxes.insert(boxes.end(), of_page.boxes.begin(), of_page.boxes.end());
+    cells.insert(cells.end(), of_page.cells.begin(), of_page.cells.end());
+    pages.resize(boxes.size(), page);
+}
+
+std::vector<std::string> box_list::headings() const {
+    std::vector<std::string> all = names;
+    if (!pages.empty()) all.emplace_back("page");
+    all.insert(all.end(), box_columns.begin(), box_columns.end());
+    all.emplace_back("channel");
+    return all;
+}
+
+std::vector<std::string> box_list::cells_of(std::size_t i, std::size_t channel) const {
+    std::vector<std::string> all;
+    for (std::size_t k = 0; k < names.size(); ++k) all.push_back(cell(i, k));
+    if (!pages.empty()) all.push_back(std::to_string(pages[i]));
+    const box& b = boxes[i];
+    for (const std::int64_t n : {b.row, b.col, b.rows, b.cols, static_cast<std::int64_t>(channel)})
+        all.push_back(std::to_string(n));
+    return all;
+}
+
+nlohmann::ordered_json box_list::json_of(std::size_t i, std::size_t channel) const {
+    nlohmann::ordered_json all;
+    for (std::size_t k = 0; k < names.size(); ++k) all[names[k]] = cell(i, k);
+    if (!pages.empty()) all["page"] = pages[i];
+    const box& b = boxes[i];
+    all.update({{"row", b.row}, {"col", b.col}, {"rows", b.rows}, {"cols", b.cols}, {"channel", channel}});
+    return all;
+}
 
 void parse_boxes(std::string_view text, const std::string& name, box_list& list) {
     if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // byte order mark of spreadsheets

@@ -2,6 +2,8 @@
 
 #include <boxsum/box.hpp>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,10 +15,21 @@ struct box_list {
     std::vector<box> boxes;
     std::vector<std::string> names;               ///< of the other columns
     std::vector<std::vector<std::string>> cells;  ///< of each box, as many as names; fewer where it came without them
+    std::vector<int> pages = {};                  ///< of each box, where more pages than one are looked at
+
     /// The cell of box i in column k; empty where it has none.
     std::string cell(std::size_t i, std::size_t k) const {
         return i < cells.size() && k < cells[i].size() ? cells[i][k] : std::string();
     }
+
+    /// The boxes of a page behind those of the pages before.
+    void add_page(int page, const box_list& of_page);
+
+    /// What is said of each box before the answers: the other columns, the page where there are several, row, col,
+    /// rows, cols and the channel.
+    std::vector<std::string> headings() const;
+    std::vector<std::string> cells_of(std::size_t i, std::size_t channel) const;
+    nlohmann::ordered_json json_of(std::size_t i, std::size_t channel) const;
 };
 
 /// Appends the boxes of CSV text. The first line may name the columns, in any order: row,col,rows,cols or x,y,w,h (also

@@ -65,11 +65,14 @@ class mean_filter {
             [&](cuda::stream_ref stream) { cuda::variable_box_filter(from, to, stream, how_); });
     }
 
-    /// The same for a part of an image, with the radius that is one for all.
-    void of_part(const image& source, const filter_inputs& part, const any_view& result) const {
-        run_filter(
-            options_.common.filter, "--radius: the window ",
-            [&] { box_filter(part, {.result = result}, options_for(source, how_)); }, [](cuda::stream_ref) {});
+    /// The same strip by strip, with the radius that is one for all.
+    strip_work in_strips_of(const image& source) const {
+        return [this, how = options_for(source, how_)](const strip& part, const any_view& result) {
+            run_filter(
+                options_.common.filter, "--radius: the window ",
+                [&] { box_filter(part.inputs, {.result = result}, with_threads(how, part.threads)); },
+                [](cuda::stream_ref) {});
+        };
     }
 
     const boxsum::window& window() const { return how_.window; }
@@ -128,11 +131,8 @@ exit_code run_blur(const blur_options& options) {
     };
     filter_command command{"blurring", shape, blurred};
     if (options.radius_map.empty()) {
-        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
-            mean.of_part(source, part, result);
-        };
-        command.above = mean.window().above;
-        command.below = mean.window().below;
+        command.rows = [&](const image& source, image_format) { return mean.in_strips_of(source); };
+        command.reach = mean.window();
         command.samples = mean.samples();
     }
     return run_filter_command(options.common, command);

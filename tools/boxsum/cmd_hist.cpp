@@ -36,7 +36,7 @@ namespace {
 
 constexpr const char* hist_footer =
     R"(A box is row,col,rows,cols: its first row and column and its extents, in pixels of the image; without one, the whole
-image. A CSV file has one box a line. Every channel is counted by itself.
+image. A CSV file has one box a line. Every channel is counted by itself, with --page all those of every page.
 Few or small boxes are counted in the image, many boxes in integral histograms of the part that they lie in, as many
 bins at a time as memory holds; --device, --algorithm and --threads ask for the latter.
 Bins are ranges of equal width over [lo, hi); values outside are counted nowhere, or with --clamp in the first and last
@@ -207,33 +207,17 @@ double lower_edge(const binning& bins, std::int64_t bin) {
     return bin == bins.bins() ? bins.hi() : bins.lo() + share * (bins.hi() - bins.lo());
 }
 
-/// What a file says about a box besides, its numbers and the channel.
-std::vector<std::string> box_cells(const box_list& list, std::size_t i, std::size_t channel) {
-    std::vector<std::string> cells;
-    for (std::size_t k = 0; k < list.names.size(); ++k) cells.push_back(list.cell(i, k));
-    const box& b = list.boxes[i];
-    for (const std::int64_t n : {b.row, b.col, b.rows, b.cols, static_cast<std::int64_t>(channel)})
-        cells.push_back(std::to_string(n));
-    return cells;
-}
-
-std::vector<std::string> box_names(const box_list& list) {
-    std::vector<std::string> names = list.names;
-    for (const char* name : {"row", "col", "rows", "cols", "channel"}) names.push_back(name);
-    return names;
-}
-
 /// A line per box and channel.
 std::string as_csv(const binning& bins, const box_list& list, const channel_counts& counts) {
     const std::vector<box>& boxes = list.boxes;
     const auto n = static_cast<std::size_t>(bins.bins());
     std::string text;
-    for (const std::string& name : box_names(list)) text.append(text.empty() ? "" : ",").append(csv_cell(name));
+    for (const std::string& name : list.headings()) text.append(text.empty() ? "" : ",").append(csv_cell(name));
     for (std::size_t b = 0; b < n; ++b) text.append(",bin").append(std::to_string(b));
     text.append("\n");
     for (std::size_t i = 0; i < boxes.size(); ++i)
         for (std::size_t c = 0; c < counts.size(); ++c) {
-            for (const std::string& cell : box_cells(list, i, c)) text.append(csv_cell(cell)).append(",");
+            for (const std::string& cell : list.cells_of(i, c)) text.append(csv_cell(cell)).append(",");
             for (std::size_t b = 0; b < n; ++b)
                 text.append(std::to_string(counts[c][i * n + b])).append(b + 1 < n ? "," : "\n");
         }
@@ -245,7 +229,7 @@ std::string as_text(const binning& bins, const box_list& list, const channel_cou
     const std::vector<box>& boxes = list.boxes;
     const auto n = static_cast<std::size_t>(bins.bins());
     std::vector<std::vector<std::string>> rows;
-    for (const std::string& name : box_names(list)) rows.push_back({name, "", ""});
+    for (const std::string& name : list.headings()) rows.push_back({name, "", ""});
     rows.push_back({"bin", "from", "below"});
     for (std::size_t b = 0; b < n; ++b) {
         const auto bin = static_cast<std::int64_t>(b);
@@ -253,7 +237,7 @@ std::string as_text(const binning& bins, const box_list& list, const channel_cou
     }
     for (std::size_t i = 0; i < boxes.size(); ++i)
         for (std::size_t c = 0; c < counts.size(); ++c) {
-            const std::vector<std::string> head = box_cells(list, i, c);
+            const std::vector<std::string> head = list.cells_of(i, c);
             for (std::size_t r = 0; r < head.size(); ++r) rows[r].push_back(head[r]);
             rows[head.size()].push_back("count");
             for (std::size_t b = 0; b < n; ++b)
@@ -262,27 +246,19 @@ std::string as_text(const binning& bins, const box_list& list, const channel_cou
     return aligned(rows);
 }
 
-exit_code print_as_json(const hist_options& options, const image& source, const binning& bins, const box_list& list,
+exit_code print_as_json(const hist_options& options, const view_shape& shape, const binning& bins, const box_list& list,
                         const channel_counts& counts) {
-    const std::vector<box>& boxes = list.boxes;
     nlohmann::ordered_json report{{"input", {{"path", options.input}}}};
-    report["input"].update(json_of(source.view.shape));
+    report["input"].update(json_of(shape));
     report["bins"] = bins.bins();
     report["range"] = {bins.lo(), bins.hi()};
     report["clamped"] = options.clamp;
     report["boxes"] = nlohmann::ordered_json::array();
-    for (std::size_t i = 0; i < boxes.size(); ++i)
+    for (std::size_t i = 0; i < list.boxes.size(); ++i)
         for (std::size_t c = 0; c < counts.size(); ++c) {
             const auto first = counts[c].begin() + static_cast<std::ptrdiff_t>(i) * bins.bins();
-            const box& b = boxes[i];
-            nlohmann::ordered_json entry;
-            for (std::size_t k = 0; k < list.names.size(); ++k) entry[list.names[k]] = list.cell(i, k);
-            entry.update({{"row", b.row},
-                          {"col", b.col},
-                          {"rows", b.rows},
-                          {"cols", b.cols},
-                          {"channel", c},
-                          {"counts", std::vector<std::uint64_t>(first, first + bins.bins())}});
+            nlohmann::ordered_json entry = list.json_of(i, c);
+            entry["counts"] = std::vector<std::uint64_t>(first, first + bins.bins());
             report["boxes"].push_back(std::move(entry));
         }
     return print_json(report);
@@ -324,24 +300,46 @@ exit_code run_hist(const hist_options& options) {
     list.boxes = options.boxes;
     if (!options.boxes_file.empty()) read_boxes(options.boxes_file, list);
 
+    const bool all = options.source.page == all_pages;
+    if (all && !options.tensor.empty()) throw usage_error("--tensor: is of one page, not of --page all");
+    box_list asked;
+    channel_counts counts;
+    std::optional<binning> bins;
+    view_shape shape;
     progress busy;
-    busy.phase("reading " + input_name(options.input));
-    const image source = read_source(options.input, options.source);
-    const view_shape& s = source.view.shape;
-    if (list.boxes.empty()) list.boxes.push_back({0, 0, s.rows, s.cols});
-    const binning bins = binning_for(options, s.type);
-    for (const box& b : list.boxes) check_box(b, s.rows, s.cols);  // before the work
-    if (!options.tensor.empty()) {
-        busy.phase("writing " + output_name(options.tensor));
-        write_tensor(options, how, source, bins);
-        if (options.boxes.empty() && options.boxes_file.empty()) return exit_code::done;
+    for (const source_options& page : page_by_page(options.input, options.source)) {
+        busy.phase("reading " + input_name(options.input));
+        const image source = read_source(options.input, page);
+        const view_shape& s = source.view.shape;
+        box_list here = list;
+        if (here.boxes.empty()) here.boxes.push_back({0, 0, s.rows, s.cols});
+        const binning of_page = binning_for(options, s.type);
+        for (const box& b : here.boxes) check_box(b, s.rows, s.cols);  // before the work
+        if (!options.tensor.empty()) {
+            busy.phase("writing " + output_name(options.tensor));
+            write_tensor(options, how, source, of_page);
+            if (list.boxes.empty()) return exit_code::done;
+        }
+        busy.phase("counting " + input_name(options.input));
+        const channel_counts more = count(options, how, source, of_page, here.boxes);
+        if (!bins) {
+            bins = of_page;
+            shape = s;
+            counts.resize(more.size());
+        }
+        if (more.size() != counts.size() || of_page.hi() != bins->hi())
+            throw input_error(
+                "--page all: the pages have different types or numbers of channels; give --range and --grey, "
+                "or ask for one at a time");
+        for (std::size_t c = 0; c < more.size(); ++c) counts[c].insert(counts[c].end(), more[c].begin(), more[c].end());
+        if (all)
+            asked.add_page(*page.page, here);
+        else
+            asked = std::move(here);
     }
-    busy.phase("counting " + input_name(options.input));
-    const channel_counts counts = count(options, how, source, bins, list.boxes);
-
     busy.stop();
-    if (options.json) return print_as_json(options, source, bins, list, counts);
-    return print_output(options.csv ? as_csv(bins, list, counts) : as_text(bins, list, counts));
+    if (options.json) return print_as_json(options, shape, *bins, asked, counts);
+    return print_output(options.csv ? as_csv(*bins, asked, counts) : as_text(*bins, asked, counts));
 }
 
 }  // namespace boxsum::cli

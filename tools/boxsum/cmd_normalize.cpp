@@ -41,6 +41,8 @@ exit_code run_normalize(const normalize_options& options) {
     boxsum::filter_options how = library_options(options.common.filter);
     how.window = options.window;
     const contrast_rule rule{options.epsilon};
+    constexpr double half_range = 127.5, usual_range = 3;
+    const double scale = half_range / options.range.value_or(usual_range);
     const sampling samples = read_sampling(options.common.filter, options.common.source);
     const auto shape = [&](const image& colours, image_format format) {
         if (options.range && !integers_only(format))
@@ -60,20 +62,22 @@ exit_code run_normalize(const normalize_options& options) {
                 cuda::local_contrast(inputs_of(source, samples), {.result = result.view}, stream, rule,
                                      options_for(source, how));
             });
-        constexpr double half_range = 127.5, usual_range = 3;
-        if (!integers_only(format)) return result;
-        return quantised(result, dtype::u8, half_range / options.range.value_or(usual_range), half_range);
+        return integers_only(format) ? quantised(result, dtype::u8, scale, half_range) : result;
     };
     filter_command command{"normalising", shape, normalised};
-    command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
-        run_filter(
-            options.common.filter,
-            "--window: ", [&] { local_contrast(part, {.result = result}, rule, options_for(source, how)); },
-            [](cuda::stream_ref) {});
+    command.rows = [&](const image& source, image_format format) -> strip_work {
+        return [&, rounded = integers_only(format), how = options_for(source, how)](const strip& part,
+                                                                                    const any_view& result) {
+            const writable_image floats = rounded ? allocate_like(result.shape, dtype::f32) : writable_image();
+            const any_view to = rounded ? floats.view : result;
+            run_filter(
+                options.common.filter, "--window: ",
+                [&] { local_contrast(part.inputs, {.result = to}, rule, with_threads(how, part.threads)); },
+                [](cuda::stream_ref) {});
+            if (rounded) quantise(floats, result, scale, half_range);
+        };
     };
-    command.takes_rows = [](const image&, image_format format) { return !integers_only(format); };  // else quantised
-    command.above = how.window.above;
-    command.below = how.window.below;
+    command.reach = how.window;
     command.samples = samples;
     return run_filter_command(options.common, command);
 }

@@ -24,7 +24,7 @@ namespace {
 constexpr const char* query_footer =
     R"(A box is row,col,rows,cols: its first row and column and its extents, in pixels of the image. A CSV file has one box a
 line; its first line may name the columns, in any order: row,col,rows,cols or x,y,w,h. Other columns (an id) are printed
-again beside the answers. Every channel is reported.
+again beside the answers. Every channel is reported, with --page all of every page.
 Few or small boxes are read from the image, many boxes of 8- and 16-bit images from tables of the part that they lie in.
 Variances are the population's; those of integers are exact before the last division, and a constant box has variance
 0. A NaN acts on the boxes that contain it. With --device, --algorithm, --param, --threads or --store sums come from
@@ -104,9 +104,9 @@ query_answers from_tables(const image& source, const box& part, std::span<const 
     return answers;
 }
 
-query_answers answers_of_image(const query_options& options, std::span<const box> boxes) {
+query_answers answers_of_page(const query_options& options, const source_options& page, std::span<const box> boxes) {
     const bool tables = wants_tables(options.compute);
-    const image source = read_source(options.input, options.source);
+    const image source = read_source(options.input, page);
     const view_shape& s = source.view.shape;
     for (const box& b : boxes) check_box(b, s.rows, s.cols);
     if (tables) return from_tables(source, {0, 0, s.rows, s.cols}, boxes, options.compute);
@@ -114,6 +114,36 @@ query_answers answers_of_image(const query_options& options, std::span<const box
     if (pays_with_tables(s, extent)) return from_tables(source, extent.around, boxes, options.compute);
     query_answers answers{s, {}, {}};
     for (std::int64_t c = 0; c < s.channels; ++c) answers.channels.push_back(statistics_of_boxes(source, c, boxes));
+    return answers;
+}
+
+/// Puts the boxes and answers of a page behind those of the pages before.
+void append(query_answers& all, query_answers page) {
+    if (all.channels.empty()) {
+        all = std::move(page);
+        return;
+    }
+    if (page.channels.size() != all.channels.size())
+        throw input_error("--page all: the pages have different numbers of channels; ask for one at a time");
+    for (std::size_t c = 0; c < all.channels.size(); ++c) {
+        const box_statistics& more = page.channels[c];
+        box_statistics& a = all.channels[c];
+        a.sums.insert(a.sums.end(), more.sums.begin(), more.sums.end());
+        a.means.insert(a.means.end(), more.means.begin(), more.means.end());
+        a.variances.insert(a.variances.end(), more.variances.begin(), more.variances.end());
+    }
+}
+
+/// Of all pages that are asked for; `list` becomes the boxes of all of them.
+query_answers answers_of_image(const query_options& options, box_list& list) {
+    const std::vector<source_options> pages = page_by_page(options.input, options.source);
+    query_answers answers;
+    box_list asked;
+    for (const source_options& page : pages) {
+        append(answers, answers_of_page(options, page, list.boxes));
+        if (options.source.page == all_pages) asked.add_page(*page.page, list);
+    }
+    if (options.source.page == all_pages) list = std::move(asked);
     return answers;
 }
 
@@ -202,16 +232,9 @@ exit_code print_as_json(const query_options& options, const box_list& list, cons
     nlohmann::ordered_json entries = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < list.boxes.size(); ++i)
         for (std::size_t c = 0; c < answers.channels.size(); ++c) {
-            const box& b = list.boxes[i];
             const box_statistics& a = answers.channels[c];
-            nlohmann::ordered_json entry;
-            for (std::size_t k = 0; k < list.names.size(); ++k) entry[list.names[k]] = list.cell(i, k);
-            entry.update({{"row", b.row},
-                          {"col", b.col},
-                          {"rows", b.rows},
-                          {"cols", b.cols},
-                          {"channel", c},
-                          {"sum", json_of_sum(a.sums[i])}});
+            nlohmann::ordered_json entry = list.json_of(i, c);
+            entry["sum"] = json_of_sum(a.sums[i]);
             entry["mean"] = a.means[i];
             entry["variance"] = nullptr;  // not known without squares
             if (!a.variances.empty()) entry["variance"] = a.variances[i];
@@ -223,17 +246,12 @@ exit_code print_as_json(const query_options& options, const box_list& list, cons
 
 std::vector<std::vector<std::string>> as_cells(const box_list& list, const query_answers& answers,
                                                const char* no_value) {
-    std::vector<std::vector<std::string>> cells{list.names};
-    for (const char* name : {"row", "col", "rows", "cols", "channel", "sum", "mean", "variance"})
-        cells.front().push_back(name);
+    std::vector<std::vector<std::string>> cells{list.headings()};
+    for (const char* name : {"sum", "mean", "variance"}) cells.front().emplace_back(name);
     for (std::size_t i = 0; i < list.boxes.size(); ++i)
         for (std::size_t c = 0; c < answers.channels.size(); ++c) {
-            const box& b = list.boxes[i];
             const box_statistics& a = answers.channels[c];
-            std::vector<std::string>& row = cells.emplace_back();
-            for (std::size_t k = 0; k < list.names.size(); ++k) row.push_back(list.cell(i, k));
-            for (const std::int64_t n : {b.row, b.col, b.rows, b.cols, static_cast<std::int64_t>(c)})
-                row.push_back(std::to_string(n));
+            std::vector<std::string>& row = cells.emplace_back(list.cells_of(i, c));
             row.push_back(text_of_sum(a.sums[i]));
             row.push_back(text_of(a.means[i]));
             row.push_back(a.variances.empty() ? no_value : text_of(a.variances[i]));
@@ -289,7 +307,7 @@ exit_code run_query(const query_options& options) {
     progress busy;
     busy.phase("reading " + input_name(options.input));
     const query_answers answers =
-        options.layout ? answers_of_files(options, list.boxes) : answers_of_image(options, list.boxes);
+        options.layout ? answers_of_files(options, list.boxes) : answers_of_image(options, list);
     busy.stop();
     if (options.json) return print_as_json(options, list, answers);
     const auto cells = as_cells(list, answers, options.csv ? "" : "-");

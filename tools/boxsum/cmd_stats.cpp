@@ -8,6 +8,7 @@
 #include "option_types.hpp"
 #include "progress.hpp"
 #include "stopwatch.hpp"
+#include "strips.hpp"
 
 #include <boxsum/cuda/filters.hpp>
 
@@ -80,28 +81,37 @@ void run_in_strips(std::list<stats_output>& outputs, const image& source, const 
     std::int64_t bytes_of_row = 0;
     for (const stats_output& out : outputs)
         bytes_of_row += s.cols * s.channels * static_cast<std::int64_t>(size_of(out.computed));
-    const strips parts(s, how.window.above, how.window.below, bytes_of_row);
-    std::vector<writable_image> memory;
-    for (const stats_output& out : outputs)
-        memory.push_back(allocate_image(packed_shape(out.computed, parts.most_rows(), s.cols, s.channels)));
-    parts.for_each(source, samples, [&](const filter_inputs& part, std::int64_t rows) {
+    const strips parts(s, how.window, bytes_of_row, filter.threads);
+    struct place {
+        std::vector<writable_image> computed;  // of each output
+        std::vector<image> to_write;
+    };
+    std::vector<place> places(static_cast<std::size_t>(parts.places()));
+    for (place& here : places)
+        for (const stats_output& out : outputs)
+            here.computed.push_back(allocate_image(packed_shape(out.computed, parts.most_rows(), s.cols, s.channels)));
+    const auto compute = [&](const strip& part) {
+        place& here = places[static_cast<std::size_t>(part.place)];
         window_outputs results;
-        std::vector<writable_image> strip = memory;
         std::size_t i = 0;
         for (const stats_output& out : outputs) {
-            writable_image& pixels = strip[i++];
-            pixels.view.shape = packed_shape(out.computed, rows, s.cols, s.channels);
+            writable_image& pixels = here.computed[i++];
+            pixels.view.shape = packed_shape(out.computed, part.rows, s.cols, s.channels);
             place_of(out, results) = pixels.view;
         }
-        const stopwatch computing;
         run_filter(
-            filter, "--window: ", [&] { local_statistics(part, results, how); }, [](cuda::stream_ref) {});
-        report.seconds += computing.seconds();
-        const stopwatch writing;
+            filter, "--window: ", [&] { local_statistics(part.inputs, results, with_threads(how, part.threads)); },
+            [](cuda::stream_ref) {});
+        here.to_write.clear();
         i = 0;
-        for (const stats_output& out : outputs) out.rows->write(out.to_write(strip[i++]).view);
-        report.writing_seconds += writing.seconds();
-    });
+        for (const stats_output& out : outputs) here.to_write.push_back(out.to_write(here.computed[i++]));
+    };
+    const auto hand_on = [&](const strip& part) {
+        std::size_t i = 0;
+        for (const stats_output& out : outputs)
+            out.rows->write(places[static_cast<std::size_t>(part.place)].to_write[i++].view);
+    };
+    parts.run(source, samples, compute, hand_on, report);
     const stopwatch writing;
     for (const stats_output& out : outputs) out.rows->finish();
     report.writing_seconds += writing.seconds();

@@ -36,8 +36,8 @@ Examples:
   boxsum threshold scans/1.png scans/2.png -o text/{name}.png)";
 
 /// R of a floating image: the library's, which is of images in 0..1, where all values are in 0..1; else half the range
-/// of its finite values, as its white may be 255.
-double range_of(const image& source) {
+/// of its finite values, as its white may be 255. `nodata` is no value.
+double range_of(const image& source, std::optional<double> nodata) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     const view_shape& s = source.view.shape;
     visit_type(s.type, [&]<typename T>(std::type_identity<T>) {
@@ -45,7 +45,7 @@ double range_of(const image& source) {
             const T* const row = row_as<T>(source.view, r);
             for (std::int64_t i = 0; i < s.cols * s.channels; ++i) {
                 const auto value = static_cast<double>(number_of(row[i]));
-                if (!std::isfinite(value)) continue;
+                if (!std::isfinite(value) || value == nodata) continue;
                 low = std::min(low, value);
                 high = std::max(high, value);
             }
@@ -91,21 +91,20 @@ exit_code run_threshold(const threshold_command_options& options) {
         const view_shape& s = colours.view.shape;
         return packed_shape(dtype::u8, s.rows, s.cols, s.channels);
     };
-    const auto has_own_range = [&](const image& source) {
-        return has_range && !options.range && is_floating(source.view.shape.type);
+    const auto rule_for = [&](const image& source) {
+        threshold_rule rule{.method = method, .k = options.k, .range = options.range};
+        if (!has_range || options.range || !is_floating(source.view.shape.type)) return rule;
+        rule.range = range_of(source, options_for(source, how).nodata);
+        if (!common.report.quiet)
+            print_note("--range: " + text_of(*rule.range) +
+                       (*rule.range == default_range(source.view.shape.type)
+                            ? ", as of images whose values are from 0 to 1"
+                            : ", half the range of the image's values"));
+        return rule;
     };
-    const threshold_rule given{.method = method, .k = options.k, .range = options.range};
     const auto thresholded = [&](const separated_image& parts, image_format) -> image {
         const image& source = parts.colours;
-        threshold_rule rule = given;
-        if (has_own_range(source)) {
-            rule.range = range_of(source);
-            if (!common.report.quiet)
-                print_note("--range: " + text_of(*rule.range) +
-                           (*rule.range == default_range(source.view.shape.type)
-                                ? ", as of images whose values are from 0 to 1"
-                                : ", half the range of the image's values"));
-        }
+        const threshold_rule rule = rule_for(source);
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
         run_filter(
             common.filter, "--window: ",
@@ -120,15 +119,16 @@ exit_code run_threshold(const threshold_command_options& options) {
     };
     filter_command command{"computing thresholds", shape, thresholded, {{"method", name}}};
     if (method != threshold_method::wolf) {  // which looks at all windows before it decides
-        command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
-            run_filter(
-                common.filter,
-                "--window: ", [&] { adaptive_threshold(part, {.result = result}, given, options_for(source, how)); },
-                [](cuda::stream_ref) {});
+        command.rows = [&](const image& source, image_format) -> strip_work {
+            return [&, rule = rule_for(source), how = options_for(source, how)](const strip& part,
+                                                                                const any_view& result) {
+                run_filter(
+                    common.filter, "--window: ",
+                    [&] { adaptive_threshold(part.inputs, {.result = result}, rule, with_threads(how, part.threads)); },
+                    [](cuda::stream_ref) {});
+            };
         };
-        command.takes_rows = [&](const image& source, image_format) { return !has_own_range(source); };
-        command.above = how.window.above;
-        command.below = how.window.below;
+        command.reach = how.window;
         command.samples = samples;
     }
     return run_filter_command(common, command);

@@ -10,37 +10,28 @@
 
 #include <CLI/CLI.hpp>
 
-#include <algorithm>
-
 namespace boxsum::cli {
 namespace {
 
-const_any_view rows_from(const const_any_view& view, std::int64_t first, std::int64_t count) {
-    const_any_view part = view;
-    if (view.data == nullptr) return part;
-    part.data = static_cast<const std::byte*>(view.data) + first * view.shape.row_stride;
-    part.shape.rows = count;
-    return part;
-}
-
 /// Computes a strip of rows after the other and hands it on: of the result there is never more in memory.
-void run_in_strips(const filter_command& command, const image& source, const view_shape& result, const row_sink& sink,
-                   summary& report) {
-    const strips parts(source.view.shape, command.above, command.below, row_bytes(result));
+void run_in_strips(const filter_command& command, int threads, const image& source, image_format format,
+                   const view_shape& result, const row_sink& sink, summary& report) {
+    const stopwatch preparing;
+    const strip_work compute = command.rows(source, format);
+    report.seconds += preparing.seconds();
+    const strips parts(source.view.shape, command.reach, row_bytes(result), threads);
     const view_shape shape = packed_shape(result.type, parts.most_rows(), result.cols, result.channels);
-    const writable_image strip = allocate_image(row_sink::with_slack(shape));
-    std::int64_t written = 0;
-    parts.for_each(source, command.samples, [&](const filter_inputs& part, std::int64_t rows) {
-        any_view to{strip.row(0) + sink.shift(written, size_of(shape.type)), shape};
-        to.shape.rows = rows;
-        written += rows * shape.row_stride;
-        const stopwatch computing;
-        command.rows(source, part, to);
-        report.seconds += computing.seconds();
-        const stopwatch writing;
-        sink.write(to);
-        report.writing_seconds += writing.seconds();
-    });
+    std::vector<writable_image> places;
+    for (int i = 0; i < parts.places(); ++i) places.push_back(allocate_image(row_sink::with_slack(shape)));
+    const auto result_of = [&](const strip& part) {
+        const std::size_t shift = sink.shift(part.top * shape.row_stride, size_of(shape.type));
+        any_view to{places[static_cast<std::size_t>(part.place)].row(0) + shift, shape};
+        to.shape.rows = part.rows;
+        return to;
+    };
+    parts.run(
+        source, command.samples, [&](const strip& part) { compute(part, result_of(part)); },
+        [&](const strip& part) { sink.write(result_of(part)); }, report);
     const stopwatch writing;
     sink.finish();
     report.writing_seconds += writing.seconds();
@@ -122,14 +113,13 @@ exit_code run_one(const filter_command_options& options, const filter_command& c
     output_file output(output_path, options.files.write.kind());
 
     busy.phase(command.doing);
-    const bool by_rows = command.rows && options.filter.border != border_mode::wrap &&
-                         (!command.takes_rows || command.takes_rows(source, format)) && !parts.has_alpha() &&
+    const bool by_rows = command.rows && options.filter.border != border_mode::wrap && !parts.has_alpha() &&
                          chosen_device(options.filter.device) == "cpu";
     image about{.view = {nullptr, expected}, .owner = {}};
     about.metadata = source.metadata;
     about.maxval = expected.type == source.view.shape.type ? source.maxval : 0;
     if (const auto sink = by_rows ? row_sink_for(output, format, about, options.files.write) : std::nullopt) {
-        run_in_strips(command, source, expected, *sink, report);
+        run_in_strips(command, options.filter.threads, source, format, expected, *sink, report);
         const stopwatch naming;
         output.commit();
         report.writing_seconds += naming.seconds();
@@ -151,32 +141,6 @@ exit_code run_one(const filter_command_options& options, const filter_command& c
 }
 
 }  // namespace
-
-strips::strips(const view_shape& image, std::int64_t above, std::int64_t below, std::int64_t bytes_of_row)
-    : above_(std::min(image.rows, above)), below_(std::min(image.rows, below)) {
-    const std::int64_t reach = above_ + below_;
-    height_ = std::min(image.rows, rows_of_strip(bytes_of_row, 4 * reach));
-    // A last strip that is lower than the windows reach would be a part of the one before it: they are one.
-    most_ = std::min(image.rows, height_ + reach);
-}
-
-void strips::for_each(const image& source, const sampling& samples,
-                      const std::function<void(const filter_inputs& part, std::int64_t rows)>& work) const {
-    const view_shape& s = source.view.shape;
-    for (std::int64_t top = 0, bottom = 0; top < s.rows; top = bottom) {
-        bottom = s.rows - top <= most_ ? s.rows : top + height_;
-        const std::int64_t first = std::max<std::int64_t>(0, top - above_), last = std::min(s.rows, bottom + below_);
-        filter_inputs part;
-        part.image = rows_from(source.view, first, last - first);
-        part.mask = rows_from(samples.mask.view, first, last - first);
-        part.weights = rows_from(samples.weights.view, first, last - first);
-        if (last - first < s.rows) {
-            part.at = {first, 0};
-            part.whole = {s.rows, s.cols};
-        }
-        work(part, bottom - top);
-    }
-}
 
 void add_filter_command_options(CLI::App& command, filter_command_options& options, const std::string& formats) {
     add_file_arguments(command, options.files, "image file, folder or pattern like out/{name}.png");

@@ -4,6 +4,7 @@
 #include "files.hpp"
 #include "filter_options.hpp"
 #include "source.hpp"
+#include "strips.hpp"
 #include "summary.hpp"
 
 #include <functional>
@@ -24,23 +25,7 @@ struct filter_command_options {
 /// The arguments and options of all of these.
 void add_filter_command_options(CLI::App& command, filter_command_options& options, const std::string& formats);
 
-/// A cut of an image into strips of rows that fit into little memory.
-class strips {
-  public:
-    /// For windows that reach so many rows up and down, and results of so many bytes a row.
-    strips(const view_shape& image, std::int64_t above, std::int64_t below, std::int64_t bytes_of_row);
-
-    /// Rows of the highest one.
-    std::int64_t most_rows() const { return most_; }
-
-    /// From top to bottom: the rows of the image and of its mask and weights that the windows of so many rows
-    /// of the result lie in.
-    void for_each(const image& source, const sampling& samples,
-                  const std::function<void(const filter_inputs& part, std::int64_t rows)>& work) const;
-
-  private:
-    std::int64_t above_, below_, height_ = 1, most_ = 1;
-};
+using strip_work = std::function<void(const strip& part, const any_view& result)>;
 
 /// What one of them does.
 struct filter_command {
@@ -50,11 +35,10 @@ struct filter_command {
     /// Computes it; opacity is put back by the command, unless the result has it.
     std::function<image(const separated_image& source, image_format format)> compute;
     std::vector<std::pair<std::string, std::string>> details = {};
-    /// The rows of the result whose windows lie in a part of an image without opacity, where a part is enough: the
-    /// image is then gone through in strips. Of `source` metadata are taken.
-    std::function<void(const image& source, const filter_inputs& part, const any_view& result)> rows = {};
-    std::function<bool(const image& source, image_format format)> takes_rows = {};  ///< empty: every image
-    std::int64_t above = 0, below = 0;                                              ///< how far windows reach
+    /// What computes a strip of the result for an image without opacity, where the strip's part of the image is enough:
+    /// the image is then gone through in strips. Of `source` the pixels may be looked at for what concerns all strips.
+    std::function<strip_work(const image& source, image_format format)> rows = {};
+    window reach = {};  ///< how far windows reach
     sampling samples = {};
 };
 

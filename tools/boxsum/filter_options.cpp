@@ -71,9 +71,9 @@ image as_floats(const image& source) {
 }
 
 template <typename T>
-void quantise(const writable_image& source, const writable_image& result, double scale, double offset) {
+void quantise_as(const writable_image& source, const any_view& result, double scale, double offset) {
     const auto* from = static_cast<const float*>(source.view.data);
-    auto* to = static_cast<T*>(result.view.data);
+    auto* to = static_cast<T*>(result.data);
     const std::int64_t count = source.view.shape.plane_stride / static_cast<std::int64_t>(sizeof(float));
     for (std::int64_t i = 0; i < count; ++i) {
         const double value = std::floor(scale * static_cast<double>(from[i]) + offset + 0.5);
@@ -155,6 +155,11 @@ boxsum::filter_options options_for(const image& source, boxsum::filter_options h
     return how;
 }
 
+boxsum::filter_options with_threads(boxsum::filter_options how, int threads) {
+    how.threads = threads;
+    return how;
+}
+
 filter_inputs inputs_of(const image& source, const sampling& samples) {
     return {.image = source.view, .mask = samples.mask.view, .weights = samples.weights.view};
 }
@@ -178,12 +183,16 @@ dtype floating_result_type(dtype image, image_format format) noexcept {
     return image == dtype::f64 && format != image_format::pfm ? dtype::f64 : dtype::f32;
 }
 
+void quantise(const writable_image& source, const any_view& result, double scale, double offset) {
+    if (result.shape.type == dtype::u8)
+        quantise_as<std::uint8_t>(source, result, scale, offset);
+    else
+        quantise_as<std::uint16_t>(source, result, scale, offset);
+}
+
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset) {
     const writable_image result = allocate_like(source.view.shape, type);
-    if (type == dtype::u8)
-        quantise<std::uint8_t>(source, result, scale, offset);
-    else
-        quantise<std::uint16_t>(source, result, scale, offset);
+    quantise(source, result.view, scale, offset);
     return result;
 }
 

@@ -56,6 +56,9 @@ boxsum::filter_options library_options(const filter_options& options);
 /// the result where nothing counts.
 boxsum::filter_options options_for(const image& source, boxsum::filter_options how);
 
+/// The same with so many threads.
+boxsum::filter_options with_threads(boxsum::filter_options how, int threads);
+
 /// Which pixels count, and how much: images without data where all count alike.
 struct sampling {
     image mask;
@@ -76,7 +79,9 @@ bool integers_only(image_format format) noexcept;
 /// The floating type for results of a filter on such an image: 64f for 64f, unless the format is PFM; else 32f.
 dtype floating_result_type(dtype image, image_format format) noexcept;
 
-/// A 32f image as integers: floor(scale * x + offset + 1/2), clamped to the type (8u or 16u). NaN becomes 0.
+/// A 32f image as integers of the result's type (8u or 16u): floor(scale * x + offset + 1/2), clamped. NaN becomes 0.
+/// Both are packed.
+void quantise(const writable_image& source, const any_view& result, double scale, double offset);
 writable_image quantised(const writable_image& source, dtype type, double scale, double offset);
 
 /// Reads an image for a filter; 16f is widened to 32f, integers of 32 and 64 bits become 8u, 16u, 16s or 64f, whichever

@@ -49,7 +49,7 @@ std::optional<int> parse_page(std::string_view text) {
 
 void add_source_options(CLI::App& command, source_options& options) {
     add_parsed(command, "--page", options.page, parse_page, "is neither a number from 1 to 65535 nor all",
-               "page of a TIFF or image of a FITS file, from 1; where images are written,\nall: a TIFF of as many "
+               "page of a TIFF or image of a FITS file, from 1; all: numbers of every page,\na TIFF of as many "
                "pages, or a file each by {page}")
         ->group("Input");
     command.add_option("--band", options.band, "only this channel, from 1")
@@ -65,6 +65,14 @@ void add_source_options(CLI::App& command, source_options& options) {
     command.add_option("--memory", options.memory, "at most so much memory, like 500M or 2G (default: what is free)")
         ->transform(CLI::AsSizeValue(false))
         ->group("Input");
+}
+
+std::vector<source_options> page_by_page(const std::string& path, const source_options& options) {
+    if (options.page != all_pages) return {options};
+    if (path == "-") throw usage_error("--page all: standard input is read once only; name a file");
+    std::vector<source_options> pages(static_cast<std::size_t>(count_pages(path)), options);
+    for (std::size_t i = 0; i < pages.size(); ++i) pages[i].page = static_cast<int>(i) + 1;
+    return pages;
 }
 
 image read_source(const std::string& path, const source_options& options) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -30,6 +31,9 @@ struct source_options {
 
 /// --page, --band, --region, --grey, --luma, --memory
 void add_source_options(CLI::App& command, source_options& options);
+
+/// The options for one page after the other, where all are asked for. Throws usage_error for those of standard input.
+std::vector<source_options> page_by_page(const std::string& path, const source_options& options);
 
 /// Reads an image, or the part of it that the options say. Throws input_error, naming the file, where it has no such
 /// page, band or region, usage_error for all of its pages.

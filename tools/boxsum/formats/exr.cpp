@@ -1,6 +1,5 @@
 #include "errors.hpp"
 #include "formats/readers.hpp"
-#include "pixels.hpp"
 
 #include <OpenEXR/ImfChannelList.h>
 #include <OpenEXR/ImfFrameBuffer.h>
@@ -86,17 +85,6 @@ Imf::PixelType common_type(const Imf::ChannelList& list, const exr_channels& cho
     return same && !chosen.alpha ? types.front() : Imf::FLOAT;  // opacity is divided by
 }
 
-/// OpenEXR's colours are multiplied by their opacity; ours are not.
-void divide_by_alpha(const writable_image& pixels) {
-    const view_shape& s = pixels.view.shape;
-    for (std::int64_t r = 0; r < s.rows; ++r) {
-        float* p = row_as<float>(pixels.view, r);
-        for (std::int64_t c = 0; c < s.cols; ++c, p += s.channels)
-            if (const float alpha = p[s.channels - 1]; alpha > 0)
-                for (std::int64_t k = 0; k + 1 < s.channels; ++k) p[k] /= alpha;
-    }
-}
-
 image decode(const encoded_bytes& file, const read_options& options) {
     memory_stream stream(file.bytes);
     Imf::InputFile input(stream, 0);
@@ -120,7 +108,7 @@ image decode(const encoded_bytes& file, const read_options& options) {
                                                        window, pixel, static_cast<std::size_t>(shape.row_stride)));
     input.setFrameBuffer(frame);
     input.readPixels(window.min.y, window.max.y);
-    if (chosen.alpha) divide_by_alpha(pixels);
+    if (chosen.alpha) divide_by_alpha(pixels);  // OpenEXR's colours are multiplied by it
     image result = pixels;
     result.alpha = chosen.alpha;
     result.note = chosen.note;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -46,6 +47,26 @@ void convert_inks(const writable_image& inks, const writable_image& rgb, bool in
     auto* to = static_cast<T*>(rgb.view.data);
     for (std::int64_t i = 0; i < inks.view.shape.rows * inks.view.shape.cols; ++i, from += 4)
         for (int k = 0; k < 3; ++k) *to++ = static_cast<T>((light(from[k]) * light(from[3]) + white / 2) / white);
+}
+
+template <typename T>
+void divide_rows_by_alpha(const writable_image& pixels) {
+    const view_shape& s = pixels.view.shape;
+    constexpr double white = std::is_integral_v<T> ? static_cast<double>(std::numeric_limits<T>::max()) : 1;
+    for (std::int64_t r = 0; r < s.rows; ++r) {
+        T* p = reinterpret_cast<T*>(pixels.row(r));
+        for (std::int64_t c = 0; c < s.cols; ++c, p += s.channels) {
+            const auto alpha = static_cast<double>(p[s.channels - 1]);
+            if (!(alpha > 0)) continue;
+            for (std::int64_t k = 0; k + 1 < s.channels; ++k) {
+                const double colour = static_cast<double>(p[k]) * white / alpha;
+                if constexpr (std::is_integral_v<T>)
+                    p[k] = static_cast<T>(std::min(white, std::floor(colour + 0.5)));
+                else
+                    p[k] = static_cast<T>(colour);
+            }
+        }
+    }
 }
 
 }  // namespace
@@ -91,6 +112,22 @@ image rgb_of_cmyk(const writable_image& inks, bool inverted) {
     image result = rgb;
     result.note = "its CMYK is converted without a colour profile";
     return result;
+}
+
+void divide_by_alpha(const writable_image& pixels) {
+    switch (pixels.view.shape.type) {
+        case dtype::u8:
+            return divide_rows_by_alpha<std::uint8_t>(pixels);
+        case dtype::u16:
+            return divide_rows_by_alpha<std::uint16_t>(pixels);
+        case dtype::f32:
+            return divide_rows_by_alpha<float>(pixels);
+        case dtype::f64:
+            return divide_rows_by_alpha<double>(pixels);
+        default:
+            throw input_error("its colours are multiplied by their opacity, as " +
+                              std::string(name_of(pixels.view.shape.type)) + "; of 8u, 16u, 32f and 64f they are read");
+    }
 }
 
 void check_plausible_size(const view_shape& shape, std::uint64_t pixel_bytes, std::uint64_t file_bytes, double ratio) {

@@ -84,6 +84,10 @@ struct encoded_bytes {
 /// `inverted`: the samples are what is left of white, as Adobe's are.
 image rgb_of_cmyk(const writable_image& inks, bool inverted);
 
+/// Colours that a file holds multiplied by their opacity (the last channel, of 8u, 16u, 32f or 64f; 1 is opaque for
+/// floats) as they are by themselves; integers are rounded half up. Where nothing can be seen they stay.
+void divide_by_alpha(const writable_image& pixels);
+
 /// Reverses the bytes of every element, for files of the other byte order.
 void swap_byte_order(std::span<std::byte> elements, std::size_t element_bytes);
 

@@ -230,8 +230,11 @@ void note_what_is_lost(const image& source, image_format format, const std::stri
     });
     if (!tags && !geo.empty()) lost = places ? "GeoTIFF tags" : "nodata value";
     if (!profiles && !source.metadata->icc.empty()) lost += lost.empty() ? "colour profile" : " and colour profile";
-    if (!lost.empty())
-        print_note("'" + input_name(input) + "': its " + lost + " cannot be kept in " + std::string(name_of(format)));
+    const auto note = [&](const std::string& rest) { print_note("'" + input_name(input) + "': its " + rest); };
+    if (!lost.empty()) note(lost + " cannot be kept in " + std::string(name_of(format)));
+    std::string others;
+    for (const std::string& what : source.metadata->not_kept) others += (others.empty() ? "" : " and ") + what;
+    if (!others.empty()) note(others + " are not kept");
 }
 
 void write_image(output_file& out, image_format format, const image& source, const write_options& given) {

@@ -25,7 +25,8 @@ image_format output_format(const std::string& path, const std::string& chosen, s
 /// Throws `unsupported`, naming the output, when the format cannot hold such pixels. To be asked before the work.
 void check_can_hold(const std::string& path, image_format format, const view_shape& pixels);
 
-/// Prints a note when the format cannot hold what the input says about its place on Earth or its colours.
+/// Prints a note when the format cannot hold what the input says about its place on Earth or its colours, and of what
+/// else it says that is never kept.
 void note_what_is_lost(const image& source, image_format format, const std::string& input);
 
 /// Writes a TIFF of so many pages, each asked for (from 1) when its turn has come. As write_image() does.

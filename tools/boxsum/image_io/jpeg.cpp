@@ -90,6 +90,7 @@ bool read_header(jpeg_reader& reader, std::span<const std::byte> bytes) {
     reader.progress.progress_monitor = on_progress;
     reader.info.progress = &reader.progress;
     jpeg_save_markers(&reader.info, JPEG_APP0 + 1, 0xffff);  // EXIF
+    jpeg_save_markers(&reader.info, JPEG_COM, 1);
     jpeg_save_markers(&reader.info, JPEG_APP0 + 2, 0xffff);  // ICC
     jpeg_mem_src(&reader.info, reinterpret_cast<const unsigned char*>(bytes.data()),
                  static_cast<unsigned long>(bytes.size()));
@@ -128,11 +129,18 @@ bool read_profile(jpeg_reader& reader, icc_profile& profile) {
 
 void read_metadata(jpeg_reader& reader, image& result) {
     const jpeg_decompress_struct& info = reader.info;
-    for (jpeg_saved_marker_ptr marker = info.marker_list; marker != nullptr; marker = marker->next)
-        if (marker->marker == JPEG_APP0 + 1 && marker->data_length > 6 && std::memcmp(marker->data, "Exif", 5) == 0)
-            result.orientation =
-                exif_orientation({reinterpret_cast<const std::byte*>(marker->data), marker->data_length});
     image_metadata metadata;
+    bool exif = false, text = false;
+    for (jpeg_saved_marker_ptr marker = info.marker_list; marker != nullptr; marker = marker->next) {
+        text = text || marker->marker == JPEG_COM;
+        if (marker->marker != JPEG_APP0 + 1 || marker->data_length <= 6 || std::memcmp(marker->data, "Exif", 5) != 0)
+            continue;
+        const std::span block{reinterpret_cast<const std::byte*>(marker->data), marker->data_length};
+        result.orientation = exif_orientation(block);
+        exif = exif || exif_says_more(block);
+    }
+    if (exif) metadata.not_kept.emplace_back("EXIF data");
+    if (text) metadata.not_kept.emplace_back("texts");
     icc_profile profile;
     if (!is_cmyk(info) && read_profile(reader, profile)) {
         const auto* const bytes = reinterpret_cast<const std::byte*>(profile.data);
@@ -144,8 +152,7 @@ void read_metadata(jpeg_reader& reader, image& result) {
         metadata.horizontal_per_cm = info.X_density / unit;
         metadata.vertical_per_cm = info.Y_density / unit;
     }
-    if (!metadata.icc.empty() || metadata.horizontal_per_cm > 0)
-        result.metadata = std::make_shared<image_metadata>(std::move(metadata));
+    result.metadata = std::make_shared<image_metadata>(std::move(metadata));
 }
 
 /// Compressed bytes go to the file as they come. What that throws waits until libjpeg has been left by a jump.

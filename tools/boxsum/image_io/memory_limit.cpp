@@ -47,29 +47,6 @@ std::uint64_t left_of_group(const std::string& folder, const char* limit, const 
                 left(number_in(folder + usage).value_or(0), value_in(folder + "memory.stat", files).value_or(0)));
 }
 
-std::uint64_t left_of_groups() {
-    std::uint64_t least = unlimited;
-    std::ifstream groups("/proc/self/cgroup");
-    for (std::string line; std::getline(groups, line);) {  // "0::/a/b", of version 1 "4:memory:/a/b"
-        const std::size_t first = line.find(':');
-        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
-        const bool unified = controllers == ",,";
-        if (!unified && controllers.find(",memory,") == std::string::npos) continue;
-        // A container may see its own group as the root of the tree: every folder up to there is asked.
-        for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
-            if (path == "/") path.clear();
-            const std::string folder = (unified ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory") + path + "/";
-            least = std::min(least, unified ? left_of_group(folder, "memory.max", "memory.current", "inactive_file")
-                                            : left_of_group(folder, "memory.limit_in_bytes", "memory.usage_in_bytes",
-                                                            "total_inactive_file"));
-            if (path.find('/') == std::string::npos) break;
-        }
-    }
-    return least;
-}
-
 std::uint64_t left_of_resource_limits() {
     std::uint64_t least = unlimited;
     std::ifstream sizes("/proc/self/statm");  // in pages
@@ -87,11 +64,34 @@ std::uint64_t left_of_resource_limits() {
 std::uint64_t found_limit() {
     constexpr std::uint64_t kilobyte = 1024;
     const auto free_kilobytes = value_in("/proc/meminfo", "MemAvailable:");
-    return std::min(
-        {free_kilobytes ? *free_kilobytes * kilobyte : unlimited, left_of_groups(), left_of_resource_limits()});
+    return std::min({free_kilobytes ? *free_kilobytes * kilobyte : unlimited,
+                     left_of_control_groups("/proc/self/cgroup", "/sys/fs/cgroup"), left_of_resource_limits()});
 }
 
 }  // namespace
+
+std::uint64_t left_of_control_groups(const std::string& groups_file, const std::string& tree) {
+    std::uint64_t least = unlimited;
+    std::ifstream groups(groups_file);
+    for (std::string line; std::getline(groups, line);) {  // "0::/a/b", of version 1 "4:memory:/a/b"
+        const std::size_t first = line.find(':');
+        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+        if (second == std::string::npos) continue;
+        const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+        const bool unified = controllers == ",,";
+        if (!unified && controllers.find(",memory,") == std::string::npos) continue;
+        // A container may see its own group as the root of the tree: every folder up to there is asked.
+        for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
+            if (path == "/") path.clear();
+            const std::string folder = tree + (unified ? "" : "/memory") + path + "/";
+            least = std::min(least, unified ? left_of_group(folder, "memory.max", "memory.current", "inactive_file")
+                                            : left_of_group(folder, "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                                            "total_inactive_file"));
+            if (path.find('/') == std::string::npos) break;
+        }
+    }
+    return least;
+}
 
 std::uint64_t memory_limit() {
     static const std::uint64_t found = found_limit();

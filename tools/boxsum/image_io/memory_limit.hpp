@@ -11,6 +11,10 @@ namespace boxsum::cli {
 /// set_memory_limit(). Linux promises more than it has and kills the process that believes it.
 std::uint64_t memory_limit();
 
+/// What control groups leave: those of the groups that `groups` lists, as /proc/self/cgroup does, and of the ones
+/// around them in `tree`, as /sys/fs/cgroup is, of either version. The largest number where none has a limit.
+std::uint64_t left_of_control_groups(const std::string& groups, const std::string& tree);
+
 /// --memory: lowers the limit.
 void set_memory_limit(std::uint64_t bytes);
 

@@ -24,6 +24,22 @@ class exif_numbers {
     bool big_;
 };
 
+/// Calls visit(tag, value) for the entries of the first directory until it returns true.
+template <typename Visit>
+void visit_entries(std::span<const std::byte> exif, Visit visit) {
+    if (exif.size() >= 6 && std::memcmp(exif.data(), "Exif\0", 5) == 0) exif = exif.subspan(6);
+    const exif_numbers numbers(exif);
+    constexpr std::size_t entry_bytes = 12;
+    const std::size_t directory = numbers.at(4, 4);
+    const std::size_t entries = numbers.at(directory, 2);
+    for (std::size_t i = 0; i < entries; ++i) {
+        const std::size_t entry = directory + 2 + i * entry_bytes;
+        if (entry + entry_bytes > exif.size() || visit(numbers.at(entry, 2), numbers.at(entry + 8, 2))) return;
+    }
+}
+
+constexpr std::uint32_t orientation_tag = 274;
+
 }  // namespace
 
 void move_origin(image_metadata& metadata, std::int64_t row, std::int64_t col) {
@@ -42,20 +58,23 @@ void move_origin(image_metadata& metadata, std::int64_t row, std::int64_t col) {
 }
 
 int exif_orientation(std::span<const std::byte> exif) noexcept {
-    if (exif.size() >= 6 && std::memcmp(exif.data(), "Exif\0", 5) == 0) exif = exif.subspan(6);
-    const exif_numbers numbers(exif);
-    constexpr std::uint32_t orientation_tag = 274;
-    constexpr std::size_t entry_bytes = 12;
-    const std::size_t directory = numbers.at(4, 4);
-    const std::size_t entries = numbers.at(directory, 2);
-    for (std::size_t i = 0; i < entries; ++i) {
-        const std::size_t entry = directory + 2 + i * entry_bytes;
-        if (entry + entry_bytes > exif.size()) break;
-        if (numbers.at(entry, 2) != orientation_tag) continue;
-        const std::uint32_t value = numbers.at(entry + 8, 2);
-        return value >= 1 && value <= 8 ? static_cast<int>(value) : 1;
-    }
-    return 1;
+    int orientation = 1;
+    visit_entries(exif, [&](std::uint32_t tag, std::uint32_t value) {
+        if (tag == orientation_tag && value >= 1 && value <= 8) orientation = static_cast<int>(value);
+        return tag == orientation_tag;
+    });
+    return orientation;
+}
+
+bool exif_says_more(std::span<const std::byte> exif) noexcept {
+    bool more = false;
+    visit_entries(exif, [&](std::uint32_t tag, std::uint32_t) {
+        constexpr std::uint32_t x_resolution = 282, y_resolution = 283, resolution_unit = 296, ycbcr_positioning = 531;
+        more = tag != orientation_tag && tag != x_resolution && tag != y_resolution && tag != resolution_unit &&
+               tag != ycbcr_positioning;
+        return more;
+    });
+    return more;
 }
 
 }  // namespace boxsum::cli

@@ -22,7 +22,8 @@ struct image_metadata {
     std::vector<std::byte> icc;    ///< colour profile
     double horizontal_per_cm = 0;  ///< pixels; 0: not known
     double vertical_per_cm = 0;
-    std::vector<tiff_tag> geo;  ///< of GeoTIFF and GDAL: where pixels lie on Earth, which value means no data
+    std::vector<tiff_tag> geo;          ///< of GeoTIFF and GDAL: where pixels lie on Earth, which value means no data
+    std::vector<std::string> not_kept;  ///< what else there is, which no output gets: "EXIF data", "texts"
 };
 
 /// GeoTIFF's and GDAL's tags.
@@ -37,5 +38,8 @@ void move_origin(image_metadata& metadata, std::int64_t row, std::int64_t col);
 /// EXIF's orientation in the payload of an APP1 or eXIf block ("II*" or "MM", or with "Exif" before it), 1 to 8; 1
 /// where there is none.
 int exif_orientation(std::span<const std::byte> exif) noexcept;
+
+/// Whether such a block says more than how the pixels lie: when, where and by which camera.
+bool exif_says_more(std::span<const std::byte> exif) noexcept;
 
 }  // namespace boxsum::cli

@@ -101,10 +101,13 @@ void read_metadata(const png_state& state, image& result) {
     }
     png_bytep exif = nullptr;
     png_uint_32 exif_size = 0;
-    if (png_get_eXIf_1(state.png, state.info, &exif_size, &exif) != 0)
-        result.orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif), exif_size});
-    if (!metadata.icc.empty() || metadata.horizontal_per_cm > 0)
-        result.metadata = std::make_shared<image_metadata>(std::move(metadata));
+    if (png_get_eXIf_1(state.png, state.info, &exif_size, &exif) != 0) {
+        const std::span block{reinterpret_cast<const std::byte*>(exif), exif_size};
+        result.orientation = exif_orientation(block);
+        if (exif_says_more(block)) metadata.not_kept.emplace_back("EXIF data");
+    }
+    if (png_get_text(state.png, state.info, nullptr, nullptr) > 0) metadata.not_kept.emplace_back("texts");
+    result.metadata = std::make_shared<image_metadata>(std::move(metadata));
 }
 
 }  // namespace

@@ -22,11 +22,13 @@ std::optional<row_sink> row_sink_for(output_file& out, image_format format, cons
     return format == image_format::tiff ? tiff_rows(out, about, options) : pnm_rows(out, about);
 }
 
-std::int64_t rows_of_strip(std::int64_t bytes_of_row, std::int64_t least) {
-    // A strip that stays in the cache between computing and writing is worth more than a call for each is dear.
-    constexpr std::uint64_t most = std::uint64_t{4} << 20;
+std::int64_t rows_of_strip(std::int64_t bytes_of_row, std::int64_t least, int places) {
+    // A strip that stays in the cache between computing and writing is worth more than a call for each is dear. One of
+    // several shares that cache.
+    const std::uint64_t most = std::uint64_t{places == 1 ? 4U : 2U} << 20;
     constexpr std::uint64_t share = 8;  // what the filter needs besides is of the same size
-    const auto bytes = static_cast<std::int64_t>(std::min(most, memory_limit() / share));
+    const auto bytes =
+        static_cast<std::int64_t>(std::min(most, memory_limit() / share / static_cast<std::uint64_t>(places)));
     return std::max({std::int64_t{1}, least, bytes / std::max<std::int64_t>(1, bytes_of_row)});
 }
 

@@ -40,7 +40,8 @@ bool takes_rows(const std::string& path, image_format format, const image& about
 std::optional<row_sink> row_sink_for(output_file& out, image_format format, const image& about,
                                      const write_options& options);
 
-/// How many rows are worth a strip: a few MiB, less where memory is short, and `least`.
-std::int64_t rows_of_strip(std::int64_t bytes_of_row, std::int64_t least);
+/// How many rows are worth a strip, of which so many are in memory at the same time: some MiB, less where memory is
+/// short, and `least`.
+std::int64_t rows_of_strip(std::int64_t bytes_of_row, std::int64_t least, int places = 1);
 
 }  // namespace boxsum::cli

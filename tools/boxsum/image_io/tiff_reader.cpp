@@ -268,6 +268,14 @@ bool last_is_alpha(const tiff_handle& file, std::int64_t channels) {
            (kinds[0] == EXTRASAMPLE_UNASSALPHA || kinds[0] == EXTRASAMPLE_ASSOCALPHA);
 }
 
+/// Whether its colours are stored multiplied by their opacity.
+bool is_premultiplied(const tiff_handle& file) {
+    std::uint16_t extra = 0;
+    std::uint16_t* kinds = nullptr;
+    TIFFGetFieldDefaulted(file.get(), TIFFTAG_EXTRASAMPLES, &extra, &kinds);
+    return extra == 1 && kinds[0] == EXTRASAMPLE_ASSOCALPHA;
+}
+
 /// "Min is white" of unsigned samples: the complement of every bit of the first `colours` channels.
 void invert(const writable_image& pixels, const tiff_layout& layout, std::int64_t colours) {
     auto* bytes = static_cast<std::byte*>(pixels.view.data);
@@ -317,17 +325,22 @@ void read_metadata(TIFF* tiff, image& result) {
     }
     const auto orientation = tag<std::uint16_t>(tiff, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
     if (orientation >= 1 && orientation <= 8) result.orientation = orientation;
-    if (!metadata.icc.empty() || metadata.horizontal_per_cm > 0 || !metadata.geo.empty())
-        result.metadata = std::make_shared<image_metadata>(std::move(metadata));
+    const auto has = [&](std::uint32_t name) { return TIFFGetField(tiff, name, &data) == 1; };
+    if (std::uint64_t directory = 0;
+        TIFFGetField(tiff, TIFFTAG_EXIFIFD, &directory) == 1 || TIFFGetField(tiff, TIFFTAG_GPSIFD, &directory) == 1)
+        metadata.not_kept.emplace_back("EXIF data");
+    if (has(TIFFTAG_IMAGEDESCRIPTION) || has(TIFFTAG_ARTIST) || has(TIFFTAG_COPYRIGHT))
+        metadata.not_kept.emplace_back("texts");
+    result.metadata = std::make_shared<image_metadata>(std::move(metadata));
 }
 
 /// Pixels that lie in the file as an image does are not copied: the view is of the file's own bytes.
 bool map_strips(TIFF* tiff, const tiff_layout& layout, const view_shape& shape, const encoded_bytes& file,
-                image& mapped) {
+                bool premultiplied, image& mapped) {
     const bool plain = layout.photometric == PHOTOMETRIC_MINISBLACK || layout.photometric == PHOTOMETRIC_RGB;
     const bool widened = layout.sample_format == SAMPLEFORMAT_INT && layout.sample_bytes == 1;
     if (TIFFIsTiled(tiff) != 0 || layout.compression != COMPRESSION_NONE || !layout.direct() || !plain || widened ||
-        TIFFIsByteSwapped(tiff) != 0 ||
+        TIFFIsByteSwapped(tiff) != 0 || premultiplied ||
         tag<std::uint16_t>(tiff, TIFFTAG_FILLORDER, FILLORDER_MSB2LSB) != FILLORDER_MSB2LSB)
         return false;
     const std::uint64_t strip_rows = std::max<std::uint32_t>(1, tag<std::uint32_t>(tiff, TIFFTAG_ROWSPERSTRIP, 1));
@@ -377,8 +390,10 @@ image read_tiff(const encoded_bytes& file, const read_options& options) {
         throw input_error("its extents overflow 64 bits");
     check_plausible_size(shape, stored, file.bytes.size(), best_ratio(layout.compression));
 
-    if (image mapped; map_strips(handle.get(), layout, shape, file, mapped)) {
-        mapped.alpha = last_is_alpha(handle, shape.channels);
+    const bool alpha = layout.band < 0 && last_is_alpha(handle, shape.channels);
+    const bool premultiplied = alpha && is_premultiplied(handle);
+    if (image mapped; map_strips(handle.get(), layout, shape, file, premultiplied, mapped)) {
+        mapped.alpha = alpha;
         finish(handle, options, mapped);
         return mapped;
     }
@@ -390,13 +405,14 @@ image read_tiff(const encoded_bytes& file, const read_options& options) {
     handle.check_undamaged();
 
     if (layout.photometric == PHOTOMETRIC_PALETTE) pixels = palette_expanded(handle, layout, pixels);
+    if (premultiplied) divide_by_alpha(pixels);
     if (layout.photometric == PHOTOMETRIC_MINISWHITE && layout.sample_format == SAMPLEFORMAT_UINT)
         invert(pixels, layout, std::min(colour_channels(handle, layout), layout.channels_read()));
     if (layout.sample_format == SAMPLEFORMAT_INT && layout.sample_bytes == 1) pixels = widened_s8(pixels);
 
     image result = pixels;
     if (layout.photometric == PHOTOMETRIC_SEPARATED && layout.band < 0) result = rgb_of_cmyk(pixels, false);
-    result.alpha = layout.band < 0 && last_is_alpha(handle, result.view.shape.channels);
+    result.alpha = alpha;
     finish(handle, options, result);
     return result;
 }

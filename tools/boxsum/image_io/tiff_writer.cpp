@@ -107,7 +107,7 @@ bool is_big(const view_shape& s, const write_options& options, std::int64_t page
 class strip_writer {
   public:
     strip_writer(tiff_handle& handle, const image& about, const write_options& options)
-        : handle_(handle), bits_(options.bits == 1) {
+        : handle_(handle), bits_(options.bits == 1), plain_(!bits_ && scheme_of(options) == COMPRESSION_NONE) {
         const view_shape& s = about.view.shape;
         row_bytes_ = packed_row(s, options);
         // G4 describes a row by the one above it: a page is one strip, as readers of faxes expect it.
@@ -121,6 +121,13 @@ class strip_writer {
     void write(const const_any_view& rows) {
         for (std::int64_t r = 0; r < rows.shape.rows; ++r) {
             const std::span<const std::byte> row = row_of(rows, r);
+            if (plain_ && rows_ == 0 && rows.shape.row_stride == row_bytes_ && rows.shape.rows - r >= rows_per_strip_) {
+                const auto bytes = static_cast<tmsize_t>(rows_per_strip_ * row_bytes_);
+                if (TIFFWriteRawStrip(handle_.get(), number_++, const_cast<std::byte*>(row.data()), bytes) < 0)
+                    handle_.fail_writing();
+                r += rows_per_strip_ - 1;
+                continue;
+            }
             std::byte* const to = strip_.data() + rows_ * row_bytes_;
             if (bits_)
                 pack_bits(row, to);
@@ -141,7 +148,7 @@ class strip_writer {
     }
 
     tiff_handle& handle_;
-    bool bits_;
+    bool bits_, plain_;
     std::int64_t row_bytes_ = 0, rows_per_strip_ = 1;
     std::vector<std::byte> strip_;
     std::int64_t rows_ = 0;  // in the strip
@@ -158,11 +165,14 @@ row_sink tiff_rows(output_file& out, const image& about, const write_options& op
             : handle(file, is_big(like.view.shape, how)), rows(handle, like, how) {}
     };
     const auto page = std::make_shared<one_page>(out, about, options);
+    // Where the first strip begins, which is where a header that is not followed by anything else ends.
+    const std::size_t lead = is_big(about.view.shape, options) ? 16 : 8;
     return {[page](const const_any_view& rows) { page->rows.write(rows); },
             [page] {
                 page->rows.finish();
                 page->handle.close_written();
-            }};
+            },
+            lead};
 }
 
 void write_tiff(output_file& out, const image& source, const write_options& options) {

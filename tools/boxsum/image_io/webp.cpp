@@ -36,12 +36,12 @@ std::span<const std::byte> chunk_of(const WebPMux* mux, const char* name) {
 void read_metadata(const encoded_bytes& file, image& result) {
     const WebPData all{reinterpret_cast<const std::uint8_t*>(file.bytes.data()), file.bytes.size()};
     const mux_owner mux(WebPMuxCreate(&all, 0), &WebPMuxDelete);
-    if (const auto exif = chunk_of(mux.get(), "EXIF"); !exif.empty()) result.orientation = exif_orientation(exif);
-    if (const auto profile = chunk_of(mux.get(), "ICCP"); !profile.empty()) {
-        auto metadata = std::make_shared<image_metadata>();
-        metadata->icc.assign(profile.begin(), profile.end());
-        result.metadata = std::move(metadata);
-    }
+    auto metadata = std::make_shared<image_metadata>();
+    const std::span<const std::byte> exif = chunk_of(mux.get(), "EXIF"), profile = chunk_of(mux.get(), "ICCP");
+    result.orientation = exif_orientation(exif);
+    if (exif_says_more(exif)) metadata->not_kept.emplace_back("EXIF data");
+    metadata->icc.assign(profile.begin(), profile.end());
+    result.metadata = std::move(metadata);
 }
 
 /// The same image in a file with a colour profile.
