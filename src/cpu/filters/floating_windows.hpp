@@ -364,7 +364,10 @@ template <typename Pixel>
 class means_by_sums {
   public:
     means_by_sums(const row_job& job, const band& b)
-        : job_(job), rows_(job, b.plane), windows_(job, rows_, job.border_value), counts_(floating_column_counts(job)) {}
+        : job_(job),
+          rows_(job, b.plane),
+          windows_(job, rows_, job.border_value),
+          counts_(floating_column_counts(job)) {}
 
     void replace_nan(std::int64_t row, f64* mean) {
         const f64 count = static_cast<f64>(job_.rows.count(row));

@@ -52,7 +52,7 @@ class group_sums {
           step_(8 * job.shape.channels),
           down_(job.rows.width(), n_),
           along_(job.cols.width(), step_),
-          line_(zeros(((job.cols.extent + 7) / 8 * 8 + job.cols.width()) * step_)),
+          line_(zeros(((job.cols.extent + 15) / 16 * 16 + job.cols.width()) * step_)),
           outside_(n_) {
         std::fill_n(outside_.data(), n_, Pixel{0});
         if (job.rows.reduced()) sum_what_lies_beyond();
@@ -152,14 +152,15 @@ class group_sums {
         for (std::int64_t i = 0; i < step_; ++i) {
             f64 beyond = 0;
             if (axis.repeats > 0) {
-                const std::int64_t periods = axis.for_each_repeated([&](std::int64_t c) { beyond += x[c * step_ + i]; });
+                const std::int64_t periods =
+                    axis.for_each_repeated([&](std::int64_t c) { beyond += x[c * step_ + i]; });
                 beyond *= static_cast<f64>(periods);
             } else {  // not 0 times what may be infinite
                 const bool constant = axis.border == border_mode::constant;
                 if (axis.edge_before > 0) beyond = (constant ? outside : x[i]) * static_cast<f64>(axis.edge_before);
                 if (axis.edge_after > 0)
-                    beyond += (constant ? outside : x[(axis.extent - 1) * step_ + i]) *
-                              static_cast<f64>(axis.edge_after);
+                    beyond +=
+                        (constant ? outside : x[(axis.extent - 1) * step_ + i]) * static_cast<f64>(axis.edge_after);
             }
             beyond_cols_[i] = beyond;
         }
@@ -227,8 +228,7 @@ void floating_means(const row_job& job, const any_view& result, const band& b) {
             full[i] = 1 / (counts[i] * static_cast<f64>(job.cols.full));
             to[i] = wanted ? job.row_to<f32>(result, row, b.plane) : nullptr;
         }
-        windows.means(group, to,
-                      {counts, cols.data(), full, job.cols.first_uncut(), job.cols.end_uncut()});
+        windows.means(group, to, {counts, cols.data(), full, job.cols.first_uncut(), job.cols.end_uncut()});
     }
 }
 

@@ -1,11 +1,12 @@
 // No include guard: part of row_kernels_impl.hpp, inside its namespaces.
 
-// Windows of floating images by additions alone, of eight rows at a time, then of eight columns at a time. Both axes are
-// cut into groups of eight samples, from the first sample of the first window on. Eight neighbouring windows of more
-// than eight samples, those that begin in one group, share whole groups:
+// Windows of floating images by additions alone, of eight rows at a time, then of eight columns at a time. Both axes
+// are cut into groups of eight samples, from the first sample of the first window on. Eight neighbouring windows of
+// more than eight samples, those that begin in one group, share whole groups:
 //
 //     | own group |  group  | ... |  group  | last group |
-//          [ window                              ]           suffix of its own group + whole groups + prefix of the last
+//          [ window                              ]           suffix of its own group + whole groups + prefix of the
+//          last
 //
 // Suffixes and prefixes stay in registers. The sums of whole groups are made of suffixes and prefixes of blocks of
 // groups (van Herk 1992; Gil and Werman 1993, with + for max), an eighth of the work and of the memory. Windows of up
@@ -56,24 +57,31 @@ BOXSUM_INLINE inline reals as_reals(const f64* x) {
     return load<reals>(x);
 }
 BOXSUM_INLINE inline reals as_reals(const f32* x) {
+#if defined(__AVX512F__)  // GCC 12 converts halves
+    return (reals)_mm512_maskz_cvtps_pd(0xff, _mm256_loadu_ps(x));
+#else
     return __builtin_convertvector(load<floats>(x), reals);
+#endif
 }
 
 template <typename V, int by, int... i>
 BOXSUM_INLINE inline void exchange(V& a, V& b, every_lane::list<i...>) {
-    const V low = __builtin_shufflevector(a, b, (i & by ? lanes + i - by : i)...);
-    b = __builtin_shufflevector(a, b, (i & by ? lanes + i : i + by)...);
+    constexpr int count = sizeof...(i);
+    const V low = __builtin_shufflevector(a, b, (i & by ? count + i - by : i)...);
+    b = __builtin_shufflevector(a, b, (i & by ? count + i : i + by)...);
     a = low;
 }
 
-/// lanes x lanes values, by exchange of ever smaller squares (Eklundh 1972).
+/// lanes x lanes values, or as many such squares beside each other as a vector holds, by exchange of ever smaller
+/// squares (Eklundh 1972).
 template <int by = lanes / 2, typename V>
 BOXSUM_INLINE inline void transpose(V (&v)[lanes]) {
     if constexpr (by > 0) {
         unrolled<lanes>([&](auto i) BOXSUM_INLINE {
             constexpr int at = decltype(i)::value;
             if constexpr ((at & by) == 0)
-                exchange<V, by>(v[at], v[at + by], typename make_list<lanes>::template of<every_lane>{});
+                exchange<V, by>(v[at], v[at + by],
+                                typename make_list<sizeof(V) / sizeof(v[0][0])>::template of<every_lane>{});
         });
         transpose<by / 2>(v);
     }
@@ -91,7 +99,8 @@ BOXSUM_INLINE inline void narrow_windows(reals (&v)[8], Sample&& sample) {
         constexpr int at = decltype(i)::value, back = count - 1 - at;
         if constexpr (at % width != 0) prefix[at] += prefix[at - 1];
         // Of the last block only a part may be there, whose suffixes no window has.
-        if constexpr (back % width != width - 1 && back / width * width + width <= count) suffix[back] += suffix[back + 1];
+        if constexpr (back % width != width - 1 && back / width * width + width <= count)
+            suffix[back] += suffix[back + 1];
     });
     unrolled<8>([&](auto i) BOXSUM_INLINE {
         constexpr int at = decltype(i)::value;
@@ -108,14 +117,13 @@ BOXSUM_INLINE inline void narrow_windows(reals (&v)[8], Sample&& sample) {
 /// latter.
 struct group_state {
     f64 *part, *slot, *prefix;
-    i64 rest;
     bool whole, in_block;  ///< whether there are whole groups; whether the next block has begun
 };
 
-template <typename First, typename Last>
+template <int rest, typename First, typename Last>
 BOXSUM_INLINE inline void wide_windows(reals (&v)[8], First&& first, Last&& last, const group_state& state) {
+    constexpr int split = (8 - rest) % 8;
     reals group = {}, sum = {};
-    const i64 split = (8 - state.rest) % 8;
     if (split != 0) group = sum = load<reals>(state.part);
     if (state.whole) {
         sum += load<reals>(state.slot);
@@ -131,8 +139,8 @@ BOXSUM_INLINE inline void wide_windows(reals (&v)[8], First&& first, Last&& last
         const reals x = last(i);
         sum += x;
         v[at] = sum;
-        if (at == split) {
-            if (at != 0) finish();
+        if constexpr (at == split) {
+            if constexpr (at != 0) finish();
             group = x;
         } else {
             group += x;
@@ -150,15 +158,15 @@ BOXSUM_INLINE inline void wide_windows(reals (&v)[8], First&& first, Last&& last
     });
 }
 
-/// Calls f(constant<width>), constant<0> for more than eight samples.
-template <int most = 8, typename F>
-void with_width(i64 width, F&& f) {
-    if constexpr (most == 0)
-        f(constant<0>{});
-    else if (width == most)
-        f(constant<most>{});
+/// Calls f(constant<width>), constant<-rest> for more than eight samples.
+template <int kind = 8, typename F>
+void with_width(const group_windows& windows, F&& f) {
+    if constexpr (kind == -7)
+        f(constant<kind>{});
+    else if (windows.width <= 8 ? windows.width == kind : windows.rest == -kind)
+        f(constant<kind>{});
     else
-        with_width<most - 1>(width, f);
+        with_width<kind - 1>(windows, f);
 }
 
 // ---- along columns --------------------------------------------------------------------------------------------------
@@ -179,7 +187,7 @@ void down_as(f64* line, const T* const* first, const T* const* last, const group
         x[i] = first[i];
         y[i] = last[i];
     }
-    group_state state{nullptr, nullptr, nullptr, windows.rest, windows.whole > 0, windows.phase > 0};
+    group_state state{nullptr, nullptr, nullptr, windows.whole > 0, windows.phase > 0};
     const auto tile = [&](i64 c, auto&& load_from) BOXSUM_INLINE {
         reals v[8];
         const auto of_first = [&](auto i) BOXSUM_INLINE { return load_from(x[decltype(i)::value] + c); };
@@ -195,7 +203,8 @@ void down_as(f64* line, const T* const* first, const T* const* last, const group
             state.part = windows.part + c;
             state.slot = windows.slots + windows.phase * windows.stride + c;
             state.prefix = windows.prefix + c;
-            wide_windows(v, of_first, [&](auto i) BOXSUM_INLINE { return load_from(y[decltype(i)::value] + c); }, state);
+            wide_windows<-width>(
+                v, of_first, [&](auto i) BOXSUM_INLINE { return load_from(y[decltype(i)::value] + c); }, state);
         }
         if (beyond != nullptr) {
             const reals more = load<reals>(beyond + c);
@@ -206,9 +215,8 @@ void down_as(f64* line, const T* const* first, const T* const* last, const group
             reals t[lanes];
             unrolled<lanes>([&](auto i) BOXSUM_INLINE { t[decltype(i)::value] = v[row + decltype(i)::value]; });
             transpose(t);
-            unrolled<lanes>([&](auto i) BOXSUM_INLINE {
-                store(line + (c + decltype(i)::value) * 8 + row, t[decltype(i)::value]);
-            });
+            unrolled<lanes>(
+                [&](auto i) BOXSUM_INLINE { store(line + (c + decltype(i)::value) * 8 + row, t[decltype(i)::value]); });
         });
     };
     i64 c = 0;
@@ -216,7 +224,7 @@ void down_as(f64* line, const T* const* first, const T* const* last, const group
         if (c % 16 == 0)
             for (int i = 0; i < 8; ++i) {
                 __builtin_prefetch(y[i] + c + 128);
-                if (width == 0) __builtin_prefetch(x[i] + c + 128);
+                if (width <= 0) __builtin_prefetch(x[i] + c + 128);
             }
         tile(c, [](const T* from) BOXSUM_INLINE { return as_reals(from); });
     }
@@ -226,9 +234,7 @@ void down_as(f64* line, const T* const* first, const T* const* last, const group
 template <typename T>
 void down(f64* line, const T* const* first, const T* const* last, const group_windows& windows, const f64* beyond,
           i64 n) {
-    with_width(windows.width, [&](auto width) {
-        down_as<decltype(width)::value>(line, first, last, windows, beyond, n);
-    });
+    with_width(windows, [&](auto width) { down_as<decltype(width)::value>(line, first, last, windows, beyond, n); });
 }
 
 /// Slots that hold groups become suffixes of their block.
@@ -238,32 +244,48 @@ void close_block(f64* slots, i64 whole, i64 stride, i64 n) {
 
 // ---- along rows -----------------------------------------------------------------------------------------------------
 
-/// Eight windows of every channel of the columns from x on; to[8 * i] is element i of the result.
+inline void add_vectors(f64* to, const f64* x, i64 n) {
+    for (i64 i = 0; i < n; i += lanes) store(to + i, as_reals(to + i) + as_reals(x + i));
+}
+
+/// As close_block, of few values.
+inline void close_short_block(const group_windows& windows, i64 n) {
+    for (i64 k = windows.whole - 2; k >= 0; --k)
+        add_vectors(windows.slots + k * windows.stride, windows.slots + (k + 1) * windows.stride, n);
+}
+
+/// Windows of every channel of `cols` columns from x on, eight at a time; to[8 * i] is element i of the result.
 template <int width>
-void along_as(f64* to, const f64* x, const group_windows& windows, i64 channels) {
-    const i64 step = 8 * channels;
-    for (i64 k = 0; k < channels; ++k)
-        unrolled<parts>([&](auto part) BOXSUM_INLINE {
-            const i64 at = 8 * k + decltype(part)::value * lanes;
-            const f64* const from = x + at;
-            reals v[8];
-            const auto sample = [&](auto i) BOXSUM_INLINE { return load<reals>(from + decltype(i)::value * step); };
-            if constexpr (width > 0) {
-                narrow_windows<width>(v, sample);
-            } else {
-                const f64* const end = from + (windows.width - 1) * step;
-                const group_state state{windows.part + at,
-                                        windows.slots + windows.phase * windows.stride + at,
-                                        windows.prefix + at,
-                                        windows.rest,
-                                        windows.whole > 0,
-                                        windows.phase > 0};
-                wide_windows(
-                    v, sample,
-                    [&](auto i) BOXSUM_INLINE { return load<reals>(end + decltype(i)::value * step); }, state);
-            }
-            unrolled<8>([&](auto i) BOXSUM_INLINE { store(to + at + decltype(i)::value * step, v[decltype(i)::value]); });
-        });
+void along_as(f64* to, const f64* x, group_windows& windows, i64 cols, i64 channels) {
+    const i64 step = 8 * channels, ahead = (windows.width - 1) * step, whole = windows.whole;
+    i64 phase = windows.phase;
+    for (i64 c = 0; c < cols; c += 8) {
+        for (i64 k = 0; k < channels; ++k)
+            unrolled<parts>([&](auto part) BOXSUM_INLINE {
+                const i64 at = 8 * k + decltype(part)::value * lanes;
+                const f64* const from = x + c * step + at;
+                f64* const put = to + c * step + at;
+                reals v[8];
+                const auto sample = [&](auto i) BOXSUM_INLINE { return load<reals>(from + decltype(i)::value * step); };
+                if constexpr (width > 0) {
+                    narrow_windows<width>(v, sample);
+                } else {
+                    const f64* const end = from + ahead;
+                    const group_state state{windows.part + at, windows.slots + phase * windows.stride + at,
+                                            windows.prefix + at, whole > 0, phase > 0};
+                    wide_windows<-width>(
+                        v, sample, [&](auto i) BOXSUM_INLINE { return load<reals>(end + decltype(i)::value * step); },
+                        state);
+                }
+                unrolled<8>([&](auto i)
+                                BOXSUM_INLINE { store(put + decltype(i)::value * step, v[decltype(i)::value]); });
+            });
+        if (width <= 0 && ++phase >= whole) {
+            close_short_block(windows, step);
+            phase = 0;
+        }
+    }
+    windows.phase = phase;
 }
 
 /// Sums of rest, groups and suffixes before the first windows of a row.
@@ -271,64 +293,87 @@ void begin_along(const f64* line, const group_windows& windows, i64 channels) {
     const i64 step = 8 * channels;
     const auto sum = [&](f64* to, i64 first, i64 count) {
         for (i64 i = 0; i < step; ++i) to[i] = line[first * step + i];
-        for (i64 c = first + 1; c < first + count; ++c) add_rows(to, to, line + c * step, step);
+        for (i64 c = first + 1; c < first + count; ++c) add_vectors(to, line + c * step, step);
     };
     for (i64 k = 0; k < windows.whole; ++k) sum(windows.slots + k * windows.stride, 8 * (k + 1), 8);
     if (windows.rest > 0) sum(windows.part, (windows.width - 1) / 8 * 8, windows.rest);
-    close_block(windows.slots, windows.whole, windows.stride, step);
+    close_short_block(windows, step);
 }
 
-/// What becomes of eight sums of each element, times a factor.
+/// Two squares of 32-bit results beside each other, or one of 64-bit ones: with eight lanes whole lines of the cache.
+template <typename Out>
+constexpr int squares = 8 / sizeof(Out);
+
+template <typename V, typename Half, int... i>
+BOXSUM_INLINE inline V beside(Half a, Half b, every_lane::list<i...>) {
+    return __builtin_shufflevector(a, b, i...);
+}
+
+/// What becomes of eight sums of each element, times a factor. `sums` has whole squares.
 template <typename Out>
 void put_rows(Out* const* rows, i64 at, const f64* sums, const f64* factors, i64 factor_step, i64 n) {
     typedef Out results __attribute__((vector_size(lanes * sizeof(Out))));
-    for (i64 i = 0; i < n; i += lanes) {
-        const i64 here = n - i < lanes ? n - i : lanes;
+    typedef Out line __attribute__((vector_size(squares<Out> * lanes * sizeof(Out))));
+    constexpr int length = squares<Out> * lanes;
+    for (i64 i = 0; i < n; i += length) {
+        const i64 here = n - i < length ? n - i : length;
         unrolled<parts>([&](auto part) BOXSUM_INLINE {
             constexpr int row = decltype(part)::value * lanes;
-            results t[lanes];
-            unrolled<lanes>([&](auto j) BOXSUM_INLINE {
-                const i64 e = i + decltype(j)::value;
+            const auto result = [&](i64 e) BOXSUM_INLINE {
                 reals v = load<reals>(sums + 8 * e + row);
                 if (factors != nullptr) v *= load<reals>(factors + factor_step * e + row);
-                t[decltype(j)::value] = __builtin_convertvector(v, results);
+                return __builtin_convertvector(v, results);
+            };
+            line t[lanes];
+            unrolled<lanes>([&](auto j) BOXSUM_INLINE {
+                const i64 e = i + decltype(j)::value;
+                if constexpr (squares<Out> == 2)
+                    t[decltype(j)::value] = beside<line>(result(e), result(e + lanes),
+                                                         typename make_list<length>::template of<every_lane>{});
+                else
+                    t[decltype(j)::value] = result(e);
             });
             transpose(t);
             unrolled<lanes>([&](auto j) BOXSUM_INLINE {
                 Out* const out = rows[row + decltype(j)::value];
                 if (out == nullptr) return;
-                if (here == lanes) return store(out + at + i, t[decltype(j)::value]);
+                if (here == length) return store(out + at + i, t[decltype(j)::value]);
                 std::memcpy(out + at + i, &t[decltype(j)::value], static_cast<std::size_t>(here) * sizeof(Out));
             });
         });
     }
 }
 
-/// Windows of eight rows along them. `line` has (cols rounded up to 8) + width - 1 columns; rows of null are left out.
+/// Columns whose windows are made and used together, so that they stay in the first-level cache.
+constexpr i64 columns_together(i64 channels) {
+    return channels == 1 ? 64 : 16;
+}
+
+/// Windows of eight rows along them. `line` has (cols rounded up to 16) + width - 1 columns; rows of null are left out.
 template <typename Out>
 void along(Out* const* rows, const f64* line, group_windows windows, const f64* beyond, const mean_factors& factors,
            i64 cols, i64 channels) {
-    constexpr i64 most = 4;  // channels
-    alignas(64) f64 sums[8 * 8 * most], each[8 * 8 * most];
-    const i64 step = 8 * channels;
+    alignas(64) f64 sums[8 * 64], each[8 * 64];  // of up to four channels
+    const i64 step = 8 * channels, together = columns_together(channels);
     if (windows.width > 8) begin_along(line, windows, channels);
-    with_width(windows.width, [&](auto width) {
-        for (i64 c = 0; c < cols; c += 8) {
-            along_as<decltype(width)::value>(sums, line + c * step, windows, channels);
-            if (++windows.phase >= windows.whole) {
-                close_block(windows.slots, windows.whole, windows.stride, step);
-                windows.phase = 0;
-            }
+    with_width(windows, [&](auto width) {
+        for (i64 c = 0; c < cols; c += together) {
+            const i64 rounded = cols - c < together ? (cols - c + 15) / 16 * 16 : together;
+            along_as<decltype(width)::value>(sums, line + c * step, windows, rounded, channels);
             if (beyond != nullptr)
-                for (i64 i = 0; i < 8; ++i) add_rows(sums + i * step, sums + i * step, beyond, step);
-            const i64 count = cols - c < 8 ? cols - c : 8, n = count * channels;
+                for (i64 i = 0; i < rounded; ++i) add_vectors(sums + i * step, beyond, step);
+            const i64 count = cols - c < together ? cols - c : together, n = count * channels;
             if (factors.cols == nullptr) {
                 put_rows(rows, c * channels, sums, nullptr, 0, n);
             } else if (c >= factors.first_full && c + count <= factors.end_full) {
                 put_rows(rows, c * channels, sums, factors.full, 0, n);
             } else {
-                for (i64 i = 0; i < n; ++i)
-                    for (i64 r = 0; r < 8; ++r) each[8 * i + r] = 1 / (factors.rows[r] * factors.cols[c + i / channels]);
+                for (i64 i = 0; i < rounded; ++i)
+                    for (i64 r = 0; r < 8; r += lanes) {
+                        const f64 of_column = factors.cols[i < count ? c + i : cols - 1];
+                        const reals factor = 1.0 / (as_reals(factors.rows + r) * of_column);
+                        for (i64 k = 0; k < channels; ++k) store(each + (i * channels + k) * 8 + r, factor);
+                    }
                 put_rows(rows, c * channels, sums, each, 8, n);
             }
         }

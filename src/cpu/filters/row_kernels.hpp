@@ -51,7 +51,8 @@ struct moment_kernels {
                          std::int64_t n);
 };
 
-/// Windows of eight rows, or eight columns, at a time (group_windows_impl.hpp): of `width` samples, 8 (whole + 1) + rest
+/// Windows of eight rows, or eight columns, at a time (group_windows_impl.hpp): of `width` samples, 8 (whole + 1) +
+/// rest
 /// + 1 where that is more than eight. Values between one eight and the next, `stride` of them: `part`, of `rest`
 /// samples; `slots`, one for each whole group; `prefix`. `phase` slots belong to the next block of groups.
 struct group_windows {
@@ -73,8 +74,8 @@ template <typename T>
 struct sample_kernels {
     void (*load)(f64* to, const T* x, std::int64_t n);
     void (*add)(f64* to, const f64* a, const T* x, std::int64_t n);
-    /// Sums of eight neighbouring windows, which begin with the rows `first` and end with the rows `last`, plus `beyond`
-    /// unless it is null: line[8 * i + row] for n elements.
+    /// Sums of eight neighbouring windows, which begin with the rows `first` and end with the rows `last`, plus
+    /// `beyond` unless it is null: line[8 * i + row] for n elements.
     void (*down)(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
                  const f64* beyond, std::int64_t n);
     void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const T* x, f64 f, f64 g, std::int64_t n);
@@ -102,9 +103,9 @@ struct block_kernels {
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
     /// After the last slot of a block: slots become its suffixes.
     void (*close_block)(f64* slots, std::int64_t whole, std::int64_t stride, std::int64_t n);
-    /// Windows along eight rows of a line, from its first column on, plus `beyond` (8 * channels) unless it is null. Rows
-    /// that are null are left out. Means have one rounding to 32 bits; that of the factor in 64 bits matters to one
-    /// result in 10^8.
+    /// Windows along eight rows of a line, from its first column on, plus `beyond` (8 * channels) unless it is null.
+    /// Rows that are null are left out. Means have one rounding to 32 bits; that of the factor in 64 bits matters to
+    /// one result in 10^8.
     void (*along_means)(f32* const* rows, const f64* line, group_windows windows, const f64* beyond,
                         const mean_factors& factors, std::int64_t cols, std::int64_t channels);
     void (*along_sums)(f64* const* rows, const f64* line, group_windows windows, const f64* beyond,

@@ -5,6 +5,9 @@
 #include "filters/exponential.hpp"
 
 #include <cstring>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 /// The iterations of the next loop do not depend on each other, although a result may be an operand.
 #if defined(__clang__)
