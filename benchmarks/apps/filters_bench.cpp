@@ -96,14 +96,14 @@ group box_filters(const std::string& type, std::int64_t size, std::int64_t chann
     g.candidates.push_back(
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
     for (const border_mode border : {border_mode::shrink, border_mode::reflect})
-        for (const std::int64_t r : {1, 3, 30, 300})
+        for (const std::int64_t r : {1, 3, 15, 100, 300})
             g.candidates.push_back({"boxsum r=" + std::to_string(r) + " " + std::string(name_of(border)), [=] {
                                         boxsum::box_filter(
                                             {in->view()}, {out->view()},
                                             {.window = boxsum::window_radius(r), .border = border, .threads = threads});
                                     }});
 #if defined(BOXSUM_BENCH_OPENCV)
-    for (const int r : {1, 3, 30, 300})
+    for (const int r : {1, 3, 15, 100, 300})
         g.candidates.push_back(
             {"cv::blur r=" + std::to_string(r) + " reflect", [=] {
                  cv::Mat to = mat_of(out->view());
@@ -121,7 +121,7 @@ group statistics(const std::string& type, std::int64_t size, int threads) {
     group g{"statistics " + type, {}};
     g.candidates.push_back(
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), mask->view().data(), in->bytes(), threads); }});
-    for (const std::int64_t r : {3, 300})
+    for (const std::int64_t r : {3, 15, 100, 300})
         g.candidates.push_back({"mean, deviation r=" + std::to_string(r), [=] {
                                     boxsum::local_statistics({in->view()},
                                                              {.mean = mean->view(), .deviation = deviation->view()},
@@ -130,19 +130,19 @@ group statistics(const std::string& type, std::int64_t size, int threads) {
     for (const auto method :
          {boxsum::threshold_method::bradley, boxsum::threshold_method::sauvola, boxsum::threshold_method::niblack,
           boxsum::threshold_method::nick, boxsum::threshold_method::wolf})
-        for (const std::int64_t r : {3, 300})
+        for (const std::int64_t r : {3, 15, 100, 300})
             g.candidates.push_back({std::string(name_of(method)) + " r=" + std::to_string(r), [=] {
                                         boxsum::adaptive_threshold(
                                             {in->view()}, {mask->view()}, {.method = method},
                                             {.window = boxsum::window_radius(r), .threads = threads});
                                     }});
-    for (const std::int64_t r : {3, 300})
+    for (const std::int64_t r : {3, 15, 100, 300})
         g.candidates.push_back({"local contrast r=" + std::to_string(r), [=] {
                                     boxsum::local_contrast({in->view()}, {mean->view()}, {},
                                                            {.window = boxsum::window_radius(r), .threads = threads});
                                 }});
 #if defined(BOXSUM_BENCH_OPENCV)
-    for (const int r : {3, 300})
+    for (const int r : {3, 15, 100, 300})
         g.candidates.push_back({"cv::boxFilter + cv::sqrBoxFilter 32f r=" + std::to_string(r), [=] {
                                     cv::Mat m = mat_of(mean->view()), s = mat_of(deviation->view());
                                     cv::boxFilter(mat_of(in->view()), m, CV_32F, {2 * r + 1, 2 * r + 1});

@@ -326,9 +326,12 @@ TYPED_TEST(all_filters, the_number_of_threads_changes_no_bit) {
     oracle::fill_random(image, 5);
     picture<std::uint8_t> radius(1, 61, 83, 1);
     radius.fill([](std::int64_t, std::int64_t r, std::int64_t c, std::int64_t) { return (r * 7 + c * 3) % 19; });
-    for (const border_mode border : some_borders)
-        for (const window& r : {window(window_radius(2, 1)), window(window_radius(11, 30)),
-                                window(window_radius(100, 170)), window(8, 3)}) {
+    const std::array reaches = {window(window_radius(2, 1)), window(window_radius(11, 30)),
+                                window(window_radius(100, 170)), window(8, 3)};
+    for (std::size_t j = 0; j < some_borders.size(); ++j)
+        for (std::size_t i = 0; i < reaches.size(); ++i) {
+            const border_mode border = some_borders[j];
+            const window& r = reaches[i];
             struct results {
                 picture<double> blurred{2, 61, 83, 3}, mean{2, 61, 83, 3}, variance{2, 61, 83, 3},
                     variable{2, 61, 83, 3};
@@ -348,7 +351,9 @@ TYPED_TEST(all_filters, the_number_of_threads_changes_no_bit) {
             };
             results one;
             run(one, 1);
-            for (const int threads : {0, 2, 3, 7, 200}) {
+            // As many as the library likes, fewer than rows, more than rows; all of them once for each border and
+            // window.
+            for (const int threads : i == j ? std::vector{0, 2, 3, 7, 200} : std::vector{2, 7}) {
                 results many;
                 run(many, threads);
                 const auto equal = [](const auto& a, const auto& b) {

@@ -156,32 +156,14 @@ class filter {
             cols_.push_back(along(image.cols(), c, reach.left, reach.right, w.border, wrong));
     }
 
-    window_sums<T> sums(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) const {
-        using wide = typename window_sums<T>::wide;
-        const multiplicities &vertical = rows_[static_cast<std::size_t>(r)],
-                             &horizontal = cols_[static_cast<std::size_t>(c)];
-        if (wrong_ == fault::channels_mixed) k = 0;
-        window_sums<T> s;
-        const auto add = [&](wide times, T x) {
-            s.n += times;
-            s.sum += times * static_cast<wide>(x);
-            s.squares += times * static_cast<wide>(x) * static_cast<wide>(x);
-            s.magnitude += static_cast<long double>(times) * std::abs(static_cast<long double>(x));
-        };
-        wide places_r = 0, places_c = 0;
-        for (const std::int64_t t : vertical.times) places_r += t;
-        for (const std::int64_t t : horizontal.times) places_c += t;
-        for (std::size_t i = 0; i < vertical.times.size(); ++i) {
-            if (vertical.times[i] == 0) continue;
-            for (std::size_t j = 0; j < horizontal.times.size(); ++j)
-                if (horizontal.times[j] != 0)
-                    add(static_cast<wide>(vertical.times[i]) * static_cast<wide>(horizontal.times[j]),
-                        image_(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j), k, p));
-        }
-        const wide full = (places_r + vertical.beyond) * (places_c + horizontal.beyond);
-        if (window_.border == border_mode::constant && full > s.n)
-            add(full - s.n, wrong_ == fault::value_forgotten ? T{0} : static_cast<T>(window_.value));
-        if (wrong_ == fault::full_count) s.n = full;
+    /// Kept, as several results of a window are made of them.
+    const window_sums<T>& sums(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) const {
+        if (known_.empty())
+            known_.resize(
+                static_cast<std::size_t>(image_.planes() * image_.rows() * image_.cols() * image_.channels()));
+        const std::int64_t at = ((p * image_.rows() + r) * image_.cols() + c) * image_.channels() + k;
+        window_sums<T>& s = known_[static_cast<std::size_t>(at)];
+        if (s.n == 0) s = sum(r, c, k, p);
         return s;
     }
 
@@ -230,10 +212,40 @@ class filter {
     const image_view<const T>& image() const { return image_; }
 
   private:
+    window_sums<T> sum(std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) const {
+        using wide = typename window_sums<T>::wide;
+        const multiplicities &vertical = rows_[static_cast<std::size_t>(r)],
+                             &horizontal = cols_[static_cast<std::size_t>(c)];
+        if (wrong_ == fault::channels_mixed) k = 0;
+        window_sums<T> s;
+        const auto add = [&](wide times, T x) {
+            s.n += times;
+            s.sum += times * static_cast<wide>(x);
+            s.squares += times * static_cast<wide>(x) * static_cast<wide>(x);
+            s.magnitude += static_cast<long double>(times) * std::abs(static_cast<long double>(x));
+        };
+        wide places_r = 0, places_c = 0;
+        for (const std::int64_t t : vertical.times) places_r += t;
+        for (const std::int64_t t : horizontal.times) places_c += t;
+        for (std::size_t i = 0; i < vertical.times.size(); ++i) {
+            if (vertical.times[i] == 0) continue;
+            for (std::size_t j = 0; j < horizontal.times.size(); ++j)
+                if (horizontal.times[j] != 0)
+                    add(static_cast<wide>(vertical.times[i]) * static_cast<wide>(horizontal.times[j]),
+                        image_(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j), k, p));
+        }
+        const wide full = (places_r + vertical.beyond) * (places_c + horizontal.beyond);
+        if (window_.border == border_mode::constant && full > s.n)
+            add(full - s.n, wrong_ == fault::value_forgotten ? T{0} : static_cast<T>(window_.value));
+        if (wrong_ == fault::full_count) s.n = full;
+        return s;
+    }
+
     image_view<const T> image_;
     bordered_window window_;
     fault wrong_;
     std::vector<multiplicities> rows_, cols_;
+    mutable std::vector<window_sums<T>> known_;
 };
 
 /// The largest deviation and smallest pixel of a channel, for Wolf.

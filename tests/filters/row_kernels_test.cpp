@@ -119,35 +119,118 @@ TEST(row_kernels, sliding_sums_for_every_length_and_number_of_channels) {
 }
 
 /// Against sums by definition; whole numbers, so that every order of additions gives the same. One number too large for
-/// the others to survive is in no window but its own, and nothing is written beyond the result and the scratch memory.
-TEST(row_kernels, sliding_sums_of_doubles_for_every_width) {
-    std::mt19937_64 random(5);
+/// the others to survive is in no window but its own. Poison lies around what is read and what is written.
+template <typename T>
+void check_windows_of_eight_rows(const kernel_set& set, std::int64_t width, std::int64_t channels, std::int64_t cols,
+                                 std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const std::int64_t n = cols * channels, groups = 5, rows = 8 * groups + width - 1;
+    const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+    const bool any_huge = random() % 2 == 0;
+    const T huge = static_cast<T>(1e30);
+    std::vector<T> image(at(rows * n));
+    for (T& v : image) v = static_cast<T>(static_cast<std::int64_t>(random() % 2001) - 1000);
+    const std::size_t place = random() % image.size();
+    if (any_huge) image[place] = huge;
+
+    // Along columns: each eight windows from the eight before.
+    group_memory memory(width, n);
+    group_windows& w = memory.windows;
+    const auto& samples = std::get<sample_kernels<T>>(set.kernels->sample);
+    const auto sum_rows = [&](f64* to, std::int64_t first, std::int64_t count) {
+        samples.load(to, &image[at(first * n)], n);
+        for (std::int64_t i = first + 1; i < first + count; ++i) samples.add(to, to, &image[at(i * n)], n);
+    };
+    for (std::int64_t k = 0; k < w.whole; ++k) sum_rows(w.slots + k * w.stride, 8 * (k + 1), 8);
+    if (width > 8 && w.rest > 0) sum_rows(w.part, 8 * (w.whole + 1), w.rest);
+    if (w.whole > 0) set.kernels->block.close_block(w.slots, w.whole, w.stride, n);
+    std::vector<f64> beyond(at((n + 7) / 8 * 8), 0);
+    for (std::int64_t i = 0; i < n; ++i) beyond[at(i)] = static_cast<f64>(i % 7);
+    const std::int64_t room = (n + 7) / 8 * 64;
+    for (std::int64_t group = 0; group < groups; ++group) {
+        const T *first[8], *last[8];
+        for (std::int64_t i = 0; i < 8; ++i) {
+            first[i] = &image[at((8 * group + i) * n)];
+            last[i] = &image[at((8 * group + i + width - 1) * n)];
+        }
+        const bool more = group % 2 == 1;
+        std::vector<f64> line(at(room + 16), -7);
+        samples.down(line.data() + 8, first, last, w, more ? beyond.data() : nullptr, n);
+        if (++w.phase >= w.whole) {
+            set.kernels->block.close_block(w.slots, w.whole, w.stride, n);
+            w.phase = 0;
+        }
+        for (std::int64_t i = 0; i < n; ++i)
+            for (std::int64_t r = 0; r < 8; ++r) {
+                f64 expected = more ? beyond[at(i)] : 0;
+                for (std::int64_t k = 0; k < width; ++k)
+                    expected += static_cast<f64>(image[at((8 * group + r + k) * n + i)]);
+                ASSERT_EQ(line[at(8 + 8 * i + r)], expected) << "row " << 8 * group + r << ", element " << i;
+            }
+        for (std::int64_t i = 0; i < 8; ++i) ASSERT_TRUE(line[at(i)] == -7 && line[at(8 + room + i)] == -7);
+    }
+
+    // Along rows, of which some are not wanted.
+    std::vector<f64> line(at(((cols + 15) / 16 * 16 + width - 1) * 8 * channels), -7e9);
+    const std::int64_t used = (cols + width - 1) * 8 * channels;
+    for (std::int64_t i = 0; i < used; ++i)
+        line[at(i)] = static_cast<f64>(static_cast<std::int64_t>(random() % 2001) - 1000);
+    if (any_huge) line[random() % at(used)] = 1e300;
+    std::vector<f64> each(at(8 * channels));
+    for (f64& v : each) v = static_cast<f64>(random() % 100);
+    const bool more = random() % 2 == 0;
+    std::vector<f64> sums[8], counts(at(cols));
+    std::vector<f32> means[8];
+    f64 *sums_to[8], row_counts[8], full[8];
+    f32* means_to[8];
+    for (std::int64_t c = 0; c < cols; ++c) counts[at(c)] = c < 3 ? 2 : c > cols - 4 ? 8 : 4;
+    for (std::int64_t r = 0; r < 8; ++r) {
+        sums[at(r)].assign(at(n + 16), -7);
+        means[at(r)].assign(at(n + 16), -7);
+        sums_to[r] = r == 5 ? nullptr : sums[at(r)].data() + 8;
+        means_to[r] = r == 2 ? nullptr : means[at(r)].data() + 8;
+        row_counts[r] = static_cast<f64>(1 << r);
+        full[r] = 1 / (row_counts[r] * 4);
+    }
+    const group_memory along(width, 8 * channels);
+    const mean_factors factors{row_counts, counts.data(), full, std::min<std::int64_t>(3, cols),
+                               std::max<std::int64_t>(cols - 3, 3)};
+    const f64* const past = more ? each.data() : nullptr;
+    set.kernels->block.along_sums(sums_to, line.data(), along.windows, past, {}, cols, channels);
+    set.kernels->block.along_means(means_to, line.data(), along.windows, past, factors, cols, channels);
+    for (std::int64_t r = 0; r < 8; ++r) {
+        for (std::int64_t i = 0; i < n; ++i) {
+            f64 expected = more ? each[at(i % channels * 8 + r)] : 0;
+            for (std::int64_t k = 0; k < width; ++k) expected += line[at((i + k * channels) * 8 + r)];
+            if (r != 5) {
+                ASSERT_EQ(sums[at(r)][at(8 + i)], expected) << "row " << r << ", element " << i;
+            }
+            if (r != 2) {  // powers of two: one rounding
+                ASSERT_EQ(means[at(r)][at(8 + i)],
+                          static_cast<f32>(expected / (row_counts[r] * counts[at(i / channels)])))
+                    << "row " << r << ", element " << i;
+            }
+        }
+        const std::int64_t written = r == 5 ? 0 : n, means_written = r == 2 ? 0 : n;
+        for (std::int64_t i = 0; i < 8; ++i) {
+            ASSERT_TRUE(sums[at(r)][at(i)] == -7 && sums[at(r)][at(8 + written + i)] == -7);
+            ASSERT_TRUE(means[at(r)][at(i)] == -7 && means[at(r)][at(8 + means_written + i)] == -7);
+        }
+    }
+}
+
+TEST(row_kernels, windows_of_eight_rows_for_every_width) {
     for (const kernel_set& set : runnable()) {
-        SCOPED_TRACE(set.name);
-        std::int64_t turn = 0;
-        for (std::int64_t width = 1; width <= 650; width += width < 70 || (width > 120 && width < 200) ? 1 : 9) {
-            const std::int64_t channels = 1 + turn % 4;
-            const std::int64_t n = std::array{1, 63, 64, 200, 511, 512, 513, 1300}[static_cast<std::size_t>(turn % 8)];
+        std::uint64_t turn = 0;
+        for (std::int64_t width = 1; width <= 260; width += width < 50 ? 1 : 7) {
+            const std::int64_t channels = 1 + static_cast<std::int64_t>(turn % 4);
+            const std::int64_t cols = std::array{1, 7, 8, 16, 29, 64, 101}[turn % 7];
             ++turn;
-            const auto length = static_cast<std::size_t>(n + (width - 1) * channels);
-            std::vector<double> x(length);
-            for (double& v : x) v = static_cast<double>(static_cast<std::int64_t>(random() % 2001) - 1000);
-            const std::size_t huge = random() % length;
-            x[huge] = 1e300;
-            const auto room = static_cast<std::size_t>(5 * width * channels + 2048 + 384 * channels);
-            std::vector<double> scratch(room + 8, -7), sums(static_cast<std::size_t>(n + 8), -7);
-            set.kernels->block.sliding_sums(sums.data(), x.data(), n, width, channels, scratch.data());
-            for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-                double expected = 0;
-                for (std::size_t k = 0; k < static_cast<std::size_t>(width); ++k)
-                    expected += x[i + k * static_cast<std::size_t>(channels)];
-                ASSERT_EQ(sums[i], expected)
-                    << "width " << width << ", " << channels << " channels, " << n << " positions, at " << i;
-            }
-            for (std::size_t i = 0; i < 8; ++i) {
-                ASSERT_EQ(sums[static_cast<std::size_t>(n) + i], -7);
-                ASSERT_EQ(scratch[room + i], -7);
-            }
+            SCOPED_TRACE(set.name + " width " + std::to_string(width) + ", " + std::to_string(channels) +
+                         " channels, " + std::to_string(cols) + " columns");
+            check_windows_of_eight_rows<float>(set, width, channels, cols, turn);
+            check_windows_of_eight_rows<double>(set, width, channels, cols, turn + 1000);
+            if (testing::Test::HasFatalFailure()) return;
         }
     }
 }

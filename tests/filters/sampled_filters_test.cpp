@@ -301,19 +301,19 @@ TYPED_TEST(samples, thresholds_and_contrast_follow_the_statistics) {
                                                }),
                       "")
                 << name_of(method);
-            for (const threshold_output output : {threshold_output::zero_255, threshold_output::zero_one}) {
-                adaptive_threshold(of.inputs(c), {verdict.view()}, {.method = method, .output = output}, c.options);
-                const int yes = output == threshold_output::zero_255 ? 255 : 1;
-                ASSERT_EQ(oracle::first_difference(verdict.view(),
-                                                   [&](auto... at) -> int {
-                                                       if (!has(at...))
-                                                           return static_cast<int>(c.options.fill.value_or(0));
-                                                       return static_cast<double>(v(at...)) > limits.view()(at...) ? yes
-                                                                                                                   : 0;
-                                                   }),
-                          "")
-                    << name_of(method);
-            }
+            // Each method has seen both outputs, with every kind of sampling, after two borders.
+            const bool even = (static_cast<int>(method) + static_cast<int>(c.options.border)) % 2 == 0;
+            const threshold_output output = even ? threshold_output::zero_255 : threshold_output::zero_one;
+            adaptive_threshold(of.inputs(c), {verdict.view()}, {.method = method, .output = output}, c.options);
+            const int yes = even ? 255 : 1;
+            ASSERT_EQ(oracle::first_difference(verdict.view(),
+                                               [&](auto... at) -> int {
+                                                   if (!has(at...)) return static_cast<int>(c.options.fill.value_or(0));
+                                                   return static_cast<double>(v(at...)) > limits.view()(at...) ? yes
+                                                                                                               : 0;
+                                               }),
+                      "")
+                << name_of(method);
         }
         ASSERT_TRUE(limits.guards_intact() && verdict.guards_intact() && contrast.guards_intact());
     });

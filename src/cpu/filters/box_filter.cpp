@@ -87,18 +87,11 @@ void narrowed_band(const row_job& job, const any_view& result, const band& b) {
 
 template <typename Pixel>
 void floating_band(const row_job& job, const any_view& result, const band& b) {
+    if (result.shape.type == dtype::f32) return floating_means<Pixel>(job, result, b);
     if (result.shape.type != dtype::f32 && result.shape.type != dtype::f64) return narrowed_band<Pixel>(job, result, b);
     const work_buffer<f64> counts = floating_column_counts(job);
-    const work_buffer<f64> factors(job.n());  // of windows of `factor_rows` rows; most rows have as many
-    f64 factor_rows = 0;
     floating_sums<Pixel>(job, b, [&](std::int64_t row, const f64* sums, f64 rows) {
-        if (result.shape.type == dtype::f64)
-            return job.kernels->block.divide_64f(job.row_to<f64>(result, row, b.plane), sums, rows, counts.data(),
-                                                 job.n());
-        if (rows != factor_rows)
-            for (std::int64_t i = 0; i < job.n(); ++i) factors[i] = 1 / (rows * counts[i]);
-        factor_rows = rows;
-        job.kernels->block.scale_32f(job.row_to<f32>(result, row, b.plane), sums, factors.data(), job.n());
+        job.kernels->block.divide_64f(job.row_to<f64>(result, row, b.plane), sums, rows, counts.data(), job.n());
     });
 }
 

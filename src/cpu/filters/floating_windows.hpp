@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cpu/filters/extend_row.hpp"
+#include "cpu/filters/group_windows.hpp"
 #include "cpu/filters/row_job.hpp"
 #include "cpu/filters/row_source.hpp"
 
@@ -10,7 +11,8 @@
 #include <optional>
 #include <tuple>
 
-/// Windows of floating images by additions alone (van Herk 1992; Gil and Werman 1993, with + for max). An axis,
+/// Moments of windows of floating images: (mean, sum of squared deviations) pairs, merged as in Chan, Golub, LeVeque
+/// 1979, by the scheme of van Herk 1992 and of Gil and Werman 1993, with a merge for max. An axis,
 /// extended by the window's reach on both sides, is cut into blocks as wide as the window. Every window is then the end
 /// of one block and the start of the next:
 ///
@@ -20,8 +22,6 @@
 /// Nothing is ever subtracted, so nothing outside a window acts on it, and errors do not pile up along the image.
 /// Blocks lie at multiples of the window's width from the image's edge, never of a thread's band: the bits do not
 /// depend on the number of threads.
-///
-/// The same scheme serves sums and (mean, sum of squared deviations) pairs, merged as in Chan, Golub, LeVeque 1979.
 ///
 /// The bound of filters.hpp for merged means, in units of u * (mean of |x|): a + f * (b - a), of n_a and n_b samples,
 /// rounds f, the difference, the product and the sum. The first three err by 3 f |b - a| <= 3 f (|a| + |b|). Where the
@@ -45,31 +45,28 @@ struct moment_pair {
         return {mean + b.count / all * d, (m2 + b.m2) + count * b.count / all * (d * d), all};
     }
 
-    f64 sum() const noexcept { return mean * count; }
-
     moment_pair times(std::int64_t k) const noexcept {
         const f64 factor = static_cast<f64>(k);
         return k == 0 ? moment_pair{} : moment_pair{mean, m2 * factor, count * factor};
     }
 };
 
-/// A row of sums (m2 unused), or of pairs.
+/// A row of pairs.
 struct value_row {
-    f64* mean = nullptr;  ///< or the sums
+    f64* mean = nullptr;
     f64* m2 = nullptr;
 };
 
-template <bool pairs>
 class value_rows {
   public:
     value_rows() = default;
-    value_rows(std::int64_t rows, std::int64_t n) : n_(n), rows_(rows), values_((pairs ? 2 : 1) * rows * n) {}
+    value_rows(std::int64_t rows, std::int64_t n) : n_(n), rows_(rows), values_(2 * rows * n) {}
 
     value_row row(std::int64_t i) const noexcept {
-        return {values_.data() + i * n_, pairs ? values_.data() + (rows_ + i) * n_ : nullptr};
+        return {values_.data() + i * n_, values_.data() + (rows_ + i) * n_};
     }
 
-    void fill(f64 value) const { std::fill_n(values_.data(), (pairs ? 2 : 1) * rows_ * n_, value); }
+    void fill(f64 value) const { std::fill_n(values_.data(), 2 * rows_ * n_, value); }
 
   private:
     std::int64_t n_ = 0, rows_ = 0;
@@ -94,7 +91,7 @@ struct block_axis {
 };
 
 /// Windows along columns: one row of values per row of the image.
-template <typename Pixel, bool pairs>
+template <typename Pixel>
 class column_blocks {
   public:
     /// Results are written to `result`, or, where it would be a copy, stay in a row of this object's.
@@ -114,12 +111,6 @@ class column_blocks {
         value_row result = suffixes_.row(std::max(row, axis_.first) - first_suffix_);
         const std::int64_t in_block = axis_.in_block(row), in_next = axis_.in_next(row);
         const std::int64_t prefix_end = std::min(row + axis_.width, axis_.end);
-        if constexpr (!pairs)
-            if (next_prefix_ > block_end_ && next_prefix_ + 1 == prefix_end) {  // most rows: in one pass
-                samples_.add_and_join(result_.mean, prefix_.row(0).mean, result.mean, pixels(next_prefix_++), job_.n());
-                return job_.rows.reduced() ? merge(result_, in_block + in_next, beyond_.row(0), job_.rows.beyond())
-                                           : result_;
-            }
         for (; next_prefix_ < prefix_end; ++next_prefix_)
             append(prefix_.row(0), prefix_.row(0), next_prefix_, next_prefix_ - block_end_);
         if (in_next > 0) result = merge(result, in_block, prefix_.row(0), in_next);
@@ -137,24 +128,18 @@ class column_blocks {
         const std::int64_t n = job_.n();
         if (count == 0) {
             samples_.load(to.mean, x, n);
-            if constexpr (pairs) std::fill_n(to.m2, n, 0.0);
-        } else if constexpr (pairs) {
+            std::fill_n(to.m2, n, 0.0);
+        } else {
             const f64 na = static_cast<f64>(count);
             samples_.merge(to.mean, to.m2, a.mean, a.m2, x, 1 / (na + 1), na / (na + 1), n);
-        } else {
-            samples_.add(to.mean, a.mean, x, n);
         }
     }
 
     value_row merge(value_row a, std::int64_t a_count, value_row b, std::int64_t b_count) {
         const value_row to = result_;
-        if constexpr (pairs) {
-            const f64 na = static_cast<f64>(a_count), nb = static_cast<f64>(b_count);
-            job_.kernels->block.merge(to.mean, to.m2, a.mean, a.m2, b.mean, b.m2, nb / (na + nb), na * nb / (na + nb),
-                                      job_.n());
-        } else {
-            job_.kernels->block.add(to.mean, a.mean, b.mean, job_.n());
-        }
+        const f64 na = static_cast<f64>(a_count), nb = static_cast<f64>(b_count);
+        job_.kernels->block.merge(to.mean, to.m2, a.mean, a.m2, b.mean, b.m2, nb / (na + nb), na * nb / (na + nb),
+                                  job_.n());
         return to;
     }
 
@@ -171,41 +156,35 @@ class column_blocks {
     void sum_what_lies_beyond() {
         const window_axis& axis = job_.rows;
         const std::int64_t n = job_.n();
-        beyond_ = value_rows<pairs>(1, n);
+        beyond_ = value_rows(1, n);
         const value_row to = beyond_.row(0);
         if (axis.repeats > 0) {
             std::int64_t count = 0;
             const f64 periods = static_cast<f64>(
                 axis.for_each_repeated([&](std::int64_t i) { append(to, to, rows_.row(i), count++); }));
-            for (std::int64_t i = 0; i < n; ++i) (pairs ? to.m2 : to.mean)[i] *= periods;
+            for (std::int64_t i = 0; i < n; ++i) to.m2[i] *= periods;
             return;
         }
         const Pixel *const first = pixels(0), *const last = pixels(axis_.end - 1);
         for (std::int64_t i = 0; i < n; ++i) {
             moment_pair all = moment_pair{static_cast<f64>(first[i]), 0, 1}.times(axis.edge_before);
             const moment_pair behind = moment_pair{static_cast<f64>(last[i]), 0, 1}.times(axis.edge_after);
-            if constexpr (pairs) {
-                all = all.merged(behind);
-                to.mean[i] = all.mean;
-                to.m2[i] = all.m2;
-            } else {
-                to.mean[i] = all.sum() + behind.sum();
-            }
+            all = all.merged(behind);
+            to.mean[i] = all.mean;
+            to.m2[i] = all.m2;
         }
     }
 
     const row_job& job_;
     block_axis axis_;
     row_source<Pixel>& rows_;
-    value_rows<pairs> suffixes_, prefix_, beyond_;
+    value_rows suffixes_, prefix_, beyond_;
     value_row result_;
     const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
     std::int64_t block_end_ = 0, next_prefix_ = 0, first_suffix_ = 0;
 };
 
-/// Windows along the row, over a row of windows along the columns. Sums are made by whole vectors
-/// (sliding_sums_impl.hpp), pairs by scans within blocks.
-template <bool pairs>
+/// Windows along the row, over a row of windows along the columns, by scans within blocks.
 class row_blocks {
   public:
     /// `constant`: of what lies beyond a constant border.
@@ -216,37 +195,27 @@ class row_blocks {
           channels_(job.shape.channels),
           extended_(1, job.cols.extended() * channels_),
           result_(1, job.n()) {
-        if constexpr (pairs) {
-            suffix_ = value_rows<pairs>(1, job.cols.extended() * channels_);
-            prefix_ = value_rows<pairs>(1, job.cols.extended() * channels_);
-            prefix_.fill(0);  // windows that are whole blocks read entries that are never written
-            prepare_shares();
-        } else {
-            extended_.fill(0);  // what shrink leaves out
-            scratch_ = work_buffer<f64>(5 * axis_.width * channels_ + 2048 + 384 * channels_);
-        }
+        suffix_ = value_rows(1, job.cols.extended() * channels_);
+        prefix_ = value_rows(1, job.cols.extended() * channels_);
+        prefix_.fill(0);  // windows that are whole blocks read entries that are never written
+        prepare_shares();
     }
 
     /// Where windows along the columns are best written.
     value_row input() const {
         const std::int64_t at = job_.cols.before * channels_;
         const value_row all = extended_.row(0);
-        return {all.mean + at, pairs ? all.m2 + at : nullptr};
+        return {all.mean + at, all.m2 + at};
     }
 
     /// x: windows of `rows` samples along the columns. The result lives until the next call.
     value_row compute(value_row x, std::int64_t rows) {
         value_row result = x;
         if (axis_.width > 1) {
-            extend(x, rows);
+            extend(x);
             result = result_.row(0);
-            if constexpr (pairs) {
-                scan_blocks(static_cast<f64>(rows));
-                join(static_cast<f64>(rows));
-            } else {
-                job_.kernels->block.sliding_sums(result.mean, extended_.row(0).mean, job_.n(), axis_.width, channels_,
-                                                 scratch_.data());
-            }
+            scan_blocks(static_cast<f64>(rows));
+            join(static_cast<f64>(rows));
         }
         if (job_.cols.reduced()) result = add_what_lies_beyond(result, x, rows);
         return result;
@@ -271,24 +240,24 @@ class row_blocks {
     }
 
     /// The value of a column that lies beyond a constant border.
-    value_row constant_column(std::int64_t rows, f64 (&values)[2]) const {
-        values[0] = pairs ? constant_ : constant_ * static_cast<f64>(rows);
+    value_row constant_column(f64 (&values)[2]) const {
+        values[0] = constant_;
         values[1] = 0;
         return {&values[0], &values[1]};
     }
 
-    void extend(value_row x, std::int64_t rows) {
+    void extend(value_row x) {
         const value_row to = extended_.row(0);
         const std::int64_t before = job_.cols.before;
         if (x.mean != input().mean) {
             std::copy_n(x.mean, job_.n(), input().mean);
-            if constexpr (pairs) std::copy_n(x.m2, job_.n(), input().m2);
+            std::copy_n(x.m2, job_.n(), input().m2);
         }
         if (job_.cols.border == border_mode::shrink) return;
         f64 constant[2];
-        const value_row outside = constant_column(rows, constant);
+        const value_row outside = constant_column(constant);
         extend_row(to.mean + before * channels_, job_.cols, channels_, outside.mean[0]);
-        if constexpr (pairs) extend_row(to.m2 + before * channels_, job_.cols, channels_, outside.m2[0]);
+        extend_row(to.m2 + before * channels_, job_.cols, channels_, outside.m2[0]);
     }
 
     void scan(value_row to, std::int64_t at, std::int64_t chains, std::int64_t length, std::int64_t step, f64 weight) {
@@ -352,46 +321,30 @@ class row_blocks {
         const std::int64_t n = job_.n();
         const value_row to = result_.row(0);
         f64 constant[2];
-        const value_row outside = constant_column(rows, constant);
+        const value_row outside = constant_column(constant);
         for (std::int64_t k = 0; k < channels_; ++k) {
             const bool is_constant = axis.border == border_mode::constant;
             const std::int64_t first = k, last = n - channels_ + k;
-            if constexpr (pairs) {
-                const f64 count = static_cast<f64>(rows);
-                moment_pair beyond;
-                if (axis.repeats > 0) {
-                    const std::int64_t periods = axis.for_each_repeated([&](std::int64_t c) {
-                        const std::int64_t i = c * channels_ + k;
-                        beyond = beyond.merged({x.mean[i], x.m2[i], count});
-                    });
-                    beyond = beyond.times(periods);
-                } else if (is_constant) {
-                    beyond = moment_pair{outside.mean[0], 0, count}.times(axis.edge_before + axis.edge_after);
-                } else {
-                    beyond = moment_pair{x.mean[first], x.m2[first], count}
-                                 .times(axis.edge_before)
-                                 .merged(moment_pair{x.mean[last], x.m2[last], count}.times(axis.edge_after));
-                }
-                for (std::int64_t i = k; i < n; i += channels_) {
-                    const auto all =
-                        moment_pair{result.mean[i], result.m2[i], count * static_cast<f64>(axis.width())}.merged(
-                            beyond);
-                    to.mean[i] = all.mean;
-                    to.m2[i] = all.m2;
-                }
+            const f64 count = static_cast<f64>(rows);
+            moment_pair beyond;
+            if (axis.repeats > 0) {
+                const std::int64_t periods = axis.for_each_repeated([&](std::int64_t c) {
+                    const std::int64_t i = c * channels_ + k;
+                    beyond = beyond.merged({x.mean[i], x.m2[i], count});
+                });
+                beyond = beyond.times(periods);
+            } else if (is_constant) {
+                beyond = moment_pair{outside.mean[0], 0, count}.times(axis.edge_before + axis.edge_after);
             } else {
-                f64 beyond = 0;
-                if (axis.repeats > 0) {
-                    const std::int64_t periods =
-                        axis.for_each_repeated([&](std::int64_t c) { beyond += x.mean[c * channels_ + k]; });
-                    beyond *= static_cast<f64>(periods);
-                } else {  // not 0 times what may be infinite
-                    if (axis.edge_before > 0)
-                        beyond = (is_constant ? outside.mean[0] : x.mean[first]) * static_cast<f64>(axis.edge_before);
-                    if (axis.edge_after > 0)
-                        beyond += (is_constant ? outside.mean[0] : x.mean[last]) * static_cast<f64>(axis.edge_after);
-                }
-                for (std::int64_t i = k; i < n; i += channels_) to.mean[i] = result.mean[i] + beyond;
+                beyond = moment_pair{x.mean[first], x.m2[first], count}
+                             .times(axis.edge_before)
+                             .merged(moment_pair{x.mean[last], x.m2[last], count}.times(axis.edge_after));
+            }
+            for (std::int64_t i = k; i < n; i += channels_) {
+                const auto all =
+                    moment_pair{result.mean[i], result.m2[i], count * static_cast<f64>(axis.width())}.merged(beyond);
+                to.mean[i] = all.mean;
+                to.m2[i] = all.m2;
             }
         }
         return to;
@@ -401,28 +354,9 @@ class row_blocks {
     f64 constant_;
     block_axis axis_;
     std::int64_t channels_;
-    value_rows<pairs> extended_, suffix_, prefix_, result_;
-    work_buffer<f64> scan_f_, scan_g_, join_f_, join_g_, scratch_;
+    value_rows extended_, suffix_, prefix_, result_;
+    work_buffer<f64> scan_f_, scan_g_, join_f_, join_g_;
 };
-
-inline work_buffer<f64> floating_column_counts(const row_job& job) {
-    const std::int64_t channels = job.shape.channels;
-    work_buffer<f64> counts(job.n());
-    for (std::int64_t i = 0; i < job.n(); ++i) counts[i] = static_cast<f64>(job.cols.count(i / channels));
-    return counts;
-}
-
-/// consume(row, sums, rows_in_window) for every row of the band.
-template <typename Pixel, typename Consume>
-void floating_sums(const row_job& job, const band& b, Consume&& consume) {
-    image_rows<Pixel> rows(job, b.plane);
-    row_blocks<false> windows(job, job.border_value);
-    column_blocks<Pixel, false> columns(job, rows, windows.input());
-    for (std::int64_t row = b.first; row < b.end; ++row) {
-        const std::int64_t count = job.rows.count(row);
-        consume(row, windows.compute(columns.compute(row), count).mean, static_cast<f64>(count));
-    }
-}
 
 /// Means by sums, for rows in increasing order: what merged means are replaced by where they are not finite, since only
 /// a sum says which infinity it is, or that both signs met.
@@ -432,22 +366,20 @@ class means_by_sums {
     means_by_sums(const row_job& job, const band& b)
         : job_(job),
           rows_(job, b.plane),
-          windows_(job, job.border_value),
-          columns_(job, rows_, windows_.input()),
+          windows_(job, rows_, job.border_value),
           counts_(floating_column_counts(job)) {}
 
     void replace_nan(std::int64_t row, f64* mean) {
-        const std::int64_t count = job_.rows.count(row);
-        const f64* const sums = windows_.compute(columns_.compute(row), count).mean;
+        const f64 count = static_cast<f64>(job_.rows.count(row));
+        const f64* const sums = windows_.compute(row);
         for (std::int64_t i = 0; i < job_.n(); ++i)
-            if (std::isnan(mean[i])) mean[i] = sums[i] / (static_cast<f64>(count) * counts_[i]);
+            if (std::isnan(mean[i])) mean[i] = sums[i] / (count * counts_[i]);
     }
 
   private:
     const row_job& job_;
     image_rows<Pixel> rows_;
-    row_blocks<false> windows_;
-    column_blocks<Pixel, false> columns_;
+    group_sums<Pixel> windows_;
     work_buffer<f64> counts_;
 };
 
@@ -455,8 +387,8 @@ class means_by_sums {
 template <typename Pixel, typename Consume>
 void floating_moments(const row_job& job, const band& b, Consume&& consume) {
     image_rows<Pixel> rows(job, b.plane);
-    row_blocks<true> windows(job, job.border_value);
-    column_blocks<Pixel, true> columns(job, rows, windows.input());
+    row_blocks windows(job, job.border_value);
+    column_blocks<Pixel> columns(job, rows, windows.input());
     const work_buffer<f64> counts = floating_column_counts(job);
     work_buffer<f64> mean(job.n()), variance(job.n());
     std::optional<means_by_sums<Pixel>> sums;

@@ -51,6 +51,22 @@ struct moment_kernels {
                          std::int64_t n);
 };
 
+/// Windows of eight rows, or eight columns, at a time (group_windows_impl.hpp): of `width` samples, 8 (whole + 1) +
+/// rest
+/// + 1 where that is more than eight. Values between one eight and the next, `stride` of them: `part`, of `rest`
+/// samples; `slots`, one for each whole group; `prefix`. `phase` slots belong to the next block of groups.
+struct group_windows {
+    std::int64_t width, rest, whole, stride, phase;
+    f64 *part, *slots, *prefix;
+};
+
+/// What sums of eight rows are multiplied by: 1 / (rows[r] * cols[c]), `full` in the columns from first_full to
+/// end_full. Nothing where `cols` is null.
+struct mean_factors {
+    const f64 *rows, *cols, *full;
+    std::int64_t first_full, end_full;
+};
+
 /// Floating rows: sums, and (mean, sum of squared deviations) pairs merged as in Chan, Golub, LeVeque 1979, eq. 2.1:
 /// with b's share f = nb / (na + nb) and g = na * nb / (na + nb),
 /// mean = a + f * (b - a), m2 = a2 + b2 + g * (b - a)^2.
@@ -58,8 +74,10 @@ template <typename T>
 struct sample_kernels {
     void (*load)(f64* to, const T* x, std::int64_t n);
     void (*add)(f64* to, const f64* a, const T* x, std::int64_t n);
-    /// prefix += x; to = suffix + prefix
-    void (*add_and_join)(f64* to, f64* prefix, const f64* suffix, const T* x, std::int64_t n);
+    /// Sums of eight neighbouring windows, which begin with the rows `first` and end with the rows `last`, plus
+    /// `beyond` unless it is null: line[8 * i + row] for n elements.
+    void (*down)(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
+                 const f64* beyond, std::int64_t n);
     void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const T* x, f64 f, f64 g, std::int64_t n);
 };
 
@@ -71,17 +89,11 @@ struct block_kernels {
     /// The same with f[i] and weight * g[i].
     void (*merge_each)(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, const f64* f,
                        const f64* g, f64 weight, std::int64_t n);
-    /// to[i] = x[i] + x[i + channels] + ..., `width` of them; x has n + (width - 1) * channels elements. `scratch` has
-    /// 5 * width * channels + 2048 + 384 * channels.
-    void (*sliding_sums)(f64* to, const f64* x, std::int64_t n, std::int64_t width, std::int64_t channels,
-                         f64* scratch);
     /// Within `chains` blocks of `length` samples that begin `distance` elements apart: running pairs from the first
     /// sample on, or, with step < 0, from the last one back. x and to point to the sample where the first chain starts;
     /// `step` leads to the next. The k-th merged sample has share f[k] and g = weight * g[k].
     void (*scan_pairs)(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, const f64* g, f64 weight,
                        std::int64_t chains, std::int64_t distance, std::int64_t length, std::int64_t step);
-    /// out = x * factor: of one rounding to 32 bits, the one before in 64 bits matters to one result in 10^8
-    void (*scale_32f)(f32* out, const f64* x, const f64* factor, std::int64_t n);
     /// out = x / (rows * cols[i])
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     /// variance = m2 / (rows * cols[i]); where the mean is not finite, both are NaN: an infinity among the pixels
@@ -89,6 +101,15 @@ struct block_kernels {
     bool (*finish_pairs)(f64* mean, f64* variance, const f64* m2, f64 rows, const f64* cols, std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
+    /// After the last slot of a block: slots become its suffixes.
+    void (*close_block)(f64* slots, std::int64_t whole, std::int64_t stride, std::int64_t n);
+    /// Windows along eight rows of a line, from its first column on, plus `beyond` (8 * channels) unless it is null.
+    /// Rows that are null are left out. Means have one rounding to 32 bits; that of the factor in 64 bits matters to
+    /// one result in 10^8.
+    void (*along_means)(f32* const* rows, const f64* line, group_windows windows, const f64* beyond,
+                        const mean_factors& factors, std::int64_t cols, std::int64_t channels);
+    void (*along_sums)(f64* const* rows, const f64* line, group_windows windows, const f64* beyond,
+                       const mean_factors& factors, std::int64_t cols, std::int64_t channels);
 };
 
 /// The numbers in the threshold formulas of filters.hpp.

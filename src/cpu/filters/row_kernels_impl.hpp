@@ -5,6 +5,9 @@
 #include "filters/exponential.hpp"
 
 #include <cstring>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 /// The iterations of the next loop do not depend on each other, although a result may be an operand.
 #if defined(__clang__)
@@ -264,16 +267,6 @@ void add_samples(f64* to, const f64* a, const T* __restrict x, i64 n) {
 }
 
 template <typename T>
-void add_and_join(f64* __restrict to, f64* __restrict prefix, const f64* __restrict suffix, const T* __restrict x,
-                  i64 n) {
-    for (i64 i = 0; i < n; ++i) {
-        const f64 sum = prefix[i] + static_cast<f64>(x[i]);
-        prefix[i] = sum;
-        to[i] = suffix[i] + sum;
-    }
-}
-
-template <typename T>
 void merge_samples(f64* to, f64* to2, const f64* a, const f64* a2, const T* __restrict x, f64 f, f64 g, i64 n) {
     BOXSUM_INDEPENDENT
     for (i64 i = 0; i < n; ++i) {
@@ -307,7 +300,7 @@ void merge_rows_each(f64* to, f64* to2, const f64* a, const f64* a2, const f64* 
     }
 }
 
-#include "cpu/filters/sliding_sums_impl.hpp"
+#include "cpu/filters/group_windows_impl.hpp"
 
 /// Chains are independent of each other: eight at a time hide the latency of the additions.
 template <int together>
@@ -338,10 +331,6 @@ void scan_pairs(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, co
                 i64 distance, i64 length, i64 step) {
     const i64 done = scan_pairs_some<8>(to, to2, x, x2, f, g, weight, 0, chains, distance, length, step);
     scan_pairs_some<1>(to, to2, x, x2, f, g, weight, done, chains, distance, length, step);
-}
-
-void scale_32f(f32* __restrict out, const f64* __restrict x, const f64* __restrict factor, i64 n) {
-    for (i64 i = 0; i < n; ++i) out[i] = static_cast<f32>(x[i] * factor[i]);
 }
 
 void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
@@ -437,10 +426,10 @@ constinit const row_kernels rows = {
     {accumulate<u8, u32>(), accumulate<u8, u64>(), accumulate<u16, u32>(), accumulate<u16, u64>()},
     {window<u32>(), window<u64>()},
     {moment<u32, u32>(), moment<u32, u64>(), moment<u64, u64>()},
-    {sample_kernels<f32>{load<f32>, add_samples<f32>, add_and_join<f32>, merge_samples<f32>},
-     sample_kernels<f64>{load<f64>, add_samples<f64>, add_and_join<f64>, merge_samples<f64>}},
-    {add_rows, merge_rows, merge_rows_each, sliding_sums, scan_pairs, scale_32f, divide_64f, finish_pairs, square_root,
-     convert_32f},
+    {sample_kernels<f32>{load<f32>, add_samples<f32>, group_lanes::down<f32>, merge_samples<f32>},
+     sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>}},
+    {add_rows, merge_rows, merge_rows_each, scan_pairs, divide_64f, finish_pairs, square_root, convert_32f,
+     group_lanes::close_block, group_lanes::along<f32>, group_lanes::along<f64>},
     {pixel_kernels<u8>{thresholds<u8>, exceeds<u8>, contrast<u8>},
      pixel_kernels<u16>{thresholds<u16>, exceeds<u16>, contrast<u16>},
      pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},

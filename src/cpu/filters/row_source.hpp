@@ -14,7 +14,7 @@ class row_source {
   public:
     virtual ~row_source() = default;
     /// Row `row` of the whole image; of floating images also -1, the row beyond a constant border. The last two rows
-    /// that were asked for live.
+    /// that were asked for live, of floating ones the last sixteen.
     virtual const T* row(std::int64_t row) = 0;
     /// Rows that are far apart are streams that begin anew with every row, too short for the hardware to follow.
     virtual void fetch(std::int64_t) {}

@@ -40,7 +40,7 @@ class sampled_rows {
         }
     }
 
-    /// A row of the image, or -1 for that beyond a constant border. The last three live.
+    /// A row of the image, or -1 for that beyond a constant border. The last sixteen live.
     const samples& at(std::int64_t row) {
         samples* oldest = &kept_[0];
         for (samples& s : kept_) {
@@ -136,7 +136,7 @@ class sampled_rows {
 
     const row_job& job_;
     std::int64_t plane_, time_ = 0;
-    std::array<samples, 3> kept_;
+    std::array<samples, 18> kept_;
     work_buffer<Pixel> constant_;
 };
 
@@ -367,17 +367,14 @@ void real_sampled_windows(const row_job& job, const band& b, bool spread, Consum
     rows_of_plane rows(job, b.plane);
     const bool has_constant =
         job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
-    row_blocks<false> sum_windows(job, has_constant ? job.border_value : 0), weight_windows(job, has_constant ? 1 : 0);
-    column_blocks<f64, false> sums(job, rows.values, sum_windows.input());
-    column_blocks<f64, false> weights(job, rows.weights, weight_windows.input());
+    group_sums<f64> sums(job, rows.values, has_constant ? job.border_value : 0);
+    group_sums<f64> weights(job, rows.weights, has_constant ? 1 : 0);
     std::optional<weighted_spreads<Pixel, rows_of_plane>> spreads;
     if (spread) spreads.emplace(job, rows);
     work_buffer<f64> mean(job.n()), variance(job.n());
     work_buffer<s64> rounded(job.n());
     for (std::int64_t row = b.first; row < b.end; ++row) {
-        const std::int64_t count = job.rows.count(row);
-        const f64* const sum = sum_windows.compute(sums.compute(row), count).mean;
-        const f64* const weight = weight_windows.compute(weights.compute(row), count).mean;
+        const f64 *const sum = sums.compute(row), *const weight = weights.compute(row);
         for (std::int64_t i = 0; i < job.n(); ++i) mean[i] = weight[i] > 0 ? sum[i] / weight[i] : 0;
         if (!is_floating(job.image_type)) {
             // 32-bit integers that are summed in double are so exactly.

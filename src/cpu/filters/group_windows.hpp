@@ -1,0 +1,235 @@
+#pragma once
+
+#include "cpu/filters/row_job.hpp"
+#include "cpu/filters/row_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <tuple>
+
+/// Sums of windows of floating images, eight rows at a time (group_windows_impl.hpp has the scheme). Groups of rows and
+/// blocks of groups begin at the first row of the whole image, never of a thread's band or of a part: the bits do not
+/// depend on either.
+namespace boxsum::filters {
+
+/// Zeros, a multiple of a vector's length.
+inline work_buffer<f64> zeros(std::int64_t count) {
+    work_buffer<f64> values(count);
+    std::fill_n(values.data(), count, 0.0);
+    return values;
+}
+
+/// What windows along an axis keep between one eight and the next: `elements` values in each row of it.
+class group_memory {
+  public:
+    group_memory(std::int64_t width, std::int64_t elements)
+        : windows{width, 0, 0, (elements + 7) / 8 * 8, 0, nullptr, nullptr, nullptr} {
+        if (width <= 8) return;
+        windows.rest = (width - 1) % 8;
+        windows.whole = (width - 1) / 8 - 1;
+        values_ = zeros((windows.whole + 2) * windows.stride);
+        windows.part = values_.data();
+        windows.prefix = windows.part + windows.stride;
+        windows.slots = windows.prefix + windows.stride;
+    }
+
+    group_windows windows;
+
+  private:
+    work_buffer<f64> values_;
+};
+
+template <typename Pixel>
+class group_sums {
+  public:
+    /// `rows`: sixteen rows that were asked for live. `constant`: of what lies beyond a constant border.
+    group_sums(const row_job& job, row_source<Pixel>& rows, f64 constant)
+        : job_(job),
+          rows_(rows),
+          constant_(constant),
+          n_(job.n()),
+          step_(8 * job.shape.channels),
+          down_(job.rows.width(), n_),
+          along_(job.cols.width(), step_),
+          line_(zeros(((job.cols.extent + 15) / 16 * 16 + job.cols.width()) * step_)),
+          outside_(n_) {
+        std::fill_n(outside_.data(), n_, Pixel{0});
+        if (job.rows.reduced()) sum_what_lies_beyond();
+        if (job.cols.reduced()) beyond_cols_ = zeros(step_);
+    }
+
+    /// Sums of the windows around `row`; rows must be asked for in increasing order. They live until the next call.
+    const f64* compute(std::int64_t row) {
+        if (sums_.data() == nullptr) sums_ = work_buffer<f64>(8 * n_);
+        if (move_to(row / 8)) {
+            std::array<f64*, 8> rows;
+            for (std::size_t i = 0; i < 8; ++i) rows[i] = sums_.data() + static_cast<std::int64_t>(i) * n_;
+            job_.kernels->block.along_sums(rows.data(), line_.data(), along_.windows, beyond_cols_.data(), {},
+                                           job_.cols.extent, job_.shape.channels);
+        }
+        return sums_.data() + row % 8 * n_;
+    }
+
+    /// Means of 32 bits, to rows 8 group .. 8 group + 7 of the whole image; those that are null are left out.
+    void means(std::int64_t group, f32* const* rows, const mean_factors& factors) {
+        move_to(group);
+        job_.kernels->block.along_means(rows, line_.data(), along_.windows, beyond_cols_.data(), factors,
+                                        job_.cols.extent, job_.shape.channels);
+    }
+
+  private:
+    /// The row at position j of the extended axis, zeros where it has none or this part of the image does not have it;
+    /// no window that has a result takes the latter.
+    const Pixel* pixels(std::int64_t j) const {
+        const window_axis& axis = job_.rows;
+        if (j >= axis.extended()) return outside_.data();
+        const std::int64_t row = axis.source(j - axis.before);
+        if (row < 0) return axis.border == border_mode::constant ? rows_.row(row) : outside_.data();
+        const bool given = row >= job_.part_row && row < job_.part_row + job_.image.shape.rows;
+        return given ? rows_.row(row) : outside_.data();
+    }
+
+    /// Whether there are new windows, along columns, in `line_`.
+    bool move_to(std::int64_t group) {
+        if (group == group_) return false;
+        if (group != group_ + 1 || group_ < 0) start(group);
+        group_ = group;
+        const Pixel *first[8], *last[8];
+        group_windows& w = down_.windows;
+        for (std::int64_t i = 0; i < 8; ++i) {
+            first[i] = pixels(8 * group + i);
+            last[i] = pixels(8 * group + i + w.width - 1);
+        }
+        samples_.down(line_.data() + job_.cols.before * step_, first, last, w, beyond_rows_.data(), n_);
+        if (++w.phase >= w.whole) {
+            job_.kernels->block.close_block(w.slots, w.whole, w.stride, n_);
+            w.phase = 0;
+        }
+        extend_line();
+        return true;
+    }
+
+    void start(std::int64_t group) {
+        group_windows& w = down_.windows;
+        if (w.width <= 8) return;
+        const auto sum = [&](f64* to, std::int64_t g, std::int64_t count) {
+            for (std::int64_t i = 0; i < count; ++i) {
+                const Pixel* const x = pixels(8 * g + i);
+                i == 0 ? samples_.load(to, x, n_) : samples_.add(to, to, x, n_);
+            }
+        };
+        if (w.rest > 0) sum(w.part, group + w.whole + 1, w.rest);
+        if (w.whole == 0) return;
+        w.phase = group % w.whole;
+        const std::int64_t block = group - w.phase;
+        for (std::int64_t k = 0; k < w.whole; ++k)
+            sum(w.slots + k * w.stride, (k < w.phase ? block + w.whole : block) + k + 1, 8);
+        for (std::int64_t k = 0; k < w.phase; ++k)
+            if (k == 0)
+                std::copy_n(w.slots, n_, w.prefix);
+            else
+                job_.kernels->block.add(w.prefix, w.prefix, w.slots + k * w.stride, n_);
+        job_.kernels->block.close_block(w.slots + w.phase * w.stride, w.whole - w.phase, w.stride, n_);
+    }
+
+    /// Continues the line beyond both ends, and sums what lies further out.
+    void extend_line() {
+        const window_axis& axis = job_.cols;
+        f64* const x = line_.data() + axis.before * step_;
+        const f64 outside = constant_ * static_cast<f64>(job_.rows.full);
+        const auto put = [&](std::int64_t c) {
+            if (const std::int64_t from = axis.source(c); from < 0)
+                std::fill_n(x + c * step_, step_, outside);
+            else
+                std::copy_n(x + from * step_, step_, x + c * step_);
+        };
+        if (axis.border != border_mode::shrink) {
+            for (std::int64_t c = -axis.before; c < 0; ++c) put(c);
+            for (std::int64_t c = axis.extent; c < axis.extent + axis.after; ++c) put(c);
+        }
+        if (!axis.reduced()) return;
+        for (std::int64_t i = 0; i < step_; ++i) {
+            f64 beyond = 0;
+            if (axis.repeats > 0) {
+                const std::int64_t periods =
+                    axis.for_each_repeated([&](std::int64_t c) { beyond += x[c * step_ + i]; });
+                beyond *= static_cast<f64>(periods);
+            } else {  // not 0 times what may be infinite
+                const bool constant = axis.border == border_mode::constant;
+                if (axis.edge_before > 0) beyond = (constant ? outside : x[i]) * static_cast<f64>(axis.edge_before);
+                if (axis.edge_after > 0)
+                    beyond +=
+                        (constant ? outside : x[(axis.extent - 1) * step_ + i]) * static_cast<f64>(axis.edge_after);
+            }
+            beyond_cols_[i] = beyond;
+        }
+    }
+
+    void sum_what_lies_beyond() {
+        const window_axis& axis = job_.rows;
+        beyond_rows_ = zeros((n_ + 7) / 8 * 8);
+        f64* const to = beyond_rows_.data();
+        if (axis.repeats > 0) {
+            const f64 periods = static_cast<f64>(
+                axis.for_each_repeated([&](std::int64_t i) { samples_.add(to, to, rows_.row(i), n_); }));
+            for (std::int64_t i = 0; i < n_; ++i) to[i] *= periods;
+            return;
+        }
+        const auto add = [&](std::int64_t j, std::int64_t times) {
+            if (times == 0) return;
+            const Pixel* const x = pixels(j);
+            for (std::int64_t i = 0; i < n_; ++i) to[i] += static_cast<f64>(x[i]) * static_cast<f64>(times);
+        };
+        add(0, axis.edge_before);
+        add(axis.extended() - 1, axis.edge_after);
+    }
+
+    const row_job& job_;
+    row_source<Pixel>& rows_;
+    f64 constant_;
+    std::int64_t n_, step_, group_ = -2;
+    group_memory down_, along_;
+    work_buffer<f64> line_, sums_, beyond_rows_, beyond_cols_;
+    work_buffer<Pixel> outside_;
+    const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
+};
+
+inline work_buffer<f64> floating_column_counts(const row_job& job) {
+    const std::int64_t channels = job.shape.channels;
+    work_buffer<f64> counts(job.n());
+    for (std::int64_t i = 0; i < job.n(); ++i) counts[i] = static_cast<f64>(job.cols.count(i / channels));
+    return counts;
+}
+
+/// consume(row, sums, rows_in_window) for every row of the band.
+template <typename Pixel, typename Consume>
+void floating_sums(const row_job& job, const band& b, Consume&& consume) {
+    image_rows<Pixel> rows(job, b.plane);
+    group_sums<Pixel> windows(job, rows, job.border_value);
+    for (std::int64_t row = b.first; row < b.end; ++row)
+        consume(row, windows.compute(row), static_cast<f64>(job.rows.count(row)));
+}
+
+/// Means of 32 bits.
+template <typename Pixel>
+void floating_means(const row_job& job, const any_view& result, const band& b) {
+    image_rows<Pixel> rows(job, b.plane);
+    group_sums<Pixel> windows(job, rows, job.border_value);
+    work_buffer<f64> cols(job.cols.extent);
+    for (std::int64_t c = 0; c < job.cols.extent; ++c) cols[c] = static_cast<f64>(job.cols.count(c));
+    for (std::int64_t group = b.first / 8; 8 * group < b.end; ++group) {
+        f64 counts[8], full[8];
+        f32* to[8];
+        for (std::int64_t i = 0; i < 8; ++i) {
+            const std::int64_t row = 8 * group + i;
+            const bool wanted = row >= b.first && row < b.end;
+            counts[i] = wanted ? static_cast<f64>(job.rows.count(row)) : 1;
+            full[i] = 1 / (counts[i] * static_cast<f64>(job.cols.full));
+            to[i] = wanted ? job.row_to<f32>(result, row, b.plane) : nullptr;
+        }
+        windows.means(group, to, {counts, cols.data(), full, job.cols.first_uncut(), job.cols.end_uncut()});
+    }
+}
+
+}  // namespace boxsum::filters
