@@ -11,7 +11,7 @@
 
 /// The filters of filters.hpp on a GPU. Most windows need no table: sums slide down the columns, run along the row and
 /// leave as results, so nothing is written but those. Radius maps, and windows that reach several times beyond the
-/// image, are some 1500 columns wide (with variances of floating images, or of weighted ones, 750) or hold millions of
+/// image, are some 1500 columns wide (64f, and variances of floating or weighted images, 750) or hold millions of
 /// pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits 2^18) take four
 /// reads of a summed area table that never leaves the device (Crow 1984).
 ///
@@ -31,7 +31,7 @@
 /// - Integer images without weights: the same results, bit for bit, as on the CPU, of parts of images too.
 /// - Floating images and weights, without a table: sums in double, of additions only, within the bounds of filters.hpp
 ///   for means and counts. Variances come from sums and sums of squares that keep what they are rounded by, and are 0
-///   where they are below 2^-104 * 4 (w + v)^2 of the mean square, w and v the window's rows and columns: never
+///   where they are below 2^-104 (w + v)^2 of the mean square, w and v the window's rows and columns: never
 ///   negative, and 0 where a window is constant. Squares must not overflow or underflow (64f: magnitudes of 2^-480 to
 ///   2^480, or 0). Parts have the bits of the whole, whichever memory it lies in.
 /// - Windows of tables have neither masks, weights, nan_mode::omit, nodata, min_count, `results` that are only some of
