@@ -4,10 +4,14 @@ JOBS ?= $(shell nproc)
 # More options for CMake: make build CMAKE_FLAGS=-DBOXSUM_CUDA=OFF
 CMAKE_FLAGS ?=
 
+# The interpreter of bench-tool, and more options for it: TOOL_FLAGS="--record NAME"
+PYTHON ?= python3
+TOOL_FLAGS ?=
+
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
-.PHONY: help build demo test wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel format bench-cpu test-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -28,6 +32,23 @@ endif
 	cmake --build build -j$(JOBS)
 	ctest --preset release -j$(JOBS)
 
+build-python: packages-build
+	scripts/python_environment test build/python-test
+	cmake --preset release -DBOXSUM_PYTHON=ON -DPython_EXECUTABLE=$(CURDIR)/build/python-test/bin/python $(CMAKE_FLAGS)
+	cmake --build build -j$(JOBS) --target boxsum_python
+
+test-python: build-python ## Test the Python package beside scikit-image, SciPy, OpenCV and astropy, and run their own tests with it
+	scripts/test_python
+
+test-torch: build-python ## Test boxsum.torch (gradients, vmap, torch.compile) with PyTorch on the CPU; downloads 3 GB
+	scripts/test_torch
+
+bench-python: build-python ## Time the Python package beside NumPy, scikit-image, SciPy, OpenCV and astropy on the CPU
+	scripts/bench_python
+
+docs: build-python ## Build the site, with a gallery whose examples are run for it, into build/docs/html
+	scripts/docs
+
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
 	scripts/wheel
 
@@ -40,8 +61,8 @@ format: packages-check ## Format the sources with clang-format 14
 bench-cpu: packages-build packages-bench ## Measure the CPU backend beside OpenCV and the streaming limit
 	scripts/bench_cpu
 
-bench-tool: build ## Time the tool from file to file, beside OpenCV in Python where that is installed
-	scripts/bench_tool
+bench-tool: build ## Time the tool from file to file; PYTHON=...: a Python with OpenCV and scikit-image to compare with
+	$(PYTHON) scripts/bench_tool $(TOOL_FLAGS)
 
 test-gpu: packages-build packages-test ## Build for the GPU present and run its tests; writes results/<gpu>/tests.json
 	scripts/test_gpu

@@ -245,9 +245,18 @@ def profile():
 
 
 def cpu(part):
-    """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record."""
+    """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record; or its
+    `callers`."""
     text = ""
     for path, record in records("bench-cpu.json"):
+        if part == "callers":
+            lines = [[row["types"], f"{row['size']}^2", str(row["callers"]), figure(row["in_turn_us"], 1), figure(row["together_us"], 1),
+                      f"{row['together_over_in_turn']:.2f} (<= {row['target_most']:.2f}: "
+                      f"{'yes' if row['together_over_in_turn'] <= row['target_most'] else 'no'})"] for row in record.get("callers", [])]
+            if lines:
+                text += source(path, record) + table(["types", "size", "callers", "us a table, in turn", "all at once", "over in turn"],
+                                                     ["---", "---", "---", "--:", "--:", "---"], lines) + "\n"
+            continue
         lines = []
         for row in record["rows"]:
             if (row["instruction_set"] == "avx2") != (part == "avx2"):
@@ -267,8 +276,9 @@ def cpu(part):
                           f"{row['instruction_set']}, {row['store']}{scheme}",
                           *(figure(row.get(title.lower().replace(" ", "_")), 1) or "-" for title in times),
                           against("speedup_over_opencv", "target_speedup"), against("speedup_over_newest", "target_newest"),
-                          against("share_of_limit", "target_share")])
-        titles = ["types", "size", "rows", "threads", "isa, stores", *times, "against OpenCV", "against the newest", "share of limit"]
+                          against("share_of_limit", "target_share"), against("part_over_whole", "target_part")])
+        titles = ["types", "size", "rows", "threads", "isa, stores", *times, "against OpenCV", "against the newest", "share of limit",
+                  "part over whole"]
         text += source(path, record) + table(titles, ["---"] * len(titles), lines) + "\n"
     return text or NOT_MEASURED
 
@@ -278,7 +288,7 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `cpu targets`, `cpu avx2`, `filters`, `marks size`, `marks other`, `peers`, `profile`,
+    """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `filters`, `marks size`, `marks other`, `peers`, `profile`,
     `readme`, `tasks` or `tensors`."""
     word, *rest = what.split()
     return {"cpu": cpu, "filters": filters, "marks": marks, "peers": peers, "profile": profile,

@@ -4,6 +4,7 @@
 
 #include "competitors/opencv_python.hpp"
 #include "cpu/core_latency.hpp"
+#include "cpu/many_callers.hpp"
 #include "cpu/streaming_limit.hpp"
 #include "measure/host_data.hpp"
 #include "measure/io_error.hpp"
@@ -44,6 +45,7 @@ struct settings {
     std::vector<std::string> types;
     std::vector<std::int64_t> sizes;
     std::vector<int> threads;
+    std::vector<std::string> only;
     std::string isa = "auto";
     std::string layout = "inclusive";
     std::string rows = "aligned";
@@ -56,6 +58,10 @@ struct settings {
     bool avx2 = true;
     bool raw = false;
     std::string json_path;
+
+    bool wants(const char* group) const {
+        return only.empty() || std::find(only.begin(), only.end(), group) != only.end();
+    }
 };
 
 struct target {
@@ -63,6 +69,9 @@ struct target {
     double share = 0;    ///< of the streaming limit; 0: none
     double newest = 0;   ///< speedup over Python's OpenCV; 0: none
 };
+
+/// Below, the newest OpenCV is left out: a call from Python costs as much as the table.
+constexpr std::int64_t least_size_of_newest = 256;
 
 /// Rows that start on multiples of 64 bytes, or packed ones.
 enum class row_starts { aligned, packed };
@@ -108,6 +117,10 @@ std::vector<bench_case> standard_cases(bool all) {
         if (size != 2048) add_packed(f32, f32, size, size <= 1024 ? 1.6 : 1.7);
         if (size != 2048) add_packed(f32, f64, size, 2.5);
     }
+    // A call on a small image costs no more than OpenCV's from C++.
+    for (const std::int64_t size : {16, 32, 64, 128, 256})
+        for (const type_pair t : {type_pair{u8, u32}, type_pair{f32, f32}, type_pair{f32, f64}})
+            cases.push_back({t.input, t.table, {}, size, 1, {1}, table_layout::padded, row_starts::packed});
     add(u8, u32, u64, 1024, 1, {3.5, 0.7});
     add(u8, u32, u64, 4096, 1, {3.5, 0.85});
     if (all)
@@ -136,13 +149,26 @@ std::vector<bench_case> avx2_cases() {
             {f32, f32, {}, 1024, 1, {}},     {f32, f64, {}, 1024, 1, {}},      {u8, u32, u64, 1024, 1, {}}};
 }
 
+/// Whether the row shows what a part of a larger image costs beside a whole one.
+bool shows_part(const bench_case& c) {
+    return c.size >= 1024 && !c.squares;
+}
+
+/// The groups of --only.
+bool wanted(const bench_case& c, const settings& s) {
+    if (c.size < 512) return s.wants("small");
+    if (c.rows == row_starts::packed) return s.wants("packed");
+    return s.wants("aligned") || (s.wants("parts") && c.threads == 1 && shows_part(c));
+}
+
 std::vector<bench_case> chosen_cases(const settings& s) {
     if (s.types.empty()) {
         std::vector<bench_case> cases = s.isa == "avx2" ? avx2_cases() : standard_cases(s.all);
         for (bench_case& c : cases)
             if (c.rows == row_starts::aligned) c.layout = *layout_from_name(s.layout);
         std::erase_if(cases, [&](const bench_case& c) {
-            return (!s.sizes.empty() && std::find(s.sizes.begin(), s.sizes.end(), c.size) == s.sizes.end()) ||
+            return !wanted(c, s) ||
+                   (!s.sizes.empty() && std::find(s.sizes.begin(), s.sizes.end(), c.size) == s.sizes.end()) ||
                    (!s.threads.empty() && std::find(s.threads.begin(), s.threads.end(), c.threads) == s.threads.end());
         });
         return cases;
@@ -258,7 +284,7 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     const host_buffer carried = pool.acquire(static_cast<std::size_t>(2 * c.size + 1) * size_of(c.table));
     fill_carries(carried.data(), c.table, c.size);
     const sat_inputs part{.image = image, .carries = carries_in(carried.data(), c.table, c.size)};
-    const bool has_part = c.size >= 1024 && !c.squares;
+    const bool has_part = shows_part(c);
     if (has_part) add("part", [&] { sat(part, outputs, options); });
 #if defined(BOXSUM_BENCH_OPENCV)
     const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
@@ -266,7 +292,8 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
 #endif
     // Its process says how long it took; the question and the answer do not count.
     double told_us = -1;
-    const bool has_newest = !newest.version().empty() && !c.squares && newest.prepare({c.input, c.table}, c.size);
+    const bool has_newest = c.size >= least_size_of_newest && !newest.version().empty() && !c.squares &&
+                            newest.prepare({c.input, c.table}, c.size);
     if (has_newest) {
         newest.run(1);
         const int count = computations_for(newest.run(1), s.round_ms);
@@ -403,7 +430,41 @@ json describe_machine() {
     return m;
 }
 
+/// Before threads are pinned: callers would inherit the one processor of the first.
+json run_callers(const settings& s) {
+    json rows = json::array();
+    if (!s.raw)
+        std::printf(
+            "| types | size | callers | us a table, in turn | all at once | over in turn "
+            "|\n|---|---|---|---|---|---|\n");
+    for (const std::int64_t size : {256, 512, 1024})
+        for (const int callers : {2, 8, 32}) {
+            const callers_times times = time_callers({dtype::u8, dtype::u32}, size, callers, s.rounds, s.round_ms);
+            json row;
+            row["types"] = "8u32u";
+            row["size"] = size;
+            row["callers"] = callers;
+            row["correct"] = times.correct;
+            row["in_turn_us"] = times.in_turn_us.median;
+            row["together_us"] = times.together_us.median;
+            row["together_over_in_turn"] = times.together_us.median / times.in_turn_us.median;
+            row["target_most"] = 1.05;
+            if (!s.raw)
+                std::printf("| 8u32u | %lld^2 | %d | %.1f | %.1f | %.2f (<= 1.05: %s)%s |\n",
+                            static_cast<long long>(size), callers, times.in_turn_us.median, times.together_us.median,
+                            row["together_over_in_turn"].get<double>(),
+                            row["together_over_in_turn"].get<double>() <= 1.05 ? "yes" : "no",
+                            times.correct ? "" : " WRONG RESULT");
+            std::fflush(stdout);
+            rows.push_back(std::move(row));
+        }
+    if (!s.raw) std::printf("\n");
+    return rows;
+}
+
 int run(const settings& s) {
+    const bool with_callers = s.types.empty() && s.isa == "auto" && s.wants("callers");
+    const json callers = with_callers ? run_callers(s) : json::array();
     const int pinned = pin_threads();
     json report;
     report["machine"] = describe_machine();
@@ -419,6 +480,8 @@ int run(const settings& s) {
         print_header();
     }
     bool correct = true;
+    if (with_callers) report["callers"] = callers;
+    for (const json& row : callers) correct = correct && row["correct"].get<bool>();
     const auto take = [&](json row) {
         correct = correct && row["correct"].get<bool>();
         if (!s.raw) print_row(row);
@@ -428,7 +491,7 @@ int run(const settings& s) {
         if (c.threads <= std::max(pinned, 1)) take(run_case(c, s, newest));
     const bool has_avx2 =
         std::count(describe_cpu().instruction_sets.begin(), describe_cpu().instruction_sets.end(), "avx2") > 0;
-    if (s.avx2 && s.types.empty() && s.isa == "auto" && has_avx2) {
+    if (s.avx2 && s.types.empty() && s.isa == "auto" && s.wants("avx2") && has_avx2) {
         const json child = run_avx2_child(s);  // outlives the loop, unlike a temporary in its head
         for (const json& row : child["rows"]) take(row);
     }
@@ -451,6 +514,11 @@ int main(int argc, char** argv) {
         ->delimiter(',');
     app.add_option("--sizes", s.sizes, "edge lengths of square images")->delimiter(',')->check(CLI::Range(1, 1 << 16));
     app.add_option("--threads", s.threads, "thread counts")->delimiter(',')->check(CLI::Range(1, 256));
+    app.add_option("--only", s.only,
+                   "groups of the table of targets: aligned, packed (OpenCV's own layout), parts (a part beside the "
+                   "whole), small, callers (many threads at once), avx2")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"aligned", "packed", "parts", "small", "callers", "avx2"}));
     app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
     app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
     app.add_option("--rows", s.rows, "of tables of --types: aligned to 64 bytes, or packed")

@@ -59,7 +59,7 @@ void convolve_section(cuda::stream_ref stream) {
         for (const char* algorithm : {"systolic", "ssam", "direct"}) {
             if (side > 20 && algorithm == std::string("ssam")) continue;
             const cuda::convolve_plan& plan =
-                plans.emplace_back(convolve_inputs{sets.image(0), kernel}, filter_outputs{sets.table(0)},
+                plans.emplace_back(convolve_inputs{sets.image(0), kernel}, convolve_outputs{sets.table(0)},
                                    convolve_options{.algorithm = algorithm});
             runners.push_back({algorithm, [&sets, &plan](int i, cuda::stream_ref s) {
                                    plan.run_async(sets.image(i), {sets.table(i)}, s);

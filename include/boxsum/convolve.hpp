@@ -5,7 +5,7 @@
 #include <boxsum/view.hpp>
 
 #include <cstdint>
-#include <string_view>
+#include <string>
 
 /// Two-dimensional convolution with a kernel of weights.
 ///
@@ -19,12 +19,17 @@ enum class kernel_direction : std::uint8_t {
     convolution,  ///< turned by 180 degrees (SciPy's convolve)
 };
 
-/// image: 8u, 16u, 16s, 32f or 64f, any planes and channels. Image, kernel and result: pixels side by side, rows and
-/// planes in the order of addresses; other strides are invalid_argument. Every channel of every plane by itself.
+/// image: 8u, 16u, 16s, 32f or 64f, any planes and channels. Every channel of every plane by itself.
 /// kernel: one plane, one channel, 1 x 1 to 64 x 64 weights, finite.
+/// Strides may be any (see view_shape). Where pixels of image or result have gaps between them, or lie backwards or
+/// across rows, convolve() works on copies without gaps; plans of devices refuse such strides (invalid_argument).
 struct convolve_inputs {
     const_any_view image;
     image_view<const double> kernel;
+};
+
+struct convolve_outputs {
+    any_view result;
 };
 
 struct convolve_options {
@@ -34,8 +39,8 @@ struct convolve_options {
     border_mode border = border_mode::constant;
     double border_value = 0;  ///< with border_mode::constant, finite
     int threads = 0;          ///< of the CPU. 0: chosen by size
-    /// On devices: "systolic", "ssam" or "direct" (cuda/convolve.hpp). Empty: the fastest. Not read on the CPU.
-    std::string_view algorithm = {};
+    /// "auto": the fastest. On devices also "systolic", "ssam" or "direct" (cuda/convolve.hpp), which the CPU has not.
+    std::string algorithm = "auto";
 };
 
 /// result(r, c) = sum over i < N, j < M of w(i, j) * image(r + i - h, c + j - v) with the N x M weights w; h = N / 2
@@ -51,6 +56,6 @@ struct convolve_options {
 /// is wrong. Working memory a thread: N + 4 rows of cols + M - 1 pixels of the result's type. Thread-safe for distinct
 /// results. Source: direct form; on devices Chen, Wahib, Takizawa, Takano, Matsuoka, "A Versatile Software Systolic
 /// Execution Model for GPU Memory-Bound Kernels" (SSAM), 2019.
-void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options = {});
+void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options = {});
 
 }  // namespace boxsum

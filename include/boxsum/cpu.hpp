@@ -39,8 +39,8 @@ struct cpu_decision {
 };
 
 /// What sat() does with the default algorithm: the number of threads grows with the bytes to move, and is smaller in
-/// a call where others do not have time at once; stores are streaming where image and tables exceed nine
-/// sixteenths of the last-level cache with one thread, seven eighths with several (a system counts on 16 MiB per CPU of
+/// a call where others do not have time at once; stores are streaming where image and tables exceed three
+/// quarters of the last-level cache with one thread, seven eighths with several (a system counts on 16 MiB per CPU of
 /// it at most, whatever it is told), wherever rows start; integer tables of at most 8 MiB with their image are made in
 /// bands. `threads` and `store` of the options override the former (as far as there are rows for the threads; the
 /// kernels in plain C++ do not stream), the parameter "scheme" the latter. The decision is always that of the algorithm

@@ -5,7 +5,7 @@
 >>> table = boxsum.Table.build(image)                  # one pass over the image
 >>> int(table[1:3, 1:3])                               # the sum of any window: four reads
 30
->>> boxsum.box_filter(image, 3)                        # a blur of any size costs the same
+>>> boxsum.box_filter(image, 3)                        # a blur by running sums
 array([[2, 2, 3, 4],
        [4, 5, 6, 7],
        [7, 8, 9, 9]], dtype=uint8)
@@ -13,10 +13,12 @@ array([[2, 2, 3, 4],
 
 from boxsum import cuda, errors, memory
 from boxsum._core import version as _version
-from boxsum._filters import box_filter, local_contrast, local_statistics, threshold, variable_box_filter
+from boxsum._filters import box_filter, convolve, local_contrast, local_statistics, threshold, variable_box_filter
 from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
+from boxsum._rows import filter_rows
 from boxsum._tables import Table, box_mean, box_sum, box_var, largest_safe_box, sat, sat_squares
+from boxsum._tracking import track
 from boxsum._types import Box
 from boxsum.errors import CudaError, Error, InvalidArgument, OutOfMemory, Unsupported
 
@@ -39,8 +41,10 @@ __all__ = [
     "box_mean",
     "box_sum",
     "box_var",
+    "convolve",
     "cuda",
     "errors",
+    "filter_rows",
     "get_num_threads",
     "histogram_distance",
     "info",
@@ -54,6 +58,7 @@ __all__ = [
     "sat_squares",
     "set_num_threads",
     "threshold",
+    "track",
     "variable_box_filter",
     "verify",
 ]

@@ -46,8 +46,18 @@ def adapt(array: Any, name: str) -> tuple[NumPyArray, Wrap]:
         if array.layout != torch.strided:
             raise Unsupported(f"{name}: its layout is {array.layout}, must be torch.strided")
         if array.requires_grad and torch.is_grad_enabled():
-            raise InvalidArgument(f"{name}: requires a gradient, which is not recorded here; detach() it")
-        return array.detach().numpy(), _torch_result
+            raise InvalidArgument(
+                f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it"
+            )
+        try:
+            return array.detach().numpy(), _torch_result
+        except TypeError:
+            raise Unsupported(f"{name}: its dtype is {array.dtype}, which NumPy does not have") from None
+        except RuntimeError as problem:
+            raise Unsupported(
+                f"{name}: has no memory that can be read here ({problem}); under torch.compile and torch.func "
+                "boxsum.torch has the functions to call"
+            ) from None
     if hasattr(array, "__dlpack__") and hasattr(array, "__dlpack_device__"):
         device = array.__dlpack_device__()[0]
         if device not in _DEVICES_OF_THE_HOST:

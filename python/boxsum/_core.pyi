@@ -89,13 +89,38 @@ def local_contrast(
     threads: int,
     /,
 ) -> Any: ...
+def convolve(
+    image: Any,
+    kernel: Any,
+    direction: str,
+    border: str,
+    cval: float,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
+def window_query(
+    stat: str,
+    table: Any,
+    squares: Any,
+    size: Any,
+    origin: Any,
+    layout: str,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
 def integral_histogram(
     image: Any, bins: Any, weights: Any, layout: str, dtype: Any, out: Any, threads: int, algorithm: str, /
 ) -> Any: ...
 def box_histograms(values: Any, layout: str, boxes: Any, /) -> Any: ...
 def window_histograms(values: Any, layout: str, grid: Any, /) -> Any: ...
 def best_windows(
-    values: Any, layout: str, grids: Any, target: Any, distance: str, count: int, plane: int, /
+    values: Any, layout: str, grids: Any, target: Any, distance: str, count: int, plane: int, largest_overlap: float, /
 ) -> list[tuple[int, int, int, int, float]]: ...
 def histogram_distance(a: Any, b: Any, distance: str, /) -> float: ...
 def algorithms(operation: str, /) -> list[tuple[Any, ...]]: ...

@@ -1,4 +1,9 @@
-"""Filters: what a window around every pixel says. The time per pixel does not depend on the window's size."""
+"""Filters: what a window around every pixel says, by running sums: the window's area does not count.
+
+What grows with a window all the same: where a border continues the image, its continuation is summed, too, which shows
+where the window is not small beside the image (least with "shrink", which continues nothing, and most with "reflect",
+"mirror" and "wrap"); and of floating images as many rows as a window has are kept, which leave the caches.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +13,28 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray
-from boxsum._types import Border, DType, Size
-from boxsum.errors import InvalidArgument
+from boxsum._arrays import ArrayT, NumPyArray, adapt
+from boxsum._types import Border, DType, Part, Size
+from boxsum.errors import InvalidArgument, Unsupported
 
 Statistic = Literal["mean", "var", "std", "sum", "count"]
 ThresholdMethod = Literal["bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"]
 ThresholdResult = Literal["mask", "binary", "threshold"]
 NaN = Literal["propagate", "omit"]
 Rounding = Literal["half_up", "floor"]
+Direction = Literal["convolution", "correlation"]
 
 
 def _sampling(
-    mask: Any, weights: Any, nan: NaN, nodata: float | None, min_count: float | None, fill: float | None
+    mask: Any,
+    weights: Any,
+    nan: NaN,
+    nodata: float | None,
+    min_count: float | None,
+    fill: float | None,
+    part: Part | None,
 ) -> tuple[Any, ...] | None:
-    """What says which pixels count; None where all do."""
+    """What says which pixels count, and which of a larger image they are; None where all do and they are all."""
     if (
         mask is None
         and weights is None
@@ -30,16 +42,16 @@ def _sampling(
         and nodata is None
         and min_count is None
         and fill is None
+        and part is None
     ):
         return None
-    return mask, weights, nan, nodata, min_count, fill
+    return mask, weights, nan, nodata, min_count, fill, part
 
 
 @overload
 def box_filter(
     image: NumPyArray,
     size: Size,
-    /,
     *,
     stat: Literal["mean", "sum"] = ...,
     border: Border = ...,
@@ -50,6 +62,7 @@ def box_filter(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
     origin: Size = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
@@ -61,7 +74,6 @@ def box_filter(
 def box_filter(
     image: ArrayT,
     size: Size,
-    /,
     *,
     stat: Literal["mean", "sum"] = ...,
     border: Border = ...,
@@ -72,6 +84,7 @@ def box_filter(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
     origin: Size = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
@@ -82,7 +95,6 @@ def box_filter(
 def box_filter(
     image: Any,
     size: Size,
-    /,
     *,
     stat: Literal["mean", "sum"] = "mean",
     border: Border = "reflect",
@@ -93,6 +105,7 @@ def box_filter(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    part: Part | None = None,
     origin: Size = 0,
     rounding: Rounding = "half_up",
     dtype: DType | None = None,
@@ -110,7 +123,7 @@ def box_filter(
         border: What windows see beyond the image. ``"shrink"``: nothing, windows are cut off. ``"reflect"``: the
             mirrored image, edge pixel repeated (SciPy's word). ``"mirror"``: the same, edge pixel not repeated
             (NumPy's and PyTorch's "reflect", OpenCV's default). ``"replicate"``: the edge pixel. ``"wrap"``: the image
-            again. ``"constant"``: ``cval``.
+            again. ``"constant"``: ``cval``. Where windows are not small beside the image, ``"shrink"`` is the quickest.
         cval: With ``border="constant"``; of integer images an integer in the range of their dtype.
         origin: Moves the window up and left by so many pixels, as SciPy's does.
         mask: (rows, cols), or with the image's batch before; bool or uint8: pixels where it is 0 do not count, whatever
@@ -121,6 +134,9 @@ def box_filter(
         min_count: Where fewer pixels (or a smaller sum of weights) count in a window, and where none does, the result
             is ``fill``.
         fill: By default NaN, and 0 in results of integer type.
+        part: (first, rows): the image is the rows from ``first`` on of an image of so many rows. Borders are then those
+            of the whole, and results, with its bits, are of the rows whose windows lie in the part: all but the first
+            and last few, unless the whole ends there. Not with ``border="wrap"``. `filter_rows` does it for all parts.
         rounding: Of results of integer type: ``"half_up"`` or ``"floor"``.
         dtype: Of means the image's (of bool images float64), float32 or float64; of sums int64 for integer images and
             float64 for floating ones or with weights, or int32 or float32.
@@ -145,7 +161,7 @@ def box_filter(
     >>> boxsum.box_filter(np.array([[1.0, np.nan, 3.0]]), (1, 3), nan="omit")
     array([[1., 2., 3.]])
     """
-    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
     return _core.box_filter(
         image, size, stat, border, cval, origin, sampling, rounding, dtype, channel_axis, out, threads
     )
@@ -155,7 +171,6 @@ def box_filter(
 def variable_box_filter(
     image: NumPyArray,
     radius: Any,
-    /,
     *,
     border: Border = ...,
     cval: float = ...,
@@ -168,7 +183,6 @@ def variable_box_filter(
 def variable_box_filter(
     image: ArrayT,
     radius: Any,
-    /,
     *,
     border: Border = ...,
     cval: float = ...,
@@ -180,7 +194,6 @@ def variable_box_filter(
 def variable_box_filter(
     image: Any,
     radius: Any,
-    /,
     *,
     border: Border = "reflect",
     cval: float = 0,
@@ -196,7 +209,7 @@ def variable_box_filter(
     Args:
         image: As in `box_filter`. Of floating images, means carry an error that grows with the image's sum
             (``docs/concepts.md``).
-        radius: (rows, cols), or with the image's batch before; integers, not negative.
+        radius: (rows, cols), or with the image's batch before; of any integer dtype, 0 to 2^31 - 1.
         border, cval, dtype, channel_axis, out, threads: As in `box_filter`.
 
     Returns:
@@ -213,13 +226,14 @@ def variable_box_filter(
     >>> boxsum.variable_box_filter(np.array([[0.0, 3.0, 9.0]]), np.array([[0, 1, 0]]), border="replicate")
     array([[0., 4., 9.]])
     """
-    if isinstance(radius, np.ndarray) and radius.dtype.kind in "iu" and radius.dtype.name not in _RADIUS_TYPES:
+    radii, _ = adapt(radius, "radius")
+    if radii.dtype.kind in "iu" and radii.dtype.name not in _RADIUS_TYPES:
         largest = np.iinfo(np.int32).max
-        wrong = radius[(radius < 0) | (radius > largest)]
+        wrong = radii[(radii < 0) | (radii > largest)]
         if wrong.size:
             raise InvalidArgument(f"radius: has {wrong.flat[0]}, must be 0 to {largest}")
-        radius = radius.astype(np.int32)
-    return _core.variable_box_filter(image, radius, border, cval, dtype, channel_axis, out, threads)
+        radii = radii.astype(np.int32)
+    return _core.variable_box_filter(image, radii, border, cval, dtype, channel_axis, out, threads)
 
 
 _RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")
@@ -229,7 +243,6 @@ _RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")
 def local_statistics(
     image: NumPyArray,
     size: Size,
-    /,
     *,
     results: Sequence[Statistic] = ...,
     border: Border = ...,
@@ -240,6 +253,7 @@ def local_statistics(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
     origin: Size = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -250,7 +264,6 @@ def local_statistics(
 def local_statistics(
     image: ArrayT,
     size: Size,
-    /,
     *,
     results: Sequence[Statistic] = ...,
     border: Border = ...,
@@ -261,6 +274,7 @@ def local_statistics(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
     origin: Size = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -270,7 +284,6 @@ def local_statistics(
 def local_statistics(
     image: Any,
     size: Size,
-    /,
     *,
     results: Sequence[Statistic] = ("mean", "std"),
     border: Border = "reflect",
@@ -281,6 +294,7 @@ def local_statistics(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    part: Part | None = None,
     origin: Size = 0,
     dtype: DType | None = None,
     channel_axis: int | None = None,
@@ -290,8 +304,8 @@ def local_statistics(
     """Mean, population variance, standard deviation and sum of the window around every pixel, in one pass.
 
     Args:
-        image, size, border, cval, origin, mask, weights, nan, nodata, min_count, fill, channel_axis, threads: As in
-            `box_filter`.
+        image, size, border, cval, origin, mask, weights, nan, nodata, min_count, fill, part, channel_axis, threads: As
+            in `box_filter`.
         results: Which, in the order wanted: ``"mean"``, ``"var"``, ``"std"``; ``"sum"`` (int64, or float64 for floating
             images and with weights); ``"count"``, what counted in each window (uint32, with weights float64).
         dtype: float64 or float32, of mean, var and std; by default float32 for float32 images and float64 for others.
@@ -312,7 +326,7 @@ def local_statistics(
     >>> mean, std.round(3)
     (array([[2., 3., 4.]]), array([[1.   , 1.633, 1.   ]]))
     """
-    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
     return _core.local_statistics(
         image, size, results, border, cval, origin, sampling, dtype, channel_axis, out, threads
     )
@@ -322,7 +336,6 @@ def local_statistics(
 def threshold(
     image: NumPyArray,
     size: Size = ...,
-    /,
     *,
     method: ThresholdMethod = ...,
     k: float | None = ...,
@@ -337,6 +350,7 @@ def threshold(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
     result: ThresholdResult = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -347,7 +361,6 @@ def threshold(
 def threshold(
     image: ArrayT,
     size: Size = ...,
-    /,
     *,
     method: ThresholdMethod = ...,
     k: float | None = ...,
@@ -362,6 +375,7 @@ def threshold(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
     result: ThresholdResult = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -371,7 +385,6 @@ def threshold(
 def threshold(
     image: Any,
     size: Size = 15,
-    /,
     *,
     method: ThresholdMethod = "sauvola",
     k: float | None = None,
@@ -386,6 +399,7 @@ def threshold(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    part: Part | None = None,
     result: ThresholdResult = "mask",
     dtype: DType | None = None,
     channel_axis: int | None = None,
@@ -405,8 +419,8 @@ def threshold(
     - ``"phansalkar"``: m (1 + p exp(-q m / (2 r)) + k (s / r - 1)), k = 0.25, p = 2, q = 10 (Phansalkar et al. 2011).
 
     Args:
-        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, channel_axis, threads: As in
-            `box_filter`. A pixel that does not count itself has the result ``fill``.
+        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, part, channel_axis, threads: As
+            in `box_filter`. A pixel that does not count itself has the result ``fill``.
         method: See above.
         k, p, q: By default the method's.
         r: Of sauvola, singh and phansalkar; by default half the range of the image's dtype: 127.5 for uint8, and 0.5
@@ -429,7 +443,7 @@ def threshold(
     >>> boxsum.threshold(page, (1, 5))
     array([[ True,  True, False,  True,  True]])
     """
-    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
     return _core.threshold(
         image, size, method, (k, r, p, q), border, cval, sampling, result, dtype, channel_axis, out, threads
     )
@@ -439,7 +453,6 @@ def threshold(
 def local_contrast(
     image: NumPyArray,
     size: Size = ...,
-    /,
     *,
     epsilon: float = ...,
     border: Border = ...,
@@ -450,6 +463,8 @@ def local_contrast(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
+    dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
     threads: int = ...,
@@ -458,7 +473,6 @@ def local_contrast(
 def local_contrast(
     image: ArrayT,
     size: Size = ...,
-    /,
     *,
     epsilon: float = ...,
     border: Border = ...,
@@ -469,6 +483,8 @@ def local_contrast(
     nodata: float | None = ...,
     min_count: float | None = ...,
     fill: float | None = ...,
+    part: Part | None = ...,
+    dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
     threads: int = ...,
@@ -476,7 +492,6 @@ def local_contrast(
 def local_contrast(
     image: Any,
     size: Size = 15,
-    /,
     *,
     epsilon: float = 1e-6,
     border: Border = "reflect",
@@ -487,6 +502,8 @@ def local_contrast(
     nodata: float | None = None,
     min_count: float | None = None,
     fill: float | None = None,
+    part: Part | None = None,
+    dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
     threads: int = 0,
@@ -494,13 +511,14 @@ def local_contrast(
     """Local contrast normalisation: (pixel - m) / max(s, epsilon), with the window's mean m and deviation s.
 
     Args:
-        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, channel_axis, threads: As in
-            `box_filter`. A pixel that does not count itself has the result ``fill``.
+        image, size, border, cval, mask, weights, nan, nodata, min_count, fill, part, channel_axis, threads: As
+            in `box_filter`. A pixel that does not count itself has the result ``fill``.
         epsilon: The smallest divisor, in the image's units: finite, above 0.
-        out: A float32 array to write to.
+        dtype: float32, which is the default and written directly, or float64, from mean and deviation.
+        out: An array to write to.
 
     Returns:
-        A float32 array of the image's shape and library.
+        An array of the image's shape and library.
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon.
@@ -511,5 +529,122 @@ def local_contrast(
     >>> boxsum.local_contrast(np.array([[1.0, 3.0, 5.0]]), (1, 3), border="shrink").round(3)
     array([[-1.,  0.,  1.]], dtype=float32)
     """
-    sampling = _sampling(mask, weights, nan, nodata, min_count, fill)
+    sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
+    kind = np.dtype(np.float32 if dtype is None else dtype)
+    if kind == np.float64:
+        return _contrast_in_double(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
+    if kind != np.float32:
+        raise Unsupported(f"dtype: is {kind}, must be float32 or float64")
     return _core.local_contrast(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
+
+
+def _contrast_in_double(
+    image: Any,
+    size: Any,
+    epsilon: float,
+    border: Any,
+    cval: float,
+    sampling: tuple[Any, ...] | None,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+) -> Any:
+    # What does not count, and epsilon's range, the library's own float32 result tells: no contrast is infinite.
+    blank = None
+    fill = np.nan
+    if sampling is not None:
+        *which, given, part = sampling
+        if part is not None:
+            raise InvalidArgument(f"part: is {part!r}, contrast in float64 is of whole images")
+        fill = np.nan if given is None else given
+        marked = _core.local_contrast(
+            image, size, epsilon, border, cval, (*which, -np.inf, None), channel_axis, None, threads
+        )
+        blank = np.isneginf(adapt(marked, "image")[0])
+        sampling = (*which, None, None)
+    elif not 0 < epsilon < np.inf:
+        raise InvalidArgument(f"epsilon: is {epsilon}, must be finite and above 0")
+    mean, deviation = _core.local_statistics(
+        image, size, ("mean", "std"), border, cval, 0, sampling, np.float64, channel_axis, None, threads
+    )
+    pixels, means, deviations = (adapt(one, "image")[0] for one in (image, mean, deviation))
+    np.subtract(pixels, means, out=means)
+    np.divide(means, np.maximum(deviations, epsilon, out=deviations), out=means)
+    if blank is not None:
+        means[blank] = fill
+    if out is None:
+        return mean
+    result, _ = adapt(out, "out")
+    if result.dtype != np.float64:
+        raise Unsupported(f"out: its dtype is {result.dtype}, must be float64")
+    if result.shape != means.shape or not result.flags.writeable:
+        raise InvalidArgument(f"out: its shape is {result.shape}, must be {means.shape}, and to be written to")
+    result[...] = means
+    return out
+
+
+@overload
+def convolve(
+    image: NumPyArray,
+    kernel: Any,
+    *,
+    direction: Direction = ...,
+    border: Literal["constant", "replicate", "reflect"] = ...,
+    cval: float = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def convolve(
+    image: ArrayT,
+    kernel: Any,
+    *,
+    direction: Direction = ...,
+    border: Literal["constant", "replicate", "reflect"] = ...,
+    cval: float = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+) -> ArrayT: ...
+def convolve(
+    image: Any,
+    kernel: Any,
+    *,
+    direction: Direction = "convolution",
+    border: Literal["constant", "replicate", "reflect"] = "reflect",
+    cval: float = 0,
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+) -> Any:
+    """Two-dimensional convolution with a kernel of any weights, in direct form.
+
+    Args:
+        image: As in `box_filter`.
+        kernel: (rows, cols) finite numbers, 1 x 1 to 64 x 64.
+        direction: ``"convolution"`` turns the kernel by 180 degrees (SciPy's ``convolve``); ``"correlation"`` lays it
+            on the image as it is (SciPy's ``correlate``, OpenCV's ``filter2D``).
+        border, cval: As in `box_filter`: ``"reflect"``, ``"replicate"`` or ``"constant"``.
+        dtype: float32 or float64, in which it is computed; by default float32 for float32 images and float64 for
+            others. float64 images have float64 results.
+        channel_axis, out, threads: As in `box_filter`.
+
+    Returns:
+        An array of the image's shape and library.
+
+    Raises:
+        InvalidArgument: a ValueError; a kernel, border or ``out`` that is wrong.
+        Unsupported: a TypeError; another dtype.
+        OutOfMemory: a MemoryError.
+
+    Source: the definition.
+
+    >>> import numpy as np, boxsum
+    >>> boxsum.convolve(np.array([[0.0, 0.0, 1.0, 0.0, 0.0]]), [[1, 2, 3]])
+    array([[0., 1., 2., 3., 0.]])
+    """
+    return _core.convolve(image, kernel, direction, border, cval, dtype, channel_axis, out, threads)

@@ -40,7 +40,9 @@ class Binning(NamedTuple):
 
     @classmethod
     def uniform(cls, bins: int, lo: float, hi: float, outside: Outside = "ignore") -> Binning:
-        """``bins`` ranges of equal width over [lo, hi); other pixels are ignored, or go to the first or last bin."""
+        """``bins`` ranges of equal width over [lo, hi). Other pixels, hi among them, are not counted (``"ignore"``),
+        or go to the first or last bin (``"clamp"``).
+        """
         return cls("uniform", bins, lo, hi, outside, None)
 
     @classmethod
@@ -73,7 +75,6 @@ def _binning(image: Any, bins: int | Binning, range: tuple[float, float] | None)
 def integral_histogram(
     image: NumPyArray,
     bins: int | Binning = ...,
-    /,
     *,
     range: tuple[float, float] | None = ...,
     weights: NumPyArray | None = ...,
@@ -87,7 +88,6 @@ def integral_histogram(
 def integral_histogram(
     image: ArrayT,
     bins: int | Binning = ...,
-    /,
     *,
     range: tuple[float, float] | None = ...,
     weights: ArrayT | None = ...,
@@ -100,7 +100,6 @@ def integral_histogram(
 def integral_histogram(
     image: Any,
     bins: int | Binning = 32,
-    /,
     *,
     range: tuple[float, float] | None = None,
     weights: Any = None,
@@ -115,8 +114,10 @@ def integral_histogram(
     Args:
         image: (..., rows, cols) of bool, int8, uint8, int16, uint16, int32, float16 or float32.
         bins: How many ranges of equal width (1 to 1024), or a `Binning`.
-        range: (low, high) of the bins, high excluded. By default all values of bool, uint8 and uint16 images; other
-            images need it. Pixels outside are not counted.
+        range: (low, high): pixel v falls in bin floor((v - low) / (high - low) * bins). Pixels below low are not
+            counted, nor is high itself (which ``numpy.histogram`` puts in its last bin). By default (0, 256) for uint8
+            images, (0, 65536) for uint16, (0, 2) for bool; other images need it. Not with a `Binning`, which has its
+            own.
         weights: (rows, cols), or of the image's shape; float32: sums of weights instead of counts.
         layout: ``"inclusive"`` or ``"padded"`` (see `sat`).
         dtype: uint32; uint16 for images of at most 65535 pixels, in half the memory; float32 with weights.
@@ -175,7 +176,11 @@ class HistogramTable(Generic[ArrayT]):
     layout: Literal["inclusive", "padded"]
 
     def __init__(self, values: ArrayT, *, layout: Literal["inclusive", "padded"]) -> None:
-        """Takes histograms that exist; `integral_histogram` makes them."""
+        """Takes histograms that exist; `integral_histogram` makes them. Raises InvalidArgument for a layout that
+        histograms do not have.
+        """
+        if layout not in ("inclusive", "padded"):
+            raise InvalidArgument(f"layout: is {layout!r}, histograms are 'inclusive' or 'padded'")
         self.values = values
         self.layout = layout
 
@@ -199,13 +204,13 @@ class HistogramTable(Generic[ArrayT]):
         result = _core.box_histograms(self.values, self.layout, _rchw(boxes, format))
         return _shares(result) if normalize else cast(NumPyArray, result)
 
-    def windows(self, size: Size, *, step: Size = 1, region: Sequence[int] | None = None) -> NumPyArray:
+    def windows(self, size: Size, *, step: Size = 1, within: Sequence[int] | None = None) -> NumPyArray:
         """Histograms of all windows of one size on a grid.
 
         Args:
             size: Pixels, or (rows, cols).
             step: From one window to the next, down and to the right.
-            region: A box (row, col, rows, cols) that the windows stay within; by default the image.
+            within: A box (row, col, rows, cols) of the image that the windows lie in; by default all of it.
 
         Returns:
             (*batch, window rows, window columns, bins), a NumPy array.
@@ -217,29 +222,32 @@ class HistogramTable(Generic[ArrayT]):
         >>> boxsum.integral_histogram(np.zeros((4, 6), np.uint8), 2).windows(2, step=2).shape
         (2, 3, 2)
         """
-        return cast(NumPyArray, _core.window_histograms(self.values, self.layout, _grid(size, step, region)))
+        return cast(NumPyArray, _core.window_histograms(self.values, self.layout, _grid(size, step, within)))
 
     def search(
         self,
         target: Any,
-        sizes: Size | Sequence[Size],
-        /,
+        sizes: int | Sequence[int] | Sequence[tuple[int, int]],
         *,
         step: Size = 1,
-        region: Sequence[int] | None = None,
+        within: Sequence[int] | None = None,
         distance: Distance = "bhattacharyya",
         count: int = 1,
         plane: int = 0,
+        largest_overlap: float = 1,
     ) -> list[Match]:
         """The windows whose histograms are nearest to a target, best first.
 
         Args:
             target: Numbers, one for each bin, not normalised.
-            sizes: A size (an integer, or (rows, cols)), or a list of sizes for several scales at once.
-            step, region: As in `windows`.
+            sizes: A size (an integer, or rows and cols), or several for as many scales at once: pairs, as in
+                ``[(5, 7), (10, 14)]``. ``(5, 7)`` and ``[5, 7]`` are both one window of 5 rows and 7 columns.
+            step, within: As in `windows`.
             distance: As in `histogram_distance`.
             count: How many windows.
             plane: Which image of a batch, counted over all its axes.
+            largest_overlap: Windows that have more in common with a better one are left out: their common pixels, as
+                a part of those of both (0 to 1; non-maximum suppression). 1 keeps all.
 
         Returns:
             At most ``count`` matches. Equal distances go to the earlier size, then to the upper, then to the left one.
@@ -255,9 +263,8 @@ class HistogramTable(Generic[ArrayT]):
         >>> boxsum.integral_histogram(image, 8).search([0, 0, 0, 0, 0, 0, 4, 0], 2)
         [Match(box=Box(row=2, col=5, rows=2, cols=2), distance=0.0)]
         """
-        several = sizes if isinstance(sizes, list) else [cast(Size, sizes)]
-        grids = [_grid(size, step, region) for size in several]
-        found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane)
+        grids = [_grid(size, step, within) for size in _sizes(sizes)]
+        found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane, largest_overlap)
         return [Match(Box(*one[:4]), one[4]) for one in found]
 
     def __repr__(self) -> str:
@@ -277,17 +284,29 @@ def _rchw(boxes: Boxes, format: BoxFormat) -> Any:
 
 
 def _pair(value: Any, name: str) -> tuple[int, int]:
-    if isinstance(value, (tuple, list)):
-        if len(value) != 2:
+    if isinstance(value, (Sequence, np.ndarray)):
+        if isinstance(value, str) or len(value) != 2:
             raise Unsupported(f"{name}: is {value!r}, must be an integer or a pair of them, rows and columns")
         return value[0], value[1]
     return value, value
 
 
-def _grid(size: Any, step: Any, region: Sequence[int] | None) -> tuple[int, int, int, int, Any]:
-    if region is not None and len(region) != 4:
-        raise InvalidArgument(f"region: is {region!r}, must be a box (row, col, rows, cols)")
-    return (*_pair(size, "size"), *_pair(step, "step"), region)
+def _grid(size: Any, step: Any, within: Sequence[int] | None) -> tuple[int, int, int, int, Any]:
+    if within is not None and len(within) != 4:
+        raise InvalidArgument(f"within: is {within!r}, must be a box (row, col, rows, cols)")
+    return (*_pair(size, "size"), *_pair(step, "step"), within)
+
+
+def _sizes(sizes: Any) -> list[Any]:
+    """One size as a list of one: an integer, a pair of integers (of whatever sequence); otherwise pairs."""
+    if not isinstance(sizes, (Sequence, np.ndarray)):
+        return [sizes]
+    if len(sizes) == 2 and not any(isinstance(one, (Sequence, np.ndarray)) for one in sizes):
+        return [sizes]
+    for one in sizes:
+        if not isinstance(one, (Sequence, np.ndarray)):
+            raise InvalidArgument(f"sizes: is {sizes!r}; several sizes are pairs, [(5, 5), (7, 7)]")
+    return list(sizes)
 
 
 def _shares(histograms: NumPyArray) -> NumPyArray:

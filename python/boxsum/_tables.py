@@ -7,8 +7,8 @@ from typing import Any, Generic, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray
-from boxsum._types import Boxes, BoxFormat, DType, Layout
+from boxsum._arrays import ArrayT, NumPyArray, adapt
+from boxsum._types import Boxes, BoxFormat, DType, Layout, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
 ROW_ALIGNMENT = 64  # bytes; rows that start on such multiples can be written past the caches
@@ -17,7 +17,6 @@ ROW_ALIGNMENT = 64  # bytes; rows that start on such multiples can be written pa
 @overload
 def sat(
     image: NumPyArray,
-    /,
     *,
     layout: Layout = ...,
     dtype: DType | None = ...,
@@ -29,7 +28,6 @@ def sat(
 @overload
 def sat(
     image: ArrayT,
-    /,
     *,
     layout: Layout = ...,
     dtype: DType | None = ...,
@@ -40,7 +38,6 @@ def sat(
 ) -> ArrayT: ...
 def sat(
     image: Any,
-    /,
     *,
     layout: Layout = "inclusive",
     dtype: DType | None = None,
@@ -99,7 +96,6 @@ def _square_of_narrow_signed(image: Any) -> NumPyArray | None:
 @overload
 def sat_squares(
     image: NumPyArray,
-    /,
     *,
     layout: Layout = ...,
     dtype: DType | None = ...,
@@ -112,7 +108,6 @@ def sat_squares(
 @overload
 def sat_squares(
     image: ArrayT,
-    /,
     *,
     layout: Layout = ...,
     dtype: DType | None = ...,
@@ -124,7 +119,6 @@ def sat_squares(
 ) -> tuple[ArrayT, ArrayT]: ...
 def sat_squares(
     image: Any,
-    /,
     *,
     layout: Layout = "inclusive",
     dtype: DType | None = None,
@@ -171,7 +165,6 @@ def sat_squares(
 def box_sum(
     table: ArrayT,
     boxes: Boxes,
-    /,
     *,
     layout: Layout,
     format: BoxFormat = "rchw",
@@ -213,7 +206,6 @@ def box_sum(
 def box_mean(
     table: ArrayT,
     boxes: Boxes,
-    /,
     *,
     layout: Layout,
     format: BoxFormat = "rchw",
@@ -234,7 +226,6 @@ def box_var(
     table: ArrayT,
     squares: ArrayT,
     boxes: Boxes,
-    /,
     *,
     layout: Layout,
     format: BoxFormat = "rchw",
@@ -339,7 +330,6 @@ class Table(Generic[ArrayT]):
     def build(
         cls,
         image: NumPyArray,
-        /,
         *,
         squares: bool = ...,
         layout: Layout = ...,
@@ -354,7 +344,6 @@ class Table(Generic[ArrayT]):
     def build(
         cls,
         image: ArrayT,
-        /,
         *,
         squares: bool = ...,
         layout: Layout = ...,
@@ -368,7 +357,6 @@ class Table(Generic[ArrayT]):
     def build(
         cls,
         image: Any,
-        /,
         *,
         squares: bool = False,
         layout: Layout = "padded",
@@ -419,9 +407,73 @@ class Table(Generic[ArrayT]):
             _core.box_query("var", self.values, self.squares, boxes, self.layout, format, self.channel_axis, out),
         )
 
-    def std(self, boxes: Boxes, *, format: BoxFormat = "rchw") -> ArrayT:
+    def std(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """Standard deviations over boxes, in float64: the roots of `var`."""
-        return cast(ArrayT, cast(Any, self.var(boxes, format=format)) ** 0.5)
+        result = self.var(boxes, format=format, out=out)
+        memory, _ = adapt(result, "out")
+        np.sqrt(memory, out=memory)
+        return result
+
+    def window_sums(
+        self, size: Size, *, origin: Size = 0, out: ArrayT | None = None, threads: int = 0
+    ) -> ArrayT:
+        """Sums of the window around every pixel, cut off at the image's border, in the table's dtype.
+
+        One table serves windows of any size, in a call each: many sizes of one image, say. For one size alone
+        `box_filter` needs no table.
+
+        Args:
+            size: Pixels of the window, or (rows, cols); as in `box_filter`.
+            origin: As in `box_filter`.
+            out: An array of the image's shape to write to.
+            threads: As in `sat`.
+
+        Returns:
+            An array of the image's shape. Integers wrap as the table's do: a sum that fits the dtype is exact.
+
+        Raises:
+            InvalidArgument: a ValueError; a size, origin or ``out`` that is wrong.
+            Unsupported: a TypeError; an exclusive table, which lacks the last sums.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 2, 3, 4]], np.uint8)).window_sums(3)
+        array([[3, 6, 9, 7]], dtype=uint64)
+        """
+        return self._windows("sum", size, origin, None, out, threads)
+
+    def window_means(
+        self,
+        size: Size,
+        *,
+        origin: Size = 0,
+        dtype: DType | None = None,
+        out: ArrayT | None = None,
+        threads: int = 0,
+    ) -> ArrayT:
+        """Means of the window around every pixel, as `window_sums`; in float64 or, by ``dtype``, float32."""
+        return self._windows("mean", size, origin, dtype, out, threads)
+
+    def window_variances(
+        self,
+        size: Size,
+        *,
+        origin: Size = 0,
+        dtype: DType | None = None,
+        out: ArrayT | None = None,
+        threads: int = 0,
+    ) -> ArrayT:
+        """Population variances of the window around every pixel, as `window_means`. Needs
+        ``build(..., squares=True)``.
+        """
+        if self.squares is None:
+            raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
+        return self._windows("var", size, origin, dtype, out, threads)
+
+    def _windows(self, stat: str, size: Any, origin: Any, dtype: Any, out: Any, threads: int) -> ArrayT:
+        found = _core.window_query(
+            stat, self.values, self.squares, size, origin, self.layout, dtype, self.channel_axis, out, threads
+        )
+        return cast(ArrayT, found)
 
     def __getitem__(self, window: tuple[slice, slice]) -> Any:
         """The sum of a window, ``table[10:20, 5:9]``: rows 10 to 19, columns 5 to 8. Ends are cut as Python's are.

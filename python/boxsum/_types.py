@@ -11,6 +11,8 @@ Border: TypeAlias = Literal["shrink", "reflect", "replicate", "constant", "mirro
 BoxFormat: TypeAlias = Literal["rchw", "yxyx", "xyxy", "xywh"]
 Size: TypeAlias = "int | tuple[int, int]"
 DType: TypeAlias = "npt.DTypeLike"
+Part: TypeAlias = "tuple[int, int] | tuple[int, int, int, int]"
+"""(first row, rows of the whole image), and which rows have results: from, and up to but not."""
 Boxes: TypeAlias = Any
 """Numbers of shape (..., 4): an array, or nested sequences."""
 

@@ -1,4 +1,4 @@
-"""Filters whose time does not depend on the size of their windows."""
+"""Filters by running sums, for small windows and large ones."""
 
 import numpy as np
 

@@ -1,5 +1,7 @@
 #include "arrays.hpp"
 
+#include "exchange.hpp"
+
 #include <boxsum/error.hpp>
 #include <boxsum/memory.hpp>
 
@@ -114,7 +116,8 @@ strided packed_copy(const strided& from, const axis_roles& roles, element type) 
     std::array<npy_intp, max_axes> order;
     for (int i = 0; i < roles.axes; ++i) order[static_cast<std::size_t>(i)] = roles.order[static_cast<std::size_t>(i)];
     PyArray_Dims permutation{order.data(), roles.axes};
-    const nb::object transposed = stolen(PyArray_Transpose(as_numpy(from.owner), &permutation));
+    const nb::object whole = from.as_numpy();
+    const nb::object transposed = stolen(PyArray_Transpose(as_numpy(whole), &permutation));
     const nb::object copy = stolen(PyArray_FromArray(as_numpy(transposed), PyArray_DescrFromType(row_of(type).numpy),
                                                      NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED |
                                                          NPY_ARRAY_ENSURECOPY | NPY_ARRAY_FORCECAST));
@@ -128,6 +131,7 @@ strided packed_copy(const strided& from, const axis_roles& roles, element type) 
         result.stride[axis] = packed.stride[i];
     }
     result.wrap = from.wrap;
+    result.library = from.library;
     return result;
 }
 
@@ -236,7 +240,9 @@ std::string text_of(const std::int64_t* extent, int axes) {
 
 void check_out(const strided& out, element type, const std::int64_t* extent, int axes) {
     const std::string name(out.name);
-    if (out.type != type)
+    // PyTorch computes with int64 and hardly with uint64; the bits are the same.
+    const bool same_bits = type == element::u64 && out.type == element::s64 && (out.library != nullptr || out.wrap);
+    if (out.type != type && !same_bits)
         throw unsupported(name + ": its dtype is " + std::string(name_of(out.type)) + ", must be " +
                           std::string(name_of(type)));
     if (out.axes != axes || !std::equal(extent, extent + axes, out.extent.begin()))
@@ -284,21 +290,44 @@ void import_numpy() {
     if (import_array_or_fail() != 0) throw nb::python_error();
 }
 
+namespace {
+
+/// (an array of NumPy's, what makes one of the library's of it or None)
+nb::object adapted(nb::handle array, std::string_view name) {
+    const nb::object adapt = nb::module_::import_("boxsum._arrays").attr("adapt");
+    return adapt(array, nb::str(name.data(), name.size()));
+}
+
+strided with_element(strided array) {
+    if (array.type == element::other)
+        throw unsupported(std::string(array.name) + ": its dtype is " +
+                          nb::str(nb::object(array.owner.attr("dtype"))).c_str() +
+                          ", must be bool, an integer or a real floating type");
+    return array;
+}
+
+}  // namespace
+
+nb::object strided::as_numpy() const {
+    if (PyArray_Check(owner.ptr())) return owner;
+    return adapted(owner, name)[0];
+}
+
+nb::object strided::in_its_library(const nb::object& numpy) const {
+    if (library != nullptr) return exported(*library, open_numpy(numpy, name));
+    return wrap.is_valid() ? nb::object(wrap(numpy)) : numpy;
+}
+
 strided open_array(nb::handle array, std::string_view name) {
     strided result;
-    if (PyArray_CheckExact(array.ptr())) {
-        result = open_numpy(array, name);
-    } else {
-        const nb::object adapt = nb::module_::import_("boxsum._arrays").attr("adapt");
-        const nb::object pair = adapt(array, nb::str(name.data(), name.size()));
+    if (PyArray_CheckExact(array.ptr())) return with_element(open_numpy(array, name));
+    const exchange* const library = exchange_of(array);
+    if (library == nullptr || !open_exchanged(*library, array, name, result)) {
+        const nb::object pair = adapted(array, name);
         result = open_numpy(nb::object(pair[0]), name);
         if (!pair[1].is_none()) result.wrap = pair[1];
     }
-    if (result.type == element::other)
-        throw unsupported(std::string(name) + ": its dtype is " +
-                          nb::str(nb::object(result.owner.attr("dtype"))).c_str() +
-                          ", must be bool, an integer or a real floating type");
-    return result;
+    return with_element(std::move(result));
 }
 
 std::string text_of_extents(const strided& array) {
@@ -419,8 +448,7 @@ result_argument::result_argument(nb::handle out, std::string_view name, const im
 }
 
 nb::object result_argument::finish(const image_argument& image) const {
-    if (given_ || !image.array.wrap.is_valid()) return array;
-    return image.array.wrap(array);
+    return given_ ? array : image.array.in_its_library(array);
 }
 
 packed_result::packed_result(nb::handle out, std::string_view name, const extents& shape, element type) {
@@ -429,7 +457,11 @@ packed_result::packed_result(nb::handle out, std::string_view name, const extent
         given_ = true;
         const strided result = open_array(out, name);
         check_out(result, type, shape.data(), axes);
-        if (!PyArray_IS_C_CONTIGUOUS(as_numpy(result.owner)))
+        std::int64_t packed = bytes_of(type);
+        bool gaps = false;
+        for (std::size_t i = shape.size(); i-- > 0; packed *= shape[i])
+            gaps = gaps || (shape[i] > 1 && result.stride[i] != packed);
+        if (gaps && !result.empty)
             throw invalid_argument(std::string(name) + ": is not C-contiguous (it is never copied)");
         array = nb::borrow(out);
         data = result.data;
@@ -448,8 +480,8 @@ packed_result::packed_result(nb::handle out, std::string_view name, const extent
     data = reinterpret_cast<std::byte*>(PyArray_BYTES(as_numpy(array)));
 }
 
-nb::object packed_result::finish(const nb::object& wrap) const {
-    return given_ || !wrap.is_valid() ? array : wrap(array);
+nb::object packed_result::finish(const strided& argument) const {
+    return given_ ? array : argument.in_its_library(array);
 }
 
 number_argument::number_argument(nb::handle numbers, std::string_view name) {
@@ -457,7 +489,7 @@ number_argument::number_argument(nb::handle numbers, std::string_view name) {
     if (PyArray_CheckExact(numbers.ptr())) {
         given = nb::borrow(numbers);
     } else if (nb::hasattr(numbers, "__dlpack__") && !PyArray_Check(numbers.ptr())) {
-        given = open_array(numbers, name).owner;
+        given = open_array(numbers, name).as_numpy();
     } else {
         given = stolen(PyArray_FromAny(numbers.ptr(), nullptr, 0, 0, 0, nullptr));
     }

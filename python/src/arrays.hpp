@@ -36,6 +36,8 @@ void import_numpy();
 
 constexpr int max_axes = 16;
 
+struct exchange;
+
 /// Memory of an array as it is: extents in elements, strides in bytes.
 struct strided {
     nb::object owner;  ///< keeps the memory
@@ -48,7 +50,15 @@ struct strided {
     bool empty = false;   ///< has no elements
     std::array<std::int64_t, max_axes> extent{};
     std::array<std::int64_t, max_axes> stride{};
-    nb::object wrap;  ///< makes an array of the caller's library of NumPy's; null where that is NumPy
+    nb::object
+        wrap;  ///< makes an array of the caller's library of NumPy's; null where that is NumPy, or `library` is set
+    const exchange* library = nullptr;  ///< of the owner, where that handed over its memory itself
+
+    /// The owner as an array of NumPy's.
+    nb::object as_numpy() const;
+
+    /// An array of NumPy's as one of the owner's library.
+    nb::object in_its_library(const nb::object& numpy) const;
 };
 
 /// The array of an argument. NumPy's arrays are taken as they are; others go through boxsum._arrays.
@@ -132,7 +142,7 @@ struct packed_result {
     std::byte* data = nullptr;
 
     packed_result(nb::handle out, std::string_view name, const extents& shape, element type);
-    nb::object finish(const nb::object& wrap) const;
+    nb::object finish(const strided& argument) const;
 
   private:
     bool given_ = false;

@@ -260,7 +260,7 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                 }
             }
     }
-    return result.finish(sums.image.array.wrap);
+    return result.finish(sums.image.array);
 }
 
 /// Of types that the library has; the Python function knows bool and int8.

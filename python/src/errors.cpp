@@ -26,10 +26,18 @@ void raise(PyObject* type, const char* message) {
 struct renamed {
     std::string_view from, to;
 };
-constexpr renamed names[] = {
-    {"border_value: ", "cval: "},          {"window: ", "size: "},       {"sums: ", "out: "},
-    {"result: overlaps", "out: overlaps"}, {"grid: ", "windows: "},      {"range: ", "r: "},
-    {"min_weight: ", "min_count: "},       {"histograms: ", "values: "}, {"parameters: ", "algorithm: "}};
+constexpr renamed names[] = {{"border_value: ", "cval: "},
+                             {"window: ", "size: "},
+                             {"sums: ", "out: "},
+                             {"result: overlaps", "out: overlaps"},
+                             {"grid: ", "windows: "},
+                             {"range: ", "r: "},
+                             {"min_weight: ", "min_count: "},
+                             {"histograms: ", "values: "},
+                             {"parameters: ", "algorithm: "},
+                             {"means: ", "out: "},
+                             {"variances: ", "out: "},
+                             {"region: ", "within: "}};
 
 /// "8u", "16s", "64f" at `at`; how many characters, and the type's name here.
 std::size_t type_word(std::string_view text, std::size_t at, std::string_view& name) {

@@ -1,43 +1,16 @@
 #include "arrays.hpp"
 #include "module.hpp"
+#include "windows.hpp"
 
+#include <boxsum/convolve.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
 
+#include <algorithm>
 #include <vector>
 
 namespace boxsum::python {
 namespace {
-
-/// A number, or one for rows and one for columns.
-std::array<std::int64_t, 2> rows_and_cols(nb::handle given, std::string_view name) {
-    if (PyIndex_Check(given.ptr())) {
-        const std::int64_t both = integer_argument(given, name);
-        return {both, both};
-    }
-    if (!PySequence_Check(given.ptr()) || nb::len(given) != 2)
-        throw unsupported(std::string(name) + ": is " + nb::repr(given).c_str() +
-                          ", must be an integer or a pair of them, rows and columns");
-    return {integer_argument(nb::object(given[0]), name), integer_argument(nb::object(given[1]), name)};
-}
-
-/// The window of a size around its pixel, moved by `origin` as SciPy moves it.
-window window_argument(nb::handle size, nb::handle origin, bool swapped) {
-    const auto [rows, cols] = rows_and_cols(size, "size");
-    const auto [row_origin, col_origin] = rows_and_cols(origin, "origin");
-    const auto one = [](std::int64_t extent, std::int64_t moved) {
-        if (extent < 1) throw invalid_argument("size: is " + std::to_string(extent) + ", must be at least 1");
-        const std::int64_t before = extent / 2;
-        if (moved < -before || moved > (extent - 1) / 2)
-            throw invalid_argument("origin: is " + std::to_string(moved) + ", must be " + std::to_string(-before) +
-                                   " to " + std::to_string((extent - 1) / 2) + " for a size of " +
-                                   std::to_string(extent));
-        return std::array<std::int64_t, 2>{before + moved, extent - 1 - before - moved};
-    };
-    const auto [above, below] = one(rows, row_origin);
-    const auto [left, right] = one(cols, col_origin);
-    return swapped ? window_extents{left, right, above, below} : window_extents{above, below, left, right};
-}
 
 void set_border(filter_options& options, nb::handle border, nb::handle cval) {
     const std::string_view word = text_argument(border, "border");
@@ -51,7 +24,33 @@ std::optional<double> optional_real(nb::handle number, std::string_view name) {
     return number.is_none() ? std::optional<double>() : real_argument(number, name);
 }
 
-/// Which pixels count: None, or (mask, weights, nan, nodata, min_count, fill).
+/// Which rows of a larger image the image is: None, or (first row, rows of the whole[, first result, end of results]).
+struct part_argument {
+    origin at;
+    extent whole;
+    row_range results;
+
+    bool given() const noexcept { return whole.rows > 0; }
+
+    /// `sampling`: None, or a tuple whose last element says it.
+    explicit part_argument(nb::handle sampling) {
+        if (sampling.is_none()) return;
+        const nb::object part = sampling[6];
+        if (part.is_none()) return;
+        const auto number = [&](std::size_t i) { return integer_argument(nb::object(part[i]), "part"); };
+        if (!PySequence_Check(part.ptr()) || (nb::len(part) != 2 && nb::len(part) != 4))
+            throw unsupported("part: is " + std::string(nb::repr(part).c_str()) +
+                              ", must be the first row and the number of rows of the whole image");
+        at = {number(0), 0};
+        whole.rows = number(1);
+        if (nb::len(part) == 4) results = {number(2), number(3)};
+        if (at.row < 0 || whole.rows < 1 || at.row >= whole.rows)
+            throw invalid_argument("part: begins at row " + std::to_string(at.row) + " of " +
+                                   std::to_string(whole.rows));
+    }
+};
+
+/// Which pixels count: None, or (mask, weights, nan, nodata, min_count, fill, part).
 struct sampling_argument {
     std::optional<companion_argument> mask, weights;
 
@@ -92,13 +91,15 @@ struct sampling_argument {
 
 /// What every filter is told, in this order.
 struct filter_arguments {
+    part_argument part;
     image_argument in;
     filter_options options;
     sampling_argument sampling;
 
     filter_arguments(nb::handle image, nb::handle size, nb::handle border, nb::handle cval, nb::handle origin,
                      nb::handle given_sampling, nb::handle channel_axis, nb::handle threads)
-        : in(image, "image", channel_axis),
+        : part(given_sampling),
+          in(image, "image", channel_axis, {.may_swap = !part.given()}),
           options(common(size, border, cval, origin, threads)),
           sampling(given_sampling, in, options) {
         const element type = in.array.type;
@@ -112,12 +113,30 @@ struct filter_arguments {
     filter_inputs inputs() const {
         filter_inputs result{in.view};
         sampling.add_to(result);
+        if (part.given()) {
+            result.at = part.at;
+            result.whole = {part.whole.rows, in.view.shape.cols};
+            result.results = part.results;
+        }
         return result;
     }
 
     result_shape shape(element type) const {
-        return {type, in.array.extent[static_cast<std::size_t>(in.roles.rows())],
-                in.array.extent[static_cast<std::size_t>(in.roles.cols())]};
+        std::int64_t rows = in.array.extent[static_cast<std::size_t>(in.roles.rows())];
+        if (part.given()) {
+            const std::int64_t end = part.at.row + rows;
+            std::int64_t first = part.at.row == 0 ? 0 : part.at.row + options.window.above;
+            std::int64_t last = end == part.whole.rows ? end : end - options.window.below;
+            if (part.results.end > 0) {
+                first = std::max(first, part.results.first);
+                last = std::min(last, part.results.end);
+            }
+            rows = last - first;
+            if (rows < 1)
+                throw invalid_argument("part: rows " + std::to_string(part.at.row) + " to " + std::to_string(end - 1) +
+                                       " have no row whose window lies in them");
+        }
+        return {type, rows, in.array.extent[static_cast<std::size_t>(in.roles.cols())]};
     }
 
     bool floating() const { return in.array.type == element::f32 || in.array.type == element::f64; }
@@ -282,6 +301,50 @@ nb::object py_local_contrast(nb::handle image, nb::handle size, nb::handle epsil
     return result.finish(given.in);
 }
 
+nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction, nb::handle border, nb::handle cval,
+                       nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    image_argument in(image, "image", channel_axis);
+    const number_argument given(kernel, "kernel");
+    if (given.shape.size() != 2)
+        throw invalid_argument("kernel: has " + std::to_string(given.shape.size()) +
+                               " axes, must have rows and columns");
+    std::int64_t rows = given.shape[0], cols = given.shape[1];
+    std::vector<double> weights(static_cast<std::size_t>(given.count()));
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < cols; ++c) {
+            const auto from = static_cast<std::size_t>(r * cols + c);
+            weights[in.roles.swapped ? static_cast<std::size_t>(c * rows + r) : from] =
+                given.floating ? static_cast<const double*>(given.data)[from]
+                               : static_cast<double>(static_cast<const std::int64_t*>(given.data)[from]);
+        }
+    if (in.roles.swapped) std::swap(rows, cols);
+    filter_options edges;
+    set_border(edges, border, cval);
+    convolve_options options{.border = edges.border, .border_value = edges.border_value};
+    const std::string_view word = text_argument(direction, "direction");
+    if (word != "correlation" && word != "convolution") refuse_word("direction", word, "'correlation', 'convolution'");
+    options.direction = word == "convolution" ? kernel_direction::convolution : kernel_direction::correlation;
+    options.threads = threads_argument(threads);
+    const element from = in.array.type;
+    if (from != element::u8 && from != element::u16 && from != element::s16 && from != element::f32 &&
+        from != element::f64 && from != element::boolean)
+        throw unsupported("image: its dtype is " + std::string(name_of(from)) +
+                          ", convolutions take bool, uint8, uint16, int16, float32 and float64");
+    const element type = element_argument(dtype, from == element::f32 ? element::f32 : element::f64);
+    if (type != element::f64 && (type != element::f32 || from == element::f64))
+        throw unsupported("dtype: is " + std::string(name_of(type)) + ", must be " +
+                          (from == element::f64 ? "float64" : "float32 or float64"));
+    in.read_as(from == element::boolean ? element::u8 : from);
+    const result_argument result(out, "out", in,
+                                 {type, in.array.extent[static_cast<std::size_t>(in.roles.rows())],
+                                  in.array.extent[static_cast<std::size_t>(in.roles.cols())]});
+    if (!in.empty) {
+        nb::gil_scoped_release released;
+        convolve({in.view, {weights.data(), rows, cols}}, {result.view}, options);
+    }
+    return result.finish(in);
+}
+
 }  // namespace
 
 void bind_filters(nb::module_& module) {
@@ -290,6 +353,7 @@ void bind_filters(nb::module_& module) {
     define(module, "local_statistics", py_local_statistics);
     define(module, "threshold", py_threshold);
     define(module, "local_contrast", py_local_contrast);
+    define(module, "convolve", py_convolve);
 }
 
 }  // namespace boxsum::python

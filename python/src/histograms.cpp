@@ -143,7 +143,7 @@ nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle w
         nb::gil_scoped_release released;
         integral_histogram(inputs, rule, {{{result.data, t}, form}}, options);
     }
-    return result.finish(in.array.wrap);
+    return result.finish(in.array);
 }
 
 /// The histograms of boxes given as (count, 4) integers, rows first: batch x count x bins.
@@ -169,13 +169,13 @@ nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle bo
     return result.array;
 }
 
-/// (rows, cols, row_step, col_step, region or None), the region as (row, col, rows, cols).
+/// (rows, cols, row_step, col_step, within), `within` None or (row, col, rows, cols).
 window_grid grid_argument(nb::handle grid) {
     const auto at = [&](std::size_t i) { return integer_argument(nb::object(grid[i]), i < 2 ? "size" : "step"); };
     window_grid result{at(0), at(1), at(2), at(3), {}};
     const nb::object region = grid[4];
     if (!region.is_none()) {
-        const auto part = [&](std::size_t i) { return integer_argument(nb::object(region[i]), "region"); };
+        const auto part = [&](std::size_t i) { return integer_argument(nb::object(region[i]), "within"); };
         result.region = box{part(0), part(1), part(2), part(3)};
     }
     return result;
@@ -218,17 +218,18 @@ std::vector<double> doubles_argument(nb::handle numbers) {
 
 /// A list of (row, col, rows, cols, distance).
 nb::object py_best_windows(nb::handle values, nb::handle layout, nb::handle grids, nb::handle target,
-                           nb::handle distance, nb::handle count, nb::handle plane) {
+                           nb::handle distance, nb::handle count, nb::handle plane, nb::handle largest_overlap) {
     const histogram_argument in(values, layout);
     std::vector<window_grid> list;
     for (nb::handle grid : nb::iter(grids)) list.push_back(grid_argument(grid));
     const std::vector<double> wanted = doubles_argument(target);
     const histogram_distance measure = distance_argument(distance);
     const std::int64_t best = integer_argument(count, "count"), of_plane = integer_argument(plane, "plane");
+    const double overlap = real_argument(largest_overlap, "largest_overlap");
     std::vector<histogram_match> found;
     {
         nb::gil_scoped_release released;
-        found = best_windows(in.view, list, wanted, measure, best, of_plane);
+        found = best_windows(in.view, list, wanted, measure, best, of_plane, overlap);
     }
     nb::list result;
     for (const histogram_match& one : found)

@@ -154,6 +154,7 @@ NB_MODULE(_core, module) {
     translate_exceptions();
     bind_tables(module);
     bind_boxes(module);
+    bind_windows(module);
     bind_filters(module);
     bind_histograms(module);
     bind_information(module);

@@ -13,6 +13,7 @@ namespace nb = nanobind;
 
 void bind_tables(nb::module_& module);
 void bind_boxes(nb::module_& module);
+void bind_windows(nb::module_& module);
 void bind_filters(nb::module_& module);
 void bind_histograms(nb::module_& module);
 void bind_information(nb::module_& module);

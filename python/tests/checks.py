@@ -117,4 +117,28 @@ def check_histograms():
             assert histograms.region(in_format(BOXES, format), format=format).tolist() == counts
 
 
-ALL = (check_tables, check_squares, check_boxes, check_fractional_boxes, check_filters, check_histograms)
+def check_convolution():
+    image = reference.random_image((6, 9), np.uint8, 7).astype(float)
+    kernel = np.arange(15).reshape(3, 5)
+    lists = reference.windows(image, (3, 5), "replicate")
+    expected = reference.each(lists, lambda pixels: np.dot(kernel[::-1, ::-1].ravel(), pixels), float)
+    np.testing.assert_allclose(boxsum.convolve(image, kernel, border="replicate"), expected, rtol=1e-13)
+
+
+def check_windows_of_tables():
+    image = reference.random_image((6, 9), np.uint8, 8)
+    table = boxsum.Table.build(image)
+    expected = reference.each(reference.windows(image, (3, 5), "shrink", 0, (1, 0)), sum, np.uint64)
+    np.testing.assert_array_equal(table.window_sums((3, 5), origin=(1, 0)), expected)
+
+
+ALL = (
+    check_tables,
+    check_squares,
+    check_boxes,
+    check_fractional_boxes,
+    check_filters,
+    check_convolution,
+    check_windows_of_tables,
+    check_histograms,
+)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import boxsum
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_sums_of_any_boxes(data):
     dtype = data.draw(st.sampled_from(["bool", "uint8", "int16", "uint32", "int64", "float64"]))
@@ -34,7 +34,7 @@ def test_sums_of_any_boxes(data):
     np.testing.assert_array_equal(table.sum(checks.in_format(boxes, "xyxy"), format="xyxy"), result)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data())
 def test_fractional_boxes_are_integrals(data):
     rows, cols = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
@@ -176,3 +176,62 @@ def test_arguments_are_named():
         table.sum([[0, 0, 1, 1]], out=np.zeros(1, np.int32))
     with pytest.raises(ValueError, match=r"out: its shape is \(2,\), must be \(1,\)"):
         table.sum([[0, 0, 1, 1]], out=np.zeros(2, np.uint64))
+
+
+@pytest.mark.parametrize("layout", ["inclusive", "padded"])
+def test_windows_of_a_table(layout):
+    image = reference.random_image((2, 6, 9), "uint8", 5)
+    table = boxsum.Table.build(image, layout=layout, squares=True)
+    for size, origin in ((3, 0), ((4, 2), (1, 0)), ((1, 5), (0, -2)), (20, 0)):
+        both = (size, size) if isinstance(size, int) else size
+        moved = (origin, origin) if isinstance(origin, int) else origin
+        sums, means, variances = (
+            np.stack(
+                [
+                    reference.each(reference.windows(plane, both, "shrink", 0, moved), function, float)
+                    for plane in image.astype(int)
+                ]
+            )
+            for function in (sum, reference.mean, reference.variance)
+        )
+        got = table.window_sums(size, origin=origin)
+        assert got.dtype == np.uint64
+        np.testing.assert_array_equal(got, sums)
+        np.testing.assert_allclose(table.window_means(size, origin=origin), means, rtol=1e-15)
+        np.testing.assert_allclose(table.window_variances(size, origin=origin), variances, rtol=1e-14)
+        single = table.window_means(size, origin=origin, dtype="float32")
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(single, means, rtol=1e-7)
+    turned = boxsum.Table.build(np.asfortranarray(image[0]), layout=layout)
+    expected = boxsum.box_filter(image[0], (3, 5), stat="sum", border="shrink")
+    np.testing.assert_array_equal(turned.window_sums((3, 5)), expected)
+    colours = boxsum.Table.build(np.moveaxis(image, 0, -1).copy(), layout=layout, channel_axis=-1)
+    np.testing.assert_array_equal(np.moveaxis(colours.window_sums(3), -1, 0), table.window_sums(3))
+    out = np.zeros(image.shape)
+    assert table.window_means(3, out=out) is out
+    np.testing.assert_array_equal(out, table.window_means(3))
+
+
+def test_windows_of_a_table_name_their_arguments():
+    image = np.ones((4, 5), np.uint8)
+    table = boxsum.Table.build(image)
+    cases = [
+        (ValueError, "size: is 0", lambda: table.window_sums(0)),
+        (ValueError, "squares: this table has none", lambda: table.window_variances(3)),
+        (ValueError, r"out: its shape is \(5, 6\), must be \(4, 5\)", lambda: table.window_sums(3, out=table.values)),
+        (TypeError, "dtype: is int8, must be float32 or", lambda: table.window_means(3, dtype="int8")),
+        (TypeError, "exclusive", lambda: boxsum.Table.build(image, layout="exclusive").window_sums(3)),
+    ]
+    for kind, words, call in cases:
+        with pytest.raises(kind, match=words) as raised:
+            call()
+        assert isinstance(raised.value, boxsum.Error)
+
+
+def test_deviations_are_written_where_they_are_wanted():
+    table = boxsum.Table.build(reference.random_image((6, 7), "uint8", 1), squares=True)
+    boxes = [[0, 0, 2, 3], [1, 1, 4, 4]]
+    out = np.full(2, np.nan)
+    assert table.std(boxes, out=out) is out
+    np.testing.assert_array_equal(out, np.sqrt(table.var(boxes)))
+    np.testing.assert_array_equal(table.std(boxes=boxes), out)

@@ -76,7 +76,23 @@ def negated_origin(right):
     )
 
 
+def other_direction(right):
+    return lambda image, kernel, direction, *rest: right(image, kernel, "correlation", *rest)
+
+
+def transposed_window(right):
+    return lambda stat, table, squares, size, *rest: right(stat, table, squares, size[::-1], *rest)
+
+
+def no_origin(right):
+    return lambda stat, table, squares, size, origin, *rest: right(stat, table, squares, size, 0, *rest)
+
+
 WRONG = [
+    ("convolve", other_direction, checks.check_convolution),
+    ("window_query", means_for_sums, checks.check_windows_of_tables),
+    ("window_query", transposed_window, checks.check_windows_of_tables),
+    ("window_query", no_origin, checks.check_windows_of_tables),
     ("sat", swapped_layout, checks.check_tables),
     ("sat", transposed, checks.check_tables),
     ("sat", transposed_result, checks.check_tables),

@@ -14,7 +14,7 @@ import boxsum
 BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_means_of_any_windows(data):
     dtype = data.draw(st.sampled_from(["bool", "uint8", "uint16", "int16", "float32", "float64"]))
@@ -45,7 +45,7 @@ def test_means_of_any_windows(data):
         np.testing.assert_allclose(wide, means.astype(float), rtol=0, atol=scale * 4 * float(np.finfo(precise).eps))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_statistics_and_what_is_made_of_them(data):
     dtype = data.draw(st.sampled_from(["uint8", "int16", "float64"]))
@@ -94,7 +94,7 @@ def test_statistics_and_what_is_made_of_them(data):
         assert set(np.unique(mask.view(np.uint8))) <= {0, 1}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_pixels_that_count(data):
     """Masks, weights, NaN and nodata, for borders that repeat the image or end it."""
@@ -160,7 +160,7 @@ def test_rounding():
 
 
 @pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize("radius_dtype", ["uint8", "uint16", "int32", "uint32", "int64", "int8"])
+@pytest.mark.parametrize("radius_dtype", ["uint8", "uint16", "int32", "uint32", "int64", "int8", "int16", "uint64"])
 def test_radius_per_pixel(border, radius_dtype):
     image = reference.random_image((2, 5, 7), "uint16", 2)
     radius = np.random.default_rng(3).integers(0, 5, (5, 7)).astype(radius_dtype)
@@ -176,6 +176,124 @@ def test_radius_per_pixel(border, radius_dtype):
         for plane in range(2):
             pixels = reference.windows(image[plane], (one, one), border, 9)[r][c]
             assert result[plane, r, c] == reference.half_up(reference.mean(pixels))
+
+
+FILTERS = {
+    "box_filter": {"stat": "mean"},
+    "threshold": {"method": "phansalkar"},
+    "local_contrast": {"epsilon": 0.5},
+    "local_statistics": {"results": ("var", "sum")},
+}
+
+
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_parts_of_an_image_and_rows_that_arrive(data):
+    dtype = data.draw(st.sampled_from(["uint8", "int16", "float32", "float64"]))
+    rows = data.draw(st.integers(12, 40))
+    channels = data.draw(st.sampled_from([(), (3,)]))
+    image = reference.random_image((rows, 9, *channels), dtype, data.draw(st.integers(0, 99)))
+    border = data.draw(st.sampled_from(["shrink", "reflect", "replicate", "constant", "mirror"]))
+    name = data.draw(st.sampled_from(sorted(FILTERS)))
+    size = (data.draw(st.integers(1, 9)), data.draw(st.integers(1, 5)))
+    options = {"border": border, **FILTERS[name]}
+    if channels:
+        options["channel_axis"] = -1
+    function = getattr(boxsum, name)
+    whole = np.asarray(function(image, size, **options))
+    row_axis = whole.ndim - image.ndim
+
+    above, below = size[0] // 2, size[0] - 1 - size[0] // 2
+    first = data.draw(st.integers(0, rows - 10))
+    end = data.draw(st.integers(first + 10, rows))
+    # What the upper and the lower border mirror lies in parts of ten rows.
+    part = np.asarray(function(image[first:end], size, part=(first, rows), **options))
+    start, stop = (0 if first == 0 else first + above), (rows if end == rows else end - below)
+    np.testing.assert_array_equal(part, whole.take(range(start, stop), row_axis))
+
+    cuts = sorted(data.draw(st.lists(st.integers(0, rows), max_size=6)))
+    blocks = iter(np.split(image, cuts))
+    parts = [np.asarray(one) for one in boxsum.filter_rows(function, blocks, size, **options)]
+    np.testing.assert_array_equal(np.concatenate(parts, row_axis), whole)
+
+
+def test_rows_that_arrive_are_kept_no_longer_than_needed():
+    kept = []
+
+    def spy(image, size, **options):
+        kept.append(len(image))
+        return boxsum.box_filter(image, size, **options)
+
+    image = reference.random_image((400, 20), "uint8", 1)
+    parts = boxsum.filter_rows(spy, (image[row : row + 8] for row in range(0, 400, 8)), (21, 5), origin=(3, 0))
+    np.testing.assert_array_equal(np.concatenate(list(parts)), boxsum.box_filter(image, (21, 5), origin=(3, 0)))
+    assert max(kept) <= 21 + 8 and len(kept) > 40
+    small = image[:5]
+    (whole,) = boxsum.filter_rows(boxsum.box_filter, [small[:2], small[2:]], 9)
+    np.testing.assert_array_equal(whole, boxsum.box_filter(small, 9))
+    assert list(boxsum.filter_rows(boxsum.box_filter, [], 9)) == []
+
+
+def test_every_argument_has_its_name():
+    image = reference.random_image((6, 7), "uint8", 4)
+    np.testing.assert_array_equal(boxsum.box_filter(image=image, size=5), boxsum.box_filter(image, 5))
+    np.testing.assert_array_equal(boxsum.threshold(image=image, size=5), boxsum.threshold(image, 5))
+    radius = np.ones((6, 7), np.int64)
+    named = boxsum.variable_box_filter(image=image, radius=radius)
+    np.testing.assert_array_equal(named, boxsum.box_filter(image, 3))
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "float64", "bool"])
+def test_contrast_in_double(dtype):
+    image = reference.random_image((2, 9, 11, 3), dtype, 4)
+    single = boxsum.local_contrast(image, (3, 5), epsilon=0.25, channel_axis=-1)
+    double = boxsum.local_contrast(image, (3, 5), epsilon=0.25, channel_axis=-1, dtype="float64")
+    assert single.dtype == np.float32 and double.dtype == np.float64
+    np.testing.assert_allclose(single, double, rtol=1e-6, atol=1e-6)
+    mean, std = boxsum.local_statistics(image, (3, 5), channel_axis=-1, dtype="float64")
+    np.testing.assert_array_equal(double, (image - mean) / np.maximum(std, 0.25))
+    plane = np.asfortranarray(image[0, ..., 0])
+    out = np.full(plane.shape, np.nan)
+    assert boxsum.local_contrast(plane, (3, 5), epsilon=0.25, dtype=float, out=out) is out
+    np.testing.assert_allclose(out, double[0, ..., 0], rtol=0, atol=1e-10)  # rows and columns in the other order
+    mask = np.random.default_rng(3).integers(0, 2, plane.shape).astype(bool)
+    for fill in (None, -7.0):
+        options = {"mask": mask, "min_count": 4, "fill": fill}
+        single = boxsum.local_contrast(plane, 3, **options)
+        double = boxsum.local_contrast(plane, 3, dtype="float64", **options)
+        np.testing.assert_allclose(single, double, rtol=1e-5, atol=1e-5)
+        blank = np.isnan(double) if fill is None else double == fill
+        assert blank[~mask].all() and not blank[mask].all()
+
+
+@pytest.mark.parametrize("direction", ["convolution", "correlation"])
+@pytest.mark.parametrize("border", ["constant", "replicate", "reflect"])
+def test_convolution(direction, border):
+    rng = np.random.default_rng(3)
+    for dtype in ("uint8", "int16", "float32", "float64", "bool"):
+        image = reference.random_image((6, 9), dtype, 5)
+        for rows, cols in ((3, 3), (2, 5), (1, 4)):
+            kernel = rng.integers(-8, 9, (rows, cols))
+            laid = kernel if direction == "correlation" else kernel[::-1, ::-1]
+            # A turned kernel of even size has the pixel before its middle, as SciPy's.
+            origin = (0, 0) if direction == "correlation" else tuple(-(1 - n % 2) for n in (rows, cols))
+            lists = reference.windows(image.astype(float), (rows, cols), border, 3, origin)
+            expected = reference.each(lists, lambda pixels: float(np.dot(laid.ravel(), pixels)), float)
+            for given in (image, np.asfortranarray(image)):
+                result = boxsum.convolve(given, kernel.tolist(), direction=direction, border=border, cval=3)
+                assert result.dtype == (np.float32 if dtype == "float32" else np.float64)
+                scale = float(np.abs(image.astype(float)).max()) * 8 * rows * cols
+                np.testing.assert_allclose(result, expected, rtol=0, atol=scale * np.finfo(result.dtype).eps * 16)
+
+
+def test_convolution_in_batches_and_out():
+    image = reference.random_image((2, 6, 7, 3), "float32", 2)
+    kernel = [[0, 1, 0], [1, -4, 1], [0, 1, 0]]
+    out = np.full(image.shape, np.nan, np.float64)
+    assert boxsum.convolve(image, kernel, dtype="float64", channel_axis=-1, out=out) is out
+    for plane, channel in np.ndindex(2, 3):
+        one = boxsum.convolve(np.ascontiguousarray(image[plane, ..., channel]), kernel, dtype="float64")
+        np.testing.assert_array_equal(out[plane, ..., channel], one)
 
 
 @pytest.mark.parametrize("channels", [1, 3, 7])
@@ -284,6 +402,15 @@ def test_arguments_are_named():
             "dtype: is uint8, must be float32 or float64",
             lambda: boxsum.local_statistics(image, 3, dtype="uint8"),
         ),
+        (TypeError, "part: is 3, must be", lambda: boxsum.box_filter(image, 3, part=3)),
+        (ValueError, "part: begins at row 7 of 5", lambda: boxsum.box_filter(image, 3, part=(7, 5))),
+        (ValueError, "part: rows 2 to 5 have no row", lambda: boxsum.box_filter(image, 9, part=(2, 90))),
+        (ValueError, "border: is 'wrap'", lambda: boxsum.filter_rows(boxsum.box_filter, [image], 3, border="wrap")),
+        (
+            ValueError,
+            "blocks: one has the shape",
+            lambda: list(boxsum.filter_rows(boxsum.box_filter, [image, image[:, 1:]], 3)),
+        ),
         (ValueError, "nan: is 'drop', must be one of", lambda: boxsum.box_filter(image, 3, nan="drop")),
         (ValueError, "rounding: is 'up', must be one of", lambda: boxsum.box_filter(image, 3, rounding="up")),
         (ValueError, "stat: is 'max', must be one of", lambda: boxsum.box_filter(image, 3, stat="max")),
@@ -313,7 +440,21 @@ def test_arguments_are_named():
         ),
         (ValueError, "k: is inf, must be finite", lambda: boxsum.threshold(image, 3, k=math.inf)),
         (ValueError, "r: has no meaning", lambda: boxsum.threshold(image, 3, method="niblack", r=3)),
+        (ValueError, "kernel: has 1 axes", lambda: boxsum.convolve(image, [1, 2])),
+        (ValueError, "kernel", lambda: boxsum.convolve(image, [[1.0, math.nan]])),
+        (TypeError, "kernel: its dtype is", lambda: boxsum.convolve(image, [["a"]])),
+        (ValueError, "direction: is 'up'", lambda: boxsum.convolve(image, [[1]], direction="up")),
+        (ValueError, "border: is shrink", lambda: boxsum.convolve(image, [[1]], border="shrink")),
+        (TypeError, "dtype: is uint8, must be float32 or", lambda: boxsum.convolve(image, [[1]], dtype="uint8")),
+        (TypeError, "image: its dtype is int64, conv", lambda: boxsum.convolve(image.astype(int), [[1]])),
         (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0)),
+        (ValueError, "epsilon: is 0", lambda: boxsum.local_contrast(image, 3, epsilon=0, dtype="float64")),
+        (TypeError, "dtype: is int8, must be float32", lambda: boxsum.local_contrast(image, 3, dtype="int8")),
+        (
+            TypeError,
+            "out: its dtype is uint8, must be float64",
+            lambda: boxsum.local_contrast(image, 3, dtype="float64", out=image),
+        ),
         (
             ValueError,
             "radius: its shape is .4, 4., which is not that of the image",

@@ -80,7 +80,7 @@ def test_windows_and_search():
     bins_of = (image // 32).astype(int)
     for i, j in np.ndindex(4, 3):
         np.testing.assert_array_equal(windows[i, j], counts(bins_of, 8, (2 * i, 3 * j, 3, 4)))
-    region = histograms.windows(2, region=(1, 2, 3, 5))
+    region = histograms.windows(2, within=(1, 2, 3, 5))
     assert region.shape == (2, 4, 8)
     np.testing.assert_array_equal(region[1, 3], counts(bins_of, 8, (2, 5, 2, 2)))
     assert histograms.windows(20).shape[-1] == 8 and histograms.windows(20).size == 0
@@ -96,8 +96,63 @@ def test_windows_and_search():
     ]
     found = histograms.search(target, [(3, 4)], distance="l1", count=1000)
     np.testing.assert_allclose([one.distance for one in found], np.sort(every), atol=1e-15)
-    several = histograms.search(target, [(3, 4), 3], count=3)
+    several = histograms.search(target, [(3, 4), (3, 3)], count=3)
     assert several[0].box == (4, 6, 3, 4)
+    # A pair is a size, whatever sequence it is.
+    for size in ([3, 4], np.array([3, 4]), [(3, 4)], ((3, 4),), np.array([[3, 4]])):
+        assert histograms.search(target, size, count=5) == best
+    assert histograms.search(target, sizes=(3, 4), within=(4, 6, 3, 4)) == best[:1]
+    assert histograms.search(target, 3, count=3) == histograms.search(target, [3, 3], count=3)
+
+
+def test_search_without_overlap():
+    image = reference.random_image((9, 12), "uint8", 8)
+    histograms = boxsum.integral_histogram(image, 8)
+    target = histograms.region([4, 6, 3, 4])
+    apart = histograms.search(target, (3, 4), count=100, largest_overlap=0)
+    covered = np.zeros(image.shape, int)
+    for match in apart:
+        row, col, rows, cols = match.box
+        covered[row : row + rows, col : col + cols] += 1
+    assert covered.max() == 1 and apart[0].box == (4, 6, 3, 4)
+    assert 1 < len(apart) < len(histograms.search(target, (3, 4), count=100))
+
+
+@pytest.mark.parametrize("wrong", [[3], [3, 4, 5], [(3, 4), 5]])
+def test_sizes_that_are_none(wrong):
+    histograms = boxsum.integral_histogram(np.zeros((9, 12), np.uint8), 4)
+    with pytest.raises(ValueError, match="sizes: is .* several sizes are pairs"):
+        histograms.search([1, 0, 0, 0], wrong)
+
+
+@pytest.mark.parametrize("scales", [(1.0,), (0.8, 1.0, 1.25)])
+def test_track(scales):
+    rng = np.random.default_rng(7)
+    frames = rng.integers(0, 60, (5, 70, 90), dtype=np.uint8)
+    thing = rng.integers(100, 256, (12, 16), dtype=np.uint8)
+    places = [(20, 30), (26, 24), (29, 31), (40, 38), (47, 44)]
+    for frame, (row, col) in zip(frames, places, strict=True):
+        frame[row : row + 12, col : col + 16] = thing
+    found = list(boxsum.track(iter(frames), (20, 30, 12, 16), search=12, scales=scales))
+    assert [tuple(match.box) for match in found] == [(*place, 12, 16) for place in places]
+    assert all(match.distance < 1e-7 for match in found)
+    # What moves further than it is looked for is not found.
+    lost = list(boxsum.track(frames, (20, 30, 12, 16), search=2))
+    assert tuple(lost[1].box) != (26, 24, 12, 16)
+
+
+def test_track_names_its_arguments():
+    frames = np.zeros((2, 20, 30), np.uint8)
+    cases = [
+        ("search: is -1", lambda: boxsum.track(frames, (1, 1, 4, 4), search=-1)),
+        ("scales: are", lambda: boxsum.track(frames, (1, 1, 4, 4), scales=())),
+        ("box: is .1, 1, 4., must be", lambda: boxsum.track(frames, (1, 1, 4))),
+        ("box: is .18, 1, 4, 4., must have pixels", lambda: list(boxsum.track(frames, (18, 1, 4, 4)))),
+        ("frames: frame 1 has the shape", lambda: list(boxsum.track([frames[0], frames[1, 1:]], (1, 1, 4, 4)))),
+    ]
+    for words, call in cases:
+        with pytest.raises(boxsum.InvalidArgument, match=words):
+            call()
 
 
 def test_distances():
@@ -147,13 +202,18 @@ def test_arguments_are_named():
             "weights: its shape is .4, 4.",
             lambda: boxsum.integral_histogram(image, 4, weights=np.ones((4, 4), "f4")),
         ),
+        (
+            ValueError,
+            "layout: is 'exclusive', histograms are",
+            lambda: boxsum.HistogramTable(histograms.values, layout="exclusive"),
+        ),
         (ValueError, "exclusive", lambda: boxsum.integral_histogram(image, 4, layout="exclusive")),
         (TypeError, "dtype: is int64", lambda: boxsum.integral_histogram(image, 4, dtype=int)),
         (ValueError, r"boxes\[1\]: .*lies outside", lambda: histograms.region([[0, 0, 1, 1], [3, 3, 2, 2]])),
         (TypeError, "boxes: are floating", lambda: histograms.region([0.0, 0.0, 1.0, 1.0])),
         (ValueError, "format: is 'xx'", lambda: histograms.region([0, 0, 1, 1], format="xx")),
         (ValueError, "windows: .*must be at least 1", lambda: histograms.windows(0)),
-        (ValueError, "region: is .1, 2., must be a box", lambda: histograms.windows(1, region=(1, 2))),
+        (ValueError, "within: is .1, 2., must be a box", lambda: histograms.windows(1, within=(1, 2))),
         (ValueError, "distance: is 'emd', must be one of", lambda: histograms.search([1, 1, 1, 1], 2, distance="emd")),
         (ValueError, "target", lambda: histograms.search([1, 1], 2)),
         (ValueError, "count", lambda: histograms.search([1, 1, 1, 1], 2, count=0)),

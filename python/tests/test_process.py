@@ -154,7 +154,7 @@ def test_after_fork():
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=300)
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=600)
 
 
 def test_nothing_is_leaked_at_the_end_and_nothing_else_imported():

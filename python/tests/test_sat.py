@@ -58,7 +58,7 @@ def test_every_type_is_computed_or_refused_with_a_list(dtype):
     assert str(np.dtype(reference.default_dtype(dtype))) in computed
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_any_strides(data):
     """Slices, steps, reversed, transposed and broadcast images, in batches and with channels."""

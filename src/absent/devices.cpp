@@ -165,16 +165,16 @@ void integral_histogram(const histogram_inputs&, const binning&, const histogram
 }
 
 struct convolve_plan::state {};
-convolve_plan::convolve_plan(const convolve_inputs&, const filter_outputs&, const convolve_options&) {
+convolve_plan::convolve_plan(const convolve_inputs&, const convolve_outputs&, const convolve_options&) {
     refuse();
 }
 int convolve_plan::device() const noexcept {
     return -1;
 }
-void convolve_plan::run_async(const const_any_view&, const filter_outputs&, stream_ref) const {
+void convolve_plan::run_async(const const_any_view&, const convolve_outputs&, stream_ref) const {
     refuse();
 }
-void convolve(const convolve_inputs&, const filter_outputs&, stream_ref, const convolve_options&) {
+void convolve(const convolve_inputs&, const convolve_outputs&, stream_ref, const convolve_options&) {
     refuse();
 }
 

@@ -21,9 +21,6 @@ struct job {
 job make_job(const view_shape& image, const image_view<const double>& kernel, const view_shape& result,
              const convolve_options& options);
 
-/// A convolution has no count.
-void check_outputs(const filter_outputs& outputs);
-
 /// The sample of an axis of `extent` samples that stands at position i of the extended one; -1: the border's value.
 constexpr std::int64_t source(std::int64_t i, std::int64_t extent, border_mode border) {
     if (i >= 0 && i < extent) return i;

@@ -155,8 +155,8 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     const any_table_view& sums = outputs.sums;
     const any_table_view& squares = outputs.squares;
     const bool with_squares = squares.entries.data != nullptr;
-    check_read("image", image);
-    check_written("sums", sums.entries);
+    const byte_reach image_reach = check_read("image", image);
+    const byte_reach sums_reach = check_written("sums", sums.entries);
     if (with_squares) check_written("squares", squares.entries);
     check_layout("sums", sums.form.layout);
     if (with_squares) {
@@ -169,8 +169,12 @@ problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs) {
     problem p =
         problem_of_checked(image.shape, sums.entries.shape,
                            with_squares ? std::optional<view_shape>(squares.entries.shape) : std::nullopt, sums.form);
-    p.in_place = sums.form.border() == 0 && same_place(image, sums.entries);
-    if (!p.in_place && overlap(image, sums.entries))
+    const auto* const pixels = static_cast<const std::byte*>(image.data);
+    const auto* const entries = static_cast<const std::byte*>(sums.entries.data);
+    const bool apart = pixels + image_reach.end <= entries + sums_reach.first ||
+                       entries + sums_reach.end <= pixels + image_reach.first;
+    p.in_place = !apart && sums.form.border() == 0 && same_place(image, sums.entries);
+    if (!apart && !p.in_place && overlap(image, sums.entries))
         throw invalid_argument(
             "sums: overlaps image (in place needs the same pointer, element size and strides, and layout inclusive)");
     if (with_squares && overlap(image, squares.entries)) throw invalid_argument("squares: overlaps image");

@@ -86,9 +86,28 @@ struct placed_bytes {
 
 }  // namespace
 
+namespace {
+
+/// What most views are: rows of packed pixels one after the other, no extent or stride anywhere near 64 bits. The reach
+/// of such a shape, or nothing.
+byte_reach reach_of_usual(const view_shape& s, std::int64_t element) {
+    constexpr auto most = std::uint64_t{1} << 24;
+    const auto outside = [](std::int64_t extent) { return static_cast<std::uint64_t>(extent) - 1 >= most; };
+    if (outside(s.rows) || outside(s.cols) || outside(s.row_stride) || s.planes != 1 || s.channels < 1 ||
+        s.channels > 4)
+        return {};
+    const std::int64_t row = s.cols * s.channels * element;
+    const bool usual = (s.col_stride == packed_pixels || s.col_stride == s.channels * element) && s.row_stride >= row &&
+                       (s.row_stride & (element - 1)) == 0;
+    return usual ? byte_reach{0, (s.rows - 1) * s.row_stride + row} : byte_reach{};
+}
+
+}  // namespace
+
 byte_reach checked_reach(std::string_view argument, const view_shape& s, access how) {
     const auto element = static_cast<std::int64_t>(size_of(s.type));  // a power of two; 0 for what is no dtype
     if (element == 0) refuse(argument, "type", static_cast<std::int64_t>(s.type), "not a dtype");
+    if (const byte_reach usual = reach_of_usual(s, element); usual.end > 0) return usual;
     if (s.rows < 1) refuse(argument, "rows", s.rows, "must be at least 1");
     if (s.cols < 1) refuse(argument, "cols", s.cols, "must be at least 1");
     if (s.planes < 1) refuse(argument, "planes", s.planes, "must be at least 1");

@@ -37,12 +37,21 @@ using f16 = float16;
 using f32 = float;
 using f64 = double;
 
-/// The order is that of `type_pairs()`.
-using all_type_pairs =
+template <typename... First, typename... Second>
+type_list<First..., Second...> joined(type_list<First...>, type_list<Second...>);
+
+/// What devices have kernels for. On the CPU there is more.
+using device_type_pairs =
     type_list<typed_pair<u8, u32>, typed_pair<u8, s32>, typed_pair<u8, f32>, typed_pair<u8, u64>, typed_pair<u8, f64>,
               typed_pair<u16, u32>, typed_pair<u16, u64>, typed_pair<s16, s32>, typed_pair<s16, s64>,
               typed_pair<u32, u32>, typed_pair<s32, s32>, typed_pair<u32, u64>, typed_pair<s32, s64>,
               typed_pair<f32, f32>, typed_pair<f32, f64>, typed_pair<f64, f64>, typed_pair<f16, f32>>;
+
+using host_only_type_pairs =
+    type_list<typed_pair<u16, f64>, typed_pair<s16, f64>, typed_pair<u64, u64>, typed_pair<s64, s64>>;
+
+/// The order is that of `type_pairs()`.
+using all_type_pairs = decltype(joined(device_type_pairs{}, host_only_type_pairs{}));
 
 /// Chen et al. 2018, section III.D.
 using paper_type_pairs = type_list<typed_pair<u8, s32>, typed_pair<u8, u32>, typed_pair<u8, f32>, typed_pair<s32, s32>,
@@ -51,12 +60,19 @@ using paper_type_pairs = type_list<typed_pair<u8, s32>, typed_pair<u8, u32>, typ
 /// For fast development builds and CI.
 using min_type_pairs = type_list<typed_pair<u8, u32>, typed_pair<f32, f32>>;
 
-using all_squares_triples =
+using device_squares_triples =
     type_list<typed_triple<u8, u32, u32>, typed_triple<u8, u32, u64>, typed_triple<u8, u32, f64>,
               typed_triple<u8, s32, f64>, typed_triple<u8, u64, u64>, typed_triple<u8, f64, f64>,
               typed_triple<u16, u32, u64>, typed_triple<u16, u64, u64>, typed_triple<u16, u32, f64>,
               typed_triple<u16, u64, f64>, typed_triple<f32, f32, f32>, typed_triple<f32, f32, f64>,
               typed_triple<f32, f64, f64>, typed_triple<f64, f64, f64>>;
+
+/// The others of OpenCV.
+using host_only_squares_triples =
+    type_list<typed_triple<u8, s32, s32>, typed_triple<u8, s32, f32>, typed_triple<u8, f32, f32>,
+              typed_triple<u8, f32, f64>, typed_triple<u16, f64, f64>, typed_triple<s16, f64, f64>>;
+
+using all_squares_triples = decltype(joined(device_squares_triples{}, host_only_squares_triples{}));
 
 /// For kernels on an emulated device (tests/support/emulation).
 using emulated_type_pairs = type_list<typed_pair<u8, u32>, typed_pair<f32, f32>, typed_pair<f64, f64>>;
@@ -65,6 +81,9 @@ using emulated_squares_triples =
     type_list<typed_triple<u8, u32, u32>, typed_triple<u8, u32, u64>, typed_triple<f32, f32, f32>>;
 
 using min_squares_triples = type_list<typed_triple<u8, u32, u64>, typed_triple<f32, f32, f32>>;
+
+/// Images that filters take.
+using filter_types = type_list<u8, u16, s16, f32, f64>;
 
 /// What BOXSUM_TYPES compiled for CUDA. Host code always has everything.
 #if defined(BOXSUM_TYPES_MIN)
@@ -77,8 +96,8 @@ using cuda_squares_triples = emulated_squares_triples;
 using cuda_type_pairs = paper_type_pairs;
 using cuda_squares_triples = min_squares_triples;
 #else
-using cuda_type_pairs = all_type_pairs;
-using cuda_squares_triples = all_squares_triples;
+using cuda_type_pairs = device_type_pairs;
+using cuda_squares_triples = device_squares_triples;
 #endif
 
 /// Calls f.template operator()<Input, Table>() for the entry of the list that equals `types`; false if there is none.
@@ -100,6 +119,17 @@ bool visit_squares_triple(type_list<Triples...>, squares_triple types, F&& f) {
         ...);
 }
 
+/// Calls f.template operator()<T>() for the entry that is `type`; false if there is none.
+template <typename... Types, typename F>
+bool visit_type(type_list<Types...>, dtype type, F&& f) {
+    return ((type == dtype_of<Types> ? (f.template operator()<Types>(), true) : false) || ...);
+}
+
+template <typename... Types>
+constexpr bool contains(type_list<Types...>, dtype type) {
+    return ((type == dtype_of<Types>) || ...);
+}
+
 template <typename... Pairs>
 constexpr bool contains(type_list<Pairs...>, type_pair types) {
     return ((types == Pairs::value) || ...);
@@ -110,7 +140,7 @@ constexpr bool contains(type_list<Triples...>, squares_triple types) {
     return ((types == Triples::value) || ...);
 }
 
-/// Calls f.template operator()<T>() for the element type. The one switch over single types.
+/// Calls f.template operator()<T>() for the element type, of all types, and returns what it returns.
 template <typename F>
 decltype(auto) visit_dtype(dtype type, F&& f) {
     switch (type) {

@@ -50,12 +50,11 @@ void sum_columns(const band_team& team, int bands, std::int64_t first, std::int6
         const table_pass& p = job.passes[static_cast<std::size_t>(i)];
         const auto bytes = static_cast<std::size_t>((end - first) * p.element);
         for (int band = 1; band < bands; ++band) {
-            // Entry `lead + e` of a table row is of element e.
-            std::byte* const sums = team.row_above(band, i) + (job.lead + first) * p.element;
+            std::byte* const sums = team.row_above(band, i) + first * p.element;
             if (band == 1)
                 std::memset(sums, 0, bytes);
             else
-                std::memcpy(sums, team.row_above(band - 1, i) + (job.lead + first) * p.element, bytes);
+                std::memcpy(sums, team.row_above(band - 1, i) + first * p.element, bytes);
             const std::int64_t row = team.first_row(band - 1, bands);
             p.add_columns(job.image + row * job.image_shape.row_stride + first * size, job.image_shape.row_stride,
                           team.first_row(band, bands) - row, end - first, sums);
@@ -64,16 +63,15 @@ void sum_columns(const band_team& team, int bands, std::int64_t first, std::int6
 }
 
 template <typename T>
-void scan_row(std::byte* row, std::int64_t lead, std::int64_t channels, std::int64_t elements) {
+void scan_row(std::byte* row, std::int64_t channels, std::int64_t elements) {
     T* const x = reinterpret_cast<T*>(row);
-    std::fill_n(x, lead, T{0});
-    for (std::int64_t i = std::max(lead, channels); i < elements; ++i) x[i] = static_cast<T>(x[i] + x[i - channels]);
+    for (std::int64_t i = channels; i < elements; ++i) x[i] = static_cast<T>(x[i] + x[i - channels]);
 }
 
 void run_band(void* context, int thread, int bands) {
     const band_team& team = *static_cast<const band_team*>(context);
     const table_job& job = team.job;
-    const std::int64_t elements = job.elements - job.lead;  // of the image
+    const std::int64_t elements = job.elements;
     const auto share = [&](int t) {
         return t == bands ? elements : elements * t / bands / tile_columns_unit * tile_columns_unit;
     };
@@ -90,9 +88,9 @@ void run_band(void* context, int thread, int bands) {
         if (thread > 0) {
             std::byte* const above = team.row_above(thread, i);
             if (p.element == 4)
-                scan_row<std::uint32_t>(above, job.lead, job.channels, job.elements);
+                scan_row<std::uint32_t>(above, job.channels, job.elements);
             else
-                scan_row<std::uint64_t>(above, job.lead, job.channels, job.elements);
+                scan_row<std::uint64_t>(above, job.channels, job.elements);
             if (p.above != nullptr || p.left_edge != nullptr) add_edges(job, p, row, above);
             t.above = above;
         }
@@ -108,7 +106,7 @@ void run_band(void* context, int thread, int bands) {
 }  // namespace
 
 bool fits_bands(const table_job& job, int threads) {
-    if (threads < 2 || job.image_shape.planes > 1 || job.streaming || job.elements == job.lead ||
+    if (threads < 2 || job.image_shape.planes > 1 || job.streaming || job.elements == 0 ||
         job.rows < least_rows_of_band * threads)
         return false;
     for (int i = 0; i < job.pass_count; ++i)

@@ -67,7 +67,7 @@ cpu_info describe() {
     info.l3_bytes = last.bytes;
     info.l3_cpus = last.cpus;
     const std::size_t usable = usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus);
-    info.streaming_from_bytes = usable / 16 * 9;
+    info.streaming_from_bytes = usable / 4 * 3;
     info.streaming_from_bytes_of_threads = usable / 8 * 7;
     info.second_thread_from_bytes = static_cast<std::size_t>(2 * least_bytes);
     return info;
@@ -109,8 +109,9 @@ std::size_t usable_cache(std::size_t l2_bytes, std::size_t l3_bytes, int cpus) {
 
 int most_threads(std::int64_t bytes, int requested) {
     if (requested > 0) return requested;
+    if (static_cast<double>(bytes) < 2 * least_bytes) return 1;
     const double worthwhile = std::min(static_cast<double>(bytes) / least_bytes, 1e6);
-    return worthwhile < 2 ? 1 : std::min(static_cast<int>(worthwhile), available_threads());
+    return std::min(static_cast<int>(worthwhile), available_threads());
 }
 
 int choose_threads(std::int64_t bytes, int requested) {

@@ -80,8 +80,12 @@ std::span<const std::string_view> runnable_names() noexcept {
     return std::span(names).subspan(first_runnable());
 }
 
+const kernel_set& best_kernels() noexcept {
+    return *sets[first_runnable()];
+}
+
 const kernel_set* find_kernels(std::string_view name) noexcept {
-    if (name == "auto") return sets[first_runnable()];
+    if (name == "auto") return &best_kernels();
     for (std::size_t i = first_runnable(); i < sets.size(); ++i)
         if (name == names[i]) return sets[i];
     return nullptr;

@@ -23,6 +23,9 @@ std::span<const kernel_set* const> runnable_kernels() noexcept;
 /// Their names, in the same order.
 std::span<const std::string_view> runnable_names() noexcept;
 
+/// The first of them.
+const kernel_set& best_kernels() noexcept;
+
 /// The set of that name, "auto" being the best; null when it was not compiled or the machine lacks it.
 const kernel_set* find_kernels(std::string_view name) noexcept;
 

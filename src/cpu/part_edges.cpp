@@ -38,10 +38,19 @@ const T* edge_before(const table_job& job, const table_pass& pass, std::int64_t 
     return static_cast<const T*>(pass.left_edge) + plane * entries_of_plane(job.image_shape) + row * job.channels;
 }
 
+/// Words hold steps of integers, negative ones too (row_sums_within()), which only a signed type takes from a float.
+template <typename Sum, typename T>
+Sum as_row_sum(T step) {
+    if constexpr (std::integral<Sum> && std::floating_point<T>)
+        return static_cast<Sum>(static_cast<std::int64_t>(step));
+    else
+        return static_cast<Sum>(step);
+}
+
 template <typename Sum, typename T>
 void put_steps(const T* edge, std::int64_t channels, std::int64_t count, void* row_sums) {
     auto* const sums = static_cast<Sum*>(row_sums);
-    for (std::int64_t i = 0; i < count; ++i) sums[i] = static_cast<Sum>(row_step(edge[i + channels], edge[i]));
+    for (std::int64_t i = 0; i < count; ++i) sums[i] = as_row_sum<Sum>(row_step(edge[i + channels], edge[i]));
 }
 
 }  // namespace
@@ -124,17 +133,6 @@ void put_row_sums(const table_job& job, const table_pass& pass, std::int64_t pla
             put_steps<std::uint32_t>(edge, channels, count, row_sums);
         else
             put_steps<T>(edge, channels, count, row_sums);
-    });
-}
-
-void write_border_column(const table_job& job, const table_pass& pass, std::int64_t plane, std::int64_t row,
-                         std::int64_t rows) {
-    visit_entries(pass.shape.type, [&]<typename T>() {
-        const T* const edge = edge_before<T>(job, pass, plane, row) + job.channels;
-        std::byte* const table = pass.table + plane * pass.shape.plane_stride + row * pass.shape.row_stride;
-        for (std::int64_t r = 0; r < rows; ++r)
-            std::memcpy(table + r * pass.shape.row_stride, edge + r * job.channels,
-                        static_cast<std::size_t>(job.channels) * sizeof(T));
     });
 }
 

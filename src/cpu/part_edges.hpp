@@ -35,11 +35,6 @@ void write_border_row(const carry_shapes& shapes, const carry_data& data, const 
 void put_row_sums(const table_job& job, const table_pass& pass, std::int64_t plane, std::int64_t row, std::int64_t rows,
                   void* row_sums);
 
-/// The first column of floating tables with a border, which the kernels have made by additions: the left edge, entry
-/// for entry.
-void write_border_column(const table_job& job, const table_pass& pass, std::int64_t plane, std::int64_t row,
-                         std::int64_t rows);
-
 /// Adds what the part takes over to a table row that was made without: the row `row` - 1, for the tile that begins with
 /// `row`. The table is an integer one.
 void add_edges(const table_job& job, const table_pass& pass, std::int64_t row, void* row_above);

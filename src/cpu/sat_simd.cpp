@@ -41,7 +41,7 @@ struct kernel_choice {
 
 constexpr std::int64_t largest_sum = std::numeric_limits<std::int32_t>::max();
 
-constexpr std::array<kernel_choice, 17> sum_kernels{{
+constexpr std::array<kernel_choice, 21> sum_kernels{{
     {dtype::u8, dtype::u32, kernel_id::u8_u32},
     {dtype::u8, dtype::s32, kernel_id::u8_u32},
     {dtype::u8, dtype::f32, kernel_id::u8_f32, 255},
@@ -51,32 +51,55 @@ constexpr std::array<kernel_choice, 17> sum_kernels{{
     {dtype::u16, dtype::u64, kernel_id::u16_u64, 65535, kernel_id::u16_u64_wide},
     {dtype::s16, dtype::s32, kernel_id::s16_u32},
     {dtype::s16, dtype::s64, kernel_id::s16_u64, 32768, kernel_id::s16_u64_wide},
+    {dtype::u16, dtype::f64, kernel_id::u16_f64, 65535},
+    {dtype::s16, dtype::f64, kernel_id::s16_f64, 32768},
     {dtype::u32, dtype::u32, kernel_id::u32_u32},
     {dtype::s32, dtype::s32, kernel_id::u32_u32},
     {dtype::u32, dtype::u64, kernel_id::u32_u64},
     {dtype::s32, dtype::s64, kernel_id::s32_u64},
+    {dtype::u64, dtype::u64, kernel_id::u64_u64},
+    {dtype::s64, dtype::s64, kernel_id::u64_u64},
     {dtype::f32, dtype::f32, kernel_id::f32_f32},
     {dtype::f32, dtype::f64, kernel_id::f32_f64},
     {dtype::f64, dtype::f64, kernel_id::f64_f64},
     {dtype::f16, dtype::f32, kernel_id::f16_f32},
 }};
 
-constexpr std::array<kernel_choice, 8> square_kernels{{
+constexpr std::array<kernel_choice, 11> square_kernels{{
     {dtype::u8, dtype::u32, kernel_id::square_u8_u32},
+    {dtype::u8, dtype::s32, kernel_id::square_u8_u32},
+    {dtype::u8, dtype::f32, kernel_id::square_u8_f32, 255 * 255},
     {dtype::u8, dtype::u64, kernel_id::square_u8_u64, 255 * 255, kernel_id::square_u8_u64_wide},
     {dtype::u8, dtype::f64, kernel_id::square_u8_f64, 255 * 255, kernel_id::square_u8_f64_wide},
     {dtype::u16, dtype::u64, kernel_id::square_u16_u64},
     {dtype::u16, dtype::f64, kernel_id::square_u16_f64},
+    {dtype::s16, dtype::f64, kernel_id::square_s16_f64},
     {dtype::f32, dtype::f32, kernel_id::square_f32_f32},
     {dtype::f32, dtype::f64, kernel_id::square_f32_f64},
     {dtype::f64, dtype::f64, kernel_id::square_f64_f64},
 }};
 
-const kernel_choice* find_choice(std::span<const kernel_choice> choices, dtype input, dtype table) {
-    for (const kernel_choice& c : choices)
-        if (c.input == input && c.table == table) return &c;
-    return nullptr;
-}
+constexpr std::size_t dtype_count = static_cast<std::size_t>(dtype::f64) + 1;
+
+/// The place of each pair of types in a list of choices.
+struct choice_list {
+    std::span<const kernel_choice> choices;
+    std::array<std::array<std::int8_t, dtype_count>, dtype_count> place{};
+
+    explicit constexpr choice_list(std::span<const kernel_choice> all) : choices(all) {
+        for (auto& places : place) places.fill(-1);
+        for (std::size_t i = 0; i < all.size(); ++i) place_of(all[i].input, all[i].table) = static_cast<std::int8_t>(i);
+    }
+    constexpr std::int8_t& place_of(dtype input, dtype table) {
+        return place[static_cast<std::size_t>(input)][static_cast<std::size_t>(table)];
+    }
+    const kernel_choice* find(dtype input, dtype table) const {
+        const std::int8_t i = place[static_cast<std::size_t>(input)][static_cast<std::size_t>(table)];
+        return i < 0 ? nullptr : &choices[static_cast<std::size_t>(i)];
+    }
+};
+
+constexpr choice_list sums_list(sum_kernels), squares_list(square_kernels);
 
 /// Whether row sums fit the kernel, with what the rows take over from left of the image.
 bool fits(const kernel_choice& c, const problem& p, const view_shape& table, const void* left_edge) {
@@ -143,13 +166,13 @@ struct output {
     void* entries;
     const carry_shapes& carries;
     const carry_data& carry_memory;
-    std::span<const kernel_choice> choices;
+    const choice_list& choices;
 };
 
 table_pass make_pass(const kernel_set& set, const problem& p, const output& out, const void* left_edge,
                      store_policy store) {
     const view_shape& shape = out.shape;
-    const kernel_choice& choice = *find_choice(out.choices, p.image.type, shape.type);
+    const kernel_choice& choice = *out.choices.find(p.image.type, shape.type);
     const bool fitting = fits(choice, p, shape, left_edge);
     const kernel_set::entry* e = &entry_of(set, choice, fitting);
     if (p.image.channels > e->max_channels) e = &entry_of(cpu::scalar_kernels, choice, fitting);
@@ -160,13 +183,14 @@ table_pass make_pass(const kernel_set& set, const problem& p, const output& out,
     if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
     result.sums_in_words = one && choice.largest > 0 && fitting && &set != &cpu::scalar_kernels;
-    result.table = static_cast<std::byte*>(out.entries) + p.form.border() * shape.row_stride;
     result.shape = shape;
     result.element = static_cast<std::int64_t>(size_of(shape.type));
+    const std::int64_t border_column = p.form.border() * p.image.channels * result.element;
+    result.table = static_cast<std::byte*>(out.entries) + p.form.border() * shape.row_stride + border_column;
     result.left_edge = left_edge;
     if (!out.carries.above) return result;
     if (p.form.border() > 0) {
-        result.above = static_cast<const std::byte*>(out.entries);
+        result.above = static_cast<const std::byte*>(out.entries) + border_column;
         result.above_plane_stride = shape.plane_stride;
     } else {
         const std::int64_t corner = out.carries.corners(p.image.cols) * p.image.channels * result.element;
@@ -177,10 +201,10 @@ table_pass make_pass(const kernel_set& set, const problem& p, const output& out,
 }
 
 output sums_of(const problem& p, const buffers& memory) {
-    return {p.table, memory.table, p.carries, memory.carries, sum_kernels};
+    return {p.table, memory.table, p.carries, memory.carries, sums_list};
 }
 output squares_of(const problem& p, const buffers& memory) {
-    return {*p.squares, memory.squares, p.squares_carries, memory.squares_carries, square_kernels};
+    return {*p.squares, memory.squares, p.squares_carries, memory.squares_carries, squares_list};
 }
 
 /// What lies left of the part, of sums and of squares.
@@ -203,8 +227,8 @@ table_job make_job(const problem& p, const buffers& memory, const left_edges& ed
     job.image_shape = p.image;
     job.channels = p.image.channels;
     job.rows = p.table.rows - p.form.border();
-    job.elements = p.table.cols * p.table.channels;
-    job.lead = p.form.border() * p.image.channels;
+    job.border = p.form.border() * p.image.channels;
+    job.elements = p.table.cols * p.table.channels - job.border;
     job.streaming = decided.store == store_policy::streaming;
     job.fetch_table = decided.fetch_table;
     if (p.squares)
@@ -245,7 +269,8 @@ constexpr std::array<parameter, 3> parameters{
      {"fetch", "ask for lines of the table before they are written; auto: on Intel's processors", fetch_values}}};
 
 const kernel_set* kernels_of(const parameter_values& values) {
-    return cpu::find_kernels(instruction_set_values[values.choice[isa_position]]);
+    const std::uint8_t isa = values.choice[isa_position];
+    return isa == 0 ? &cpu::best_kernels() : cpu::find_kernels(instruction_set_values[isa]);
 }
 
 support supports(const problem& p, const parameter_values& values) {
@@ -253,8 +278,8 @@ support supports(const problem& p, const parameter_values& values) {
     if (set == nullptr)
         return {false,
                 "this machine or build has no " + std::string(instruction_set_values[values.choice[isa_position]])};
-    if (find_choice(sum_kernels, p.image.type, p.table.type) == nullptr ||
-        (p.squares && find_choice(square_kernels, p.image.type, p.squares->type) == nullptr))
+    if (sums_list.find(p.image.type, p.table.type) == nullptr ||
+        (p.squares && squares_list.find(p.image.type, p.squares->type) == nullptr))
         return {false, "no kernel for these types"};
     return {};
 }

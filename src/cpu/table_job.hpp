@@ -18,12 +18,12 @@ namespace boxsum::cpu {
 struct table_pass {
     tile_function run = nullptr;
     column_function add_columns = nullptr;  ///< null: the table is floating
-    std::byte* table = nullptr;             ///< first entry that is not of the border row
+    std::byte* table = nullptr;             ///< first entry that is not of the border row or column
     view_shape shape;
     std::int64_t element = 0;  ///< bytes
 
     // What the pass takes over from a larger table (part_edges.hpp); null where there is nothing.
-    const std::byte* above = nullptr;  ///< the row above `table`, and of the other planes
+    const std::byte* above = nullptr;  ///< the row above `table`, from the same column on, and of the other planes
     std::int64_t above_plane_stride = 0;
     const void* left_edge = nullptr;  ///< as gather_left_edge() packs it
     bool sums_in_words = false;       ///< row sums of tile::carry have 32 bits; else the table's type
@@ -37,8 +37,8 @@ struct table_job {
 
     std::int64_t channels = 1;
     std::int64_t rows = 0;      ///< of the table, without its border row
-    std::int64_t elements = 0;  ///< of a table row, with its border column
-    std::int64_t lead = 0;      ///< elements of the border column
+    std::int64_t elements = 0;  ///< of a table row, without its border column
+    std::int64_t border = 0;    ///< elements of the border column
     bool streaming = false;     ///< `run` uses tile::row_buffer
     bool fetch_table = false;
 
@@ -47,15 +47,22 @@ struct table_job {
     }
 };
 
+/// What the border column holds from `row` on: what lies left of the part, packed, or null for zeros.
+inline const std::byte* border_values(const table_job& job, const table_pass& p, std::int64_t plane, std::int64_t row) {
+    if (p.left_edge == nullptr) return nullptr;
+    const std::int64_t entries = plane * (job.image_shape.rows + 1) + row + 1;  // gather_left_edge() starts a row above
+    return static_cast<const std::byte*>(p.left_edge) + entries * job.channels * p.element;
+}
+
 /// The rectangle of `rows` x `elements` entries from (row, start) on, for kernels without row buffer and carries;
 /// `above` is the table row above it in memory; in the first row what the pass takes over, or null.
 inline tile tile_of(const table_job& job, const table_pass& p, std::int64_t plane, std::int64_t row, std::int64_t rows,
                     std::int64_t start, std::int64_t elements) {
     tile t{};
-    t.lead = start == 0 ? job.lead : 0;
-    // With a border column, entry `start` is of pixel `start - lead`.
+    t.border = start == 0 ? job.border : 0;
+    if (t.border > 0) t.border_values = border_values(job, p, plane, row);
     t.image = job.image + plane * job.image_shape.plane_stride + row * job.image_shape.row_stride +
-              (start - job.lead + t.lead) * static_cast<std::int64_t>(size_of(job.image_shape.type));
+              start * static_cast<std::int64_t>(size_of(job.image_shape.type));
     t.image_stride = job.image_shape.row_stride;
     std::byte* const table = p.table + plane * p.shape.plane_stride + row * p.shape.row_stride + start * p.element;
     t.table = table;

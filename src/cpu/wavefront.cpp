@@ -62,8 +62,6 @@ void run_tile(const wavefront& w, std::byte* scratch, std::int64_t plane, std::i
         t.carry_in = column > 0 || from_edge;
         if (from_edge) put_row_sums(job, p, plane, row, t.rows, t.carry);
         p.run(t);
-        // Before the panel below reads it.
-        if (from_edge && job.lead > 0 && is_floating(p.shape.type)) write_border_column(job, p, plane, row, t.rows);
     }
 }
 
@@ -89,8 +87,9 @@ void run_panels(void* context, int thread, int threads) {
 /// cache (32768 entries; narrower tiles brought nothing up to 8192 columns). More threads: some tens of panels, for
 /// balance, and tiles so narrow that the next thread starts soon.
 void cut(wavefront& w, int threads) {
-    const std::int64_t rows = w.job.rows, elements = w.job.elements;
-    constexpr std::int64_t widest = 32768, tallest_with_edge = 4096;  // its row sums: 128 KiB of scratch
+    const std::int64_t rows = w.job.rows;
+    const std::int64_t elements = std::max<std::int64_t>(w.job.elements, 1);  // none beside an exclusive table's border
+    constexpr std::int64_t widest = 32768, tallest_with_edge = 4096;          // its row sums: 128 KiB of scratch
     if (threads == 1) {
         w.tile_elements = std::min(round_up(elements, tile_columns_unit), widest);
         w.panel_rows = elements > widest ? 256 : w.job.has_left_edge() ? std::min(rows, tallest_with_edge) : rows;
@@ -129,8 +128,12 @@ void compute_in_wavefront(const table_job& job, int most_threads) {
     cut(w, most_threads);
     const int threads = w.busy_threads(most_threads);
     const std::size_t carries = static_cast<std::size_t>(round_up(w.panel_rows * job.channels, 8)) * carry_bytes;
-    host_buffer scratch;
     const bool keeps_row_sums = w.tiles > 1 || job.has_left_edge();
+    if (threads == 1 && w.panels == 1 && !keeps_row_sums && !job.streaming) {  // nothing to keep or to share
+        for (std::int64_t plane = 0; plane < job.image_shape.planes; ++plane) run_tile(w, nullptr, plane, 0, 0);
+        return;
+    }
+    host_buffer scratch;
     if (keeps_row_sums || job.streaming) {
         w.scratch_bytes = 2 * (row_buffer_bytes(w.tile_elements) + (keeps_row_sums ? carries : 0));
         scratch = memory_pool::shared().acquire(w.scratch_bytes * static_cast<std::size_t>(threads));

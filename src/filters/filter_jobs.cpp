@@ -2,6 +2,7 @@
 
 #include "core/checked_size.hpp"
 #include "core/view_checks.hpp"
+#include "core/visit_types.hpp"
 
 #include <boxsum/error.hpp>
 
@@ -41,17 +42,9 @@ void check_map_extents(const view_shape& radius, std::int64_t rows, std::int64_t
 }
 
 void check_type(const view_shape& image) {
-    switch (image.type) {
-        case dtype::u8:
-        case dtype::u16:
-        case dtype::s16:
-        case dtype::f32:
-        case dtype::f64:
-            return;
-        default:
-            throw unsupported("image: type is " + std::string(name_of(image.type)) +
-                              ", filters take 8u, 16u, 16s, 32f and 64f");
-    }
+    if (!contains(filter_types{}, image.type))
+        throw unsupported("image: type is " + std::string(name_of(image.type)) +
+                          ", filters take 8u, 16u, 16s, 32f and 64f");
 }
 
 /// Rows of the whole image.

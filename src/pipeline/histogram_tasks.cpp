@@ -1,5 +1,6 @@
 #include "api/registry.hpp"
 #include "core/exhausted_memory.hpp"
+#include "core/packed_views.hpp"
 #include "core/tensor_checks.hpp"
 #include "core/validate_histogram.hpp"
 #include "core/view_checks.hpp"
@@ -174,10 +175,13 @@ std::vector<std::string> histogram_tasks::workers() const {
 
 histogram_tasks_report histogram_tasks::run(const histogram_inputs& inputs, const binning& bins,
                                             const histogram_outputs& outputs) try {
-    check_computable(make_histogram_problem(inputs, bins, outputs), options_.histogram, workers_);
+    (void)make_histogram_problem(inputs, bins, outputs);
+    const packed_input image(inputs.image, is_plain), weights(inputs.weights, is_plain);
+    const histogram_inputs packed{image.view(), weights.view()};
+    check_computable(make_histogram_problem(packed, bins, outputs), options_.histogram, workers_);
     const any_histogram_view& tensor = outputs.histograms;
-    const bin_image numbers(inputs.image, bins);
-    const detail::bin_job job = make_job(numbers, inputs.weights, tensor, options_.histogram, workers_.size());
+    const bin_image numbers(packed.image, bins);
+    const detail::bin_job job = make_job(numbers, packed.weights, tensor, options_.histogram, workers_.size());
 
     pinned_memory pinned(workers_);
     pinned.add_input(job);
@@ -191,13 +195,15 @@ histogram_tasks_report histogram_tasks::run(const histogram_inputs& inputs, cons
 
 kept_histogram histogram_tasks::keep(const histogram_inputs& inputs, const binning& bins, dtype entries,
                                      table_form form) try {
-    (void)check_view("image", inputs.image);
-    if (is_set(inputs.weights)) (void)check_view("weights", inputs.weights);
+    (void)check_read("image", inputs.image);
+    if (is_set(inputs.weights)) (void)check_read("weights", inputs.weights);
+    const packed_input image(inputs.image, is_plain), weights(inputs.weights, is_plain);
+    const histogram_inputs packed{image.view(), weights.view()};
     const histogram_shape whole = packed_histograms(inputs.image.shape, bins.bins(), entries, form);
     const any_histogram_view tensor{{nullptr, whole.entries}, form};  // the whole is nowhere in one piece
-    check_computable(make_histogram_problem(shapes_of(inputs, {tensor}), bins), options_.histogram, workers_);
-    const bin_image numbers(inputs.image, bins);
-    const detail::bin_job job = make_job(numbers, inputs.weights, tensor, options_.histogram, workers_.size());
+    check_computable(make_histogram_problem(shapes_of(packed, {tensor}), bins), options_.histogram, workers_);
+    const bin_image numbers(packed.image, bins);
+    const detail::bin_job job = make_job(numbers, packed.weights, tensor, options_.histogram, workers_.size());
 
     pinned_memory pinned(workers_);
     pinned.add_input(job);

@@ -23,7 +23,7 @@ class Tool(unittest.TestCase):
         self.dir = pathlib.Path(folder.name)
 
     def run_tool(self, *args, binary=BINARY, commit=COMMIT):
-        return subprocess.run([binary, "bench", *map(str, args)], capture_output=True, text=True, timeout=120,
+        return subprocess.run([binary, "bench", *map(str, args)], capture_output=True, text=True, timeout=600,
                               cwd=self.dir, env={**os.environ, "BOXSUM_COMMIT": commit})
 
     def refused(self, code, words, *args, binary=BINARY):

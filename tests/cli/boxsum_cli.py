@@ -5,12 +5,16 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 BINARY = os.environ["BOXSUM_BINARY"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path(os.environ.get("BOXSUM_DATA") or ROOT.parent / "shared" / "data")
 SHIPPED_PHOTO = ROOT / "data" / "astronaut.png"
+
+# A program that runs longer hangs. It is far more than any takes: other programs may have the processors.
+TIME_LIMIT = 600  # seconds
 
 # Exit codes of the tool
 DONE, FAILURE, USAGE, BAD_INPUT, UNSUPPORTED, OUT_OF_MEMORY = range(6)
@@ -43,13 +47,19 @@ class CliTest(unittest.TestCase):
         return {p.name: (p.stat().st_size if p.is_file() else None) for p in self.dir.iterdir()}
 
     def start(self, *args, stdin=None, **more):
-        return subprocess.run([BINARY, *map(str, args)], input=stdin, capture_output=True, timeout=300, **more)
+        return subprocess.run([BINARY, *map(str, args)], input=stdin, capture_output=True, timeout=TIME_LIMIT, **more)
 
     def boxsum(self, *args, stdin=None):
         """Runs the tool, which must succeed and say nothing on standard error. Returns standard output's bytes."""
         done = self.start(*args, stdin=stdin)
         self.assertEqual((done.returncode, done.stderr), (DONE, b""), args)
         return done.stdout
+
+    def wait_for_output_file(self, process):
+        """Returns once the tool, which must not end before, has begun the file that becomes its output."""
+        while not any(p.name.startswith(".boxsum-") for p in self.dir.iterdir()):
+            self.assertIsNone(process.poll())
+            time.sleep(0.02)
 
     def refused(self, code, words, *args, stdin=None, **more):
         """The tool must fail with this code, say so in one line that has these words, and leave no file behind."""

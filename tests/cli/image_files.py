@@ -77,6 +77,76 @@ def pfm(rows, cols, channels, values, order="<"):
     return head + b"".join(packed("32f", values[r * per_row:(r + 1) * per_row], order) for r in reversed(range(rows)))
 
 
+# --- BMP, OpenEXR, FITS: what the tool only reads --------------------------------------------------------------
+
+def bmp(rows, cols, bits, values, palette=None, core=False, top_down=False, compression=0, masks=b""):
+    """`values`: indices of the palette (triples of RGB), or triples of RGB, or quadruples with opacity of 32 bits."""
+    lines = []
+    for r in range(rows):
+        if bits <= 8:
+            text = "".join(format(v, f"0{bits}b") for v in values[r * cols:(r + 1) * cols])
+            text += "0" * (-len(text) % 8)
+            line = int(text, 2).to_bytes(len(text) // 8, "big")
+        else:
+            n = bits // 8
+            line = b"".join(bytes([*values[i:i + 3][::-1], *values[i + 3:i + n]])
+                            for i in range(r * cols * n, (r + 1) * cols * n, n))
+        lines.append(line + bytes(-len(line) % 4))
+    body = b"".join(lines if top_down else lines[::-1])
+    colours = b"".join(bytes(entry[::-1]) + (b"" if core else b"\0") for entry in palette or ())
+    if core:
+        info = struct.pack("<IHHHH", 12, cols, rows, 1, bits)
+    else:
+        info = struct.pack("<IiiHHIIiiII", 40, cols, -rows if top_down else rows, 1, bits, compression, len(body), 2835, 2835,
+                           len(palette or ()), 0) + masks
+    start = 14 + len(info) + len(colours)
+    return b"BM" + struct.pack("<IHHI", start + len(body), 0, 0, start) + info + colours + body
+
+
+def exr(rows, cols, channels, origin=(0, 0), compress=False):
+    """`channels`: {name: (kind, values)} of 16f, 32f and 32u, in a data window that starts at `origin` (x, y). With
+    `compress`, rows are packed by zlib (ZIPS)."""
+    def attribute(name, kind, data):
+        return name.encode() + b"\0" + kind.encode() + b"\0" + struct.pack("<I", len(data)) + data
+
+    kinds = {"32u": 0, "16f": 1, "32f": 2}
+    names = sorted(channels)
+    listed = b"".join(n.encode() + b"\0" + struct.pack("<iB3xii", kinds[channels[n][0]], 0, 1, 1) for n in names) + b"\0"
+    window = struct.pack("<4i", origin[0], origin[1], origin[0] + cols - 1, origin[1] + rows - 1)
+    head = (struct.pack("<II", 20000630, 2) + attribute("channels", "chlist", listed) +
+            attribute("compression", "compression", bytes([2 if compress else 0])) + attribute("dataWindow", "box2i", window) +
+            attribute("displayWindow", "box2i", window) + attribute("lineOrder", "lineOrder", b"\0") +
+            attribute("pixelAspectRatio", "float", struct.pack("<f", 1)) +
+            attribute("screenWindowCenter", "v2f", struct.pack("<2f", 0, 0)) +
+            attribute("screenWindowWidth", "float", struct.pack("<f", 1)) + b"\0")
+    chunks, offsets, at = [], [], len(head) + 8 * rows
+    for r in range(rows):
+        line = b"".join(packed(channels[n][0], channels[n][1][r * cols:(r + 1) * cols]) for n in names)
+        if compress:  # even bytes, odd bytes, differences
+            split = line[::2] + line[1::2]
+            small = zlib.compress(bytes([split[0]]) + bytes((b - a + 128) & 255 for a, b in zip(split, split[1:])))
+            line = small if len(small) < len(line) else line
+        offsets.append(at)
+        chunks.append(struct.pack("<iI", origin[1] + r, len(line)) + line)
+        at += len(chunks[-1])
+    return head + struct.pack(f"<{rows}Q", *offsets) + b"".join(chunks)
+
+
+def fits(images):
+    """`images`: (extents from columns on, BITPIX, stored values, further cards) each."""
+    kinds = {8: "8u", 16: "16s", 32: "32s", 64: "64s", -32: "32f", -64: "64f"}
+    out = b""
+    for extents, bits, values, more in images:
+        cards = ["XTENSION= 'IMAGE   '" if out else "SIMPLE  =                    T", f"BITPIX  = {bits:20}",
+                 f"NAXIS   = {len(extents):20}", *(f"NAXIS{i + 1}  = {n:20}" for i, n in enumerate(extents)),
+                 *(["PCOUNT  =                    0", "GCOUNT  =                    1"] if out else []),
+                 *(f"{key:8}= {value:20}" for key, value in more.items()), "END"]
+        head = "".join(card.ljust(80) for card in cards).encode()
+        body = packed(kinds[bits], values, ">") if values else b""
+        out += head + b" " * (-len(head) % 2880) + body + bytes(-len(body) % 2880)
+    return out
+
+
 # --- NPY ---------------------------------------------------------------------------------------------------------
 
 def npy(shape, kind, values, order="<", version=1, fortran=False, descr=None, data=None):

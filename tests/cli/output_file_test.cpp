@@ -1,13 +1,31 @@
 #include "image_io/output_file.hpp"
 
+#include "errors.hpp"
+
 #include <boxsum/error.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+
+/// These take the place of the C library's in this program.
+static int synced = 0;
+extern "C" int fsync(int) {
+    ++synced;
+    return 0;
+}
+static void (*before_renaming)() = nullptr;
+extern "C" int rename(const char* from, const char* to) noexcept {
+    if (before_renaming != nullptr) before_renaming();
+    return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0));
+}
 
 namespace boxsum::cli {
 namespace {
@@ -83,6 +101,39 @@ TEST_F(output_file_test, seeks) {
     EXPECT_EQ(std::string(back), "world");
     out.commit();
     EXPECT_EQ(contents("x"), "hi, world");
+}
+
+TEST_F(output_file_test, waits_for_the_disk_if_it_is_told_to) {
+    for (const auto& [kind, calls] : {std::pair(durability::system, 0), std::pair(durability::disk, 2)}) {
+        synced = 0;
+        output_file out(path("x"), kind);
+        out.write(bytes("done"));
+        out.commit();
+        EXPECT_EQ(synced, calls) << "the file and its folder";
+        EXPECT_EQ(contents("x"), "done");
+    }
+}
+
+TEST_F(output_file_test, no_signal_comes_between_the_names_of_several_files) {
+    static int renamed = 0, renamed_at_the_signal = -1;
+    renamed = 0;
+    renamed_at_the_signal = -1;
+    const auto before = ::signal(SIGUSR1, [](int) { renamed_at_the_signal = renamed; });
+    before_renaming = [] {
+        ++renamed;
+        ::raise(SIGUSR1);
+    };
+    {
+        output_file a(path("a")), b(path("b"));
+        output_file* const files[] = {&a, &b};
+        a.write(bytes("1"));
+        b.write(bytes("2"));
+        commit_together(files);
+    }
+    before_renaming = nullptr;
+    ::signal(SIGUSR1, before);
+    EXPECT_EQ(renamed_at_the_signal, 2);
+    EXPECT_EQ(contents("a") + contents("b"), "12");
 }
 
 TEST_F(output_file_test, failures_name_the_file) {

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import image_files as f
-from boxsum_cli import BINARY, ROOT, SHIPPED_PHOTO, CliTest, main
+from boxsum_cli import BINARY, ROOT, SHIPPED_PHOTO, TIME_LIMIT, CliTest, main
 
 PAGE = ROOT / "docs" / "command-line.md"
 
@@ -45,12 +45,12 @@ class Jobs(CliTest):
         for line in lines:
             words = shlex.split(line)
             self.assertEqual(words[0], "boxsum")
-            done = subprocess.run([BINARY, *words[1:]], capture_output=True, cwd=self.dir, timeout=100)
+            done = subprocess.run([BINARY, *words[1:]], capture_output=True, cwd=self.dir, timeout=TIME_LIMIT)
             self.assertEqual(done.returncode, 0, (line, done.stderr))
             self.assertTrue(all(m.startswith(b"boxsum: note: ") for m in done.stderr.splitlines()), (line, done.stderr))
         written = {str(p.relative_to(self.dir)) for p in self.dir.rglob("*")}
         for name in ("soft.jpg", "soft.webp", "text.tif", "text.pbm", "out/1.png", "out/2.png", "smooth.tif", "band6.npy",
-                     "squares.npy", "histograms.npy", "large-soft.npy", "followed/frame_000005.png"):
+                     "squares.npy", "text-stack.tif", "page-3.png", "large-std.npy", "histograms.npy", "large-soft.npy", "followed/frame_000005.png"):
             self.assertIn(name, written)
         named = set(re.findall(r"boxsum (\w+)", "\n".join(lines)))
         self.assertEqual(named, {"blur", "threshold", "normalize", "stats", "query", "hist", "table", "track"})

@@ -10,11 +10,10 @@ import signal
 import socket
 import stat
 import subprocess
-import time
 import unittest
 
 import image_files as f
-from boxsum_cli import BINARY, FAILURE, CliTest, main
+from boxsum_cli import BINARY, FAILURE, TIME_LIMIT, CliTest, main
 
 
 class Output(CliTest):
@@ -73,7 +72,7 @@ class Output(CliTest):
                      ["query", self.image, "--box", "0,0,1,1"], ["table", self.image, "-o", "-"],
                      ["blur", self.image, "-", "--radius", "1", "--format", "tiff"]):
             with open("/dev/full", "wb") as full:
-                done = subprocess.run([BINARY, *args], stdout=full, stderr=subprocess.PIPE, timeout=60)
+                done = subprocess.run([BINARY, *args], stdout=full, stderr=subprocess.PIPE, timeout=TIME_LIMIT)
             self.assertEqual(done.returncode, FAILURE, args)
             self.assertIn(b"No space left", done.stderr)
             self.assertEqual(done.stderr.count(b"\n"), 1)
@@ -84,12 +83,12 @@ class Output(CliTest):
         process.stdout.close()
         message = process.stderr.read()
         process.stderr.close()
-        self.assertEqual((process.wait(60), message), (-signal.SIGPIPE, b""))
+        self.assertEqual((process.wait(TIME_LIMIT), message), (-signal.SIGPIPE, b""))
 
     def without(self, stream, *args):
         """Started by a shell that closes a stream: '>&-'."""
         return subprocess.run(["sh", "-c", f'exec "$@" {stream}', "sh", BINARY, *args], stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=TIME_LIMIT)
 
     def test_a_closed_stream_is_not_taken_by_a_file(self):
         self.boxsum("table", self.image, "-o", self.path("good.npy"), "--squares", self.path("squares.npy"), "-q")
@@ -119,14 +118,9 @@ class Output(CliTest):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             process = subprocess.Popen([BINARY, "table", self.image, "-o", self.path("t.npy"), "--squares",
                                         self.path("pipe.npy")])
-            for _ in range(600):
-                if any(p.name.startswith(".boxsum-") for p in self.dir.iterdir()):
-                    break
-                time.sleep(0.05)
-            else:
-                self.fail("no temporary file appeared")
+            self.wait_for_output_file(process)
             process.send_signal(number)
-            self.assertEqual(process.wait(60), -number)
+            self.assertEqual(process.wait(TIME_LIMIT), -number)
             self.assertEqual(sorted(self.listing()), ["in.pgm", "pipe.npy", "t.npy"])
             self.assertEqual(self.read("t.npy"), b"precious")
 
@@ -137,14 +131,12 @@ class Output(CliTest):
             out.write(f.npy((2000, 2000), "8u", None, data=bytes(4000000)))
         process = subprocess.Popen([BINARY, "table", self.path("big.npy"), "-o", self.path("t.npy"), "--squares",
                                     self.path("pipe.npy"), "--algorithm", "reference"], stderr=subprocess.PIPE)
-        while not any(p.name.startswith(".boxsum-") for p in self.dir.iterdir()):
-            self.assertIsNone(process.poll())
-            time.sleep(0.05)
+        self.wait_for_output_file(process)
         os.truncate(self.path("big.npy"), 4096)
         reader = os.open(self.path("pipe.npy"), os.O_RDONLY | os.O_NONBLOCK)
         message = process.stderr.read()
         process.stderr.close()
-        self.assertEqual(process.wait(60), 3)
+        self.assertEqual(process.wait(TIME_LIMIT), 3)
         os.close(reader)
         self.assertIn(b"boxsum: error: an input file was truncated", message)
         self.assertEqual(sorted(self.listing()), ["big.npy", "in.pgm", "pipe.npy"])
@@ -229,13 +221,13 @@ class Output(CliTest):
             done = subprocess.Popen([*args, "-o", "/dev/stdout"], stdout=there)
             there.close()
             self.assertEqual(b"".join(iter(lambda: here.recv(65536), b"")), expected)
-            self.assertEqual(done.wait(60), 0)
+            self.assertEqual(done.wait(TIME_LIMIT), 0)
         self.write("log", b"precious")
         with open(self.path("log"), "ab") as log:
-            self.assertEqual(subprocess.run([*args, "-o", "/dev/stdout"], stdout=log, timeout=60).returncode, 0)
+            self.assertEqual(subprocess.run([*args, "-o", "/dev/stdout"], stdout=log, timeout=TIME_LIMIT).returncode, 0)
         self.assertEqual(self.read("log"), b"precious" + expected)
         self.assertTrue(json.loads(self.boxsum(*args[1:], "-o", "/dev/null", "--json")))
-        done = subprocess.run([*args, "-o", "/dev/null", "--json"], stdout=subprocess.DEVNULL, timeout=60)
+        done = subprocess.run([*args, "-o", "/dev/null", "--json"], stdout=subprocess.DEVNULL, timeout=TIME_LIMIT)
         self.assertEqual(done.returncode, 0)
 
     def test_devices_are_written_not_replaced(self):

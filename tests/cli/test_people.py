@@ -9,13 +9,12 @@ import resource
 import signal
 import struct
 import subprocess
-import time
 import unittest
 import zlib
 
 import image_files as f
 import oracle
-from boxsum_cli import BAD_INPUT, BINARY, FAILURE, OUT_OF_MEMORY, USAGE, CliTest, main
+from boxsum_cli import BAD_INPUT, BINARY, FAILURE, OUT_OF_MEMORY, TIME_LIMIT, USAGE, CliTest, main
 
 ROWS, COLS = 70, 150
 
@@ -51,10 +50,20 @@ class Memory(CliTest):
         source = self.write("bomb.png", bomb(4000))
         out = self.path("x.npy")
         for args, words in ((("table", source, out, "--squares", self.path("s.npy")), "256128016 bytes for two tables"),
-                            (("stats", source, "--mean", out, "--std", self.path("s.npy")), "bytes for the results")):
+                            (("stats", source, "--mean", out, "--std", self.path("s.npy"), "--border", "wrap"),
+                             "bytes for the results")):
             self.refused(OUT_OF_MEMORY, words, *args, "--memory", "100M")
         self.refused(OUT_OF_MEMORY, "16000000 bytes", "query", source, "--box", "0,0,1,1", "--memory", "10M")
         self.boxsum("table", source, out, "--memory", "50M", "-q")  # goes through memory in strips
+
+    def test_decoded_images_count(self):
+        """Of every format that is decoded, before it is: 4 MB from files of a few kilobytes."""
+        source = self.write("bomb.png", bomb(2000))
+        for name, *options in (("x.png",), ("x.jpg",), ("x.tif", "--compress", "lzw"), ("x.pbm",)):
+            self.boxsum("blur", source, self.path(name), "-r", 0, *options, "-q")
+            for command in (("query", self.path(name), "--box", "0,0,1,1"), ("hist", self.path(name)),
+                            ("blur", self.path(name), self.path("y.npy"), "-r", 1), ("stats", self.path(name), "--mean", self.path("y.npy"))):
+                self.refused(OUT_OF_MEMORY, "4000000 bytes", *command, "--memory", "2M")
 
     def test_address_space_limit(self):
         """Said at once, not found out by the kernel."""
@@ -66,6 +75,10 @@ class Memory(CliTest):
             self.skipTest("the tool needs more addresses just to start: it is built with a sanitizer")
         self.refused(OUT_OF_MEMORY, "bytes", "table", source, self.path("x.npy"), "--squares", self.path("s.npy"),
                      preexec_fn=limit)
+        with open(self.path("large.npy"), "wb") as out:  # with a hole: it cannot even be mapped
+            out.write(f.npy((30000, 30000), "8u", None, data=b""))
+            out.truncate(out.tell() + 900000000)
+        self.refused(OUT_OF_MEMORY, "large.npy", "query", self.path("large.npy"), "--box", "0,0,1,1", preexec_fn=limit)
 
     def test_threads_are_bounded_by_the_machine(self):
         source = self.write("in.pgm", f.pnm(200, 300, 1, f.pixels("8u", 60000)))
@@ -79,7 +92,7 @@ class Memory(CliTest):
             self.refused(BAD_INPUT, "/dev/zero", *args)
         with subprocess.Popen(["yes"], stdout=subprocess.PIPE) as yes:
             done = subprocess.run([BINARY, "query", "-", "--box", "0,0,1,1"], stdin=yes.stdout, capture_output=True,
-                                  timeout=60)
+                                  timeout=TIME_LIMIT)
             yes.stdout.close()
         self.assertEqual(done.returncode, BAD_INPUT)
         self.assertIn(b"none of PNG", done.stderr)
@@ -106,6 +119,25 @@ class Strips(CliTest):
                 self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
                 self.assertEqual(self.read("again.npy"), self.read("whole.npy"), (kind, name))
 
+    def test_statistics(self):
+        for kind, channels in (("8u", 3), ("16u", 1), ("16s", 1), ("32f", 1), ("64f", 2)):
+            values = f.pixels(kind, 300 * 90 * channels)
+            source = self.write("in.npy", f.npy((300, 90, channels), kind, values))
+            mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
+            names = ("mean", "std", "variance")
+            formats = [("npy", "tif", "npy")] + ([("ppm" if channels == 3 else "pgm", "npy", "tif")] if kind in ("8u", "16u") else [])
+            for endings in formats:
+                for args in (("-w", "3,9"), ("-w", 31, "--border", "mirror"), ("-w", 5, "--mask", mask, "--min-count", 9),
+                             ("-w", 401, "--border", "shrink")):
+                    got = []
+                    for kept in ("whole", "strips"):
+                        paths = [self.path(f"{kept}-{n}.{e}") for n, e in zip(names, endings)]
+                        outputs = [w for n, p in zip(names, paths) for w in (f"--{n}", p)]
+                        memory = ("--memory", "200K") if kept == "strips" else ()
+                        self.boxsum("stats", source, *outputs, *args, *memory, "-q")
+                        got.append([self.read(p) for p in paths])
+                    self.assertEqual(got[0], got[1], (kind, endings, args))
+
     def test_tables(self):
         for kind, channels in (("8u", 1), ("16u", 3), ("32s", 1)):
             values = f.pixels(kind, 200 * 40 * channels)
@@ -116,6 +148,20 @@ class Strips(CliTest):
                     self.boxsum("table", source, self.path("whole.npy"), *args, "--algorithm", "reference")
                     self.boxsum("table", source, self.path("strips.npy"), *args, "--memory", "100K")
                     self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, layout, table))
+
+    def test_rows_shorter_than_a_cache_line(self):
+        """Strips lie in memory as in the file: shifted by more bytes than such a row has."""
+        values = f.pixels("8u", 50000)
+        source = self.write("in.npy", f.npy((50000, 1), "8u", values))
+        for layout in ("padded", "inclusive", "exclusive"):
+            args = ("--table-type", "32u", "--layout", layout, "-q")
+            self.boxsum("table", source, self.path("whole.npy"), *args, "--algorithm", "reference")
+            self.boxsum("table", source, self.path("strips.npy"), *args, "--memory", "100K")
+            self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), layout)
+        for name in ("x.pgm", "x.npy"):
+            self.boxsum("blur", source, self.path(name), "-r", 1, "-q", "--memory", "20K")
+            self.boxsum("blur", source, self.path("w" + name), "-r", 1, "-q")
+            self.assertEqual(self.read(name), self.read("w" + name))
 
     def test_more_than_the_memory(self):
         """A gigabyte of zeros and ones, a limit of 64 MB."""
@@ -165,6 +211,32 @@ class NoData(CliTest):
         self.assertEqual(self.read("n.npy"), self.read("m.npy"))
         self.refused(BAD_INPUT, "--mask", "blur", source, self.path("x.npy"), "-r", 1, "--mask",
                      self.write("small.pgm", f.pnm(7, 9, 1, [1] * 63)))
+
+    def test_weights(self):
+        values = f.pixels("8u", 70)
+        weights = [v % 5 for v in f.pixels("8u", 70, seed=3)]
+        plain = self.write("in.npy", f.npy((7, 10), "8u", values))
+        for name, data in (("w.pgm", f.pnm(7, 10, 1, weights)), ("w.npy", f.npy((7, 10), "64f", weights))):
+            self.write(name, data)
+            for memory in ((), ("--memory", "1K")):
+                self.boxsum("blur", plain, self.path("x.npy"), "-r", 1, "--weights", self.path(name), "--type", "64f", "-q", *memory)
+                self.boxsum("stats", plain, "--variance", self.path("v.npy"), "-w", 3, "--weights", self.path(name), "--min-weight", 9, "-q",
+                            "--fill", -1, *memory)
+                means, variances = f.read_npy(self.read("x.npy"))[2], f.read_npy(self.read("v.npy"))[2]
+                for r in range(7):
+                    for c in range(10):
+                        near = [y * 10 + x for y in range(max(0, r - 1), min(7, r + 2)) for x in range(max(0, c - 1), min(10, c + 2))]
+                        count = sum(weights[i] for i in near)
+                        mean = sum(weights[i] * values[i] for i in near) / count if count else math.nan
+                        if count:
+                            self.assertAlmostEqual(means[r * 10 + c], mean, places=9)
+                        expected = sum(weights[i] * (values[i] - mean) ** 2 for i in near) / count if count >= 9 else -1
+                        self.assertAlmostEqual(variances[r * 10 + c] / max(1, abs(expected)), expected / max(1, abs(expected)), places=5)
+        self.refused(USAGE, "--weights", "blur", plain, self.path("y.npy"), "-r", 1, "--min-weight", 2)
+        self.refused(BAD_INPUT, "--min-count", "blur", plain, self.path("y.npy"), "-r", 1, "--min-count", 2, "--weights",
+                     self.path("w.pgm"))
+        self.refused(BAD_INPUT, "--weights", "blur", plain, self.path("y.npy"), "-r", 1, "--weights",
+                     self.write("small.pgm", f.pnm(3, 3, 1, [1] * 9)))
 
     def test_more_thresholds(self):
         values = f.pixels("8u", 70)
@@ -442,6 +514,17 @@ class Colours(CliTest):
         self.assertEqual(self.read("f.npy"), self.read("i.npy"))
         self.assertEqual(self.start("threshold", floats, self.path("f.npy"), "-w", 5, "--range", 1).stderr, b"")
 
+    def test_sauvola_of_floats_from_0_to_1_uses_the_library_s(self):
+        """Whatever part of that range the image takes: R is 0.5 as in the library, not half of what is there."""
+        values = [0.25 + v / 1024 for v in f.pixels("8u", 11 * 14)]
+        floats = self.write("f.pfm", f.pfm(11, 14, 1, values))
+        done = self.start("threshold", floats, self.path("f.npy"), "-w", 5)
+        self.assertIn(b"boxsum: note: --range: 0.5, as of images whose values are from 0 to 1", done.stderr)
+        self.boxsum("threshold", floats, self.path("g.npy"), "-w", 5, "--range", 0.5, "-q")
+        self.assertEqual(self.read("f.npy"), self.read("g.npy"))
+        self.boxsum("threshold", floats, self.path("g.npy"), "-w", 5, "--range", 0.125, "-q")
+        self.assertNotEqual(self.read("f.npy"), self.read("g.npy"))
+
 
 class Habits(CliTest):
     def setUp(self):
@@ -454,12 +537,12 @@ class Habits(CliTest):
         process.stdout.close()
         message = process.stderr.read()
         process.stderr.close()
-        self.assertEqual((process.wait(60), message), (-signal.SIGPIPE, b""))
+        self.assertEqual((process.wait(TIME_LIMIT), message), (-signal.SIGPIPE, b""))
         read, write = os.pipe()
         os.close(read)
-        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=60)
+        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=TIME_LIMIT)
         self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
-        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=60, restore_signals=False)
+        done = subprocess.run([BINARY, "info"], stdout=write, stderr=subprocess.PIPE, timeout=TIME_LIMIT, restore_signals=False)
         os.close(write)  # Python ignores the signal: so does what it starts like this, and says why it failed
         self.assertEqual(done.returncode, FAILURE)
         self.assertIn(b"Broken pipe", done.stderr)
@@ -469,12 +552,39 @@ class Habits(CliTest):
         for number in (signal.SIGQUIT, signal.SIGABRT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU):
             process = subprocess.Popen([BINARY, "table", self.image, self.path("t.npy"), "--squares",
                                         self.path("pipe.npy")], preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)))
-            while not any(p.name.startswith(".boxsum-") for p in self.dir.iterdir()):
-                self.assertIsNone(process.poll())
-                time.sleep(0.02)
+            self.wait_for_output_file(process)
             process.send_signal(number)
-            self.assertEqual(process.wait(60), -number)
+            self.assertEqual(process.wait(TIME_LIMIT), -number)
             self.assertEqual(sorted(self.listing()), ["in.pgm", "pipe.npy"], number)
+
+    def test_small_images_use_one_thread(self):
+        """Counted while the tool waits for a reader of its output: its threads are kept until it ends."""
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("there is one processor")
+        source = self.write("s.pgm", f.pnm(512, 512, 1, bytes(range(256)) * 1024))
+        fifo = self.path("pipe")
+        os.mkfifo(fifo)
+
+        def threads(*options):
+            process = subprocess.Popen([BINARY, "blur", source, fifo, "--format", "npy", "-r", "5", "-q", *options])
+            with open(fifo, "rb") as pipe:
+                pipe.read(1)  # the image does not fit into the pipe
+                with open(f"/proc/{process.pid}/status") as status:
+                    count = next(int(line.split()[1]) for line in status if line.startswith("Threads:"))
+                pipe.read()
+            self.assertEqual(process.wait(60), 0)
+            return count
+        one = threads("--threads", "1")
+        self.assertEqual(threads(), one)
+        self.assertEqual(threads("--threads", "2"), one + 1)
+
+    def test_on_the_disk(self):
+        for name in ("x.png", "x.npy"):
+            self.boxsum("blur", self.image, self.path(name), "-r", 1, "--sync", "-q")
+            self.boxsum("blur", self.image, self.path("y" + name), "-r", 1, "-q")
+            self.assertEqual(self.read(name), self.read("y" + name))
+        self.boxsum("blur", self.image, "/dev/null", "--format", "npy", "-r", 1, "--sync", "-q")
+        self.assertEqual(self.boxsum("blur", self.image, "-", "--format", "npy", "-r", 1, "--sync"), self.read("x.npy"))
 
     def test_what_would_be_ignored_is_refused(self):
         out = self.path("x.npy")

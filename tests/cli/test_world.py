@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Files as they are in the world: bits, faxes, inks, palettes, pages, bands, orders; what they say besides pixels."""
 
+import json
 import struct
 import subprocess
 import unittest
 import zlib
 
 import image_files as f
-from boxsum_cli import BAD_INPUT, UNSUPPORTED, CliTest, main
+from boxsum_cli import BAD_INPUT, UNSUPPORTED, USAGE, CliTest, main
 
 
 def profile(space=b"RGB "):
@@ -123,11 +124,10 @@ class Reading(CliTest):
                 self.boxsum("blur", source, self.path("x.npy"), "-r", 0, "-q")
                 _, descr, got = f.read_npy(self.read("x.npy"))
                 self.assertEqual((descr[1:], got), (small, values), kind)
-        for values, table in (([0, 2**32 - 1] * 6, "u8"), ([-2**31, 5] * 6, "i8")):
+        for values, table in (([0, 2**32 - 1] * 6, "u8"), ([-2**31, 5] * 6, "i8"), ([2**40, -1] * 6, "i8")):
             self.boxsum("table", self.write("in.npy", f.npy((3, 4), "64s", values)), self.path("t.npy"), "-q")
             shape, descr, got = f.read_npy(self.read("t.npy"))
             self.assertEqual((shape, descr[1:], got[-1]), ((4, 5), table, sum(values)))
-        self.refused(UNSUPPORTED, "64s", "table", self.write("in.npy", f.npy((1, 2), "64s", [2**32, -1])), self.path("y.npy"))
 
     def test_more_bands_than_four(self):
         values = f.pixels("16u", 9 * 10 * 7)
@@ -145,7 +145,7 @@ class Reading(CliTest):
         first = f.tiff(3, 4, 1, "8u", list(range(12)), pages=3)
         self.assertEqual(self.pixels(first, "--page", 3), ((3, 4), list(range(12))))
         self.refused(BAD_INPUT, "no page 4, but 3", "blur", self.path("in"), self.path("y.npy"), "-r", 1, "--page", 4)
-        self.refused(BAD_INPUT, "only TIFF has pages", "blur", self.write("g.pgm", f.pnm(1, 1, 1, [0])), self.path("y.npy"),
+        self.refused(BAD_INPUT, "only TIFF and FITS have pages", "blur", self.write("g.pgm", f.pnm(1, 1, 1, [0])), self.path("y.npy"),
                      "-r", 1, "--page", 2)
         done = self.start("blur", self.path("in"), self.path("y.npy"), "-r", 0, "-q")
         self.assertIn(b"several pages", done.stderr)
@@ -169,6 +169,164 @@ class Reading(CliTest):
         for broken in (b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\xff", b"Exif\0\0" + exif(9)):
             jpeg = f.JPEG["rgb"][:2] + b"\xff\xe1" + struct.pack(">H", len(broken) + 2) + broken + f.JPEG["rgb"][2:]
             self.assertEqual(self.pixels(jpeg), ((16, 16, 3), decoded))
+
+
+class OnlyRead(Reading):
+    """Formats whose library a build may lack."""
+
+    def need(self, library):
+        if library not in json.loads(self.boxsum("info", "--json"))["libraries"]:
+            self.skipTest(f"built without {library}")
+
+    def cut(self, data, ends):
+        for size in ends:
+            self.refused(BAD_INPUT, "", "query", self.write("cut", data[:size]), "--box", "0,0,1,1")
+
+    def test_bmp(self):
+        self.need("stb_image")
+        for bits in (1, 4, 8):
+            count = 1 << bits
+            values = [v % count for v in f.pixels("8u", 9 * 21)]
+            greys = [((i * 37) % 256,) * 3 for i in range(count)]
+            colours = [((i * 37) % 256, (i * 11 + 5) % 256, 255 - i) for i in range(count)]
+            self.assertEqual(self.pixels(f.bmp(9, 21, bits, values, greys)), ((9, 21), [greys[v][0] for v in values]), bits)
+            data = f.bmp(9, 21, bits, values, colours)
+            self.assertEqual(self.pixels(data), ((9, 21, 3), [x for v in values for x in colours[v]]), bits)
+            self.refused(BAD_INPUT, "OS/2", "query", self.write("os2", f.bmp(9, 21, bits, values, greys, core=True)), "--box", "0,0,1,1")
+        rgb = f.pixels("8u", 9 * 21 * 3)
+        for top_down in (False, True):
+            data = f.bmp(9, 21, 24, rgb, top_down=top_down)
+            self.assertEqual(self.pixels(data), ((9, 21, 3), rgb))
+        self.assertEqual(self.pixels(f.bmp(9, 21, 24, rgb, core=True)), ((9, 21, 3), rgb))
+        self.cut(data, (1, 2, 13, 20, 33, 54, 300, len(data) - 1))
+        for alpha in (0, 255, 7):  # 0 everywhere: no opacity, as most programs write it
+            values = [v for i in range(0, len(rgb), 3) for v in (*rgb[i:i + 3], alpha)]
+            expected = ((9, 21, 4), values) if alpha == 7 else ((9, 21, 3), rgb)
+            got = self.pixels(f.bmp(9, 21, 32, values))
+            self.assertEqual((got[0], got[1][3::4] if alpha == 7 else got[1]),
+                             (expected[0], values[3::4] if alpha == 7 else rgb))
+        self.refused(BAD_INPUT, "compressed", "query", self.write("rle", f.bmp(9, 21, 8, [0] * 189, [(0, 0, 0)], compression=1)),
+                     "--box", "0,0,1,1")
+        lies = bytearray(f.bmp(9, 21, 24, rgb))
+        lies[18:26] = struct.pack("<ii", 1 << 23, 1 << 23)
+        self.refused(BAD_INPUT, "truncated", "query", self.write("lies", bytes(lies)), "--box", "0,0,1,1")
+        self.refused(USAGE, "only read", "blur", self.path("lies"), self.path("y.bmp"), "-r", 1)
+        self.refused(USAGE, "only read", "blur", self.path("lies"), self.path("y"), "-r", 1, "--format", "bmp")
+
+    def test_exr(self):
+        self.need("OpenEXR")
+        planes = {n: f.pixels("32f", 9 * 21, seed=i) for i, n in enumerate("RGBYAZ")}
+        together = lambda names: [planes[n][i] for i in range(9 * 21) for n in names]
+        for compress in (False, True):
+            for kind in ("16f", "32f"):
+                data = f.exr(9, 21, {n: (kind, planes[n]) for n in "RGB"}, origin=(-3, 5), compress=compress)
+                self.assertEqual(self.pixels(data), ((9, 21, 3), together("RGB")), (kind, compress))
+            self.assertEqual(self.pixels(f.exr(9, 21, {"Z": ("32f", planes["Z"])}, compress=compress)), ((9, 21), planes["Z"]))
+        mixed = f.exr(9, 21, {"Y": ("16f", planes["Y"]), "Z": ("32f", planes["Z"])})
+        self.assertEqual(self.pixels(mixed, notes=b"it has 2 channels"), ((9, 21), planes["Y"]))
+        self.assertEqual(self.pixels(mixed, "--band", 2), ((9, 21), planes["Z"]))
+        counts = f.pixels("16u", 9 * 21)
+        self.assertEqual(self.pixels(f.exr(9, 21, {"id": ("32u", counts)})), ((9, 21), counts))
+        alpha = [[0.5, 0.25, 1.0][i % 3] for i in range(9 * 21)]
+        data = f.exr(9, 21, {"Y": ("16f", planes["Y"]), "A": ("16f", alpha)})
+        source, out = self.write("in.exr", data), self.path("x.npy")
+        self.boxsum("table", source, out, "--band", 1, "-q")  # A comes before Y
+        self.boxsum("blur", source, out, "-r", 0, "-q")
+        shape, _, got = f.read_npy(self.read("x.npy"))
+        self.assertEqual((shape, got[1::2]), ((9, 21, 2), alpha))
+        self.assertEqual(got[0::2], [v / a for v, a in zip(planes["Y"], alpha)])
+        self.refused(BAD_INPUT, "--band", "query", self.write("odd", f.exr(9, 21, {"u": ("32f", planes["Z"]), "v": ("32f", planes["Y"])})),
+                     "--box", "0,0,1,1")
+        self.cut(mixed, (3, 4, 9, 60, 200, len(mixed) // 2, len(mixed) - 1))
+        huge = mixed.replace(struct.pack("<4i", 0, 0, 20, 8), struct.pack("<4i", 0, 0, 900000, 900000))
+        self.refused(BAD_INPUT, "", "query", self.write("huge", huge), "--box", "0,0,1,1")
+
+    def test_fits(self):
+        self.need("cfitsio")
+        for bits, kind in ((8, "8u"), (16, "16s"), (-32, "32f"), (-64, "64f")):
+            values = f.pixels(kind, 9 * 21)
+            self.assertEqual(self.pixels(f.fits([((21, 9), bits, values, {})])), ((9, 21), values), bits)
+        stored = f.pixels("16s", 9 * 21)
+        data = f.fits([((21, 9), 16, stored, {"BZERO": 32768.0, "BSCALE": 1.0})])
+        self.assertEqual(self.pixels(data), ((9, 21), [v + 32768 for v in stored]))
+        self.cut(data, (10, 100, 2879, 2880, 3000))
+        scaled = f.fits([((21, 9), 16, stored, {"BZERO": 8.0, "BSCALE": 0.5})])
+        self.assertEqual(self.pixels(scaled), ((9, 21), [v * 0.5 + 8 for v in stored]))
+        cube = f.pixels("16s", 9 * 21 * 6)
+        data = f.fits([((0,) * 0, 8, [], {}), ((21, 9, 6), 16, cube, {}), ((5, 4), 8, list(range(20)), {})])
+        self.assertEqual(self.pixels(data, "--band", 4), ((9, 21), cube[3 * 189:4 * 189]))
+        self.assertEqual(self.pixels(data, "--page", 2), ((4, 5), list(range(20))))
+        self.refused(BAD_INPUT, "--band", "query", self.path("in"), "--box", "0,0,1,1")
+        self.refused(BAD_INPUT, "no image 3, but 2", "query", self.path("in"), "--box", "0,0,1,1", "--page", 3)
+        three = f.fits([((21, 9, 3), 16, cube[:567], {})])
+        self.assertEqual(self.pixels(three), ((9, 21, 3), [cube[k * 189 + i] for i in range(189) for k in range(3)]))
+        gaps = list(stored)
+        gaps[30] = -999
+        blank = self.write("blank.fits", f.fits([((21, 9), 16, gaps, {"BLANK": -999})]))
+        self.boxsum("blur", blank, self.path("x.npy"), "-r", 1, "-q")
+        self.boxsum("blur", blank, self.path("y.npy"), "-r", 1, "-q", "--nodata", -999)
+        self.assertEqual(self.read("x.npy"), self.read("y.npy"))
+        huge = f.fits([((1 << 40, 1 << 20), 16, stored, {})])
+        self.refused(BAD_INPUT, "", "query", self.write("huge", huge), "--box", "0,0,1,1")
+
+
+class Pages(CliTest):
+    """--page all: of a TIFF made of pages that differ."""
+
+    def setUp(self):
+        super().setUp()
+        self.values = [f.pixels("8u", 20 * 30, seed=i) for i in range(3)]
+        for i, values in enumerate(self.values):
+            self.write(f"p{i + 1}.pgm", f.pnm(20, 30, 1, values))
+        self.stack = self.write("stack.tif", f.tiff(20, 30, 1, "8u", self.values[0], pages=3))
+        # The pages share the pixels of the first; the tool makes a stack of different ones from them.
+        self.boxsum("blur", self.stack, self.path("s.tif"), "-r", 0, "--page", "all", "-q")
+
+    def test_into_one_file(self):
+        for options in ((), ("--compress", "deflate"), ("--compress", "lzw")):
+            line = self.boxsum("threshold", self.stack, self.path("x.tif"), "--page", "all", "-w", 5, *options)
+            self.assertIn(b"pages 3", line)
+            self.boxsum("threshold", self.path("p1.pgm"), self.path("one.npy"), "-w", 5, "-q")
+            for page in (1, 2, 3):
+                self.boxsum("blur", self.path("x.tif"), self.path("x.npy"), "-r", 0, "--page", page, "-q")
+                self.assertEqual(self.read("x.npy"), self.read("one.npy"), page)
+            self.refused(BAD_INPUT, "no page 4, but 3", "query", self.path("x.tif"), "--box", "0,0,1,1", "--page", 4)
+        self.boxsum("threshold", self.stack, self.path("g4.tif"), "--page", "all", "--compress", "g4", "-q")
+        self.boxsum("blur", self.path("g4.tif"), self.path("x.npy"), "-r", 0, "--page", 3, "-q")
+
+    def test_pages_that_differ(self):
+        try:
+            fits = f.fits([((30, 20), 8, values, {}) for values in self.values])
+            self.boxsum("blur", self.write("s.fits", fits), self.path("x.tif"), "-r", 2, "--page", "all", "-q")
+        except AssertionError:
+            if "cfitsio" in json.loads(self.boxsum("info", "--json"))["libraries"]:
+                raise
+            self.skipTest("built without cfitsio")
+        for page in (1, 2, 3):
+            self.boxsum("blur", self.path("x.tif"), self.path("x.npy"), "-r", 0, "--page", page, "-q")
+            self.boxsum("blur", self.path(f"p{page}.pgm"), self.path("y.npy"), "-r", 2, "-q")
+            self.assertEqual(self.read("x.npy"), self.read("y.npy"), page)
+
+    def test_into_files(self):
+        text = self.boxsum("stats", self.stack, "--page", "all", "--mean", self.path("m{page}.png"), "--std",
+                           self.path("s{page}.npy"))
+        self.assertIn(b"3 of 3 files done", text)
+        self.boxsum("table", self.stack, self.path("{name}-{page}.npy"), "--page", "all", "-q")
+        self.boxsum("blur", self.path("p1.pgm"), self.path("b1.png"), "-r", 1, "--page", "all", "--format", "tif", "-q")
+        names = set(self.listing())
+        self.assertLessEqual({f"{a}{i}{b}" for i in (1, 2, 3) for a, b in (("m", ".png"), ("s", ".npy"), ("stack-", ".npy"))}, names)
+
+    def test_mistakes(self):
+        for args, words in ((("blur", self.stack, self.path("x.png"), "-r", 1), "png has no pages"),
+                            (("blur", "-", self.path("x.tif"), "-r", 1), "standard input"),
+                            (("blur", "-", self.path("x{page}.tif"), "-r", 1), "standard input"),
+                            (("stats", self.stack, "--mean", self.path("x.tif")), "{page}"),
+                            (("table", self.stack, self.path("x.npy")), "{page}"),
+                            (("query", self.stack, "--box", "0,0,1,1"), "--page all"),
+                            (("hist", self.stack), "--page all")):
+            self.refused(USAGE, words, *args, "--page", "all")
+        for page in ("0", "-1", "65536", "some", "1,2", "2.5"):
+            self.refused(USAGE, f"--page: '{page}' is neither", "blur", self.stack, self.path("x.tif"), "-r", 1, "--page", page)
 
 
 class Writing(CliTest):
@@ -309,6 +467,10 @@ class Metadata(CliTest):
             self.assertEqual(tags[34675], profile(), name)
             self.assertTrue(abs(tags[282][0] - 300) < 0.1 and abs(tags[283][0] - 150) < 0.1, (name, tags[282]))
             self.boxsum("blur", source, self.path("x.jpg"), "-r", 1, "-q")
+            self.boxsum("blur", source, self.path("x.webp"), "-r", 1, "-q")
+            self.assertIn(profile(), self.read("x.webp"), name)
+            self.boxsum("blur", self.path("x.webp"), self.path("again.tif"), "-r", 1, "-q")
+            self.assertEqual(f.tiff_tags(self.read("again.tif"))[34675], profile(), name)
             out = self.read("x.jpg")
             self.assertIn(block, out, name)
             self.assertEqual(struct.unpack(">BHH", out[13:18]), (1, 300, 150), name)

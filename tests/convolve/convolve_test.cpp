@@ -86,8 +86,33 @@ TEST(convolve, what_is_not_finite_stays_in_its_windows) {
         }
 }
 
+/// A transposed image, a turned kernel and every other column of what is written: as of copies without gaps.
+TEST(convolve, takes_any_strides) {
+    constexpr std::int64_t rows = 9, cols = 21;
+    std::vector<float> image(rows * cols), turned(rows * cols), expected(rows * cols), result(2 * rows * cols, -3);
+    const std::vector<double> weights = test::random_weights(15, 7);
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < cols; ++c) {
+            const auto value = static_cast<float>((r * 37 + c * 11) % 64);
+            image[static_cast<std::size_t>(r * cols + c)] = value;
+            turned[static_cast<std::size_t>(c * rows + r)] = value;
+        }
+    const image_view<const double> kernel(weights.data(), 3, 5);
+    convolve({image_view<const float>(image.data(), rows, cols), kernel},
+             {image_view<float>(expected.data(), rows, cols)}, {.direction = kernel_direction::convolution});
+    convolve({image_view<const float>(turned.data(), rows, cols, {.row = 4, .col = 4 * rows}),
+              image_view<const double>(weights.data() + 14, 3, 5, {.row = -40, .col = -8})},
+             {image_view<float>(result.data(), rows, cols, {.row = 8 * cols, .col = 8})},
+             {.direction = kernel_direction::correlation, .border_value = 0});
+    // A kernel that is turned and correlated is the kernel convolved, where both have their anchors in the middle.
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        EXPECT_EQ(result[2 * i], expected[i]) << i;
+        EXPECT_EQ(result[2 * i + 1], -3) << i;
+    }
+}
+
 template <typename Error>
-void refuses(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options,
+void refuses(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options,
              const std::string& words) {
     try {
         convolve(inputs, outputs, options);
@@ -117,7 +142,9 @@ TEST(convolve, bad_arguments_are_named_and_nothing_is_written) {
     refuses<unsupported>({image_view<const double>(wide.data(), 3, 4), k}, {y}, {}, "64f");
     refuses<unsupported>({x, k}, {any_view{result.data(), image_view<std::uint32_t>(nullptr, 3, 4).shape()}}, {},
                          "result: of 32u");
-    refuses<unsupported>({x, k}, {.result = y, .count = y}, {}, "count: is given");
+    refuses<unsupported>({x, k}, {y}, {.algorithm = "systolic"}, "algorithm: is 'systolic'");
+    refuses<invalid_argument>({x, k}, {image_view<float>(result.data(), 3, 4, view_strides{.row = 16, .col = 0})}, {},
+                              "result: col_stride is 0");
     weights[4] = std::numeric_limits<double>::quiet_NaN();
     refuses<invalid_argument>({x, k}, {y}, {}, "row 1, column 1");
     EXPECT_EQ(result, std::vector<float>(12, -3));

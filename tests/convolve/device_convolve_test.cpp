@@ -50,7 +50,7 @@ class device_convolve : public test::gpu_stream_test {
         const image_view<const double> kernel(weights.data(), s.n, s.m);
         const cuda::device_buffer d_image = upload(image), d_result = upload(result);
         const const_any_view in{d_image.data(), image.view.shape()};
-        const filter_outputs out{{d_result.data(), result.view.shape()}};
+        const convolve_outputs out{{d_result.data(), result.view.shape()}};
         const cuda::convolve_plan plan({in, kernel}, out, options);
         plan.run_async(in, out, stream());
         stream().synchronize();
@@ -65,7 +65,7 @@ constexpr border_mode borders[] = {border_mode::constant, border_mode::replicate
 
 TEST_F(device_convolve, every_algorithm_agrees_with_the_definition) {
     std::uint32_t seed = 0;
-    for (const std::string_view algorithm : {"direct", "ssam", "systolic"})
+    for (const char* const algorithm : {"direct", "ssam", "systolic"})
         for (std::int64_t n = 2; n <= 20; ++n) {
             const convolve_options options{
                 .direction = n % 2 == 0 ? kernel_direction::correlation : kernel_direction::convolution,
@@ -99,7 +99,7 @@ TEST_F(device_convolve, other_types) {
     const convolve_options options{.border = border_mode::reflect};
     check<std::uint8_t, float>({30, 140, 1, 2, 5, 5}, options, 300);
 #if !defined(BOXSUM_TYPES_MIN)
-    for (const std::string_view algorithm : {"direct", "ssam", "systolic"})
+    for (const char* const algorithm : {"direct", "ssam", "systolic"})
         check<double, double>({30, 140, 1, 1, 7, 6}, {.border = border_mode::reflect, .algorithm = algorithm}, 301);
 #endif
 }
@@ -117,7 +117,7 @@ TEST_F(device_convolve, bad_arguments_are_named) {
         }
     };
     const convolve_inputs in{{nullptr, image}, kernel};
-    const filter_outputs out{{nullptr, image}};
+    const convolve_outputs out{{nullptr, image}};
     refuses([&] { cuda::convolve_plan(in, out, {.algorithm = "fft"}); }, "'fft'");
     refuses([&] { cuda::convolve_plan({{nullptr, image}, flat}, out, {.algorithm = "ssam"}); }, "2 x 2 to 20 x 20");
     refuses(

@@ -1,9 +1,9 @@
 // The policy and the plan of the tile pipeline: what every plan must hold for its kernel to be right. Host code only,
 // but its header needs tensor maps.
 
+#include "cuda/production/sat/block.cuh"
 #include "cuda/production/sat/plan.hpp"
 #include "cuda/production/sat/prepared.hpp"
-#include "cuda/production/sat/shared.cuh"
 #include "cuda/production/sat/types.cuh"
 
 #include <gtest/gtest.h>
@@ -241,8 +241,8 @@ struct kernel_count {
 /// counts those in a build.
 TEST(tile_plan, kernels_stay_within_their_budget) {
     kernel_count all, least;
-    all.add_sums(all_type_pairs{});
-    all.add_squares(all_squares_triples{});
+    all.add_sums(device_type_pairs{});
+    all.add_squares(device_squares_triples{});
     EXPECT_LE(all.all(), 197);
     least.add_sums(min_type_pairs{});
     least.add_squares(min_squares_triples{});

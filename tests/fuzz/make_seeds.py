@@ -35,6 +35,11 @@ def seeds():
     yield "tiff", f.tiff(6, 5, 1, "32f", f.pixels("32f", 30), tags=[(33550, 12, [1.0] * 3), (34735, 3, [1, 1, 0, 1]),
                                                                     (42113, 2, list(b"-9999\0")), (274, 3, [6])])
     yield "webp", base64.b64decode("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
+    for bits in (1, 4, 8):
+        yield "bmp", f.bmp(5, 7, bits, [i % 2 for i in range(35)], [(9 * i, 9 * i, 7) for i in range(16 if bits == 4 else 2)])
+    yield "bmp", f.bmp(5, 7, 24, f.pixels("8u", 105), core=True)
+    yield "bmp", f.bmp(5, 7, 32, f.pixels("8u", 140), top_down=True, compression=3,
+                       masks=bytes.fromhex("0000ff0000ff0000ff000000"))
     yield "pnm", b"P1\n3 2\n101010"
     yield "pnm", b"P4\n10 2\n\x01\x02\x03\x04"
     for channels in (1, 3):
@@ -56,7 +61,8 @@ def seeds():
     yield "y4m", b"YUV4MPEG2 H3 W5\nFRAME Ixyz\n" + bytes(15 + 2 * 2 * 3)
     yield "boxes", b"row,col,rows,cols\n0,0,5,5\n\n# a comment\n1, 2, 3, 4\r\n-9223372036854775808,0,1,1\n"
     yield "boxes", b'id;x;y;w;h\n"a ""b""";0;0;5;5\n'
-    for line in ("table in.png -o out.npy --layout inclusive --table-type 32u --threads 2",
+    for line in ("threshold s.tif p{page}.png --page all --method nick --luma 709 --channels each --compress lzw",
+                 "track v.y4m --box 1,2,3,4 --colours 4 --distance l1", "table in.png -o out.npy --layout inclusive --table-type 32u --threads 2",
                  "query in.png --box 1,2,3,4 --box 0,0,1,1 --json", "query --table padded t.npy --squares s.npy --csv",
                  "algorithms --params --json", "info --json", "verify --algorithm reference --thorough", "--help",
                  "table --help", "--version", "table - -o - --param a=b --device cuda:0 --store streaming",

@@ -75,6 +75,18 @@ class Judging(unittest.TestCase):
         self.assertEqual(verdict, "error")
         self.assertIn("no such name", why)
 
+    def test_the_programs_own_object_is_replaced(self):
+        """Also where the library, which comes first, compiles the source in another way."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            source = ROOT / "src/core/view_checks.cpp"
+            objects = ("src/CMakeFiles/boxsum.dir/x.o", "tests/CMakeFiles/own_objects.dir/x.o")
+            (folder / "compile_commands.json").write_text(json.dumps(
+                [{"file": str(source), "command": f"cc -o {one} -c {source}"} for one in objects]))
+            build = driver.Build(folder)
+            self.assertEqual(build.compile_command("src/core/view_checks.cpp", [objects[1]])[0], objects[1])
+            self.assertEqual(build.compile_command("src/core/view_checks.cpp", [])[0], None)
+
 
 if __name__ == "__main__":
     sys.exit(0 if unittest.main(exit=False, verbosity=2).result.wasSuccessful() else 1)

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <memory>
 
 namespace boxsum::cli {
@@ -26,15 +27,21 @@ Examples:
   boxsum blur photo.png depth-of-field.png --radius-map radii.png
   boxsum blur photos/a.png photos/b.png -r 5 -o blurred/{name}.png)";
 
+std::optional<window_radius> parse_radius(std::string_view text) {
+    const auto v = parse_integers(text);
+    if (!v || v->size() > 2 || *std::min_element(v->begin(), v->end()) < 0) return {};
+    return window_radius{v->front(), v->back()};
+}
+
 /// The mean by one radius or by a map of radii, in the type of `result`.
 class mean_filter {
   public:
     explicit mean_filter(const blur_options& options)
         : options_(options), how_(library_options(options.common.filter)) {
-        if (options.radius_map.empty()) how_.window = radius_of(options.radius);
-        mask_ = read_mask(options.common.filter, options.common.source);
-        if (mask_.view.data != nullptr && !options.radius_map.empty())
-            throw usage_error("--mask: means nothing with --radius-map");
+        if (options.radius) how_.window = *options.radius;
+        samples_ = read_sampling(options.common.filter, options.common.source);
+        if (samples_.given() && !options.radius_map.empty())
+            throw usage_error("--mask and --weights: mean nothing with --radius-map");
     }
 
     void operator()(const image& source, const any_view& result) const {
@@ -44,9 +51,9 @@ class mean_filter {
         if (options_.radius_map.empty())
             return run_filter(
                 filter, "--radius: the window ",
-                [&] { box_filter(inputs_of(source, mask_), to, options_for(source, how_)); },
+                [&] { box_filter(inputs_of(source, samples_), to, options_for(source, how_)); },
                 [&](cuda::stream_ref stream) {
-                    cuda::box_filter(inputs_of(source, mask_), to, stream, options_for(source, how_));
+                    cuda::box_filter(inputs_of(source, samples_), to, stream, options_for(source, how_));
                 });
         const image radii = read_source(options_.radius_map, {.region = options_.common.source.region});
         variable_inputs from;
@@ -66,12 +73,12 @@ class mean_filter {
     }
 
     const boxsum::window& window() const { return how_.window; }
-    const image& mask() const { return mask_; }
+    const sampling& samples() const { return samples_; }
 
   private:
     const blur_options& options_;
     boxsum::filter_options how_;
-    image mask_;
+    sampling samples_;
 };
 
 /// Colours weighted by opacity: the mean of their products over the mean of the opacity.
@@ -89,26 +96,23 @@ image blur_transparent(const mean_filter& mean, const separated_image& source, d
 void setup_blur(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<blur_options>();
     CLI::App* command = app.add_subcommand("blur", "Box mean of any radius");
-    CLI::Option* radius =
-        command->add_option("-r,--radius", options->radius, "R, or rows and columns R,C")->check(some_text);
+    CLI::Option* radius = add_parsed(*command, "-r,--radius", options->radius, parse_radius,
+                                     "is not R or R,C with R and C at least 0", "R, or rows and columns R,C");
     command->add_option("--radius-map", options->radius_map, "image of radii, one per pixel: grey, 8u, 16u, 32u or 32s")
         ->check(some_text)
         ->excludes(radius);
-    command->add_option("--type", options->type, "type of the result: the image's (default), 32f or 64f")
-        ->check(dtype_name);
-    add_filter_command_options(*command, options->common, "png, jpeg, tiff, pnm, pfm, npy");
+    add_type(*command, "--type", options->type, "type of the result: the image's (default), 32f or 64f");
+    add_filter_command_options(*command, options->common, "png, jpeg, tiff, webp, pnm, pfm, npy");
     command->footer(blur_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_blur(*options); }; });
 }
 
 exit_code run_blur(const blur_options& options) {
-    if (options.radius.empty() && options.radius_map.empty()) throw usage_error("--radius or --radius-map: give one");
+    if (!options.radius && options.radius_map.empty()) throw usage_error("--radius or --radius-map: give one");
     if (options.radius_map == "-" && options.common.files.files.front() == "-")
         throw usage_error("standard input can be only one of the inputs");
     const mean_filter mean(options);
-    const auto type = [&](const view_shape& s) {
-        return options.type.empty() ? s.type : *dtype_from_name(options.type);
-    };
+    const auto type = [&](const view_shape& s) { return options.type.value_or(s.type); };
     const auto shape = [&](const image& colours, image_format) {
         const view_shape& s = colours.view.shape;
         return packed_shape(type(s), s.rows, s.cols, s.channels);
@@ -129,7 +133,7 @@ exit_code run_blur(const blur_options& options) {
         };
         command.above = mean.window().above;
         command.below = mean.window().below;
-        command.mask = mean.mask();
+        command.samples = mean.samples();
     }
     return run_filter_command(options.common, command);
 }

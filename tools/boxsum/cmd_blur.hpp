@@ -3,6 +3,7 @@
 #include "action.hpp"
 #include "filter_command.hpp"
 
+#include <optional>
 #include <string>
 
 namespace boxsum::cli {
@@ -10,9 +11,9 @@ namespace boxsum::cli {
 /// boxsum blur: box mean with one radius, or with a radius per pixel.
 struct blur_options {
     filter_command_options common;
-    std::string radius;      ///< "R" or "R,C"; empty with a map
-    std::string radius_map;  ///< an image of radii; empty with a radius
-    std::string type;        ///< of the result; empty: the image's
+    std::optional<window_radius> radius;  ///< none with a map
+    std::string radius_map;               ///< an image of radii; empty with a radius
+    std::optional<dtype> type;            ///< of the result; else the image's
 };
 
 void setup_blur(CLI::App& app, action& chosen);

@@ -59,16 +59,10 @@ std::optional<std::pair<double, double>> parse_range(std::string_view text) {
     return range;
 }
 
-const CLI::Validator range_text(
-    [](std::string& text) {
-        return parse_range(text) ? std::string() : "'" + text + "' is not lo,hi with two numbers";
-    },
-    "LO,HI");
-
 binning binning_for(const hist_options& options, dtype type) {
     std::pair<double, double> range{0, type == dtype::u8 ? 256 : 65536};
-    if (!options.range.empty())
-        range = *parse_range(options.range);
+    if (options.range)
+        range = *options.range;
     else if (type != dtype::u8 && type != dtype::u16)
         throw usage_error("--range: needed for an image of " + std::string(name_of(type)));
     try {
@@ -302,11 +296,10 @@ void setup_hist(CLI::App& app, action& chosen) {
     command->add_option("IN", options->input, "image file; - is standard input")->required();
     command->add_option("--bins", options->bins, "number of bins, 1 to 1024 (default: 32)")
         ->check(CLI::Range(1, static_cast<int>(binning::max_bins)));
-    command->add_option("--range", options->range, "lo,hi: the values that are counted")->check(range_text);
+    add_parsed(*command, "--range", options->range, parse_range, "is not lo,hi with two numbers",
+               "lo,hi: the values that are counted");
     command->add_flag("--clamp", options->clamp, "count values outside the range in the first and last bin");
-    command->add_option("--box", options->boxes, "row,col,rows,cols; may be repeated")
-        ->allow_extra_args(false)
-        ->check(box_text);
+    add_boxes(*command, options->boxes);
     command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -")->check(some_text);
     command->add_option("--algorithm", options->algorithm, "see 'boxsum algorithms --operation histogram'");
     command->add_option("--param", options->parameters, "name=value of the algorithm; may be repeated")
@@ -328,7 +321,7 @@ exit_code run_hist(const hist_options& options) {
         throw usage_error("standard input can be only one of the inputs");
     const histogram_options how = options_of(options);
     box_list list;
-    for (const std::string& text : options.boxes) list.boxes.push_back(*parse_box(text));
+    list.boxes = options.boxes;
     if (!options.boxes_file.empty()) read_boxes(options.boxes_file, list);
 
     progress busy;

@@ -3,7 +3,11 @@
 #include "action.hpp"
 #include "source.hpp"
 
+#include <boxsum/box.hpp>
+
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace boxsum::cli {
@@ -12,10 +16,10 @@ namespace boxsum::cli {
 struct hist_options {
     std::string input;
     int bins = 32;
-    std::string range;  ///< "lo,hi"; empty: all values of an 8u or 16u image
+    std::optional<std::pair<double, double>> range;  ///< [lo, hi); else all values of an 8u or 16u image
     bool clamp = false;
-    std::vector<std::string> boxes;  ///< "row,col,rows,cols"
-    std::string boxes_file;          ///< CSV, one box a line
+    std::vector<box> boxes;
+    std::string boxes_file;  ///< CSV, one box a line
     std::string algorithm = "auto";
     std::vector<std::string> parameters;  ///< "name=value"
     std::string device = "auto";

@@ -39,9 +39,9 @@ void setup_normalize(CLI::App& app, action& chosen) {
 
 exit_code run_normalize(const normalize_options& options) {
     boxsum::filter_options how = library_options(options.common.filter);
-    how.window = window_of(options.window);
+    how.window = options.window;
     const contrast_rule rule{options.epsilon};
-    const image mask = read_mask(options.common.filter, options.common.source);
+    const sampling samples = read_sampling(options.common.filter, options.common.source);
     const auto shape = [&](const image& colours, image_format format) {
         if (options.range && !integers_only(format))
             throw usage_error("--range: means nothing for " + std::string(name_of(format)) + ", which holds floats");
@@ -53,9 +53,11 @@ exit_code run_normalize(const normalize_options& options) {
         const writable_image result = allocate_like(source.view.shape, dtype::f32);
         run_filter(
             options.common.filter, "--window: ",
-            [&] { local_contrast(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how)); },
+            [&] {
+                local_contrast(inputs_of(source, samples), {.result = result.view}, rule, options_for(source, how));
+            },
             [&](cuda::stream_ref stream) {
-                cuda::local_contrast(inputs_of(source, mask), {.result = result.view}, stream, rule,
+                cuda::local_contrast(inputs_of(source, samples), {.result = result.view}, stream, rule,
                                      options_for(source, how));
             });
         constexpr double half_range = 127.5, usual_range = 3;
@@ -72,7 +74,7 @@ exit_code run_normalize(const normalize_options& options) {
     command.takes_rows = [](const image&, image_format format) { return !integers_only(format); };  // else quantised
     command.above = how.window.above;
     command.below = how.window.below;
-    command.mask = mask;
+    command.samples = samples;
     return run_filter_command(options.common, command);
 }
 

@@ -108,7 +108,6 @@ query_answers answers_of_image(const query_options& options, std::span<const box
     const bool tables = wants_tables(options.compute);
     const image source = read_source(options.input, options.source);
     const view_shape& s = source.view.shape;
-    if (tables) check_summable(options.input, s.type);
     for (const box& b : boxes) check_box(b, s.rows, s.cols);
     if (tables) return from_tables(source, {0, 0, s.rows, s.cols}, boxes, options.compute);
     const box_extent extent = extent_of(boxes);
@@ -124,7 +123,7 @@ query_answers answers_of_image(const query_options& options, std::span<const box
 
 /// Throws unless a file can be a table of that layout: as far as its type and its first row and column tell, the latter
 /// looked at in a few places only, as each of them is another page of the file.
-void check_table(const image& table, const std::string& layout, const std::string& path) {
+void check_table(const image& table, table_layout layout, const std::string& path) {
     const view_shape& s = table.view.shape;
     const auto pairs = type_pairs();
     if (std::none_of(pairs.begin(), pairs.end(), [&](const type_pair& p) { return p.table == s.type; }))
@@ -140,16 +139,18 @@ void check_table(const image& table, const std::string& layout, const std::strin
         return all;
     };
     const bool zeros = visit_type(s.type, zero_edges);
-    if (layout != "inclusive" && !zeros)
-        refuse_table(path, "its first row and column are not zero, as those of " + layout + " tables are");
-    if (layout == "inclusive" && zeros)
+    if (layout != table_layout::inclusive && !zeros)
+        refuse_table(
+            path, "its first row and column are not zero, as those of " + std::string(name_of(layout)) + " tables are");
+    if (layout == table_layout::inclusive && zeros)
         print_note("'" + input_name(path) + "' has zeros in its first row and column, like a padded table");
 }
 
 query_answers answers_of_files(const query_options& options, std::span<const box> boxes) {
-    const table_form form = *layout_from_name(options.table_layout);
+    const table_layout layout = *options.layout;
+    const table_form form = layout;
     const image sums = read_image(options.input);
-    check_table(sums, options.table_layout, options.input);
+    check_table(sums, layout, options.input);
     std::optional<image> squares;
     if (!options.squares.empty()) {
         squares = read_image(options.squares);
@@ -157,7 +158,7 @@ query_answers answers_of_files(const query_options& options, std::span<const box
         if (q.rows != s.rows || q.cols != s.cols || q.channels != s.channels)
             throw input_error("--squares: '" + input_name(options.squares) + "' is " + text_of(q) +
                               ", but the table of sums is " + text_of(s));
-        check_table(*squares, options.table_layout, options.squares);
+        check_table(*squares, layout, options.squares);
     }
     query_answers answers{sums.view.shape, {}, sums.view.shape.type};
     answers.image_shape.rows = form.image_extent(answers.image_shape.rows);
@@ -196,7 +197,7 @@ exit_code print_as_json(const query_options& options, const box_list& list, cons
     report["input"].update(json_of(answers.image_shape));
     if (answers.table_type) {
         report["input"].erase("type");  // the image's is not known
-        report["table"] = {{"layout", options.table_layout}, {"type", name_of(*answers.table_type)}};
+        report["table"] = {{"layout", name_of(*options.layout)}, {"type", name_of(*answers.table_type)}};
     }
     nlohmann::ordered_json entries = nlohmann::ordered_json::array();
     for (std::size_t i = 0; i < list.boxes.size(); ++i)
@@ -255,14 +256,10 @@ void setup_query(CLI::App& app, action& chosen) {
     CLI::App* command = app.add_subcommand("query", "Sum, mean and variance of boxes");
     command->add_option("IN", options->input, "image file, or with --table a table file; - is standard input")
         ->required();
-    command->add_option("--box", options->boxes, "row,col,rows,cols; may be repeated")
-        ->allow_extra_args(false)
-        ->check(box_text);
+    add_boxes(*command, options->boxes);
     command->add_option("--boxes", options->boxes_file, "CSV file of boxes, or -")->check(some_text);
     CLI::Option* table =
-        command
-            ->add_option("--table", options->table_layout, "IN is a table of this layout: padded, inclusive, exclusive")
-            ->check(layout_name);
+        add_layout(*command, "--table", options->layout, "IN is a table of this layout: padded, inclusive, exclusive");
     command->add_option("--squares", options->squares, "table of squares, for variances (with --table)")
         ->check(some_text);
     add_source_options(*command, options->source);
@@ -280,19 +277,19 @@ void setup_query(CLI::App& app, action& chosen) {
 exit_code run_query(const query_options& options) {
     if (options.boxes.empty() && options.boxes_file.empty())
         throw usage_error("--box or --boxes: give at least one box");
-    if (options.table_layout.empty() && !options.squares.empty())
+    if (!options.layout && !options.squares.empty())
         throw usage_error("--squares: needs --table, the layout of the table files");
     if ((options.input == "-") + (options.boxes_file == "-") + (options.squares == "-") > 1)
         throw usage_error("standard input can be only one of the inputs");
 
     box_list list;
-    for (const std::string& text : options.boxes) list.boxes.push_back(*parse_box(text));
+    list.boxes = options.boxes;
     if (!options.boxes_file.empty()) read_boxes(options.boxes_file, list);
 
     progress busy;
     busy.phase("reading " + input_name(options.input));
     const query_answers answers =
-        options.table_layout.empty() ? answers_of_image(options, list.boxes) : answers_of_files(options, list.boxes);
+        options.layout ? answers_of_files(options, list.boxes) : answers_of_image(options, list.boxes);
     busy.stop();
     if (options.json) return print_as_json(options, list, answers);
     const auto cells = as_cells(list, answers, options.csv ? "" : "-");

@@ -12,10 +12,10 @@ namespace boxsum::cli {
 /// boxsum query: sums, means and variances of boxes, of an image or of table files.
 struct query_options {
     std::string input;
-    std::vector<std::string> boxes;  ///< "row,col,rows,cols"
+    std::vector<box> boxes;
     std::string boxes_file;
-    std::string table_layout;  ///< input is a table of this layout; empty: input is an image
-    std::string squares;       ///< table of squares, with table_layout
+    std::optional<table_layout> layout;  ///< input is a table of this layout; else an image
+    std::string squares;                 ///< table of squares, with a layout
     source_options source;
     compute_options compute;
     bool json = false;

@@ -1,8 +1,10 @@
 #include "cmd_stats.hpp"
 
+#include "device.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
 #include "image_io/memory_limit.hpp"
+#include "image_io/row_sink.hpp"
 #include "option_types.hpp"
 #include "progress.hpp"
 #include "stopwatch.hpp"
@@ -31,24 +33,94 @@ struct stats_output {
     std::string role;
     std::string path;
     image_format format = image_format::npy;
-    writable_image computed;  ///< as the library writes it
-    view_shape written;       ///< as the file holds it
+    dtype computed = dtype::f32;  ///< as the library writes it
+    view_shape written;           ///< as the file holds it
     std::optional<output_file> file;
+    std::optional<row_sink> rows;  ///< of a file that is written in strips
+
+    /// What is computed, as the file holds it.
+    image to_write(const writable_image& pixels) const {
+        return computed == written.type ? pixels : quantised(pixels, written.type, 1, 0);
+    }
 };
 
-void prepare(stats_output& out, const view_shape& image, bool alpha) {
+void prepare(stats_output& out, const view_shape& image, bool alpha, durability kind) {
     const bool rounded = integers_only(out.format) && !is_floating(image.type);
-    dtype computed = floating_result_type(image.type, out.format), written = computed;
-    if (rounded && out.role == "mean") computed = written = image.type;
+    dtype written = out.computed = floating_result_type(image.type, out.format);
+    if (rounded && out.role == "mean") out.computed = written = image.type;
     if (rounded && out.role == "deviation") written = image.type == dtype::u8 ? dtype::u8 : dtype::u16;
     out.written = packed_shape(written, image.rows, image.cols, image.channels);
     check_can_hold(out.path, out.format,
                    packed_shape(written, image.rows, image.cols, image.channels + (alpha ? 1 : 0)));
-    out.computed = allocate_like(image, computed);
-    out.file.emplace(out.path);
+    out.file.emplace(out.path, kind);
 }
 
-exit_code run_one(const stats_options& options, const std::string& input, const std::vector<std::string>& paths) {
+any_view& place_of(const stats_output& out, window_outputs& results) {
+    return out.role == "mean" ? results.mean : out.role == "variance" ? results.variance : results.deviation;
+}
+
+/// Whether all outputs can be written row by row; they are open for it then.
+bool open_rows(std::list<stats_output>& outputs, const image& source, const write_options& how) {
+    const auto about = [&](const stats_output& out) {
+        image result{.view = {nullptr, out.written}, .owner = {}};
+        result.metadata = source.metadata;
+        if (out.role == "mean") result.maxval = source.maxval;
+        return result;
+    };
+    for (const stats_output& out : outputs)
+        if (!takes_rows(out.path, out.format, about(out), how)) return false;
+    for (stats_output& out : outputs) out.rows = row_sink_for(*out.file, out.format, about(out), how);
+    return true;
+}
+
+/// A strip of rows after the other, of all results at once.
+void run_in_strips(std::list<stats_output>& outputs, const image& source, const sampling& samples,
+                   const filter_options& filter, const boxsum::filter_options& how, summary& report) {
+    const view_shape& s = source.view.shape;
+    std::int64_t bytes_of_row = 0;
+    for (const stats_output& out : outputs)
+        bytes_of_row += s.cols * s.channels * static_cast<std::int64_t>(size_of(out.computed));
+    const strips parts(s, how.window.above, how.window.below, bytes_of_row);
+    std::vector<writable_image> memory;
+    for (const stats_output& out : outputs)
+        memory.push_back(allocate_image(packed_shape(out.computed, parts.most_rows(), s.cols, s.channels)));
+    parts.for_each(source, samples, [&](const filter_inputs& part, std::int64_t rows) {
+        window_outputs results;
+        std::vector<writable_image> strip = memory;
+        std::size_t i = 0;
+        for (const stats_output& out : outputs) {
+            writable_image& pixels = strip[i++];
+            pixels.view.shape = packed_shape(out.computed, rows, s.cols, s.channels);
+            place_of(out, results) = pixels.view;
+        }
+        const stopwatch computing;
+        run_filter(
+            filter, "--window: ", [&] { local_statistics(part, results, how); }, [](cuda::stream_ref) {});
+        report.seconds += computing.seconds();
+        const stopwatch writing;
+        i = 0;
+        for (const stats_output& out : outputs) out.rows->write(out.to_write(strip[i++]).view);
+        report.writing_seconds += writing.seconds();
+    });
+    const stopwatch writing;
+    for (const stats_output& out : outputs) out.rows->finish();
+    report.writing_seconds += writing.seconds();
+}
+
+exit_code finish(std::list<stats_output>& outputs, const summary_options& how, summary& report) {
+    std::vector<output_file*> files;
+    for (stats_output& out : outputs) {
+        report.outputs.push_back({out.role, out.path, out.written});
+        files.push_back(&*out.file);
+    }
+    const stopwatch naming;
+    commit_together(files);
+    report.writing_seconds += naming.seconds();
+    return print_summary(report, how);
+}
+
+exit_code run_one(const stats_options& options, const source_options& from, const std::string& input,
+                  const std::vector<std::string>& paths) {
     const filter_command_options& common = options.common;
     std::list<stats_output> outputs;  // an output_file cannot move
     const char* const roles[] = {"mean", "variance", "deviation"};
@@ -65,52 +137,57 @@ exit_code run_one(const stats_options& options, const std::string& input, const 
     progress busy;
     busy.phase("reading " + input_name(input));
     const stopwatch reading;
-    const image read = read_filter_input(input, common.source);
+    const image read = read_filter_input(input, from);
     report.input_shape = read.view.shape;
     report.reading_seconds = reading.seconds();
     const separated_image parts = separate_alpha(read);
     const image& source = parts.colours;
-    check_memory(static_cast<std::uint64_t>(source.view.shape.rows * row_bytes(source.view.shape)) * outputs.size() *
-                     sizeof(float) / size_of(source.view.shape.type),
-                 "the results");
-    window_outputs results;
+    boxsum::filter_options how = library_options(common.filter);
+    how.window = options.window;
+    how = options_for(source, how);
+    const sampling samples = read_sampling(common.filter, common.source);
     for (stats_output& out : outputs) {
-        prepare(out, source.view.shape, parts.has_alpha());
-        (out.role == "mean"       ? results.mean
-         : out.role == "variance" ? results.variance
-                                  : results.deviation) = out.computed.view;
+        prepare(out, source.view.shape, parts.has_alpha(), common.files.write.kind());
+        if (!common.report.quiet) note_what_is_lost(source, out.format, input);
     }
 
     busy.phase("computing statistics");
+    const bool by_rows =
+        common.filter.border != border_mode::wrap && !parts.has_alpha() && chosen_device(common.filter.device) == "cpu";
+    if (by_rows && open_rows(outputs, source, common.files.write)) {
+        run_in_strips(outputs, source, samples, common.filter, how, report);
+        busy.stop();
+        return finish(outputs, common.report, report);
+    }
+    const auto pixels = static_cast<std::uint64_t>(source.view.shape.rows * source.view.shape.cols);
+    std::uint64_t bytes = 0;
+    for (const stats_output& out : outputs)
+        bytes += pixels * static_cast<std::uint64_t>(source.view.shape.channels) * size_of(out.computed);
+    check_memory(bytes, "the results");
     const stopwatch computing;
-    boxsum::filter_options how = library_options(common.filter);
-    how.window = window_of(options.window);
-    const image mask = read_mask(common.filter, common.source);
+    window_outputs results;
+    std::vector<writable_image> computed;
+    for (const stats_output& out : outputs) {
+        computed.push_back(allocate_like(source.view.shape, out.computed));
+        place_of(out, results) = computed.back().view;
+    }
     run_filter(
-        common.filter,
-        "--window: ", [&] { local_statistics(inputs_of(source, mask), results, options_for(source, how)); },
-        [&](cuda::stream_ref stream) {
-            cuda::local_statistics(inputs_of(source, mask), results, stream, options_for(source, how));
-        });
+        common.filter, "--window: ", [&] { local_statistics(inputs_of(source, samples), results, how); },
+        [&](cuda::stream_ref stream) { cuda::local_statistics(inputs_of(source, samples), results, stream, how); });
     report.seconds = computing.seconds();
 
     const stopwatch writing;
-    std::vector<output_file*> files;
+    std::size_t i = 0;
     for (stats_output& out : outputs) {
         busy.phase("writing " + output_name(out.path));
-        const bool rounded = out.written.type != out.computed.view.shape.type;
-        image pixels = rounded ? quantised(out.computed, out.written.type, 1, 0) : out.computed;
-        if (out.role == "mean") pixels.maxval = source.maxval;
-        pixels.metadata = source.metadata;
-        if (!common.report.quiet) note_what_is_lost(source, out.format, input);
-        write_image(*out.file, out.format, join_alpha(pixels, parts), common.files.write);
-        report.outputs.push_back({out.role, out.path, out.written});
-        files.push_back(&*out.file);
+        image result = out.to_write(computed[i++]);
+        if (out.role == "mean") result.maxval = source.maxval;
+        result.metadata = source.metadata;
+        write_image(*out.file, out.format, join_alpha(result, parts), common.files.write);
     }
-    commit_together(files);
     report.writing_seconds = writing.seconds();
     busy.stop();
-    return print_summary(report, common.report);
+    return finish(outputs, common.report, report);
 }
 
 }  // namespace
@@ -135,10 +212,10 @@ exit_code run_stats(const stats_options& options) {
     if (options.mean.empty() && options.variance.empty() && options.deviation.empty())
         throw usage_error("--mean, --std or --variance: give at least one output");
     check_outputs({options.mean, options.variance, options.deviation}, options.common.report);
-    return run_files(options.common.files, {options.mean, options.variance, options.deviation}, options.common.report,
-                     [&](const std::string& input, const std::vector<std::string>& outputs) {
-                         return run_one(options, input, outputs);
-                     });
+    return run_files(options.common.files, options.common.source, {options.mean, options.variance, options.deviation},
+                     options.common.report,
+                     [&](const std::string& input, const std::vector<std::string>& outputs,
+                         const source_options& source) { return run_one(options, source, input, outputs); });
 }
 
 }  // namespace boxsum::cli

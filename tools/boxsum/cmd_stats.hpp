@@ -13,7 +13,7 @@ struct stats_options {
     std::string mean;  ///< outputs; empty ones are not computed
     std::string variance;
     std::string deviation;
-    std::string window = "15";
+    window_size window = usual_window;
 };
 
 void setup_stats(CLI::App& app, action& chosen);

@@ -40,7 +40,7 @@ image_format format_of(const std::string& path, const table_options& options) {
 }
 
 dtype chosen_squares_type(const table_options& options, dtype image, dtype table) {
-    if (!options.squares_type.empty()) return *dtype_from_name(options.squares_type);
+    if (options.squares_type) return *options.squares_type;
     const dtype input = image == dtype::f16 ? dtype::f32 : image;  // as compute_tables() widens it
     if (const auto type = widest_squares_type(input, table)) return *type;
     throw unsupported("--squares: no table of squares goes with images of " + std::string(name_of(image)) +
@@ -63,14 +63,13 @@ bool goes_in_strips(const table_options& options, dtype image, dtype table, std:
 void write_in_strips(const image& source, const view_shape& table, const table_options& options, const row_sink& sink,
                      summary& report) {
     const view_shape& s = source.view.shape;
-    const table_layout layout = *layout_from_name(options.layout);
+    const table_layout layout = options.layout;
     const std::int64_t height = std::min(s.rows, rows_of_strip(row_bytes(table), 1));
     const auto element = static_cast<std::int64_t>(size_of(table.type));
-    view_shape shape = packed_shape(table.type, height + 1, s.cols + 1, s.channels);
-    constexpr std::int64_t line = 64;  // rows start on cache lines
-    shape.row_stride = (shape.row_stride + line - 1) / line * line;
-    shape.plane_stride = shape.rows * shape.row_stride;
-    const writable_image strip = allocate_image(shape);
+    // Packed: rows that start on cache lines are computed a little faster, but written one by one.
+    const view_shape shape = packed_shape(table.type, height + 1, s.cols + 1, s.channels);
+    const writable_image strip = allocate_image(row_sink::with_slack(shape));
+    std::int64_t written_bytes = 0;
     const writable_image above = allocate_image(packed_shape(table.type, 1, s.cols, s.channels));
     table_job job;
     job.options.threads = bounded_threads(options.compute.threads);
@@ -79,7 +78,8 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
         const_any_view part = source.view;
         part.data = row_as<std::byte>(source.view, top);
         part.shape.rows = rows;
-        any_view entries = strip.view;
+        const std::int64_t repeated = layout == table_layout::padded && top > 0 ? shape.row_stride : 0;
+        any_view entries{strip.row(0) + sink.shift(written_bytes - repeated, size_of(table.type)), shape};
         entries.shape.rows = rows + 1;
         const stopwatch computing;
         job.inputs.image = part;
@@ -99,6 +99,7 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
         written.shape.rows = padded && top == 0 ? rows + 1 : rows;
         written.shape.cols = padded ? s.cols + 1 : s.cols;
         sink.write(written);
+        written_bytes += written.shape.rows * row_bytes(written.shape);
         report.writing_seconds += writing.seconds();
     }
     const stopwatch writing;
@@ -106,8 +107,8 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
     report.writing_seconds += writing.seconds();
 }
 
-exit_code run_one(const table_options& options, const std::string& input, const std::string& output_path,
-                  const std::string& squares_path) {
+exit_code run_one(const table_options& options, const source_options& from, const std::string& input,
+                  const std::string& output_path, const std::string& squares_path) {
     check_outputs({output_path, squares_path}, options.report);
     const image_format format = format_of(output_path, options);
     const image_format squares_format = squares_path.empty() ? image_format::npy : format_of(squares_path, options);
@@ -115,21 +116,20 @@ exit_code run_one(const table_options& options, const std::string& input, const 
     progress busy;
     busy.phase("reading " + input_name(input));
     const stopwatch reading;
-    const image source = narrowed(read_source(input, options.source), 64, {dtype::u32, dtype::s32});
+    const image source = narrowed(read_source(input, from), 64, {dtype::u32, dtype::s32});
     const double reading_seconds = reading.seconds();
     const dtype input_type = source.view.shape.type;
-    check_summable(input, input_type);
-    const dtype type =
-        options.table_type.empty() ? widest_table_type(input_type) : *dtype_from_name(options.table_type);
+    const dtype type = options.table_type.value_or(widest_table_type(input_type));
     std::optional<dtype> squares_type;
     if (!squares_path.empty()) squares_type = chosen_squares_type(options, input_type, type);
 
-    output_file output(output_path);  // before the work: a missing folder is told at once
+    const durability kind = options.files.write.kind();
+    output_file output(output_path, kind);  // before the work: a missing folder is told at once
     std::optional<output_file> squares_output;
-    if (squares_type) squares_output.emplace(squares_path);
+    if (squares_type) squares_output.emplace(squares_path, kind);
 
     busy.phase("computing the table");
-    const table_form form = *layout_from_name(options.layout);
+    const table_form form = options.layout;
     const view_shape& shape = source.view.shape;
     image about{.view = {nullptr, packed_shape(type, form.table_extent(shape.rows), form.table_extent(shape.cols),
                                                shape.channels)},
@@ -141,9 +141,13 @@ exit_code run_one(const table_options& options, const std::string& input, const 
         summary report{input, shape, {{"table", output_path, about.view.shape}}, 0, {}};
         report.reading_seconds = reading_seconds;
         write_in_strips(source, about.view.shape, options, *sink, report);
+        const stopwatch naming;
         output.commit();
+        report.writing_seconds += naming.seconds();
         busy.stop();
-        report.details = {{"layout", options.layout}, {"device", "cpu"}, {"algorithm", options.compute.algorithm}};
+        report.details = {{"layout", std::string(name_of(options.layout))},
+                          {"device", "cpu"},
+                          {"algorithm", options.compute.algorithm}};
         return print_summary(report, options.report);
     }
     const computed_tables tables = compute_tables(source, form, type, squares_type, options.compute);
@@ -163,7 +167,9 @@ exit_code run_one(const table_options& options, const std::string& input, const 
     s.reading_seconds = reading_seconds;
     s.writing_seconds = writing_seconds;
     if (tables.squares) s.outputs.push_back({"squares", squares_path, tables.squares->view.shape});
-    s.details = {{"layout", options.layout}, {"device", tables.device}, {"algorithm", options.compute.algorithm}};
+    s.details = {{"layout", std::string(name_of(options.layout))},
+                 {"device", tables.device},
+                 {"algorithm", options.compute.algorithm}};
     return print_summary(s, options.report);
 }
 
@@ -175,11 +181,9 @@ void setup_table(CLI::App& app, action& chosen) {
     add_file_arguments(*command, options->files, "table file (.npy, .tif), folder or pattern like out/{name}.npy");
     command->add_option("--squares", options->squares, "also write the table of squared pixels to this file")
         ->check(some_text);
-    command->add_option("--layout", options->layout, "padded, inclusive or exclusive")
-        ->capture_default_str()
-        ->check(layout_name);
-    command->add_option("--table-type", options->table_type, "32u, 64u, 32s, 64s, 32f or 64f")->check(dtype_name);
-    command->add_option("--squares-type", options->squares_type, "type of the table of squares")->check(dtype_name);
+    add_layout(*command, "--layout", options->layout, "padded, inclusive or exclusive")->default_str("padded");
+    add_type(*command, "--table-type", options->table_type, "32u, 64u, 32s, 64s, 32f or 64f");
+    add_type(*command, "--squares-type", options->squares_type, "type of the table of squares");
     add_file_options(*command, options->files, "npy, tiff, ...");
     add_source_options(*command, options->source);
     add_compute_options(*command, options->compute);
@@ -189,7 +193,7 @@ void setup_table(CLI::App& app, action& chosen) {
 }
 
 exit_code run_table(const table_options& options) {
-    if (options.squares.empty() && !options.squares_type.empty())
+    if (options.squares.empty() && options.squares_type)
         throw usage_error("--squares-type: needs --squares, the file to write");
     std::vector<std::string> files = options.files.files;
     file_options given = options.files;
@@ -199,10 +203,11 @@ exit_code run_table(const table_options& options) {
     }
     given.folder_format = "npy";
     if (given.output.empty()) throw usage_error("OUT or -o/--output: give the table's file");
-    return run_files(given, {given.output, options.squares}, options.report,
-                     [&](const std::string& input, const std::vector<std::string>& outputs) {
-                         return run_one(options, input, outputs[0], outputs[1]);
-                     });
+    return run_files(
+        given, options.source, {given.output, options.squares}, options.report,
+        [&](const std::string& input, const std::vector<std::string>& outputs, const source_options& source) {
+            return run_one(options, source, input, outputs[0], outputs[1]);
+        });
 }
 
 }  // namespace boxsum::cli

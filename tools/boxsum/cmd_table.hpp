@@ -6,6 +6,7 @@
 #include "source.hpp"
 #include "summary.hpp"
 
+#include <optional>
 #include <string>
 
 namespace boxsum::cli {
@@ -14,10 +15,10 @@ namespace boxsum::cli {
 struct table_options {
     file_options files;
     source_options source;
-    std::string squares;       ///< output of the table of squares; empty for none
-    std::string table_type;    ///< empty: 64u, 64s or 64f
-    std::string squares_type;  ///< empty: the widest that goes with the table's type
-    std::string layout = "padded";
+    std::string squares;                ///< output of the table of squares; empty for none
+    std::optional<dtype> table_type;    ///< else 64u, 64s or 64f
+    std::optional<dtype> squares_type;  ///< else the widest that goes with the table's type
+    table_layout layout = table_layout::padded;
     compute_options compute;
     summary_options report;
 };

@@ -21,7 +21,8 @@ constexpr const char* threshold_footer =
   bradley  T = m (1 - k)                            k =  0.15
   niblack  T = m + k s                              k = -0.2
   sauvola  T = m (1 + k (s / R - 1))                k =  0.2, R half the range of the type; of
-                                                              a floating image half the range of its values
+                                                              floats 0.5 for values from 0 to 1, else
+                                                              half the range of the image's values
   wolf     T = m - k (1 - s / s_max) (m - I_min)    k =  0.5
   nick     T = m + k sqrt(s^2 + m^2)                k = -0.2
   singh    T = m (1 + k (d / (2 R - d) - 1))        k =  0.2, d = |x - m|, R as of sauvola
@@ -34,8 +35,9 @@ Examples:
   boxsum threshold page.png text.png --method bradley --window 61 --k 0.1
   boxsum threshold scans/1.png scans/2.png -o text/{name}.png)";
 
-/// Half the range of the finite values of a floating image: its white may be 1 or 255. 0 where all are equal.
-double half_range_of(const image& source) {
+/// R of a floating image: the library's, which is of images in 0..1, where all values are in 0..1; else half the range
+/// of its finite values, as its white may be 255.
+double range_of(const image& source) {
     double low = std::numeric_limits<double>::infinity(), high = -low;
     const view_shape& s = source.view.shape;
     visit_type(s.type, [&]<typename T>(std::type_identity<T>) {
@@ -49,7 +51,8 @@ double half_range_of(const image& source) {
             }
         }
     });
-    return high > low ? high / 2 - low / 2 : 0;
+    if (low >= 0 && high <= 1) return default_range(s.type);
+    return high > low ? high / 2 - low / 2 : default_range(s.type);
 }
 
 }  // namespace
@@ -57,29 +60,33 @@ double half_range_of(const image& source) {
 void setup_threshold(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<threshold_command_options>();
     CLI::App* command = app.add_subcommand("threshold", "Adaptive threshold");
-    command->add_option("--method", options->method, "bradley, niblack, sauvola, wolf, nick, singh or phansalkar")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"}));
+    add_parsed(*command, "--method", options->method, threshold_from_name,
+               "is none of bradley, niblack, sauvola, wolf, nick, singh, phansalkar",
+               "bradley, niblack, sauvola, wolf, nick, singh or phansalkar")
+        ->default_str("sauvola");
     add_window_option(*command, options->window);
     command->add_option("--k", options->k, "the method's k")->check(finite_number);
     command->add_option("--range", options->range, "R of sauvola, singh and phansalkar, above 0")
         ->check(positive_number);
-    command->add_option("--channels", options->channels, "of colour images: grey (their brightness) or each")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"grey", "each"}));
+    add_parsed(*command, "--channels", options->each_channel, one_of<bool>({{"grey", false}, {"each", true}}),
+               "is neither grey nor each", "of colour images: grey (their brightness) or each")
+        ->default_str("grey");
     add_filter_command_options(*command, options->common, "png, jpeg, tiff, pnm, npy");
     command->footer(threshold_footer);
     command->callback([options, &chosen] { chosen = [options] { return run_threshold(*options); }; });
 }
 
 exit_code run_threshold(const threshold_command_options& options) {
-    const bool has_range = options.method == "sauvola" || options.method == "singh" || options.method == "phansalkar";
-    if (options.range && !has_range) throw usage_error("--range: the method " + options.method + " has no R");
+    const threshold_method method = options.method;
+    const std::string name(name_of(method));
+    const bool has_range = method == threshold_method::sauvola || method == threshold_method::singh ||
+                           method == threshold_method::phansalkar;
+    if (options.range && !has_range) throw usage_error("--range: the method " + name + " has no R");
     filter_command_options common = options.common;
-    if (options.channels == "grey") common.source.grey = true;
+    if (!options.each_channel) common.source.grey = true;
     boxsum::filter_options how = library_options(common.filter);
-    how.window = window_of(options.window);
-    const image mask = read_mask(common.filter, common.source);
+    how.window = options.window;
+    const sampling samples = read_sampling(common.filter, common.source);
     const auto shape = [](const image& colours, image_format) {
         const view_shape& s = colours.view.shape;
         return packed_shape(dtype::u8, s.rows, s.cols, s.channels);
@@ -87,30 +94,32 @@ exit_code run_threshold(const threshold_command_options& options) {
     const auto has_own_range = [&](const image& source) {
         return has_range && !options.range && is_floating(source.view.shape.type);
     };
-    const threshold_rule given{.method = *threshold_from_name(options.method), .k = options.k, .range = options.range};
+    const threshold_rule given{.method = method, .k = options.k, .range = options.range};
     const auto thresholded = [&](const separated_image& parts, image_format) -> image {
         const image& source = parts.colours;
         threshold_rule rule = given;
         if (has_own_range(source)) {
-            if (const double range = half_range_of(source); range > 0) rule.range = range;
+            rule.range = range_of(source);
             if (!common.report.quiet)
-                print_note("--range: " + text_of(rule.range.value_or(default_range(source.view.shape.type))) +
-                           ", half the range of the image's values");
+                print_note("--range: " + text_of(*rule.range) +
+                           (*rule.range == default_range(source.view.shape.type)
+                                ? ", as of images whose values are from 0 to 1"
+                                : ", half the range of the image's values"));
         }
         const writable_image result = allocate_like(source.view.shape, dtype::u8);
         run_filter(
             common.filter, "--window: ",
             [&] {
-                adaptive_threshold(inputs_of(source, mask), {.result = result.view}, rule, options_for(source, how));
+                adaptive_threshold(inputs_of(source, samples), {.result = result.view}, rule, options_for(source, how));
             },
             [&](cuda::stream_ref stream) {
-                cuda::adaptive_threshold(inputs_of(source, mask), {.result = result.view}, stream, rule,
+                cuda::adaptive_threshold(inputs_of(source, samples), {.result = result.view}, stream, rule,
                                          options_for(source, how));
             });
         return result;
     };
-    filter_command command{"computing thresholds", shape, thresholded, {{"method", options.method}}};
-    if (options.method != "wolf") {  // which looks at all windows before it decides
+    filter_command command{"computing thresholds", shape, thresholded, {{"method", name}}};
+    if (method != threshold_method::wolf) {  // which looks at all windows before it decides
         command.rows = [&](const image& source, const filter_inputs& part, const any_view& result) {
             run_filter(
                 common.filter,
@@ -120,7 +129,7 @@ exit_code run_threshold(const threshold_command_options& options) {
         command.takes_rows = [&](const image& source, image_format) { return !has_own_range(source); };
         command.above = how.window.above;
         command.below = how.window.below;
-        command.mask = mask;
+        command.samples = samples;
     }
     return run_filter_command(common, command);
 }

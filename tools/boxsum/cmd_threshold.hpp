@@ -11,11 +11,11 @@ namespace boxsum::cli {
 /// boxsum threshold: black and white by the statistics of a window.
 struct threshold_command_options {
     filter_command_options common;
-    std::string method = "sauvola";
-    std::string window = "15";
+    threshold_method method = threshold_method::sauvola;
+    window_size window = usual_window;
     std::optional<double> k;      ///< the method's default when not given
     std::optional<double> range;  ///< Sauvola's R
-    std::string channels = "grey";
+    bool each_channel = false;    ///< else of their brightness
 };
 
 void setup_threshold(CLI::App& app, action& chosen);

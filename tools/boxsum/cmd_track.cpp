@@ -5,6 +5,7 @@
 #include "image_io/input_file.hpp"
 #include "machine_info.hpp"
 #include "option_types.hpp"
+#include "pixels.hpp"
 #include "stopwatch.hpp"
 #include "text_output.hpp"
 #include "video/annotate.hpp"
@@ -17,7 +18,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -28,15 +32,16 @@ constexpr const char* track_footer =
     R"(IN is a video that ffmpeg reads, a YUV4MPEG2 stream, - for such a stream on standard input, or numbered images with %
 and the number of digits: frames/%04d.png.
 The histogram of the box in the first frame is looked for in every following one, in all windows of the box's size that
-are at most --reach pixels away, and the nearest is taken. Brightness is what is compared.
-Each frame gives a line, with the number of its image where images are numbered: frame,row,col,rows,cols,distance. With --json it is an object, and one more line reports the
-frame rate, the seconds that each stage was busy, and how far stages overlapped. A stream that breaks off ends with an
-error that names the frame; the lines before it are kept.
+are at most --reach pixels away, and the nearest is taken. Brightness is what is compared, or with --colours N the N^3
+combinations of N levels of red, green and blue.
+Each frame gives a line, with the number of its image where images are numbered: frame,row,col,rows,cols,distance.
+With --json it is an object, and one more line reports the frame rate, the seconds that each stage was busy, and how far
+stages overlapped. A stream that breaks off ends with an error that names the frame; the lines before it are kept.
 
 Examples:
   boxsum track street.mp4 --box 238,620,109,36 --annotate followed.mp4
   ffmpeg -i street.avi -f yuv4mpegpipe - | boxsum track - --box 238,620,109,36
-  boxsum track frames/%04d.png --box 20,30,40,25 --annotate followed)";
+  boxsum track frames/%04d.png --box 20,30,40,25 --colours 5 --annotate followed)";
 
 /// Part of the frame that windows near `at` can lie in.
 box reachable(const box& at, std::int64_t reach, std::int64_t rows, std::int64_t cols) {
@@ -46,11 +51,72 @@ box reachable(const box& at, std::int64_t reach, std::int64_t rows, std::int64_t
     return {top, left, std::min(at.row + at.rows + reach, rows) - top, std::min(at.col + at.cols + reach, cols) - left};
 }
 
+/// Each pixel's colour as a number: `levels` of red, green and blue.
+void number_colours(const std::vector<std::uint8_t>& rgb, int levels, const any_view& numbers) {
+    const std::uint8_t* from = rgb.data();
+    for (std::int64_t r = 0; r < numbers.shape.rows; ++r) {
+        auto* const to = row_as<std::uint8_t>(numbers, r);
+        for (std::int64_t c = 0; c < numbers.shape.cols; ++c, from += 3) {
+            int number = 0;
+            for (int k = 0; k < 3; ++k) number = number * levels + from[k] * levels / 256;
+            to[c] = static_cast<std::uint8_t>(number);
+        }
+    }
+}
+
+/// Frames as the pipeline counts them, and as they are drawn into when their answers are there.
+class video_source {
+  public:
+    video_source(frame_reader& frames, int colours, bool keeps)
+        : frames_(frames), colours_(colours), keeps_(keeps), in_colour_(colours > 0 || (keeps && frames.coloured())) {
+        shape_ = packed_shape(dtype::u8, frames.rows(), frames.cols(), in_colour_ ? 3 : 1);
+    }
+
+    /// Called by one thread of the pipeline.
+    bool read(const any_view& to) {
+        if (!frames_.next()) return false;
+        const image_view<const std::uint8_t> luma = frames_.luma();
+        const auto cols = static_cast<std::size_t>(shape_.cols);
+        if (colours_ == 0)
+            for (std::int64_t r = 0; r < shape_.rows; ++r) std::memcpy(row_as<std::uint8_t>(to, r), luma.row(r), cols);
+        std::vector<std::uint8_t> pixels(in_colour_ || keeps_ ? static_cast<std::size_t>(shape_.plane_stride) : 0);
+        if (in_colour_)
+            frames_.copy_colours({pixels.data(), shape_.rows, shape_.cols, 0, 3});
+        else if (keeps_)
+            for (std::int64_t r = 0; r < shape_.rows; ++r)
+                std::memcpy(pixels.data() + static_cast<std::size_t>(r) * cols, luma.row(r), cols);
+        if (colours_ > 0) number_colours(pixels, colours_, to);
+        if (keeps_) {
+            const std::lock_guard lock(mutex_);
+            kept_.push_back(std::move(pixels));
+        }
+        return true;
+    }
+
+    /// The oldest frame that was not taken yet.
+    std::vector<std::uint8_t> take() {
+        const std::lock_guard lock(mutex_);
+        std::vector<std::uint8_t> pixels = std::move(kept_.front());
+        kept_.pop_front();
+        return pixels;
+    }
+
+    const view_shape& shape() const { return shape_; }
+
+  private:
+    frame_reader& frames_;
+    int colours_;
+    bool keeps_, in_colour_;
+    view_shape shape_;
+    std::mutex mutex_;
+    std::deque<std::vector<std::uint8_t>> kept_;  // as many as there are buffers
+};
+
 /// Plans the search of each frame from what the one before gave. Called by one thread of the pipeline.
 class tracker {
   public:
     tracker(const track_options& options, const box& start, std::int64_t rows, std::int64_t cols)
-        : distance_(*histogram_distance_from_name(options.distance)),
+        : distance_(options.distance),
           update_(options.update),
           reach_(options.reach),
           rows_(rows),
@@ -146,10 +212,18 @@ void setup_track(CLI::App& app, action& chosen) {
     const auto options = std::make_shared<track_options>();
     CLI::App* command = app.add_subcommand("track", "Follow a region through a video by its histogram");
     command->add_option("IN", options->input, "video, YUV4MPEG2 file, - or numbered images")->required();
-    command->add_option("--box", options->box, "row,col,rows,cols in the first frame")->required()->check(box_text);
-    command->add_option("--bins", options->bins, "of brightness (default: 32)")->check(CLI::Range(1, 256));
-    command->add_option("--distance", options->distance, "l1, l2, chi-square, intersection, bhattacharyya (default)")
-        ->check(CLI::IsMember({"l1", "l2", "chi-square", "intersection", "bhattacharyya"}));
+    add_parsed(*command, "--box", options->start, parse_box, no_box, "row,col,rows,cols in the first frame")
+        ->required();
+    CLI::Option* bins =
+        command->add_option("--bins", options->bins, "of brightness (default: 32)")->check(CLI::Range(1, 256));
+    command
+        ->add_option("--colours,--colors", options->colours,
+                     "compare colours, of so many levels of red, green and blue each, 2 to 6")
+        ->check(CLI::Range(2, 6))
+        ->excludes(bins);
+    add_parsed(*command, "--distance", options->distance, histogram_distance_from_name,
+               "is none of l1, l2, chi-square, intersection, bhattacharyya",
+               "l1, l2, chi-square, intersection, bhattacharyya (default)");
     command->add_option("--reach", options->reach, "largest step between frames in pixels (default: 16); 0: anywhere")
         ->check(CLI::Range(0, 1 << 20));
     command->add_option("--update", options->update, "share of the newest histogram in the target, 0 to 1 (default: 0)")
@@ -173,7 +247,7 @@ void setup_track(CLI::App& app, action& chosen) {
 
 exit_code run_track(const track_options& options) {
     const std::unique_ptr<frame_reader> frames = open_frames(options.input, options.first);
-    const box start = *parse_box(options.box);
+    const box& start = options.start;
     tracker follower(options, start, frames->rows(), frames->cols());
 
     pipeline_options how;
@@ -181,14 +255,14 @@ exit_code run_track(const track_options& options) {
     how.device = device_of(options.device);
     how.histogram.threads = bounded_threads(options.threads);
     const auto plan = [&](std::int64_t, const frame_answer* previous) { return follower.plan(previous); };
-    const auto read = [&](const frame_memory& frame) {
-        const view_shape& s = frame.image.shape;
-        return frames->next({static_cast<std::uint8_t*>(frame.image.data), s.rows, s.cols, s.row_stride});
-    };
-    histogram_pipeline pipeline({dtype::u8, frames->rows(), frames->cols()}, binning::uniform(options.bins, 0, 256),
-                                {.planner = plan}, read, how);
+    video_source source(*frames, options.colours, !options.annotate.empty());
+    const auto read = [&](const frame_memory& frame) { return source.read(frame.image); };
+    const int levels = options.colours;
+    const binning bins = levels == 0 ? binning::uniform(options.bins, 0, 256)
+                                     : binning::uniform(levels * levels * levels, 0, levels * levels * levels);
+    histogram_pipeline pipeline({dtype::u8, frames->rows(), frames->cols()}, bins, {.planner = plan}, read, how);
     std::optional<annotated_frames> annotated;
-    if (!options.annotate.empty()) annotated.emplace(options.annotate, frames->rows(), frames->cols());
+    if (!options.annotate.empty()) annotated.emplace(options.annotate, source.shape());
     double write_seconds = 0;
     try {
         while (const frame_result* const result = pipeline.next()) {
@@ -200,10 +274,8 @@ exit_code run_track(const track_options& options) {
             const std::int64_t number = frames->first() + n;
             print_output(line_of(options, number, m));
             if (annotated) {
-                const view_shape& s = result->image.shape;
-                annotated->write(number,
-                                 {static_cast<const std::uint8_t*>(result->image.data), s.rows, s.cols, s.row_stride},
-                                 m.where);
+                const std::vector<std::uint8_t> pixels = source.take();
+                annotated->write(number, {pixels.data(), source.shape()}, m.where);
             }
             write_seconds += writing.seconds();
         }

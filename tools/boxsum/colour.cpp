@@ -117,10 +117,10 @@ bool is_coloured(const image& source) {
     return source.colours() == 3;
 }
 
-image to_grey(const image& source, const std::string& luma) {
+image to_grey(const image& source, luma_weights luma) {
     if (!is_coloured(source)) return source;
     const view_shape& s = source.view.shape;
-    const bool hd = luma == "709";
+    const bool hd = luma == luma_weights::bt709;
     const double red = hd ? 0.2126 : 0.299, green = hd ? 0.7152 : 0.587, blue = hd ? 0.0722 : 0.114;
     const std::int64_t channels = source.alpha ? 2 : 1;
     const writable_image out = allocate(s, s.type == dtype::f16 ? dtype::f32 : s.type, channels);

@@ -9,9 +9,12 @@ namespace boxsum::cli {
 /// Whether an image has red, green and blue, with or without opacity.
 bool is_coloured(const image& source);
 
-/// Weights of red, green and blue: "601" (0.299, 0.587, 0.114) or "709" (0.2126, 0.7152, 0.0722). Integers are rounded
+/// Weights of red, green and blue in brightness: ITU-R BT.601 (0.299, 0.587, 0.114) or BT.709 (0.2126, 0.7152, 0.0722).
+enum class luma_weights : std::uint8_t { bt601, bt709 };
+
+/// Integers are rounded
 /// half up. Opacity is kept as the second channel. What is not coloured is returned as it is.
-image to_grey(const image& source, const std::string& luma);
+image to_grey(const image& source, luma_weights luma);
 
 /// Colours and opacity, each by itself. Without opacity `colours` is the image and `alpha` is empty.
 struct separated_image {

@@ -28,7 +28,8 @@ namespace boxsum::cli {
 namespace {
 
 constexpr const char* tool_footer =
-    R"(Files: PNG, JPEG, TIFF, BigTIFF, PGM, PPM, PFM, NPY; '-' is standard input or output.
+    R"(Files: PNG, JPEG, TIFF, BigTIFF, WebP, PBM, PGM, PPM, PFM, NPY; BMP, OpenEXR and FITS are only read. '-' is standard
+input or output.
 Exit codes: 0 done; 1 failure (missing output folder, full disk, failed verification); 2 wrong usage; 3 bad input file
 or a value that does not fit it; 4 no such device, type or algorithm; 5 out of memory.
 

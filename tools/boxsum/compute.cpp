@@ -5,6 +5,7 @@
 #include "image_io/input_file.hpp"
 #include "image_io/memory_limit.hpp"
 #include "machine_info.hpp"
+#include "option_types.hpp"
 #include "pixels.hpp"
 #include "text_output.hpp"
 
@@ -52,9 +53,13 @@ void add_compute_options(CLI::App& command, compute_options& options) {
         ->capture_default_str();
     command.add_option("--param", options.parameters, "name=value, a parameter of the algorithm; may be repeated")
         ->allow_extra_args(false);
-    command.add_option("--store", options.store, "how the CPU writes the table: automatic, cached or streaming")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"automatic", "cached", "streaming"}));
+    add_parsed(command, "--store", options.store,
+               one_of<store_policy>({{"automatic", store_policy::automatic},
+                                     {"cached", store_policy::cached},
+                                     {"streaming", store_policy::streaming}}),
+               "is none of automatic, cached, streaming",
+               "how the CPU writes the table: automatic, cached or streaming")
+        ->default_str("automatic");
 }
 
 std::string joined_parameters(operation what, const std::string& algorithm_name,
@@ -92,17 +97,6 @@ std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept {
     for (const squares_triple& t : squares_triples())
         if (t.input == image && t.table == table && (!best || rank(t.squares) > rank(*best))) best = t.squares;
     return best;
-}
-
-void check_summable(const std::string& path, dtype image) {
-    std::vector<std::string> summable;  // in the list's order
-    for (const type_pair& pair : type_pairs()) {
-        if (pair.input == image) return;
-        const std::string name(name_of(pair.input));
-        if (std::find(summable.begin(), summable.end(), name) == summable.end()) summable.push_back(name);
-    }
-    throw unsupported("'" + input_name(path) + "' is " + std::string(name_of(image)) +
-                      ": tables are made of images of " + joined(summable, ", "));
 }
 
 image narrowed(const image& source, std::size_t bits, std::initializer_list<dtype> types) {
@@ -179,9 +173,7 @@ computed_tables compute_tables(const image& source, table_form form, dtype table
     job.options.algorithm = options.algorithm;
     job.options.parameters = joined_parameters(operation::sat, options.algorithm, options.parameters);
     job.options.threads = bounded_threads(options.threads);
-    job.options.store = options.store == "cached"      ? store_policy::cached
-                        : options.store == "streaming" ? store_policy::streaming
-                                                       : store_policy::automatic;
+    job.options.store = options.store;
 
     const auto start = std::chrono::steady_clock::now();
     result.device = compute_on(options.device, job);

@@ -24,7 +24,7 @@ struct compute_options {
     std::string algorithm = "auto";
     std::vector<std::string> parameters = {};  ///< "name=value"
     int threads = 0;
-    std::string store = "automatic";
+    store_policy store = store_policy::automatic;
 };
 
 /// --device, --algorithm, --param, --threads, --store
@@ -40,10 +40,6 @@ dtype widest_table_type(dtype image) noexcept;
 
 /// The type of squares that goes with it, 64u before 64f before others; nothing when the closed list has no triple.
 std::optional<dtype> widest_squares_type(dtype image, dtype table) noexcept;
-
-/// Throws `unsupported`, naming the file and the types that tables are made of, unless such an image is among them:
-/// 64-bit integers are not.
-void check_summable(const std::string& path, dtype image);
 
 /// Integers of `bits` bits or more in a type of fewer that holds them all: the first of `types` that does; NumPy's are
 /// of 64 bits whatever they hold. Nothing where none does, or the image is of another type: the image is returned.

@@ -31,6 +31,13 @@ std::string names_of(const CLI::Option& option, const std::string& between) {
     return text;
 }
 
+/// On one line; --help has some on several.
+std::string description_of(const CLI::Option& option) {
+    std::string text = option.get_description();
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    return text;
+}
+
 bool takes_value(const CLI::Option& option) {
     return option.get_items_expected_max() > 0;
 }
@@ -38,7 +45,7 @@ bool takes_value(const CLI::Option& option) {
 /// The words that an option can be, of its description: "padded, inclusive or exclusive", "of TIFF: none (default), lzw
 /// or zstd". Nothing where the description is no such list.
 std::vector<std::string> values_of(const CLI::Option& option) {
-    std::string text = option.get_description();
+    std::string text = description_of(option);
     if (const std::size_t colon = text.find(": "); colon != std::string::npos) text = text.substr(colon + 2);
     for (std::size_t open = text.find('('); open != std::string::npos; open = text.find('('))
         text.erase(open,
@@ -84,7 +91,7 @@ void append_options(std::string& page, const CLI::App& command) {
         if (option->get_group().empty()) continue;
         page += ".TP\n.B " + roff(option->get_positional() ? option->get_name(true) : names_of(*option, ", "));
         if (!option->get_positional() && takes_value(*option)) page += " \\fIVALUE\\fR";
-        page += "\n" + roff(option->get_description());
+        page += "\n" + roff(description_of(*option));
         if (!option->get_default_str().empty()) page += roff(" (default: " + option->get_default_str() + ")");
         page += "\n";
     }
@@ -123,7 +130,7 @@ std::string zsh_script(const CLI::App& app) {
         for (const CLI::Option* option : named_options(*command)) {
             std::string words;
             for (const std::string& word : values_of(*option)) words += word + " ";
-            std::string help = option->get_description();
+            std::string help = description_of(*option);
             for (const char c : {'[', ']', ':'}) std::replace(help.begin(), help.end(), c, ' ');
             const std::string value = !takes_value(*option) ? ""
                                       : words.empty()       ? ":value:_files"
@@ -154,7 +161,7 @@ std::string fish_script(const CLI::App& app) {
             std::string words;
             for (const std::string& word : values_of(*option)) words += (words.empty() ? "" : " ") + word;
             if (takes_value(*option)) text += words.empty() ? " -r" : " -x -a " + shell_word(words);
-            text += " -d " + shell_word(option->get_description()) + "\n";
+            text += " -d " + shell_word(description_of(*option)) + "\n";
         }
     }
     return text;

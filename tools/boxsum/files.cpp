@@ -1,6 +1,7 @@
 #include "files.hpp"
 
 #include "image_io/format.hpp"
+#include "image_io/image_file.hpp"
 #include "image_io/output_file.hpp"
 #include "option_types.hpp"
 #include "progress.hpp"
@@ -35,6 +36,7 @@ bool exists(const std::string& path) {
 struct job {
     std::string input;
     std::vector<std::string> outputs;
+    source_options source;
 };
 
 /// What several files came to.
@@ -45,12 +47,11 @@ struct tally {
     exit_code code = exit_code::done;
 };
 
-void run_job(const job& work, std::size_t number, bool skip_existing, tally& all,
-             const std::function<exit_code(const std::string&, const std::vector<std::string>&)>& one) {
+void run_job(const job& work, std::size_t number, bool skip_existing, tally& all, const file_work& one) {
     try {
         const auto present = [](const std::string& path) { return path.empty() || exists(path); };
         const bool skipped = skip_existing && std::all_of(work.outputs.begin(), work.outputs.end(), present);
-        if (!skipped) one(work.input, work.outputs);
+        if (!skipped) one(work.input, work.outputs, work.source);
         const std::lock_guard lock(all.mutex);
         ++(skipped ? all.skipped : all.done);
     } catch (const closed_pipe&) {
@@ -67,7 +68,7 @@ void run_job(const job& work, std::size_t number, bool skip_existing, tally& all
 }
 
 exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, const summary_options& report,
-                   const std::function<exit_code(const std::string&, const std::vector<std::string>&)>& one) {
+                   const file_work& one) {
     tally all;
     std::atomic<std::size_t> next{0};
     std::exception_ptr ended;
@@ -111,6 +112,22 @@ exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, co
     return all.code;
 }
 
+/// The pages of an input that become files of their own; one that cannot be read tells so when its turn comes.
+std::vector<std::optional<int>> pages_of(const std::string& input, const source_options& source,
+                                         const std::vector<std::string>& patterns) {
+    const auto asks = [](const std::string& pattern) { return pattern.find("{page}") != std::string::npos; };
+    if (source.page != all_pages || std::none_of(patterns.begin(), patterns.end(), asks)) return {source.page};
+    if (input == "-") throw usage_error("--page all: standard input is read once only; name a file");
+    int count = 1;
+    try {
+        count = count_pages(input);
+    } catch (const input_error&) {
+    }
+    std::vector<std::optional<int>> pages;
+    for (int page = 1; page <= count; ++page) pages.emplace_back(page);
+    return pages;
+}
+
 }  // namespace
 
 void add_file_arguments(CLI::App& command, file_options& options, const std::string& output_help) {
@@ -131,20 +148,28 @@ void add_file_options(CLI::App& command, file_options& options, const std::strin
         .add_option("--quality", options.write.quality,
                     "of JPEG (from 96 on with full colours) and WebP (100: lossless), 1 to 100 (default: 95)")
         ->check(CLI::Range(1, 100));
-    command
-        .add_option("--compress", options.write.compress,
-                    "of TIFF: none (default), packbits, lzw, deflate, zstd or g4 (black and white)")
-        ->check(CLI::IsMember({"none", "packbits", "lzw", "deflate", "zstd", "g4"}));
+    using scheme = tiff_compression;
+    add_parsed(command, "--compress", options.write.compress,
+               one_of<scheme>({{"none", scheme::none},
+                               {"packbits", scheme::packbits},
+                               {"lzw", scheme::lzw},
+                               {"deflate", scheme::deflate},
+                               {"zstd", scheme::zstd},
+                               {"g4", scheme::g4}}),
+               "is none of none, packbits, lzw, deflate, zstd, g4",
+               "of TIFF: none (default), packbits, lzw, deflate, zstd or g4 (black and white)");
     command.add_option("--level", options.write.level, "of PNG and deflate: 1 (default, fast) to 9 (small)")
         ->check(CLI::Range(1, 9));
     command.add_option("--bits", options.write.bits, "1: black and white as single bits (PNG, TIFF, PBM)")
         ->check(CLI::IsMember({1, 8}));
+    command.add_flag("--sync", options.write.durable,
+                     "the disk has the output before it gets its name; else a crash of the machine may lose it");
     command.add_flag("--skip-existing", options.skip_existing, "leave files alone whose output is there");
     command.add_option("--jobs", options.jobs, "files at a time (default: one for each processor)")
         ->check(CLI::Range(1, 256));
 }
 
-std::string output_of(const std::string& pattern, const std::string& input, const std::string& ending) {
+std::string output_of(const std::string& pattern, const std::string& input, int page, const std::string& ending) {
     const std::size_t slash = input.rfind('/');
     const std::string base = slash == std::string::npos ? input : input.substr(slash + 1);
     const std::size_t dot = base.rfind('.');
@@ -165,6 +190,9 @@ std::string output_of(const std::string& pattern, const std::string& input, cons
         } else if (starts("{dir}")) {
             result += slash == std::string::npos ? "." : input.substr(0, slash);
             at += 5;
+        } else if (starts("{page}")) {
+            result += std::to_string(page);
+            at += 6;
         } else {
             result += path[at++];
         }
@@ -172,9 +200,8 @@ std::string output_of(const std::string& pattern, const std::string& input, cons
     return result;
 }
 
-exit_code run_files(
-    const file_options& options, const std::vector<std::string>& outputs, const summary_options& report,
-    const std::function<exit_code(const std::string& input, const std::vector<std::string>& outputs)>& one) {
+exit_code run_files(const file_options& options, const source_options& source, const std::vector<std::string>& outputs,
+                    const summary_options& report, const file_work& one) {
     std::vector<std::string> inputs = options.files, patterns = outputs;
     if (std::all_of(patterns.begin(), patterns.end(), [](const std::string& p) { return p.empty(); })) {
         if (inputs.size() < 2) throw usage_error("OUT or -o/--output: give the output file");
@@ -183,21 +210,25 @@ exit_code run_files(
         if (inputs.size() > 1 && !is_folder(patterns.front()))
             throw usage_error("IN OUT: what is '" + inputs[1] + "'? Several inputs need -o with a folder or {name}");
     }
-    const bool many = inputs.size() > 1;
     const std::string& ending = options.format.empty() ? options.folder_format : options.format;
     std::vector<job> jobs;
-    std::set<std::string> taken;
     for (const std::string& input : inputs) {
-        job& work = jobs.emplace_back(job{input, {}});
-        for (const std::string& pattern : patterns) {
-            const std::string path = pattern.empty() ? "" : output_of(pattern, input, ending);
-            work.outputs.push_back(path);
-            if (many && !path.empty() && !taken.insert(path).second)
-                throw usage_error("two outputs are called '" + path + "': give a folder or a pattern with {name}");
+        if (inputs.size() > 1 && input == "-") throw usage_error("IN: standard input cannot be one of several inputs");
+        for (const std::optional<int> page : pages_of(input, source, patterns)) {
+            job& work = jobs.emplace_back(job{input, {}, source});
+            work.source.page = page;
+            for (const std::string& pattern : patterns)
+                work.outputs.push_back(pattern.empty() ? "" : output_of(pattern, input, page.value_or(1), ending));
         }
-        if (many && input == "-") throw usage_error("IN: standard input cannot be one of several inputs");
     }
-    if (!many && !options.skip_existing) return one(jobs.front().input, jobs.front().outputs);
+    const bool many = jobs.size() > 1;
+    std::set<std::string> taken;
+    for (const job& work : jobs)
+        for (const std::string& path : work.outputs)
+            if (many && !path.empty() && !taken.insert(path).second)
+                throw usage_error("two outputs are called '" + path + "': give a folder or a pattern with {name}" +
+                                  (source.page == all_pages ? " and {page}" : ""));
+    if (!many && !options.skip_existing) return one(jobs.front().input, jobs.front().outputs, jobs.front().source);
     return run_jobs(jobs, options, report, one);
 }
 

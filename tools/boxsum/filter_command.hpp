@@ -24,6 +24,24 @@ struct filter_command_options {
 /// The arguments and options of all of these.
 void add_filter_command_options(CLI::App& command, filter_command_options& options, const std::string& formats);
 
+/// A cut of an image into strips of rows that fit into little memory.
+class strips {
+  public:
+    /// For windows that reach so many rows up and down, and results of so many bytes a row.
+    strips(const view_shape& image, std::int64_t above, std::int64_t below, std::int64_t bytes_of_row);
+
+    /// Rows of the highest one.
+    std::int64_t most_rows() const { return most_; }
+
+    /// From top to bottom: the rows of the image and of its mask and weights that the windows of so many rows
+    /// of the result lie in.
+    void for_each(const image& source, const sampling& samples,
+                  const std::function<void(const filter_inputs& part, std::int64_t rows)>& work) const;
+
+  private:
+    std::int64_t above_, below_, height_ = 1, most_ = 1;
+};
+
 /// What one of them does.
 struct filter_command {
     std::string doing;  ///< "blurring"
@@ -37,7 +55,7 @@ struct filter_command {
     std::function<void(const image& source, const filter_inputs& part, const any_view& result)> rows = {};
     std::function<bool(const image& source, image_format format)> takes_rows = {};  ///< empty: every image
     std::int64_t above = 0, below = 0;                                              ///< how far windows reach
-    image mask = {};
+    sampling samples = {};
 };
 
 /// Reads, computes, writes and reports, for every input.

@@ -7,6 +7,7 @@
 #include "errors.hpp"
 #include "machine_info.hpp"
 #include "option_types.hpp"
+#include "pixels.hpp"
 
 #include <boxsum/cuda/device.hpp>
 
@@ -21,20 +22,21 @@
 namespace boxsum::cli {
 namespace {
 
-std::string check_window(const std::string& text) {
+std::optional<window_size> parse_window(std::string_view text) {
     const auto v = parse_integers(text);
-    if (!v || v->size() > 2) return "'" + text + "' is not N or N,M";
+    if (!v || v->size() > 2) return {};
     for (const std::int64_t n : *v)
-        if (n < 1 || n % 2 == 0) return "'" + text + "': a window has an odd number of rows and columns, at least 1";
-    return {};
+        if (n < 1 || n % 2 == 0) return {};
+    return window_size{v->front(), v->back()};
 }
 
 /// A message of the library, which calls its arguments by their names in the API.
 std::string in_words_of_options(std::string_view message, std::string_view window_option) {
     const std::pair<std::string_view, std::string_view> names[] = {
-        {"window: ", window_option},   {"radius: ", window_option}, {"border_value: ", "--border-value: "},
-        {"nodata: ", "--nodata: "},    {"fill: ", "--fill: "},      {"min_count: ", "--min-count: "},
-        {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "}};
+        {"window: ", window_option},   {"radius: ", window_option},      {"border_value: ", "--border-value: "},
+        {"nodata: ", "--nodata: "},    {"fill: ", "--fill: "},           {"min_count: ", "--min-count: "},
+        {"inputs.mask: ", "--mask: "}, {"mask: ", "--mask: "},           {"inputs.weights: ", "--weights: "},
+        {"weights: ", "--weights: "},  {"min_count: ", "--min-count: "}, {"min_weight: ", "--min-weight: "}};
     for (const auto& [argument, option] : names)
         if (message.starts_with(argument)) return std::string(option).append(message.substr(argument.size()));
     return std::string(message);
@@ -54,6 +56,20 @@ std::optional<double> value_of_type(std::string_view text, dtype type) {
     return value;
 }
 
+/// A copy as 32f.
+image as_floats(const image& source) {
+    const view_shape& s = source.view.shape;
+    const writable_image result = allocate_like(s, dtype::f32);
+    visit_type(s.type, [&]<typename T>(std::type_identity<T>) {
+        for (std::int64_t r = 0; r < s.rows; ++r) {
+            const T* const from = row_as<T>(source.view, r);
+            std::transform(from, from + s.cols * s.channels, row_as<float>(result.view, r),
+                           [](T value) { return static_cast<float>(number_of(value)); });
+        }
+    });
+    return result;
+}
+
 template <typename T>
 void quantise(const writable_image& source, const writable_image& result, double scale, double offset) {
     const auto* from = static_cast<const float*>(source.view.data);
@@ -69,19 +85,28 @@ void quantise(const writable_image& source, const writable_image& result, double
 }  // namespace
 
 void add_filter_options(CLI::App& command, filter_options& options) {
-    command
-        .add_option("--border", options.border,
-                    "what lies beyond the border: shrink, reflect, replicate, constant, mirror, wrap")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"shrink", "reflect", "replicate", "constant", "mirror", "wrap"}));
+    add_parsed(command, "--border", options.border, border_from_name,
+               "is none of shrink, reflect, replicate, constant, mirror, wrap",
+               "what lies beyond the border: shrink (nothing, windows are cut off),\nreflect (cba|abcd|dcb), "
+               "replicate (aaa|abcd|ddd), constant (--border-value),\nmirror (dcb|abcd|cba), wrap (bcd|abcd|abc)")
+        ->default_str("shrink");
     command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
     command.add_option("--nodata", options.nodata, "pixels of this value do not count (default: what a GeoTIFF says)");
     command.add_flag("--ignore-nan", options.ignore_nan, "nor do pixels that are NaN");
     command.add_option("--mask", options.mask, "image file: pixels where it is 0 do not count")->check(some_text);
+    CLI::Option* weights =
+        command
+            .add_option("--weights", options.weights, "image file: how much each pixel counts, none where not above 0")
+            ->check(some_text);
+    command
+        .add_option("--min-weight", options.min_weight, "weight that must count in a window for a result (default: 0)")
+        ->check(finite_number)
+        ->check(CLI::NonNegativeNumber)
+        ->needs(weights);
     command
         .add_option("--min-count", options.min_count, "pixels that must count in a window for a result (default: 1)")
-        ->check(CLI::Range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max()));
+        ->check(CLI::PositiveNumber);
     command.add_option("--fill", options.fill, "the result where fewer do (default: nodata, NaN or 0)");
     add_device_options(command, options.device, options.threads);
 }
@@ -101,20 +126,22 @@ void run_filter(const filter_options& options, std::string_view window_option, c
     }
 }
 
-void add_window_option(CLI::App& command, std::string& window) {
-    command.add_option("-w,--window", window, "rows and columns of the window, N or N,M, odd")
-        ->capture_default_str()
-        ->check(CLI::Validator(check_window, ""));
+void add_window_option(CLI::App& command, window_size& window) {
+    add_parsed(command, "-w,--window", window, parse_window,
+               "is not N or N,M: a window has an odd number of rows and columns, at least 1",
+               "rows and columns of the window, N or N,M, odd")
+        ->default_str("15");
 }
 
 boxsum::filter_options library_options(const filter_options& options) {
-    if (options.border_value && options.border != "constant")
+    if (options.border_value && options.border != border_mode::constant)
         throw usage_error("--border-value: needs --border constant, whose value it is");
-    return {.border = *border_from_name(options.border),
+    return {.border = options.border,
             .border_value = options.border_value.value_or(0),
             .nan = options.ignore_nan ? nan_mode::omit : nan_mode::propagate,
             .nodata = options.nodata,
             .min_count = options.min_count,
+            .min_weight = options.min_weight,
             .fill = options.fill,
             .threads = bounded_threads(options.threads)};
 }
@@ -128,27 +155,19 @@ boxsum::filter_options options_for(const image& source, boxsum::filter_options h
     return how;
 }
 
-filter_inputs inputs_of(const image& source, const image& mask) {
-    return {.image = source.view, .mask = mask.view};
+filter_inputs inputs_of(const image& source, const sampling& samples) {
+    return {.image = source.view, .mask = samples.mask.view, .weights = samples.weights.view};
 }
 
-image read_mask(const filter_options& options, const source_options& source) {
-    if (options.mask.empty()) return {};
-    image mask = read_source(options.mask, {.region = source.region, .grey = true});
-    if (mask.alpha) mask = separate_alpha(mask).colours;
-    return mask;
-}
-
-window_size window_of(const std::string& text) {
-    const auto v = parse_integers(text);
-    return {v->front(), v->back()};
-}
-
-window_radius radius_of(const std::string& text) {
-    const auto v = parse_integers(text);
-    if (!v || v->size() > 2 || *std::min_element(v->begin(), v->end()) < 0)
-        throw usage_error("--radius: '" + text + "' is not R or R,C with R and C at least 0");
-    return {v->front(), v->back()};
+sampling read_sampling(const filter_options& options, const source_options& source) {
+    const auto read = [&](const std::string& path) -> image {
+        if (path.empty()) return {};
+        const image given = read_source(path, {.region = source.region, .grey = true});
+        return given.alpha ? separate_alpha(given).colours : given;
+    };
+    sampling samples{read(options.mask), read(options.weights)};
+    if (samples.weights.view.data != nullptr) samples.weights = as_floats(samples.weights);
+    return samples;
 }
 
 bool integers_only(image_format format) noexcept {

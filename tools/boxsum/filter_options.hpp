@@ -20,18 +20,21 @@ namespace boxsum::cli {
 
 /// What `blur`, `threshold`, `stats` and `normalize` share.
 struct filter_options {
-    std::string border = "shrink";
+    border_mode border = border_mode::shrink;
     std::optional<double> border_value;
     std::optional<double> nodata;     ///< pixels of this value do not count
     bool ignore_nan = false;          ///< nor do those that are NaN
     std::int64_t min_count = 1;       ///< of pixels that count, for a result
     std::optional<double> fill = {};  ///< the result where there are fewer
     std::string mask = {};            ///< an image file: pixels where it is 0 do not count
+    std::string weights = {};         ///< an image file: how much each pixel counts
+    double min_weight = 0;            ///< what must count, with weights
     int threads = 0;
     std::string device = "auto";  ///< "auto", "cpu", "cuda", "cuda:N"
 };
 
-/// --border, --border-value, --nodata, --ignore-nan, --min-count, --fill, --mask, --threads, --device
+/// --border, --border-value, --nodata, --ignore-nan, --min-count, --fill, --mask, --weights, --min-weight, --threads,
+/// --device
 void add_filter_options(CLI::App& command, filter_options& options);
 
 /// Runs a filter where --device says: `on_cpu`, or `on_gpu` on a stream of that GPU. "auto" is the CPU, because an
@@ -41,8 +44,9 @@ void add_filter_options(CLI::App& command, filter_options& options);
 void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
                 const std::function<void(cuda::stream_ref)>& on_gpu);
 
-/// --window N[,M]
-void add_window_option(CLI::App& command, std::string& window);
+/// --window N[,M], odd, of 15 if it is not given.
+void add_window_option(CLI::App& command, window_size& window);
+inline constexpr window_size usual_window{15, 15};
 
 /// The options as the library takes them, but for the window. Throws usage_error for a border's value without that
 /// border.
@@ -52,17 +56,19 @@ boxsum::filter_options library_options(const filter_options& options);
 /// the result where nothing counts.
 boxsum::filter_options options_for(const image& source, boxsum::filter_options how);
 
-/// The image and the mask of the options.
-filter_inputs inputs_of(const image& source, const image& mask);
+/// Which pixels count, and how much: images without data where all count alike.
+struct sampling {
+    image mask;
+    image weights;
 
-/// The mask that the options name, of the region; an image without data where they name none.
-image read_mask(const filter_options& options, const source_options& source);
+    bool given() const { return mask.view.data != nullptr || weights.view.data != nullptr; }
+};
 
-/// "N" or "N,M" after the parser has checked it: odd, at least 1.
-window_size window_of(const std::string& text);
+/// The image and what says how its pixels count.
+filter_inputs inputs_of(const image& source, const sampling& samples);
 
-/// "R" or "R,C", not negative. Throws usage_error.
-window_radius radius_of(const std::string& text);
+/// The mask and the weights that the options name, of the region.
+sampling read_sampling(const filter_options& options, const source_options& source);
 
 /// Whether a format holds integers only: PNG, JPEG, PGM, PPM.
 bool integers_only(image_format format) noexcept;

@@ -1,7 +1,5 @@
 #include "option_types.hpp"
 
-#include <boxsum/types.hpp>
-
 #include <charconv>
 #include <cmath>
 
@@ -23,25 +21,6 @@ std::optional<double> parse_number(std::string_view text) {
 
 }  // namespace
 
-const CLI::Validator layout_name(
-    [](const std::string& text) {
-        return layout_from_name(text) ? std::string() : "'" + text + "' is none of padded, inclusive, exclusive";
-    },
-    "");
-
-const CLI::Validator dtype_name(
-    [](const std::string& text) {
-        return dtype_from_name(text) ? std::string()
-                                     : "'" + text + "' is none of 8u, 16u, 16s, 32u, 32s, 64u, 64s, 16f, 32f, 64f";
-    },
-    "");
-
-const CLI::Validator box_text(
-    [](const std::string& text) {
-        return parse_box(text) ? std::string() : "'" + text + "' is not row,col,rows,cols with four integers";
-    },
-    "");
-
 const CLI::Validator some_text(
     [](const std::string& text) { return text.empty() ? std::string("'' is no value") : std::string(); }, "");
 
@@ -58,6 +37,18 @@ const CLI::Validator positive_number(
         return value && std::isfinite(*value) && *value > 0 ? std::string() : "'" + text + "' is not a number above 0";
     },
     "");
+
+const std::string no_box = "is not row,col,rows,cols with four integers";
+
+CLI::Option* add_boxes(CLI::App& command, std::vector<box>& boxes) {
+    return add_parsed(command, "--box", boxes, parse_box, no_box, "row,col,rows,cols; may be repeated");
+}
+
+CLI::Option* add_type(CLI::App& command, const std::string& names, std::optional<dtype>& to,
+                      const std::string& description) {
+    return add_parsed(command, names, to, dtype_from_name, "is none of 8u, 16u, 16s, 32u, 32s, 64u, 64s, 16f, 32f, 64f",
+                      description);
+}
 
 std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text) {
     std::vector<std::int64_t> values;

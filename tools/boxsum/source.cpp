@@ -1,6 +1,5 @@
 #include "source.hpp"
 
-#include "colour.hpp"
 #include "errors.hpp"
 #include "image_io/image_file.hpp"
 #include "image_io/input_file.hpp"
@@ -38,19 +37,30 @@ image cropped(const image& source, const box& where, const std::string& name) {
     return part;
 }
 
+std::optional<int> parse_page(std::string_view text) {
+    if (text == "all") return all_pages;
+    constexpr int most = 65535;
+    const auto numbers = parse_integers(text);
+    if (!numbers || numbers->size() != 1 || numbers->front() < 1 || numbers->front() > most) return {};
+    return static_cast<int>(numbers->front());
+}
+
 }  // namespace
 
 void add_source_options(CLI::App& command, source_options& options) {
-    command.add_option("--page", options.page, "page of a TIFF, from 1")->check(CLI::Range(1, 65535))->group("Input");
+    add_parsed(command, "--page", options.page, parse_page, "is neither a number from 1 to 65535 nor all",
+               "page of a TIFF or image of a FITS file, from 1; where images are written,\nall: a TIFF of as many "
+               "pages, or a file each by {page}")
+        ->group("Input");
     command.add_option("--band", options.band, "only this channel, from 1")
         ->check(CLI::Range(1, 65535))
         ->group("Input");
-    command.add_option("--region", options.region, "only this part: row,col,rows,cols")
-        ->check(box_text)
+    add_parsed(command, "--region", options.region, parse_box, no_box, "only this part: row,col,rows,cols")
         ->group("Input");
     command.add_flag("--grey,--gray", options.grey, "colours as one brightness")->group("Input");
-    command.add_option("--luma", options.luma, "weights of brightness: 601 (default) or 709")
-        ->check(CLI::IsMember({"601", "709"}))
+    add_parsed(command, "--luma", options.luma,
+               one_of<luma_weights>({{"601", luma_weights::bt601}, {"709", luma_weights::bt709}}),
+               "is neither 601 nor 709", "weights of brightness: 601 (default) or 709")
         ->group("Input");
     command.add_option("--memory", options.memory, "at most so much memory, like 500M or 2G (default: what is free)")
         ->transform(CLI::AsSizeValue(false))
@@ -59,8 +69,10 @@ void add_source_options(CLI::App& command, source_options& options) {
 
 image read_source(const std::string& path, const source_options& options) {
     if (options.memory > 0) set_memory_limit(options.memory);
+    if (options.page == all_pages)
+        throw usage_error("--page all: needs a command that writes images, and '{page}' in the output's name");
     image source = read_image(path, {.page = options.page, .band = options.band});
-    if (!options.region.empty()) source = cropped(source, *parse_box(options.region), input_name(path));
+    if (options.region) source = cropped(source, *options.region, input_name(path));
     return options.grey ? to_grey(source, options.luma) : source;
 }
 

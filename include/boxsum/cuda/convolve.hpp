@@ -31,14 +31,14 @@ namespace cuda {
 ///     plan.run_async(d_image, {d_result}, stream);
 class convolve_plan {
   public:
-    convolve_plan(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options = {});
+    convolve_plan(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options = {});
 
     int device() const noexcept;
 
     /// The image alone: weights are the plan's, and no workspace is needed. Neither allocates nor synchronises, and can
     /// be captured into a graph. Throws invalid_argument, naming argument and values, for shapes of another plan, host
     /// memory and overlapping memory. The plan must outlive the work.
-    void run_async(const const_any_view& image, const filter_outputs& outputs, stream_ref stream) const;
+    void run_async(const const_any_view& image, const convolve_outputs& outputs, stream_ref stream) const;
 
   private:
     struct state;
@@ -46,7 +46,7 @@ class convolve_plan {
 };
 
 /// Makes a plan, runs it and waits, as the plan's weights are freed with it.
-void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,
               const convolve_options& options = {});
 
 }  // namespace cuda

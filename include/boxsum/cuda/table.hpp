@@ -34,6 +34,10 @@ class image {
     operator const_any_view() const noexcept { return view(); }
 
     const view_shape& shape() const noexcept { return shape_; }
+    std::int64_t rows() const noexcept { return shape_.rows; }
+    std::int64_t cols() const noexcept { return shape_.cols; }
+    std::int64_t channels() const noexcept { return shape_.channels; }
+    std::int64_t planes() const noexcept { return shape_.planes; }
 
   private:
     view_shape shape_;
@@ -69,6 +73,15 @@ class table {
 
     /// Of the entries.
     const view_shape& shape() const noexcept { return entries_.shape(); }
+
+    /// Extents of the table.
+    std::int64_t rows() const noexcept { return shape().rows; }
+    std::int64_t cols() const noexcept { return shape().cols; }
+    /// Extents of the image.
+    std::int64_t image_rows() const noexcept { return form_.image_extent(rows()); }
+    std::int64_t image_cols() const noexcept { return form_.image_extent(cols()); }
+    std::int64_t channels() const noexcept { return shape().channels; }
+    std::int64_t planes() const noexcept { return shape().planes; }
 
   private:
     image<T> entries_;

@@ -106,7 +106,8 @@ void adaptive_threshold(const row_job& job, const threshold_job& formula, const 
     if (job.sampled()) return sampled_threshold(job, formula, outputs);
     write_counts(job, outputs.count);
     if (has_byte_decisions(job, formula)) return byte_thresholds(job, formula, outputs.result);
-    visit_image_type(job.shape.type, [&]<typename Pixel>() { threshold<Pixel>(job, formula, outputs.result); });
+    visit_type(filter_types{}, job.shape.type,
+               [&]<typename Pixel>() { threshold<Pixel>(job, formula, outputs.result); });
 }
 
 }  // namespace boxsum::filters

@@ -89,7 +89,7 @@ void box_filter(const row_job& job, const filter_outputs& outputs) {
     const any_view& result = outputs.result;
     if (result.shape.type == dtype::u8 && has_byte_windows(job, false))
         return for_each_band(job, [&](const band& b, int) { byte_band(job, result, b); });
-    visit_image_type(job.shape.type, [&]<typename Pixel>() {
+    visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) {
             if constexpr (!std::is_integral_v<Pixel>)
                 floating_band<Pixel>(job, result, b);

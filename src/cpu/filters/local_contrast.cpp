@@ -8,7 +8,7 @@ void local_contrast(const row_job& job, double epsilon, const filter_outputs& ou
     if (job.sampled()) return sampled_contrast(job, epsilon, outputs);
     write_counts(job, outputs.count);
     const any_view& result = outputs.result;
-    visit_image_type(job.shape.type, [&]<typename Pixel>() {
+    visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
         const auto& kernels = std::get<pixel_kernels<Pixel>>(job.kernels->pixel);
         for_each_band(job, [&](const band& b, int) {
             deviations<Pixel>(

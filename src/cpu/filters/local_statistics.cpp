@@ -108,13 +108,13 @@ void local_statistics(const row_job& job, const window_outputs& outputs) {
         rest.mean = {};
     }
     if (outputs.sum.data != nullptr)
-        visit_image_type(job.shape.type, [&]<typename Pixel>() {
+        visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
             for_each_band(job, [&](const band& b, int) { sum_band<Pixel>(job, outputs.sum, b); });
         });
     if (!spread) return;
     if (has_byte_deviations(job, rest))
         return for_each_band(job, [&](const band& b, int) { byte_deviations(job, rest, b); });
-    visit_image_type(job.shape.type, [&]<typename Pixel>() {
+    visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) { statistics_band<Pixel>(job, rest, b); });
     });
 }

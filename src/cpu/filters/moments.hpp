@@ -7,23 +7,6 @@
 
 namespace boxsum::filters {
 
-/// The image types that filters take (check_image), as a template argument.
-template <typename F>
-decltype(auto) visit_image_type(dtype type, F&& f) {
-    switch (type) {
-        case dtype::u8:
-            return f.template operator()<u8>();
-        case dtype::u16:
-            return f.template operator()<u16>();
-        case dtype::s16:
-            return f.template operator()<s16>();
-        case dtype::f32:
-            return f.template operator()<f32>();
-        default:
-            return f.template operator()<f64>();
-    }
-}
-
 /// consume(row, first, n, mean, variance) for pieces of every row of the band: doubles, of elements first ..
 /// first + n - 1. Pieces begin with channel 0.
 template <typename Pixel, typename Consume>

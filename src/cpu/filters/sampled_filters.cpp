@@ -163,17 +163,17 @@ void contrast_band(const row_job& job, double epsilon, const filter_outputs& out
 }  // namespace
 
 void sampled_statistics(const row_job& job, const window_outputs& outputs) {
-    visit_image_type(job.shape.type, [&]<typename Pixel>() {
+    visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) { statistics_band<Pixel>(job, outputs, b); });
     });
 }
 
 void sampled_threshold(const row_job& job, const threshold_job& formula, const filter_outputs& outputs) {
-    visit_image_type(job.shape.type, [&]<typename Pixel>() { threshold<Pixel>(job, formula, outputs); });
+    visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() { threshold<Pixel>(job, formula, outputs); });
 }
 
 void sampled_contrast(const row_job& job, double epsilon, const filter_outputs& outputs) {
-    visit_image_type(job.shape.type, [&]<typename Pixel>() {
+    visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) { contrast_band<Pixel>(job, epsilon, outputs, b); });
     });
 }

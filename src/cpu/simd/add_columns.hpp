@@ -23,13 +23,13 @@ void add_columns(const void* image, std::int64_t image_stride, std::int64_t rows
         for (int k = 0; k < together; ++k) store(out + i + k * lanes, s[k]);
     }
     for (; i < elements; i += lanes) {
-        const window w{0, elements - i < lanes ? static_cast<int>(elements - i) : lanes};
-        vec<Sum> s = load(edge_input<Sum>(out + i, w).values());
+        const int count = elements - i < lanes ? static_cast<int>(elements - i) : lanes;
+        vec<Sum> s = load_first(out + i, count);
         for (std::int64_t r = 0; r < rows; ++r) {
             const auto* const x = reinterpret_cast<const In*>(at(image, r * image_stride)) + i;
-            s = add(s, load_pixels<In, Sum, Square>(edge_input<In>(x, w).values()));
+            s = add(s, load_pixels_edge<In, Sum, Square>(x, count));
         }
-        store_edge(out + i, s, w.last);
+        store_edge(out + i, s, count);
     }
 }
 

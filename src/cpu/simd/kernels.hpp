@@ -28,20 +28,25 @@ enum class kernel_id : std::uint8_t {
     s16_u32,
     s16_u64,
     s16_u64_wide,
+    u16_f64,
+    s16_f64,
     u32_u32,
     u32_u64,
     s32_u64,
+    u64_u64,
     f32_f32,
     f32_f64,
     f64_f64,
     f16_f32,
     square_u8_u32,
+    square_u8_f32,
     square_u8_u64,
     square_u8_u64_wide,
     square_u8_f64,
     square_u8_f64_wide,
     square_u16_u64,
     square_u16_f64,
+    square_s16_f64,
     square_f32_f32,
     square_f32_f64,
     square_f64_f64,
@@ -56,10 +61,10 @@ inline constexpr std::int64_t rows_per_pass = 4;
 /// then depends on the column alone, not on how the image was cut into tiles.
 inline constexpr std::int64_t tile_columns_unit = 64;
 
-/// A rectangle of the table. All pointers are at its first element; elements are counted with channels, so a row of n
-/// pixels has n * channels elements.
+/// A rectangle of the table, without a border column. All pointers are at its first element; elements are counted with
+/// channels, so a row of n pixels has n * channels elements.
 struct tile {
-    const void* image;          ///< first input element of the rectangle; `lead` elements before it do not exist
+    const void* image;
     std::int64_t image_stride;  ///< bytes
     void* table;                ///< first element to write
     std::int64_t table_stride;  ///< bytes
@@ -67,8 +72,9 @@ struct tile {
     void* carry;                ///< rows x channels: row sums left of the rectangle, replaced by those up to its end
     bool carry_in;              ///< false: the rectangle starts its rows, `carry` is only written
     std::int64_t rows;          ///< 1 or more
-    std::int64_t elements;      ///< of a row of the rectangle, `lead` included; 1 or more
-    std::int64_t lead;          ///< zero elements that each row starts with (padded and exclusive layouts)
+    std::int64_t elements;      ///< of a row of the rectangle; 0 for tables that are a border column alone
+    std::int64_t border;        ///< elements before each row that the kernel also writes (padded, exclusive): a pixel's
+    const void* border_values;  ///< rows x `border` of the table's type; null for zeros
     std::int64_t channels;      ///< 1 to 4
     void* row_buffer;           ///< streaming kernels: `elements` table entries, 64-byte aligned, scratch
     bool fetch_table;           ///< cached kernels: ask for lines of the table a little before they are written

@@ -26,16 +26,19 @@ void scan_tile(const tile& t) {
     const auto bytes = [](const void* p, std::int64_t offset) { return static_cast<const std::byte*>(p) + offset; };
     auto* const carry = static_cast<Out*>(t.carry);
     for (std::int64_t r = 0; r < t.rows; ++r) {
-        const auto* const image = reinterpret_cast<const In*>(bytes(t.image, r * t.image_stride)) - t.lead;
+        const auto* const image = reinterpret_cast<const In*>(bytes(t.image, r * t.image_stride));
         auto* const table = reinterpret_cast<Out*>(static_cast<std::byte*>(t.table) + r * t.table_stride);
         const auto* const above =
             r == 0 ? static_cast<const Out*>(t.above)
                    : reinterpret_cast<const Out*>(static_cast<const std::byte*>(t.table) + (r - 1) * t.table_stride);
+        const auto* const border = static_cast<const Out*>(t.border_values);
+        for (std::int64_t k = 0; k < t.border; ++k)
+            table[k - t.border] = border == nullptr ? Out{} : border[r * t.border + k];
         Out sum[4] = {};
         for (std::int64_t k = 0; k < t.channels && t.carry_in; ++k) sum[k] = carry[r * t.channels + k];
         std::int64_t channel = 0;
         for (std::int64_t i = 0; i < t.elements; ++i) {
-            if (i >= t.lead) sum[channel] = static_cast<Out>(sum[channel] + pixel<Out, Square>(image[i]));
+            sum[channel] = static_cast<Out>(sum[channel] + pixel<Out, Square>(image[i]));
             table[i] = static_cast<Out>((above == nullptr ? Out{} : above[i]) + sum[channel]);
             if (++channel == t.channels) channel = 0;
         }
@@ -81,20 +84,25 @@ constexpr kernel_set make_scalar_kernels() {
     at(kernel_id::s16_u32) = scalar_entry<s16, u32>();
     at(kernel_id::s16_u64) = scalar_entry<s16, u64>();
     at(kernel_id::s16_u64_wide) = scalar_entry<s16, u64>();
+    at(kernel_id::u16_f64) = scalar_entry<u16, double>();
+    at(kernel_id::s16_f64) = scalar_entry<s16, double>();
     at(kernel_id::u32_u32) = scalar_entry<u32, u32>();
     at(kernel_id::u32_u64) = scalar_entry<u32, u64>();
     at(kernel_id::s32_u64) = scalar_entry<s32, u64>();
+    at(kernel_id::u64_u64) = scalar_entry<u64, u64>();
     at(kernel_id::f32_f32) = scalar_entry<float, float>();
     at(kernel_id::f32_f64) = scalar_entry<float, double>();
     at(kernel_id::f64_f64) = scalar_entry<double, double>();
     at(kernel_id::f16_f32) = scalar_entry<half_bits, float>();
     at(kernel_id::square_u8_u32) = scalar_entry<u8, u32, true>();
+    at(kernel_id::square_u8_f32) = scalar_entry<u8, float, true>();
     at(kernel_id::square_u8_u64) = scalar_entry<u8, u64, true>();
     at(kernel_id::square_u8_u64_wide) = scalar_entry<u8, u64, true>();
     at(kernel_id::square_u8_f64) = scalar_entry<u8, double, true>();
     at(kernel_id::square_u8_f64_wide) = scalar_entry<u8, double, true>();
     at(kernel_id::square_u16_u64) = scalar_entry<u16, u64, true>();
     at(kernel_id::square_u16_f64) = scalar_entry<u16, double, true>();
+    at(kernel_id::square_s16_f64) = scalar_entry<s16, double, true>();
     at(kernel_id::square_f32_f32) = scalar_entry<float, float, true>();
     at(kernel_id::square_f32_f64) = scalar_entry<float, double, true>();
     at(kernel_id::square_f64_f64) = scalar_entry<double, double, true>();

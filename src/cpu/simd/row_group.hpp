@@ -11,7 +11,8 @@ namespace {
 
 enum class stores { cached, streaming };
 
-/// What is known about a vector of columns of four rows: all exist; fewer rows do; it lies at the edge of the row.
+/// What is known about a vector of columns of four rows: all exist; fewer rows do; it ends the row, or begins one that
+/// is written past the caches.
 enum class part { whole, few_rows, edge };
 
 BOXSUM_INLINE const std::byte* at(const void* p, std::int64_t bytes) {
@@ -52,20 +53,11 @@ struct read_ahead {
     }
 };
 
-/// The part of a vector's worth of elements that exists: [first, last).
-struct window {
-    int first;
-    int last;
-};
-
-/// Elements of a vector at the edge of a row: those outside the window are zero and not read.
+/// The first `count` elements of a vector at the end of a row; the others are zero and not read.
 template <typename In>
 struct edge_input {
     alignas(vector_bytes) std::byte bytes[vector_bytes];
-    BOXSUM_INLINE edge_input(const In* p, window w) {
-        constexpr int size = static_cast<int>(sizeof(In));
-        load_part(bytes, p, w.first * size, w.last * size);
-    }
+    BOXSUM_INLINE edge_input(const In* p, int count) { load_part(bytes, p, count * static_cast<int>(sizeof(In))); }
     BOXSUM_INLINE const In* values() const { return reinterpret_cast<const In*>(bytes); }
 };
 
@@ -81,11 +73,26 @@ BOXSUM_INLINE vec<T> load_above(const T* p) {
 }
 template <typename T>
 BOXSUM_INLINE vec<T> load_above_edge(const T* p, int last) {
-    return p == nullptr ? zero<T>() : load(edge_input<T>(p, {0, within_vector<T>(last)}).values());
+    if (p == nullptr || last <= 0) return zero<T>();
+    return last >= vec<T>::lanes ? load(p) : load_first(p, last);
 }
 template <typename T>
 BOXSUM_INLINE void store_edge(T* p, vec<T> v, int last) {
-    store_part(p, v, within_vector<T>(last) * static_cast<int>(sizeof(T)));
+    // Where all is there by an ordinary store: the next rows read it back, and a masked one is not forwarded to them.
+    if (last >= vec<T>::lanes)
+        store(p, v);
+    else
+        store_part(p, v, within_vector<T>(last) * static_cast<int>(sizeof(T)));
+}
+
+/// The border entries of row r of a tile, before the row. Here and not in a pass of their own: rows that are written
+/// past the caches have these lines at hand now.
+template <typename Out>
+BOXSUM_INLINE void put_border(const tile& t, std::int64_t r, Out* row) {
+    const std::int64_t border = t.border;
+    const auto* const values = static_cast<const Out*>(t.border_values);
+    for (std::int64_t k = 0; k < 4; ++k)  // channels at most; GCC would call memset
+        if (k < border) row[k - border] = values == nullptr ? Out{} : values[r * border + k];
 }
 
 /// Four rows of a tile: where they are, and how many of them exist. Rows that do not exist read the last one and are
@@ -101,8 +108,9 @@ struct row_group {
         : above(static_cast<const Out*>(above_row)), rows(t.rows - row) {
         for (std::int64_t q = 0; q < rows_per_pass; ++q) {
             const std::int64_t r = row + (q < rows ? q : rows - 1);
-            image[q] = reinterpret_cast<const In*>(at(t.image, r * t.image_stride)) - t.lead;
+            image[q] = reinterpret_cast<const In*>(at(t.image, r * t.image_stride));
             table[q] = reinterpret_cast<Out*>(at(t.table, r * t.table_stride));
+            if (t.border > 0) put_border(t, r, table[q]);
         }
     }
 };
@@ -198,7 +206,7 @@ struct column_writer {
     /// After rows of `elements` entries.
     BOXSUM_INLINE void finish(std::int64_t elements) const {
         if constexpr (Policy == stores::streaming)
-            if (elements % vec<Out>::lanes == 0)
+            if (elements > 0 && elements % vec<Out>::lanes == 0)
                 for (std::int64_t q = 0; q < rows_per_pass && q < rows; ++q) streamed[q].finish(elements);
     }
     /// The row above of the next four rows.
@@ -220,12 +228,6 @@ BOXSUM_INLINE const void* row_above(const tile& t, stores policy, std::int64_t r
     return at(t.table, (row - 1) * t.table_stride);
 }
 
-/// Whether a row starts with a vector that is written as an edge.
-template <stores Policy>
-BOXSUM_INLINE bool starts_with_edge(const tile& t) {
-    return Policy == stores::streaming || t.lead > 0;
-}
-
 /// A vector of pixels, or of their squares.
 template <typename In, typename Scan, bool Square>
 BOXSUM_INLINE vec<Scan> load_pixels(const In* p) {
@@ -233,6 +235,14 @@ BOXSUM_INLINE vec<Scan> load_pixels(const In* p) {
         return load_squared<Scan>(p);
     else
         return load_as<Scan>(p);
+}
+/// The first `count` of them; the others are zero.
+template <typename In, typename Scan, bool Square>
+BOXSUM_INLINE vec<Scan> load_pixels_edge(const In* p, int count) {
+    if constexpr (std::is_same_v<In, Scan> && !Square)
+        return count >= vec<Scan>::lanes ? load(p) : load_first(p, count);
+    else
+        return load_pixels<In, Scan, Square>(edge_input<In>(p, count).values());
 }
 
 }  // namespace

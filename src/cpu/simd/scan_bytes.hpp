@@ -128,15 +128,14 @@ void scan_bytes(const tile& t) {
             write_quarter<3, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
             i += last;
         };
-        const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
-            const int last = remaining < columns ? static_cast<int>(remaining) : columns;
-            for (int q = 0; q < rows_per_pass; ++q)
-                sums.pixels[q] = load_bytes(edge_input<std::uint8_t>(rows.image[q] + i, {first, last}).values());
+        const auto edge = [&]() __attribute__((always_inline)) {
+            const int count = t.elements - i < columns ? static_cast<int>(t.elements - i) : columns;
+            for (int q = 0; q < rows_per_pass; ++q) sums.pixels[q] = load_bytes_edge(rows.image[q] + i, count);
             prepare();
-            write.template operator()<part::edge>(last);
+            write.template operator()<part::edge>(count);
         };
 
-        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), t.elements);
+        if (Policy == stores::streaming) edge();
         if (rows.rows < rows_per_pass) {
             while (i + columns <= t.elements) {
                 load_whole(i);
@@ -169,7 +168,7 @@ void scan_bytes(const tile& t) {
             }
             write.template operator()<part::whole>(columns);
         }
-        while (i < t.elements) edge(0, t.elements - i);
+        while (i < t.elements) edge();
         writer.finish(t.elements);
         if (t.carry != nullptr) {
             sums.save(left);

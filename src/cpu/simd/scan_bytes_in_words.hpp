@@ -31,13 +31,13 @@ struct word_scan {
     read_ahead<Policy> ahead;
     u32x left[rows_per_pass];  // sum of each row left of the next vector, in all lanes
 
-    /// Columns [i, i + w.last), of which those before i + w.first do not exist.
+    /// `count` columns from i on.
     template <part Part>
-    BOXSUM_INLINE void scan(std::int64_t i, window w) {
+    BOXSUM_INLINE void scan(std::int64_t i, int count) {
         vec<Out> entry[4];
         for (int m = 0; m < 4; ++m) {
             const Out* const above = rows.above == nullptr ? nullptr : rows.above + i + m * quarter;
-            entry[m] = Part == part::edge ? load_above_edge(above, w.last - m * quarter) : load_above(above);
+            entry[m] = Part == part::edge ? load_above_edge(above, count - m * quarter) : load_above(above);
         }
         if constexpr (Part == part::whole && Policy == stores::cached)
             if (fetch_table) writer.fetch(i, 4, byte_table_fetch_bytes);
@@ -47,7 +47,7 @@ struct word_scan {
             for (int b = 0; b < 2; ++b) {
                 const std::uint8_t* const p = rows.image[2 * h + b] + i;
                 if constexpr (Part == part::edge) {
-                    pixels[b] = even_groups_first(load_bytes(edge_input<std::uint8_t>(p, w).values()));
+                    pixels[b] = even_groups_first(load_bytes_edge(p, count));
                 } else {
                     pixels[b] = even_groups_first(load_bytes(p));
                     ahead(p);
@@ -66,12 +66,12 @@ struct word_scan {
                     vec<Out> sums[1];
                     convert<Out>(add(left[q], upto[m]), sums);
                     entry[m] = add(entry[m], sums[0]);
-                    writer.template put<Part>(q, i + m * quarter, entry[m], w.last - m * quarter);
+                    writer.template put<Part>(q, i + m * quarter, entry[m], count - m * quarter);
                 }
                 left[q] = add(left[q], b == 0 ? before.low_total() : before.high_total());
             }
         }
-        for (int m = 0; m < 4; ++m) writer.template keep<Part>(i + m * quarter, entry[m], w.last - m * quarter);
+        for (int m = 0; m < 4; ++m) writer.template keep<Part>(i + m * quarter, entry[m], count - m * quarter);
     }
 };
 
@@ -89,22 +89,22 @@ void scan_bytes_in_words(const tile& t) {
                        {}};
         for (int q = 0; q < rows_per_pass; ++q) scan.left[q] = splat(t.carry_in && q < rows.rows ? carry[row + q] : 0);
         std::int64_t i = 0;
-        const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
-            const int last = remaining < columns ? static_cast<int>(remaining) : columns;
-            scan.template scan<part::edge>(i, {first, last});
-            i += last;
+        const auto edge = [&]() __attribute__((always_inline)) {
+            const int count = t.elements - i < columns ? static_cast<int>(t.elements - i) : columns;
+            scan.template scan<part::edge>(i, count);
+            i += count;
         };
-        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), t.elements);
+        if (Policy == stores::streaming) edge();
         if (rows.rows < rows_per_pass) {
-            for (; i + columns <= t.elements; i += columns) scan.template scan<part::few_rows>(i, {0, columns});
+            for (; i + columns <= t.elements; i += columns) scan.template scan<part::few_rows>(i, columns);
         } else {
             const std::int64_t ends[] = {scan.ahead.turn, t.elements};
             for (const std::int64_t end : ends) {
-                for (; i + columns <= end; i += columns) scan.template scan<part::whole>(i, {0, columns});
+                for (; i + columns <= end; i += columns) scan.template scan<part::whole>(i, columns);
                 scan.ahead.take_turn();
             }
         }
-        while (i < t.elements) edge(0, t.elements - i);
+        while (i < t.elements) edge();
         scan.writer.finish(t.elements);
         if (t.carry != nullptr)
             for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = first_lane(scan.left[q]);

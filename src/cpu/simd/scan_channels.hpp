@@ -41,8 +41,9 @@ void scan_interleaved(const tile& t) {
     auto* const buffer = static_cast<Out*>(t.row_buffer);
     interleaved_sums<Out> sums(channels);
     for (std::int64_t row = 0; row < t.rows; ++row) {
-        const In* const image = reinterpret_cast<const In*>(at(t.image, row * t.image_stride)) - t.lead;
+        const In* const image = reinterpret_cast<const In*>(at(t.image, row * t.image_stride));
         Out* const table = reinterpret_cast<Out*>(at(t.table, row * t.table_stride));
+        if (t.border > 0) put_border(t, row, table);
         const Out* const above = static_cast<const Out*>(row_above<Out>(t, Policy, row));
         Out left[columns];
         for (int i = 0; i < columns; ++i) left[i] = t.carry_in ? carry[row * channels + i % channels] : Out{};
@@ -51,9 +52,9 @@ void scan_interleaved(const tile& t) {
         if constexpr (Policy == stores::streaming) streamed.begin(table);
         std::int64_t i = 0;
         read_ahead<Policy> ahead(t, row, t.elements * static_cast<std::int64_t>(sizeof(In)), 1);
-        const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
-            const int last = remaining < columns ? static_cast<int>(remaining) : columns;
-            const vec<Out> s = sums(load_pixels<In, Out, Square>(edge_input<In>(image + i, {first, last}).values()));
+        const auto edge = [&]() __attribute__((always_inline)) {
+            const int last = t.elements - i < columns ? static_cast<int>(t.elements - i) : columns;
+            const vec<Out> s = sums(load_pixels_edge<In, Out, Square>(image + i, last));
             const vec<Out> entry = add(load_above_edge(above == nullptr ? nullptr : above + i, last), s);
             if constexpr (Policy == stores::streaming) {
                 streamed.put_edge(i, entry, last);
@@ -63,8 +64,7 @@ void scan_interleaved(const tile& t) {
             }
             i += last;
         };
-        // The lead may span vectors where there are more channels than lanes; such tiles go to the scalar kernels.
-        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), t.elements);
+        if (Policy == stores::streaming) edge();
         const std::int64_t ends[] = {ahead.turn / static_cast<std::int64_t>(sizeof(In)), t.elements};
         for (const std::int64_t end : ends) {
             for (; i + columns <= end; i += columns) {
@@ -81,9 +81,9 @@ void scan_interleaved(const tile& t) {
             ahead.take_turn();
         }
         const std::int64_t whole = i;
-        if (i < t.elements) edge(0, t.elements - i);
+        if (i < t.elements) edge();
         if constexpr (Policy == stores::streaming)
-            if (t.elements % columns == 0) streamed.finish(t.elements);
+            if (t.elements > 0 && t.elements % columns == 0) streamed.finish(t.elements);
         if (t.carry != nullptr && whole == t.elements) {
             // Only whole tiles are continued; they end on a whole vector, and the next begins with lane 0 of `left`.
             store(left, sums.left);

@@ -66,11 +66,11 @@ struct column_scan {
 
     /// Reads one vector of columns of four rows.
     template <part Part>
-    BOXSUM_INLINE void read(std::int64_t i, window w) {
+    BOXSUM_INLINE void read(std::int64_t i, int count) {
         vec<Scan> x[rows_per_pass];
         for (int q = 0; q < rows_per_pass; ++q) {
             if constexpr (Part == part::edge) {
-                x[q] = load_pixels<In, Scan, Square>(edge_input<In>(rows.image[q] + i, w).values());
+                x[q] = load_pixels_edge<In, Scan, Square>(rows.image[q] + i, count);
             } else {
                 x[q] = load_pixels<In, Scan, Square>(rows.image[q] + i);
                 if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(rows.image[q] + i);
@@ -101,11 +101,11 @@ struct column_scan {
     }
 
     template <part Part>
-    BOXSUM_INLINE void scan(std::int64_t i, window w) {
-        read<Part>(i, w);
+    BOXSUM_INLINE void scan(std::int64_t i, int count) {
+        read<Part>(i, count);
         vec<Scan> x[rows_per_pass];
         sums.give(x, plus);
-        write<Part>(x, i, w.last);
+        write<Part>(x, i, count);
     }
 };
 
@@ -122,23 +122,23 @@ void scan_tile(const tile& t) {
             rows, column_writer<Policy, Out>(t, rows), row_sums<Scan>(left),
             read_ahead<Policy>(t, row, elements * static_cast<std::int64_t>(sizeof(In)), rows_per_pass), t.fetch_table};
         std::int64_t i = 0;
-        const auto edge = [&](int first, std::int64_t remaining) __attribute__((always_inline)) {
-            const int last = remaining < columns ? static_cast<int>(remaining) : columns;
-            scan.template scan<part::edge>(i, {first, last});
-            i += last;
+        const auto edge = [&]() __attribute__((always_inline)) {
+            const int count = elements - i < columns ? static_cast<int>(elements - i) : columns;
+            scan.template scan<part::edge>(i, count);
+            i += count;
         };
 
-        if (starts_with_edge<Policy>(t)) edge(static_cast<int>(t.lead), elements);
+        if (Policy == stores::streaming) edge();
         if (rows.rows < rows_per_pass) {
-            for (; i + columns <= elements; i += columns) scan.template scan<part::few_rows>(i, {0, columns});
+            for (; i + columns <= elements; i += columns) scan.template scan<part::few_rows>(i, columns);
         } else if (i + columns <= elements) {
             vec<Scan> x[rows_per_pass];
-            scan.template read<part::whole>(i, {0, columns});
+            scan.template read<part::whole>(i, columns);
             const std::int64_t ends[] = {scan.ahead.turn / static_cast<std::int64_t>(sizeof(In)), elements};
             for (const std::int64_t end : ends) {
                 for (; i + 2 * columns <= end; i += columns) {
                     auto current = scan.sums;
-                    scan.template read<part::whole>(i + columns, {0, columns});
+                    scan.template read<part::whole>(i + columns, columns);
                     current.give(x, scan.plus);
                     for (int g = 0; g < row_sums<Scan>::groups; ++g) scan.sums.left[g] = current.left[g];
                     scan.template write<part::whole>(x, i, columns);
@@ -149,7 +149,7 @@ void scan_tile(const tile& t) {
             scan.template write<part::whole>(x, i, columns);
             i += columns;
         }
-        while (i < elements) edge(0, elements - i);
+        while (i < elements) edge();
         scan.writer.finish(elements);
         if (t.carry != nullptr) {
             scan.sums.save(left);

@@ -102,9 +102,16 @@ BOXSUM_INLINE void copy_small(std::byte* to, const std::byte* from, int bytes) {
     piece(std::integral_constant<int, 1>{});
 }
 /// A vector's worth of bytes from p: those outside [first, last) are zero and not read.
-BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int first, int last) {
+BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int count) {
     _mm256_store_si256(reinterpret_cast<__m256i*>(to), _mm256_setzero_si256());
-    copy_small(to + first, static_cast<const std::byte*>(p) + first, last - first);
+    copy_small(to, static_cast<const std::byte*>(p), count);
+}
+/// The first `count` lanes from p; the others are zero and not read.
+template <typename T>
+BOXSUM_INLINE vec<T> load_first(const T* p, int count) {
+    alignas(vector_bytes) std::byte all[vector_bytes];
+    load_part(all, p, count * static_cast<int>(sizeof(T)));
+    return load(reinterpret_cast<const T*>(all));
 }
 /// The first `bytes` bytes of v, 0 to all.
 template <typename T>
@@ -199,6 +206,8 @@ BOXSUM_INLINE vec<T> load_as(const In* p) {
         if constexpr (std::is_same_v<In, std::uint8_t>) return {_mm256_cvtepi32_pd(_mm_cvtepu8_epi32(load_4_bytes(p)))};
         if constexpr (std::is_same_v<In, std::uint16_t>)
             return {_mm256_cvtepi32_pd(_mm_cvtepu16_epi32(load_8_bytes(p)))};
+        if constexpr (std::is_same_v<In, std::int16_t>)
+            return {_mm256_cvtepi32_pd(_mm_cvtepi16_epi32(load_8_bytes(p)))};
     }
 }
 
@@ -316,6 +325,12 @@ BOXSUM_INLINE u32x dot_words(u32x acc, u32x words, u32x weights) {
 }
 BOXSUM_INLINE __m256i load_bytes(const std::uint8_t* p) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+}
+/// The first `count` of them.
+BOXSUM_INLINE __m256i load_bytes_edge(const std::uint8_t* p, int count) {
+    alignas(vector_bytes) std::byte all[vector_bytes];
+    load_part(all, p, count);
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(all));
 }
 BOXSUM_INLINE __m256i splat_bytes(std::uint32_t group) {
     return _mm256_set1_epi32(static_cast<int>(group));

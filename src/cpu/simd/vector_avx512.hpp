@@ -83,15 +83,22 @@ struct vector_joiner {
         return from_bits<T>(_mm512_permutex2var_epi32(bits(first), source, bits(next)));
     }
 };
-/// A vector's worth of bytes from p: those outside [first, last) are zero and not read.
-BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int first, int last) {
-    const __mmask64 mask = first < last ? (~0ULL >> (64 - (last - first))) << first : 0;
-    _mm512_store_si512(to, _mm512_maskz_loadu_epi8(mask, p));
+BOXSUM_INLINE __mmask64 first_bytes(int count) {
+    return count > 0 ? ~0ULL >> (64 - count) : 0;
+}
+/// A vector's worth of bytes from p, of which the first `count` are read; the others are zero.
+BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int count) {
+    _mm512_store_si512(to, _mm512_maskz_loadu_epi8(first_bytes(count), p));
+}
+/// The first `count` lanes from p; the others are zero and not read.
+template <typename T>
+BOXSUM_INLINE vec<T> load_first(const T* p, int count) {
+    return from_bits<T>(_mm512_maskz_loadu_epi8(first_bytes(count * static_cast<int>(sizeof(T))), p));
 }
 /// The first `bytes` bytes of v, 0 to all.
 template <typename T>
 BOXSUM_INLINE void store_part(T* p, vec<T> v, int bytes) {
-    if (bytes > 0) _mm512_mask_storeu_epi8(p, ~0ULL >> (64 - bytes), bits(v));
+    if (bytes > 0) _mm512_mask_storeu_epi8(p, first_bytes(bytes), bits(v));
 }
 BOXSUM_INLINE vec<std::uint32_t> splat(std::uint32_t x) {
     return {_mm512_set1_epi32(static_cast<int>(x))};
@@ -169,6 +176,8 @@ BOXSUM_INLINE vec<T> load_as(const In* p) {
             return {_mm512_cvtepi32_pd(_mm256_cvtepu8_epi32(_mm_loadl_epi64(quarter)))};
         if constexpr (std::is_same_v<In, std::uint16_t>)
             return {_mm512_cvtepi32_pd(_mm256_cvtepu16_epi32(_mm_loadu_si128(quarter)))};
+        if constexpr (std::is_same_v<In, std::int16_t>)
+            return {_mm512_cvtepi32_pd(_mm256_cvtepi16_epi32(_mm_loadu_si128(quarter)))};
     }
 }
 
@@ -316,6 +325,10 @@ BOXSUM_INLINE u32x dot_words(u32x acc, u32x words, u32x weights) {
 }
 BOXSUM_INLINE __m512i load_bytes(const std::uint8_t* p) {
     return _mm512_loadu_si512(p);
+}
+/// The first `count` of them.
+BOXSUM_INLINE __m512i load_bytes_edge(const std::uint8_t* p, int count) {
+    return _mm512_maskz_loadu_epi8(first_bytes(count), p);
 }
 BOXSUM_INLINE __m512i splat_bytes(std::uint32_t group) {
     return _mm512_set1_epi32(static_cast<int>(group));

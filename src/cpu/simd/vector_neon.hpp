@@ -75,9 +75,16 @@ BOXSUM_INLINE void copy_small(std::byte* to, const std::byte* from, int bytes) {
     piece(std::integral_constant<int, 2>{});
     piece(std::integral_constant<int, 1>{});
 }
-BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int first, int last) {
+BOXSUM_INLINE void load_part(std::byte (&to)[vector_bytes], const void* p, int count) {
     __builtin_memset(to, 0, vector_bytes);
-    copy_small(to + first, static_cast<const std::byte*>(p) + first, last - first);
+    copy_small(to, static_cast<const std::byte*>(p), count);
+}
+/// The first `count` lanes from p; the others are zero and not read.
+template <typename T>
+BOXSUM_INLINE vec<T> load_first(const T* p, int count) {
+    alignas(vector_bytes) std::byte all[vector_bytes];
+    load_part(all, p, count * static_cast<int>(sizeof(T)));
+    return load(reinterpret_cast<const T*>(all));
 }
 template <typename T>
 BOXSUM_INLINE void store_part(T* p, vec<T> v, int bytes) {

@@ -22,12 +22,12 @@ const convolve_algorithm& chosen(const convolution::job& j, std::string_view nam
     std::string known;
     for (const convolve_algorithm* a : {&convolve_systolic, &convolve_ssam, &convolve_direct}) {
         known.append(known.empty() ? "" : ", ").append(a->name);
-        if (!name.empty() && name != a->name) continue;
+        if (name != "auto" && name != a->name) continue;
         if (const char* const why = a->refuses(j))
             throw unsupported("algorithm: '" + std::string(a->name) + "' is for " + why);
         return *a;
     }
-    throw invalid_argument("algorithm: there is no '" + std::string(name) + "'; there are " + known);
+    throw unsupported("algorithm: no convolution algorithm is named '" + std::string(name) + "'; there are " + known);
 }
 
 void check_types(const convolution::job& j) {
@@ -62,7 +62,7 @@ struct convolve_plan::state {
     stream own;  // of the weights' memory, which it outlives
     device_buffer weights;
 
-    state(const convolve_inputs& inputs, const filter_outputs& outputs, const convolve_options& options)
+    state(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options)
         : job(convolution::make_job(inputs.image.shape, inputs.kernel, outputs.result.shape, options)),
           device((check_types(job), current_device())),
           algorithm(chosen(job, options.algorithm)),
@@ -71,17 +71,16 @@ struct convolve_plan::state {
           weights(uploaded(algorithm.weights(job), job.result.type, own)) {}
 };
 
-convolve_plan::convolve_plan(const convolve_inputs& inputs, const filter_outputs& outputs,
+convolve_plan::convolve_plan(const convolve_inputs& inputs, const convolve_outputs& outputs,
                              const convolve_options& options)
-    : state_((convolution::check_outputs(outputs), std::make_shared<const state>(inputs, outputs, options))) {}
+    : state_(std::make_shared<const state>(inputs, outputs, options)) {}
 
 int convolve_plan::device() const noexcept {
     return state_->device;
 }
 
-void convolve_plan::run_async(const const_any_view& image, const filter_outputs& outputs, stream_ref stream) const {
+void convolve_plan::run_async(const const_any_view& image, const convolve_outputs& outputs, stream_ref stream) const {
     const state& s = *state_;
-    convolution::check_outputs(outputs);
     require_shape("image", image.shape, s.job.image);
     require_shape("result", outputs.result.shape, s.job.result);
     const std::array<memory_range, 2> ranges{memory_range{"image", image.data, s.image_bytes, false},
@@ -92,7 +91,7 @@ void convolve_plan::run_async(const const_any_view& image, const filter_outputs&
     s.algorithm.enqueue(s.job, image.data, outputs.result.data, s.weights.data(), stream);
 }
 
-void convolve(const convolve_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,
               const convolve_options& options) {
     const device_scope scope(device_of(stream));
     const convolve_plan plan(inputs, outputs, options);

@@ -51,6 +51,10 @@ class Hist(ToolTest):
         expected = [0, 0, ROWS, COLS, 0, *counted(self.grey, 1, 0, BOXES[0], 4, 0, 256)]
         self.assertEqual([int(x) for x in rows[1]], expected)
 
+    def test_edges_near_the_largest_double(self):
+        text = self.boxsum("hist", self.grey_file, "--bins", 2, "--range", "1e300,1e308")
+        self.assertEqual([line.split()[1:3] for line in text.splitlines()[6:]], [["1e+300", "5.00000005e+307"], ["5.00000005e+307", "1e+308"]])
+
     def test_boxes_file_text_and_standard_input(self):
         boxes = self.write("boxes.csv", "row,col,rows,cols\n3,4,5,6\n".encode())
         text = self.boxsum("hist", "-", "--bins", 4, "--boxes", boxes, stdin=pgm(ROWS, COLS, self.grey))

@@ -7,7 +7,7 @@ import random
 import subprocess
 import unittest
 
-from running import BAD_INPUT, BINARY, FAILURE, UNSUPPORTED, USAGE, ToolTest, parsed_track, pgm
+from running import BAD_INPUT, BINARY, FAILURE, TIME_LIMIT, UNSUPPORTED, USAGE, ToolTest, parsed_track, pgm, ppm
 
 ROWS, COLS, SIDE, FRAMES = 60, 80, 12, 8
 
@@ -94,22 +94,64 @@ class Track(ToolTest):
         env = self.with_ffmpeg(f'for last; do :; done\nif [ "$last" = - ]; then cat {self.dir}/made.y4m; '
                                f'else cat > "${{last#file:}}"; fi\n')
         done = subprocess.run([BINARY, "track", video, "--box", self.box, "--annotate", made], env=env, capture_output=True,
-                              timeout=60)
+                              timeout=TIME_LIMIT)
         self.assertEqual((done.returncode, done.stderr), (0, b""))
         self.assertEqual([line[:2] for line in parsed_track(done.stdout.decode())], self.expected)
-        self.assertEqual(made.stat().st_size, FRAMES * ROWS * COLS)
-        frame = made.read_bytes()[3 * ROWS * COLS:]
+        self.assertEqual(made.stat().st_size, FRAMES * ROWS * COLS * 3)  # in colour, as the video
+        frame = made.read_bytes()[3 * ROWS * COLS * 3:]
         row, col = place(3)
-        self.assertEqual((frame[row * COLS + col], frame[(row - 1) * COLS + col]), (0, 255))
+        self.assertEqual((frame[(row * COLS + col) * 3:][:3], frame[((row - 1) * COLS + col) * 3:][:3]), (bytes(3), b"\xff" * 3))
         for script, words in (("exit 1", b"ffmpeg cannot read"), (f"cat {self.dir}/made.y4m; exit 1", b"ffmpeg fails before")):
             done = subprocess.run([BINARY, "track", video, "--box", self.box], env=self.with_ffmpeg(script),
-                                  capture_output=True, timeout=60)
+                                  capture_output=True, timeout=TIME_LIMIT)
             self.assertEqual(done.returncode, BAD_INPUT, script)
             self.assertIn(words, done.stderr)
         nowhere = {**os.environ, "PATH": str(self.dir)}
-        done = subprocess.run([BINARY, "track", video, "--box", self.box], env=nowhere, capture_output=True, timeout=60)
+        done = subprocess.run([BINARY, "track", video, "--box", self.box], env=nowhere, capture_output=True, timeout=TIME_LIMIT)
         self.assertEqual(done.returncode, UNSUPPORTED)
         self.assertIn(b"there is no ffmpeg here to read it", done.stderr)
+
+    def test_colours_tell_apart_what_brightness_does_not(self):
+        """Two squares of one brightness cross the frame: the red one is followed, not the nearer green one."""
+        red, green = (200, 40, 40), (40, 121, 40)
+        light = [(299 * c[0] + 587 * c[1] + 114 * c[2] + 500) // 1000 for c in (red, green)]
+        self.assertLess(abs(light[0] - light[1]), 8)
+        marked = self.dir / "marked"
+        for n in range(4):
+            pixels = bytearray(b"\x14\x14\x14" * (ROWS * COLS))
+            for row, col, colour in ((20, 10 + 6 * n, red), (20, 30 - 5 * n, green)):
+                for r in range(row, row + SIDE):
+                    for c in range(col, col + SIDE):
+                        if not (colour is green and pixels[(r * COLS + c) * 3] == 200):
+                            pixels[(r * COLS + c) * 3:(r * COLS + c) * 3 + 3] = bytes(colour)
+            self.write(f"c{n}.ppm", ppm(ROWS, COLS, pixels))
+        expected = [(n, (20, 10 + 6 * n, SIDE, SIDE)) for n in range(4)]
+        for levels in (2, 4, 6):
+            text = self.boxsum("track", self.dir / "c%d.ppm", "--box", f"20,10,{SIDE},{SIDE}", "--colours", levels, "--distance",
+                               "l1", "--annotate", marked)
+            self.assertEqual([line[:2] for line in parsed_track(text)], expected, levels)
+            self.assertTrue(all(line[2] == 0 for line in parsed_track(text)))
+        query = self.boxsum("query", marked / "frame_000002.png", "--box", "25,30,1,1", "--box", "20,22,1,1", "--csv").splitlines()
+        self.assertEqual([line.split(",")[5] for line in query[1:]], [str(v) for v in red] + ["0"] * 3)
+        self.refused(USAGE, "excludes", "track", self.dir / "c%d.ppm", "--box", "0,0,5,5", "--colours", 4, "--bins", 8)
+        self.refused(USAGE, "--colours", "track", self.dir / "c%d.ppm", "--box", "0,0,5,5", "--colours", 7)
+
+    def test_colours_of_streams(self):
+        """Where the video has chroma planes; of ones without them three times the brightness."""
+        for chroma, size in (("420jpeg", ROWS * COLS // 4), ("444", ROWS * COLS), ("mono", 0)):
+            frames = []
+            for n in range(2):
+                planes = [bytearray([128]) * size, bytearray([128]) * size]
+                cols = COLS if chroma == "444" else COLS // 2
+                shift = 1 if chroma == "444" else 2
+                if size:
+                    for r in range(24 // shift, 36 // shift):
+                        for c in range((20 + 6 * n) // shift, (32 + 6 * n) // shift):
+                            planes[1][r * cols + c] = 230  # red
+                frames.append(b"FRAME\n" + bytes([100]) * (ROWS * COLS) + bytes(planes[0]) + bytes(planes[1]))
+            stream = f"YUV4MPEG2 W{COLS} H{ROWS} C{chroma}\n".encode() + b"".join(frames)
+            lines = parsed_track(self.boxsum("track", "-", "--box", "24,20,12,12", "--colours", 4, stdin=stream))
+            self.assertEqual(lines[1][1][:2], (24, 26) if size else (8, 4), chroma)  # of equal windows the first
 
     def test_a_lost_region_is_said(self):
         dark = bytes(v // 2 for v in luma(0))
@@ -210,7 +252,8 @@ class Track(ToolTest):
                 *((USAGE, "--update", ["--box", self.box, "--update", share], y4m([luma(0), luma(1), luma(2)]))
                   for share in ("1.5", "-0.1", "nan", "-nan", "inf", "1e-999", "")),
                 (FAILURE, "nowhere", ["--box", self.box, "--annotate", self.dir / "nowhere/far"], good)):
-            self.refused(code, words, "track", "-", *args, stdin=stdin)
+            told = self.refused(code, words, "track", "-", *args, stdin=stdin)
+            self.assertEqual(told, "", "before the first line")
         self.refused(USAGE, "pattern", "track", "f%s.png", "--box", self.box)
         self.refused(BAD_INPUT, "f0.png", "track", self.dir / "f%d.png", "--box", self.box)
         self.write("g0.pgm", pgm(ROWS, COLS, luma(0)))

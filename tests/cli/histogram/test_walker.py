@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from running import DATA, ToolTest, parsed_track
+from running import DATA, TIME_LIMIT, ToolTest, parsed_track
 
 
 def share_of_union(a, b):
@@ -29,7 +29,7 @@ class Walker(ToolTest):
         if shutil.which("ffmpeg") is None:
             self.skipTest("no ffmpeg")
         stream = subprocess.run(["ffmpeg", "-v", "error", "-i", str(video), "-frames:v", "90", "-f", "yuv4mpegpipe", "-"],
-                                capture_output=True, check=True, timeout=200).stdout
+                                capture_output=True, check=True, timeout=TIME_LIMIT).stdout
         # Cut here, as the options for it differ between versions of ffmpeg.
         header, frames = stream.split(b"\n", 1)
         self.assertEqual(len(frames) % 90, 0)

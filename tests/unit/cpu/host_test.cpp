@@ -72,7 +72,7 @@ TEST(host, counts_on_no_more_cache_than_its_cpus_can_have) {
     EXPECT_EQ(cpu::usable_cache(24 * mib, 8 * mib, 4), 24 * mib);
     const cpu_info& info = describe_cpu();
     const std::size_t usable = cpu::usable_cache(info.l2_bytes, info.l3_bytes, info.l3_cpus);
-    EXPECT_EQ(info.streaming_from_bytes, usable / 16 * 9);
+    EXPECT_EQ(info.streaming_from_bytes, usable / 4 * 3);
     EXPECT_EQ(info.streaming_from_bytes_of_threads, usable / 8 * 7);
 }
 

@@ -37,5 +37,18 @@ TEST_F(tile_narrow, pixels_of_any_value_have_the_sums_of_any_table) {
         }
 }
 
+/// The copy engine's kernels are empty in code for devices that lack it, though the emulated device would run them.
+TEST_F(tile_narrow, a_device_without_a_copy_engine_has_another_kernel) {
+    if (!limits(3).copy_engine) GTEST_SKIP() << "this device has none";
+    const auto compare = [&](const cuda::sat_geometry& g, const execution& how) {
+        const auto newer = cuda::launch_of_tiles<u8, u64>(g, limits(3), false);
+        const auto older = cuda::launch_of_tiles<u8, u64>(g, limits(3, true), false);
+        EXPECT_NE(older.kernel, newer.kernel);
+        ASSERT_TRUE(enqueue(older, g, nullptr, how));
+    };
+    const auto wrong = wrong_table<u8, u64>({64 * 3, 64 * 4, 1, table_layout::inclusive}, compare);
+    EXPECT_FALSE(wrong) << *wrong;
+}
+
 }  // namespace
 }  // namespace boxsum

@@ -103,9 +103,8 @@ class checked_output {
 };
 
 template <typename T, typename Entry>
-void check_run(const std::vector<T>& pixels, std::int64_t rows, std::int64_t cols, std::int64_t planes,
-               const binning& bins, const histogram_tasks_options& options, table_layout layout) {
-    const image_view<const T> image(pixels.data(), rows, cols, 0, 1, planes);
+void check_run(const image_view<const T>& image, const binning& bins, const histogram_tasks_options& options,
+               table_layout layout) {
     histogram_tasks tasks(options);
     checked_output<Entry> output(image, bins, layout);
     const histogram_tasks_report report = tasks.run({image}, bins, {output.view()});
@@ -127,6 +126,33 @@ void check_run(const std::vector<T>& pixels, std::int64_t rows, std::int64_t col
     const kept_histogram kept = tasks.keep({image}, bins, dtype_of<Entry>, layout);
     const auto wrong_kept = output.wrong(kept.groups());
     EXPECT_FALSE(wrong_kept) << *wrong_kept;
+}
+
+template <typename T, typename Entry>
+void check_run(const std::vector<T>& pixels, std::int64_t rows, std::int64_t cols, std::int64_t planes,
+               const binning& bins, const histogram_tasks_options& options, table_layout layout) {
+    check_run<T, Entry>(image_view<const T>(pixels.data(), rows, cols, 0, 1, planes), bins, options, layout);
+}
+
+template <typename T>
+void check_strides(const binning& bins) {
+    constexpr std::int64_t rows = 13, cols = 17, planes = 2, e = sizeof(T);
+    const auto pixels = random_pixels<T>(planes * 2 * rows * cols, 5);
+    const T* const last = pixels.data() + pixels.size() - 1;
+    const histogram_tasks_options two{.cpu_workers = 2, .bins_per_task = 3};
+    for (const image_view<const T>& image :
+         {image_view<const T>(last, rows, cols, {.row = -cols * e, .col = -e, .plane = -rows * cols * e}, 1, planes),
+          image_view<const T>(pixels.data(), cols, rows, {.row = e, .col = cols * e, .plane = rows * cols * e}, 1,
+                              planes),
+          image_view<const T>(pixels.data(), rows, cols,
+                              {.row = 2 * cols * e, .col = 2 * e, .plane = 2 * rows * cols * e}, 1, planes)})
+        check_run<T, std::uint32_t>(image, bins, two, table_layout::padded);
+}
+
+TEST(histogram_tasks, images_with_any_strides) {
+    check_strides<std::uint8_t>(binning::uniform(8, 0, 256));
+    check_strides<float>(binning::uniform(8, 0, 300));
+    check_strides<std::int32_t>(binning::indices(300));
 }
 
 TEST(histogram_tasks, equals_a_direct_count_for_every_type_and_rule) {

@@ -4,6 +4,7 @@
 #include "image_io/output_file.hpp"
 #include "image_io/row_sink.hpp"
 
+#include <functional>
 #include <span>
 
 /// One reader and one writer per file format. Readers take the whole file's bytes and throw input_error without the
@@ -34,6 +35,10 @@ image read_tiff(const encoded_bytes& file, const read_options& options = {});
 /// Strips; BigTIFF when the file may exceed 4 GiB. Compression uses the predictor of the type.
 void write_tiff(output_file& out, const image& source, const write_options& options = {});
 row_sink tiff_rows(output_file& out, const image& about, const write_options& options);
+/// As many images, each a page of one file; BigTIFF when such pages as the first may exceed 4 GiB.
+void write_tiff_pages(output_file& out, int count, const std::function<image(int page)>& page,
+                      const write_options& options);
+int tiff_pages(const encoded_bytes& file);
 
 /// PBM, PGM and PPM, ASCII and binary, 8 and 16 bits. PBM's white and black are 255 and 0. Values are kept as stored,
 /// whatever the maximal value is; it is kept beside them, and written again unless a pixel exceeds it.
@@ -44,6 +49,20 @@ row_sink pnm_rows(output_file& out, const image& about);
 /// PFM: 32f, grey or RGB. The magnitude of the scale is ignored, as elsewhere.
 image read_pfm(const encoded_bytes& file);
 void write_pfm(output_file& out, const const_any_view& pixels);
+
+/// BMP without compression, by stb_image: 1 to 32 bits a pixel (24 with the header of OS/2). Palettes of greys become
+/// grey, others RGB; opacity is kept where some pixel is not opaque.
+image read_bmp(const encoded_bytes& file);
+
+/// OpenEXR's first part, in strips or tiles: R, G, B or Y, each with A where it is there, or one channel of any name.
+/// Half floats stay such; with opacity colours become 32f, divided by it.
+image read_exr(const encoded_bytes& file, const read_options& options = {});
+
+/// FITS, by cfitsio: images of two dimensions, or of three with up to 4 planes or one of them asked for, plain and in
+/// compressed tiles; the page is the number of the image. Row 0 is the first of the file, as in NumPy (displays of
+/// astronomers have it at the bottom). BSCALE and BZERO are applied; BLANK becomes nodata, of floats NaN.
+image read_fits(const encoded_bytes& file, const read_options& options = {});
+int fits_images(const encoded_bytes& file);
 
 /// NumPy's format, versions 1 to 3: rows x cols or rows x cols x channels in either memory order and byte order. bool
 /// becomes 8u, int8 becomes 16s. Arrays in C order and the machine's byte order are not copied: the view is of the

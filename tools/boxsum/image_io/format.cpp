@@ -13,13 +13,18 @@ struct named_format {
     image_format format;
 };
 
-constexpr std::array<named_format, 13> names{{{"png", image_format::png},
+constexpr std::array<named_format, 18> names{{{"png", image_format::png},
                                               {"jpeg", image_format::jpeg},
                                               {"tiff", image_format::tiff},
                                               {"pnm", image_format::pnm},
                                               {"pfm", image_format::pfm},
                                               {"npy", image_format::npy},
                                               {"webp", image_format::webp},
+                                              {"bmp", image_format::bmp},
+                                              {"exr", image_format::exr},
+                                              {"fits", image_format::fits},
+                                              {"fit", image_format::fits},
+                                              {"fts", image_format::fits},
                                               {"jpg", image_format::jpeg},
                                               {"jpe", image_format::jpeg},
                                               {"tif", image_format::tiff},
@@ -34,7 +39,7 @@ struct signature {
 
 using namespace std::string_view_literals;
 
-constexpr std::array<signature, 15> signatures{{{"\x89PNG\r\n\x1a\n"sv, image_format::png},
+constexpr std::array<signature, 18> signatures{{{"\x89PNG\r\n\x1a\n"sv, image_format::png},
                                                 {"\xff\xd8\xff"sv, image_format::jpeg},
                                                 {"II*\0"sv, image_format::tiff},
                                                 {"MM\0*"sv, image_format::tiff},
@@ -48,7 +53,10 @@ constexpr std::array<signature, 15> signatures{{{"\x89PNG\r\n\x1a\n"sv, image_fo
                                                 {"P6"sv, image_format::pnm},
                                                 {"Pf"sv, image_format::pfm},
                                                 {"PF"sv, image_format::pfm},
-                                                {"\x93NUMPY"sv, image_format::npy}}};
+                                                {"\x93NUMPY"sv, image_format::npy},
+                                                {"BM"sv, image_format::bmp},
+                                                {"\x76\x2f\x31\x01"sv, image_format::exr},
+                                                {"SIMPLE  ="sv, image_format::fits}}};
 
 }  // namespace
 
@@ -61,6 +69,10 @@ std::optional<image_format> format_from_name(std::string_view name) noexcept {
     for (const named_format& entry : names)
         if (std::equal(entry.name.begin(), entry.name.end(), name.begin(), name.end(), same)) return entry.format;
     return {};
+}
+
+bool is_read_only(image_format format) noexcept {
+    return format == image_format::bmp || format == image_format::exr || format == image_format::fits;
 }
 
 std::optional<image_format> format_from_path(std::string_view path) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "image_io/metadata.hpp"
+#include "image_io/output_file.hpp"
 
 #include <boxsum/table.hpp>
 #include <boxsum/view.hpp>
@@ -42,16 +43,21 @@ struct writable_image {
 
 /// What is read of a file that has more than one image or channel.
 struct read_options {
-    int page = 1;
-    int band = 0;  ///< from 1; 0: all channels
+    std::optional<int> page = {};  ///< of TIFF, and of FITS the image, from 1; else the first, with a note of others
+    int band = 0;                  ///< from 1; 0: all channels
 };
+
+enum class tiff_compression : std::uint8_t { none, packbits, lzw, deflate, zstd, g4 };
 
 /// How pixels are packed into a file.
 struct write_options {
-    int quality = 95;               ///< JPEG's and WebP's
-    std::string compress = {};      ///< TIFF's scheme: none, packbits, lzw, deflate, zstd, g4; empty: none
+    int quality = 95;  ///< JPEG's and WebP's
+    tiff_compression compress = tiff_compression::none;
     std::optional<int> level = {};  ///< of PNG and of TIFF's deflate, 0 to 9; default: fast
     int bits = 0;                   ///< 1: black and white as single bits (PNG, TIFF, PBM); 0: as the pixels are
+    bool durable = false;           ///< --sync: durability::disk
+
+    durability kind() const { return durable ? durability::disk : durability::system; }
 };
 
 /// Bytes of one packed row.

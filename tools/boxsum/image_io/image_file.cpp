@@ -14,13 +14,13 @@ namespace {
 
 image_format format_of(std::span<const std::byte> bytes) {
     if (const auto format = format_from_bytes(bytes)) return *format;
-    throw input_error("it is none of PNG, JPEG, TIFF, WebP, PBM, PGM, PPM, PFM, NPY");
+    throw input_error("it is none of PNG, JPEG, TIFF, WebP, PBM, PGM, PPM, PFM, NPY, BMP, OpenEXR, FITS");
 }
 
 image decode(const encoded_bytes& file, const read_options& options) {
     const image_format format = format_of(file.bytes);
-    if (options.page != 1 && format != image_format::tiff)
-        throw input_error("it has no page " + std::to_string(options.page) + "; only TIFF has pages");
+    if (options.page.value_or(1) != 1 && format != image_format::tiff && format != image_format::fits)
+        throw input_error("it has no page " + std::to_string(*options.page) + "; only TIFF and FITS have pages");
     switch (format) {
         case image_format::png:
             return read_png(file);
@@ -36,6 +36,12 @@ image decode(const encoded_bytes& file, const read_options& options) {
             return read_pfm(file);
         case image_format::npy:
             return read_npy(file, options);
+        case image_format::bmp:
+            return read_bmp(file);
+        case image_format::exr:
+            return read_exr(file, options);
+        case image_format::fits:
+            return read_fits(file, options);
     }
     throw input_error("unknown format");
 }
@@ -118,8 +124,9 @@ capability capability_of(image_format format, const view_shape& s) {
             return {s.rows <= 0x7fffffff && s.cols <= 0x7fffffff, "at most 2147483647 rows and columns"};
         case image_format::npy:
             return {true, "everything"};
+        default:
+            return {false, "nothing that is written"};
     }
-    return {false, "nothing"};
 }
 
 /// Single bits are for what has two values.
@@ -137,17 +144,11 @@ void check_black_and_white(const std::string& path, image_format format, const c
                              : std::string(name_of(format)) + " has no single bits; png, tiff and pnm have"));
 }
 
-}  // namespace
-
-image read_image(const std::string& path, const read_options& options) {
+/// What `read` makes of a file's bytes; errors name the file.
+template <typename Read>
+auto reading(const std::string& path, Read read) {
     try {
-        const encoded_bytes file = open_input(path, [](std::span<const std::byte> bytes) { format_of(bytes); });
-        image result = decode(file, options);
-        const bool selects = format_of(file.bytes) == image_format::tiff || format_of(file.bytes) == image_format::npy;
-        if (options.band > 0 && !selects) result = band_of(result, options.band);
-        if (result.orientation != 1) result = upright(result);
-        if (!result.note.empty()) print_note(std::string("'") + input_name(path) + "': " + result.note);
-        return result;
+        return read(open_input(path, [](std::span<const std::byte> bytes) { format_of(bytes); }));
     } catch (const input_error& e) {
         const std::string message = e.what();
         if (message.starts_with("cannot ")) throw;  // open_input() has named the file
@@ -155,12 +156,54 @@ image read_image(const std::string& path, const read_options& options) {
     }
 }
 
+/// What the format and the other options make of the options.
+write_options options_of(const output_file& out, image_format format, const write_options& given) {
+    write_options options = given;
+    const std::string_view path = out.path();
+    if ((format == image_format::tiff && options.compress == tiff_compression::g4) ||
+        (format == image_format::pnm && options.bits == 0 && (path.ends_with(".pbm") || path.ends_with(".PBM"))))
+        options.bits = 1;
+    return options;
+}
+
+void check_pixels(const output_file& out, image_format format, const const_any_view& pixels,
+                  const write_options& options) {
+    check_can_hold(out.path(), format, pixels.shape);
+    if (options.bits == 1) check_black_and_white(out.path(), format, pixels);
+}
+
+}  // namespace
+
+image read_image(const std::string& path, const read_options& options) {
+    return reading(path, [&](const encoded_bytes& file) {
+        image result = decode(file, options);
+        const image_format format = format_of(file.bytes);
+        const bool selects = format == image_format::tiff || format == image_format::npy ||
+                             format == image_format::exr || format == image_format::fits;
+        if (options.band > 0 && !selects) result = band_of(result, options.band);
+        if (result.orientation != 1) result = upright(result);
+        if (!result.note.empty()) print_note(std::string("'") + input_name(path) + "': " + result.note);
+        return result;
+    });
+}
+
+int count_pages(const std::string& path) {
+    return reading(path, [](const encoded_bytes& file) {
+        const image_format format = format_of(file.bytes);
+        if (format == image_format::tiff) return tiff_pages(file);
+        return format == image_format::fits ? fits_images(file) : 1;
+    });
+}
+
 image_format output_format(const std::string& path, const std::string& chosen, std::string_view option) {
-    if (!chosen.empty()) {
-        if (const auto format = format_from_name(chosen)) return *format;
-        throw usage_error(std::string(option) + ": '" + chosen + "' is none of png, jpeg, tiff, webp, pnm, pfm, npy");
-    }
-    if (const auto format = format_from_path(path)) return *format;
+    const auto format = chosen.empty() ? format_from_path(path) : format_from_name(chosen);
+    if (format && !is_read_only(*format)) return *format;
+    if (!chosen.empty())
+        throw usage_error(std::string(option) + ": '" + chosen + "' is none of png, jpeg, tiff, webp, pnm, pfm, npy" +
+                          (format ? "; it is only read" : ""));
+    if (format)
+        throw usage_error("cannot write '" + path + "': " + std::string(name_of(*format)) +
+                          " files are only read; write one of png, jpeg, tiff, webp, pnm, pfm, npy");
     throw usage_error("cannot tell the format of '" + path +
                       "' from its name: end it in .png, .jpg, .tif, .webp, .pbm, .pgm, .ppm, .pfm or .npy, or give " +
                       std::string(option));
@@ -178,9 +221,14 @@ void check_can_hold(const std::string& path, image_format format, const view_sha
 void note_what_is_lost(const image& source, image_format format, const std::string& input) {
     if (!source.metadata) return;
     const bool tags = format == image_format::tiff;
-    const bool profiles = tags || format == image_format::png || format == image_format::jpeg;
+    const bool profiles =
+        tags || format == image_format::png || format == image_format::jpeg || format == image_format::webp;
     std::string lost;
-    if (!tags && !source.metadata->geo.empty()) lost = "GeoTIFF tags";
+    const std::vector<image_metadata::tiff_tag>& geo = source.metadata->geo;
+    const bool places = std::any_of(geo.begin(), geo.end(), [](const image_metadata::tiff_tag& tag) {
+        return tag.number != geo_tags::gdal_nodata;
+    });
+    if (!tags && !geo.empty()) lost = places ? "GeoTIFF tags" : "nodata value";
     if (!profiles && !source.metadata->icc.empty()) lost += lost.empty() ? "colour profile" : " and colour profile";
     if (!lost.empty())
         print_note("'" + input_name(input) + "': its " + lost + " cannot be kept in " + std::string(name_of(format)));
@@ -188,13 +236,8 @@ void note_what_is_lost(const image& source, image_format format, const std::stri
 
 void write_image(output_file& out, image_format format, const image& source, const write_options& given) {
     const const_any_view& pixels = source.view;
-    write_options options = given;
-    const std::string_view path = out.path();
-    if ((format == image_format::tiff && options.compress == "g4") ||
-        (format == image_format::pnm && options.bits == 0 && (path.ends_with(".pbm") || path.ends_with(".PBM"))))
-        options.bits = 1;
-    check_can_hold(out.path(), format, pixels.shape);
-    if (options.bits == 1) check_black_and_white(out.path(), format, pixels);
+    const write_options options = options_of(out, format, given);
+    check_pixels(out, format, pixels, options);
     switch (format) {
         case image_format::png:
             return write_png(out, source, options);
@@ -210,7 +253,21 @@ void write_image(output_file& out, image_format format, const image& source, con
             return write_pfm(out, pixels);
         case image_format::npy:
             return write_npy(out, pixels);
+        default:  // has been refused
+            return;
     }
+}
+
+void write_pages(output_file& out, int count, const std::function<image(int page)>& page, const write_options& given) {
+    const write_options options = options_of(out, image_format::tiff, given);
+    write_tiff_pages(
+        out, count,
+        [&](int number) {
+            image pixels = page(number);
+            check_pixels(out, image_format::tiff, pixels.view, options);
+            return pixels;
+        },
+        options);
 }
 
 }  // namespace boxsum::cli

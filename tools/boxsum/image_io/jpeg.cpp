@@ -5,12 +5,14 @@
 #include <jerror.h>
 #include <jpeglib.h>  // needs <cstddef> and <cstdio> before it
 
+#include <array>
 #include <cmath>
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <string>
 #include <utility>
@@ -146,20 +148,54 @@ void read_metadata(jpeg_reader& reader, image& result) {
         result.metadata = std::make_shared<image_metadata>(std::move(metadata));
 }
 
+/// Compressed bytes go to the file as they come. What that throws waits until libjpeg has been left by a jump.
 struct jpeg_writer {
     jpeg_errors errors;
     jpeg_compress_struct info{};
-    unsigned char* bytes = nullptr;
-    unsigned long size = 0;
+    jpeg_destination_mgr destination{};
+    output_file& out;
+    std::exception_ptr thrown;
+    std::array<JOCTET, std::size_t{1} << 15> block;
 
-    jpeg_writer() { info.err = prepare(errors); }
+    explicit jpeg_writer(output_file& file) : out(file) { info.err = prepare(errors); }
     jpeg_writer(const jpeg_writer&) = delete;
     jpeg_writer& operator=(const jpeg_writer&) = delete;
-    ~jpeg_writer() {
-        jpeg_destroy_compress(&info);
-        std::free(bytes);
+    ~jpeg_writer() { jpeg_destroy_compress(&info); }
+
+    void start_block() {
+        destination.next_output_byte = block.data();
+        destination.free_in_buffer = block.size();
+    }
+    bool write(std::size_t size) noexcept {
+        try {
+            out.write(std::as_bytes(std::span(block.data(), size)));
+            return true;
+        } catch (...) {
+            thrown = std::current_exception();
+            return false;
+        }
     }
 };
+
+jpeg_writer& writer_of(j_compress_ptr info) {
+    return *static_cast<jpeg_writer*>(info->client_data);
+}
+
+void start_output(j_compress_ptr info) {
+    writer_of(info).start_block();
+}
+
+boolean write_block(j_compress_ptr info) {
+    jpeg_writer& writer = writer_of(info);
+    if (!writer.write(writer.block.size())) std::longjmp(writer.errors.jump, 1);
+    writer.start_block();
+    return TRUE;
+}
+
+void write_rest(j_compress_ptr info) {
+    jpeg_writer& writer = writer_of(info);
+    if (!writer.write(writer.block.size() - writer.destination.free_in_buffer)) std::longjmp(writer.errors.jump, 1);
+}
 
 void set_resolution(jpeg_compress_struct& info, const image_metadata& metadata) {
     constexpr double most = 65535;
@@ -179,7 +215,11 @@ bool compress(jpeg_writer& writer, const image& source, int quality) {
     const const_any_view& pixels = source.view;
     if (setjmp(writer.errors.jump) != 0) return false;
     jpeg_create_compress(&writer.info);
-    jpeg_mem_dest(&writer.info, &writer.bytes, &writer.size);
+    writer.destination.init_destination = start_output;
+    writer.destination.empty_output_buffer = write_block;
+    writer.destination.term_destination = write_rest;
+    writer.info.dest = &writer.destination;
+    writer.info.client_data = &writer;
     writer.info.image_height = static_cast<JDIMENSION>(pixels.shape.rows);
     writer.info.image_width = static_cast<JDIMENSION>(pixels.shape.cols);
     writer.info.input_components = static_cast<int>(pixels.shape.channels);
@@ -228,10 +268,10 @@ image read_jpeg(const encoded_bytes& file) {
 }
 
 void write_jpeg(output_file& out, const image& source, int quality) {
-    const auto writer = std::make_unique<jpeg_writer>();
-    if (!compress(*writer, source, quality))
-        throw io_error("cannot write '" + output_name(out.path()) + "': " + writer->errors.message);
-    out.write(std::as_bytes(std::span(writer->bytes, writer->size)));
+    const auto writer = std::make_unique<jpeg_writer>(out);
+    if (compress(*writer, source, quality)) return;
+    if (writer->thrown) std::rethrow_exception(writer->thrown);
+    throw io_error("cannot write '" + output_name(out.path()) + "': " + writer->errors.message);
 }
 
 }  // namespace boxsum::cli

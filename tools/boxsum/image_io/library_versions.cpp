@@ -1,5 +1,7 @@
 #include "image_io/library_versions.hpp"
 
+#include "image_io/format_module.hpp"
+
 #include <jpeglib.h>  // needs <cstddef> and <cstdio> before it
 #include <libdeflate.h>
 #include <png.h>
@@ -22,12 +24,21 @@ std::vector<library_version> library_versions() {
     jpeg = "turbo " BOXSUM_EXPANDED_TEXT_OF(LIBJPEG_TURBO_VERSION);
 #endif
     const int webp = WebPGetDecoderVersion();
-    return {{"libpng", png_get_libpng_ver(nullptr)},
-            {"libjpeg", jpeg},
-            {"libtiff", first_line.substr(first_line.rfind(' ') + 1)},
-            {"libwebp",
-             std::to_string(webp >> 16) + "." + std::to_string(webp >> 8 & 0xff) + "." + std::to_string(webp & 0xff)},
-            {"libdeflate", LIBDEFLATE_VERSION_STRING}};
+    std::vector<library_version> libraries{
+        {"libpng", png_get_libpng_ver(nullptr)},
+        {"libjpeg", jpeg},
+        {"libtiff", first_line.substr(first_line.rfind(' ') + 1)},
+        {"libwebp",
+         std::to_string(webp >> 16) + "." + std::to_string(webp >> 8 & 0xff) + "." + std::to_string(webp & 0xff)},
+        {"libdeflate", LIBDEFLATE_VERSION_STRING}};
+#if defined(BOXSUM_HAS_STB)
+    libraries.push_back({"stb_image", "2"});
+#endif
+    if (const format_module* const module = loaded_format_module()) {
+        if (module->exr_version != nullptr) libraries.push_back({"OpenEXR", module->exr_version});
+        if (module->fits_version != nullptr) libraries.push_back({"cfitsio", module->fits_version});
+    }
+    return libraries;
 }
 
 }  // namespace boxsum::cli

@@ -139,7 +139,7 @@ bool same_output(const std::string& a, const std::string& b) {
     return same_file(first, second);
 }
 
-output_file::output_file(std::string path) : path_(std::move(path)), destination_(path_) {
+output_file::output_file(std::string path, durability kind) : kind_(kind), path_(std::move(path)), destination_(path_) {
     buffer_.reserve(buffer_bytes);
     // Also a name of it: opened anew, a file would be written from its start, and a socket not at all.
     if (is_standard_output(path_)) {
@@ -287,6 +287,8 @@ void output_file::finish() {
             offset += got;
         }
     }
+    // Pipes and devices have no disk: EINVAL. The file is whole before it gets its name.
+    if (kind_ == durability::disk && ::fsync(fd_) != 0 && errno != EINVAL && errno != EROFS) fail(errno);
     if (fd_ != STDOUT_FILENO) {
         const int closed = ::close(std::exchange(fd_, -1));  // network file systems report a full disk here
         if (closed != 0) fail(errno);
@@ -300,7 +302,18 @@ void output_file::appear() {
         if (slot_ >= 0) unfinished[static_cast<std::size_t>(slot_)].store(nullptr);
         slot_ = -1;
         temporary_.clear();
+        if (kind_ == durability::disk) sync_folder();
     }
+}
+
+/// The name, too, is on the disk then. Where folders cannot be told so the file's own sync has to do.
+void output_file::sync_folder() const {
+    const std::string folder = folder_of(destination_);
+    const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    const bool failed = ::fsync(fd) != 0 && errno == EIO;
+    ::close(fd);
+    if (failed) fail(EIO);
 }
 
 void end_as_by_closed_pipe() {

@@ -19,6 +19,10 @@ bool is_standard_output(const std::string& path);
 /// one that does not yet, through folders and symbolic links. Devices such as /dev/null take any number of outputs.
 bool same_output(const std::string& a, const std::string& b);
 
+/// When an output counts as written: when the system has it, which a crash of the machine may still lose, as with
+/// other programs; or when the disk has it.
+enum class durability : std::uint8_t { system, disk };
+
 /// A file that appears under its name only when it is complete. Bytes go to a temporary file in the same folder, and
 /// commit() renames it; without commit() the destructor removes it, and so do the handlers of
 /// install_signal_handlers() when the process is told to stop. Pipes, devices and standard output have no name to
@@ -27,7 +31,7 @@ bool same_output(const std::string& a, const std::string& b);
 class output_file {
   public:
     /// Opens at once, so that a missing folder is reported before the work, not after it.
-    explicit output_file(std::string path);
+    explicit output_file(std::string path, durability kind = durability::system);
     output_file(const output_file&) = delete;
     output_file& operator=(const output_file&) = delete;
     ~output_file();
@@ -55,9 +59,11 @@ class output_file {
     void flush();
     void finish();
     void appear();
+    void sync_folder() const;
     void abandon() noexcept;
     [[noreturn]] void fail(int code) const;
 
+    durability kind_;
     std::string path_;         // as given
     std::string destination_;  // what commit() replaces or creates: the target of a symbolic link, not the link
     std::string temporary_;    // empty when written directly

@@ -154,7 +154,7 @@ row_sink pnm_rows(output_file& out, const image& about) {
                                std::to_string(s.rows) + "\n" + std::to_string(maxval_of(about)) + "\n";
     out.write(std::as_bytes(std::span(header)));
     if (s.type == dtype::u8 || std::endian::native == std::endian::big)
-        return {[&out](const const_any_view& rows) { write_rows(out, rows); }, [] {}};
+        return {[&out](const const_any_view& rows) { write_rows(out, rows); }, [] {}, header.size()};
     return {[&out](const const_any_view& rows) {
                 std::vector<std::byte> swapped(static_cast<std::size_t>(row_bytes(rows.shape)));
                 for (std::int64_t r = 0; r < rows.shape.rows; ++r) {

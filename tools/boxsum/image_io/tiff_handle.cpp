@@ -145,6 +145,10 @@ tiff_handle::~tiff_handle() {
     TIFFCleanup(tiff_);
 }
 
+void tiff_handle::end_page() {
+    if (TIFFWriteDirectory(tiff_) != 1 || thrown_ || !message_.empty()) fail_writing();
+}
+
 void tiff_handle::close_written() {
     const bool flushed = TIFFFlush(tiff_) == 1;
     TIFFCleanup(std::exchange(tiff_, nullptr));

@@ -28,7 +28,10 @@ class tiff_handle {
 
     TIFF* get() const { return tiff_; }
 
-    /// Writes the directory. Afterwards the handle is empty. Throws io_error.
+    /// Writes the directory of a page and starts another. Throws io_error.
+    void end_page();
+
+    /// Writes the last directory. Afterwards the handle is empty. Throws io_error.
     void close_written();
 
     /// Throws input_error when a decoder filled up damaged or missing pixels in what was read so far.

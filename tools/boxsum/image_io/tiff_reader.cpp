@@ -348,17 +348,21 @@ bool map_strips(TIFF* tiff, const tiff_layout& layout, const view_shape& shape, 
 }
 
 /// What a page says besides its pixels.
-void finish(const tiff_handle& handle, int page, image& result) {
+void finish(const tiff_handle& handle, const read_options& options, image& result) {
     read_metadata(handle.get(), result);
-    if (page == 1 && TIFFLastDirectory(handle.get()) == 0)
+    if (!options.page && TIFFLastDirectory(handle.get()) == 0)
         result.note = "it has several pages; the first one is read (--page)";
 }
 
 }  // namespace
 
+int tiff_pages(const encoded_bytes& file) {
+    return static_cast<int>(TIFFNumberOfDirectories(tiff_handle(file.bytes).get()));
+}
+
 image read_tiff(const encoded_bytes& file, const read_options& options) {
     const tiff_handle handle(file.bytes);
-    const int page = options.page;
+    const int page = options.page.value_or(1);
     if (page != 1 && TIFFSetDirectory(handle.get(), static_cast<tdir_t>(page - 1)) != 1)
         throw input_error("it has no page " + std::to_string(page) + ", but " +
                           std::to_string(TIFFNumberOfDirectories(handle.get())));
@@ -375,7 +379,7 @@ image read_tiff(const encoded_bytes& file, const read_options& options) {
 
     if (image mapped; map_strips(handle.get(), layout, shape, file, mapped)) {
         mapped.alpha = last_is_alpha(handle, shape.channels);
-        finish(handle, page, mapped);
+        finish(handle, options, mapped);
         return mapped;
     }
     writable_image pixels = allocate_image(shape);
@@ -393,7 +397,7 @@ image read_tiff(const encoded_bytes& file, const read_options& options) {
     image result = pixels;
     if (layout.photometric == PHOTOMETRIC_SEPARATED && layout.band < 0) result = rgb_of_cmyk(pixels, false);
     result.alpha = layout.band < 0 && last_is_alpha(handle, result.view.shape.channels);
-    finish(handle, page, result);
+    finish(handle, options, result);
     return result;
 }
 

@@ -15,12 +15,20 @@ namespace {
 constexpr std::int64_t strip_bytes = std::int64_t{1} << 20;
 
 std::uint16_t scheme_of(const write_options& options) {
-    const std::string& name = options.compress;
-    if (name == "packbits") return COMPRESSION_PACKBITS;
-    if (name == "lzw") return COMPRESSION_LZW;
-    if (name == "deflate") return COMPRESSION_ADOBE_DEFLATE;
-    if (name == "zstd") return COMPRESSION_ZSTD;
-    if (name == "g4") return COMPRESSION_CCITTFAX4;
+    switch (options.compress) {
+        case tiff_compression::packbits:
+            return COMPRESSION_PACKBITS;
+        case tiff_compression::lzw:
+            return COMPRESSION_LZW;
+        case tiff_compression::deflate:
+            return COMPRESSION_ADOBE_DEFLATE;
+        case tiff_compression::zstd:
+            return COMPRESSION_ZSTD;
+        case tiff_compression::g4:
+            return COMPRESSION_CCITTFAX4;
+        case tiff_compression::none:
+            break;
+    }
     return COMPRESSION_NONE;
 }
 
@@ -84,15 +92,26 @@ void set_tags(TIFF* tiff, const view_shape& s, bool alpha, std::int64_t rows_per
     }
 }
 
-/// Collects rows to strips.
+constexpr std::int64_t classic_limit = 4'000'000'000;  // offsets of 32 bits, and room for directories
+
+std::int64_t packed_row(const view_shape& s, const write_options& options) {
+    return options.bits == 1 ? (s.cols + 7) / 8 : row_bytes(s);
+}
+
+/// Whether pages of that shape need offsets of 64 bits.
+bool is_big(const view_shape& s, const write_options& options, std::int64_t pages = 1) {
+    return packed_row(s, options) > classic_limit / s.rows / pages;
+}
+
+/// Collects rows of a page to strips.
 class strip_writer {
   public:
-    strip_writer(output_file& out, const image& about, const write_options& options)
-        : handle_(out, big(about.view.shape, options)), bits_(options.bits == 1) {
+    strip_writer(tiff_handle& handle, const image& about, const write_options& options)
+        : handle_(handle), bits_(options.bits == 1) {
         const view_shape& s = about.view.shape;
         row_bytes_ = packed_row(s, options);
         // G4 describes a row by the one above it: a page is one strip, as readers of faxes expect it.
-        const bool one_strip = options.compress == "g4" && row_bytes_ * s.rows < classic_limit / 4;
+        const bool one_strip = options.compress == tiff_compression::g4 && row_bytes_ * s.rows < classic_limit / 4;
         rows_per_strip_ = one_strip ? s.rows : std::clamp<std::int64_t>(strip_bytes / row_bytes_, 1, s.rows);
         set_tags(handle_.get(), s, about.alpha, rows_per_strip_, options);
         if (about.metadata) set_metadata(handle_.get(), *about.metadata);
@@ -113,25 +132,15 @@ class strip_writer {
 
     void finish() {
         if (rows_ > 0) write_strip();
-        handle_.close_written();
     }
 
   private:
-    static constexpr std::int64_t classic_limit = 4'000'000'000;  // offsets of 32 bits, and room for directories
-
-    static std::int64_t packed_row(const view_shape& s, const write_options& options) {
-        return options.bits == 1 ? (s.cols + 7) / 8 : row_bytes(s);
-    }
-    static bool big(const view_shape& s, const write_options& options) {
-        return packed_row(s, options) > classic_limit / s.rows;
-    }
-
     void write_strip() {
         const auto bytes = static_cast<tmsize_t>(std::exchange(rows_, 0) * row_bytes_);
         if (TIFFWriteEncodedStrip(handle_.get(), number_++, strip_.data(), bytes) < 0) handle_.fail_writing();
     }
 
-    tiff_handle handle_;
+    tiff_handle& handle_;
     bool bits_;
     std::int64_t row_bytes_ = 0, rows_per_strip_ = 1;
     std::vector<std::byte> strip_;
@@ -142,14 +151,39 @@ class strip_writer {
 }  // namespace
 
 row_sink tiff_rows(output_file& out, const image& about, const write_options& options) {
-    const auto writer = std::make_shared<strip_writer>(out, about, options);
-    return {[writer](const const_any_view& rows) { writer->write(rows); }, [writer] { writer->finish(); }};
+    struct one_page {
+        tiff_handle handle;
+        strip_writer rows;
+        one_page(output_file& file, const image& like, const write_options& how)
+            : handle(file, is_big(like.view.shape, how)), rows(handle, like, how) {}
+    };
+    const auto page = std::make_shared<one_page>(out, about, options);
+    return {[page](const const_any_view& rows) { page->rows.write(rows); },
+            [page] {
+                page->rows.finish();
+                page->handle.close_written();
+            }};
 }
 
 void write_tiff(output_file& out, const image& source, const write_options& options) {
     const row_sink rows = tiff_rows(out, source, options);
     rows.write(source.view);
     rows.finish();
+}
+
+void write_tiff_pages(output_file& out, int count, const std::function<image(int page)>& page,
+                      const write_options& options) {
+    image pixels = page(1);
+    tiff_handle handle(out, is_big(pixels.view.shape, options, count));
+    for (int number = 1;; pixels = page(++number)) {
+        strip_writer rows(handle, pixels, options);
+        TIFFSetField(handle.get(), TIFFTAG_SUBFILETYPE, FILETYPE_PAGE);
+        TIFFSetField(handle.get(), TIFFTAG_PAGENUMBER, number - 1, count);
+        rows.write(pixels.view);
+        rows.finish();
+        if (number == count) return handle.close_written();
+        handle.end_page();
+    }
 }
 
 }  // namespace boxsum::cli

@@ -4,9 +4,11 @@
 
 #include <webp/decode.h>
 #include <webp/encode.h>
+#include <webp/mux.h>
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace boxsum::cli {
@@ -20,6 +22,42 @@ int append(const std::uint8_t* data, std::size_t size, const WebPPicture* pictur
     const auto* const bytes = reinterpret_cast<const std::byte*>(data);
     out.insert(out.end(), bytes, bytes + size);
     return 1;
+}
+
+using mux_owner = std::unique_ptr<WebPMux, decltype(&WebPMuxDelete)>;
+
+/// The payload of a chunk; empty where there is none.
+std::span<const std::byte> chunk_of(const WebPMux* mux, const char* name) {
+    WebPData data{};
+    if (mux == nullptr || WebPMuxGetChunk(mux, name, &data) != WEBP_MUX_OK) return {};
+    return {reinterpret_cast<const std::byte*>(data.bytes), data.size};
+}
+
+void read_metadata(const encoded_bytes& file, image& result) {
+    const WebPData all{reinterpret_cast<const std::uint8_t*>(file.bytes.data()), file.bytes.size()};
+    const mux_owner mux(WebPMuxCreate(&all, 0), &WebPMuxDelete);
+    if (const auto exif = chunk_of(mux.get(), "EXIF"); !exif.empty()) result.orientation = exif_orientation(exif);
+    if (const auto profile = chunk_of(mux.get(), "ICCP"); !profile.empty()) {
+        auto metadata = std::make_shared<image_metadata>();
+        metadata->icc.assign(profile.begin(), profile.end());
+        result.metadata = std::move(metadata);
+    }
+}
+
+/// The same image in a file with a colour profile.
+void write_with_profile(output_file& out, const std::vector<std::byte>& image_file, const std::vector<std::byte>& icc) {
+    const auto data_of = [](const std::vector<std::byte>& bytes) {
+        return WebPData{reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()};
+    };
+    const WebPData pixels = data_of(image_file), profile = data_of(icc);
+    const mux_owner mux(WebPMuxNew(), &WebPMuxDelete);
+    WebPData whole{};
+    if (mux == nullptr || WebPMuxSetImage(mux.get(), &pixels, 0) != WEBP_MUX_OK ||
+        WebPMuxSetChunk(mux.get(), "ICCP", &profile, 0) != WEBP_MUX_OK ||
+        WebPMuxAssemble(mux.get(), &whole) != WEBP_MUX_OK)
+        throw out_of_memory("libwebpmux cannot allocate the file");
+    const std::unique_ptr<WebPData, decltype(&WebPDataClear)> owner(&whole, &WebPDataClear);
+    out.write({reinterpret_cast<const std::byte*>(whole.bytes), whole.size});
 }
 
 }  // namespace
@@ -39,6 +77,7 @@ image read_webp(const encoded_bytes& file) {
         throw input_error("its WebP data are damaged or truncated");
     image result = pixels;
     result.alpha = shape.channels == 4;
+    read_metadata(file, result);
     return result;
 }
 
@@ -65,6 +104,7 @@ void write_webp(output_file& out, const image& source, int quality) {
         throw io_error("cannot write '" + output_name(out.path()) + "': libwebp fails with error " +
                        std::to_string(picture.error_code));
     }
+    if (source.metadata && !source.metadata->icc.empty()) return write_with_profile(out, bytes, source.metadata->icc);
     out.write(bytes);
 }
 

@@ -11,15 +11,16 @@
 
 namespace boxsum::cli {
 
-/// Where frames go in grey with the outline of a box, black within white: a folder that is made where it is missing, as
+/// Where frames go with the outline of a box, black within white: a folder that is made where it is missing, as
 /// frame_NNNNNN.png, or a video that ffmpeg makes, where the name ends in .mp4, .mkv, .avi, .mov or .webm.
 class annotated_frames {
   public:
-    /// Throws io_error where the folder cannot be made, `unsupported` where there is no ffmpeg.
-    annotated_frames(std::string path, std::int64_t rows, std::int64_t cols);
+    /// Of frames of 8u with 1 channel, or 3. Throws io_error where the folder cannot be made, `unsupported` where there
+    /// is no ffmpeg.
+    annotated_frames(std::string path, const view_shape& frame);
 
     /// Throws io_error.
-    void write(std::int64_t number, const image_view<const std::uint8_t>& frame, const box& b);
+    void write(std::int64_t number, const const_any_view& frame, const box& b);
 
     /// Waits for the video's end. Throws io_error where ffmpeg fails.
     void finish();

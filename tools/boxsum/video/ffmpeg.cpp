@@ -86,11 +86,16 @@ std::vector<std::string> decoding_command(const std::string& video) {
             "-f",     "yuv4mpegpipe", "-pix_fmt", "yuv420p",  "-"};
 }
 
-std::vector<std::string> encoding_command(const std::string& video, std::int64_t rows, std::int64_t cols) {
-    return {"ffmpeg",   "-v",           "error", "-y", "-f",
-            "rawvideo", "-pix_fmt",     "gray",  "-s", std::to_string(cols) + "x" + std::to_string(rows),
-            "-r",       "25",           "-i",    "-",  "-pix_fmt",
-            "yuv420p",  "file:" + video};
+std::vector<std::string> encoding_command(const std::string& video, const view_shape& frame) {
+    return {"ffmpeg",       "-v",
+            "error",        "-y",
+            "-f",           "rawvideo",
+            "-pix_fmt",     frame.channels == 3 ? "rgb24" : "gray",
+            "-s",           std::to_string(frame.cols) + "x" + std::to_string(frame.rows),
+            "-r",           "25",
+            "-i",           "-",
+            "-pix_fmt",     "yuv420p",
+            "file:" + video};
 }
 
 }  // namespace boxsum::cli

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <boxsum/view.hpp>
+
 #include <sys/types.h>
 
 #include <cstdint>
@@ -34,7 +36,7 @@ class piped_program {
 /// What makes YUV4MPEG2 of any video.
 std::vector<std::string> decoding_command(const std::string& video);
 
-/// What makes a video of raw grey frames of that size, by the ending of its name.
-std::vector<std::string> encoding_command(const std::string& video, std::int64_t rows, std::int64_t cols);
+/// What makes a video of such raw frames of 8u, grey or RGB, by the ending of its name.
+std::vector<std::string> encoding_command(const std::string& video, const view_shape& frame);
 
 }  // namespace boxsum::cli

@@ -2,6 +2,7 @@
 
 #include "errors.hpp"
 #include "image_io/image_file.hpp"
+#include "pixels.hpp"
 #include "text_output.hpp"
 #include "video/ffmpeg.hpp"
 #include "video/y4m_reader.hpp"
@@ -11,14 +12,10 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 namespace boxsum::cli {
 namespace {
-
-void copy_frame(const image_view<const std::uint8_t>& from, const image_view<std::uint8_t>& to) {
-    for (std::int64_t r = 0; r < from.rows(); ++r)
-        std::memcpy(to.row(r), from.row(r), static_cast<std::size_t>(from.cols()));
-}
 
 class y4m_frames final : public frame_reader {
   public:
@@ -26,11 +23,10 @@ class y4m_frames final : public frame_reader {
 
     std::int64_t rows() const override { return reader_.rows(); }
     std::int64_t cols() const override { return reader_.cols(); }
-    bool next(const image_view<std::uint8_t>& frame) override {
-        if (!reader_.next()) return false;
-        copy_frame(reader_.luma(), frame);
-        return true;
-    }
+    bool coloured() const override { return reader_.coloured(); }
+    bool next() override { return reader_.next(); }
+    image_view<const std::uint8_t> luma() const override { return reader_.luma(); }
+    void copy_colours(const image_view<std::uint8_t>& rgb) const override { reader_.copy_colours(rgb); }
 
   private:
     y4m_reader reader_;
@@ -44,14 +40,14 @@ class video_frames final : public frame_reader {
 
     std::int64_t rows() const override { return reader_->rows(); }
     std::int64_t cols() const override { return reader_->cols(); }
-    bool next(const image_view<std::uint8_t>& frame) override {
-        if (!reader_->next()) {
-            if (!ffmpeg_.finish()) throw input_error("ffmpeg fails before the end of '" + path_ + "'");
-            return false;
-        }
-        copy_frame(reader_->luma(), frame);
-        return true;
+    bool coloured() const override { return reader_->coloured(); }
+    bool next() override {
+        if (reader_->next()) return true;
+        if (!ffmpeg_.finish()) throw input_error("ffmpeg fails before the end of '" + path_ + "'");
+        return false;
     }
+    image_view<const std::uint8_t> luma() const override { return reader_->luma(); }
+    void copy_colours(const image_view<std::uint8_t>& rgb) const override { reader_->copy_colours(rgb); }
 
   private:
     std::unique_ptr<y4m_reader> start() {
@@ -101,9 +97,8 @@ std::optional<number_pattern> parse_pattern(const std::string& text) {
 }
 
 /// Brightness of an 8-bit image: grey, or red, green, blue by ITU-R BT.601.
-writable_image luma_of(const image& source, const std::string& path) {
+writable_image luma_of(const image& source) {
     const view_shape& s = source.view.shape;
-    if (s.type != dtype::u8) throw unsupported("'" + path + "' is " + std::string(name_of(s.type)) + ": frames are 8u");
     const writable_image out = allocate_image(packed_shape(dtype::u8, s.rows, s.cols, 1));
     for (std::int64_t r = 0; r < s.rows; ++r) {
         const auto* const from =
@@ -122,28 +117,42 @@ class numbered_frames final : public frame_reader {
   public:
     numbered_frames(number_pattern pattern, std::optional<int> first)
         : pattern_(std::move(pattern)), number_(first ? *first : first_number(pattern_)), first_(number_) {
-        ahead_ = read(pattern_.path(number_));
-        rows_ = ahead_->view.shape.rows;
-        cols_ = ahead_->view.shape.cols;
+        read(pattern_.path(number_));
+        rows_ = image_.view.shape.rows;
+        cols_ = image_.view.shape.cols;
+        coloured_ = image_.view.shape.channels >= 3;
     }
 
     std::int64_t rows() const override { return rows_; }
     std::int64_t cols() const override { return cols_; }
     int first() const override { return first_; }
-
-    bool next(const image_view<std::uint8_t>& frame) override {
-        const std::string path = pattern_.path(number_);
-        if (!ahead_ && !exists(path)) {
-            check_end();
-            return false;
+    bool coloured() const override { return coloured_; }
+    image_view<const std::uint8_t> luma() const override {
+        return {static_cast<const std::uint8_t*>(luma_.view.data), rows_, cols_};
+    }
+    void copy_colours(const image_view<std::uint8_t>& rgb) const override {
+        const std::int64_t channels = image_.view.shape.channels;
+        for (std::int64_t r = 0; r < rows_; ++r) {
+            const std::uint8_t* from = row_as<std::uint8_t>(image_.view, r);
+            std::uint8_t* to = rgb.row(r);
+            for (std::int64_t c = 0; c < cols_; ++c, from += channels)
+                for (std::int64_t k = 0; k < 3; ++k) *to++ = from[channels < 3 ? 0 : k];
         }
-        const writable_image image = ahead_ ? *ahead_ : read(path);
-        ahead_.reset();
-        const view_shape& s = image.view.shape;
+    }
+
+    bool next() override {
+        const std::string path = pattern_.path(number_);
+        if (!std::exchange(ahead_, false)) {
+            if (!exists(path)) {
+                check_end();
+                return false;
+            }
+            read(path);
+        }
+        const view_shape& s = image_.view.shape;
         if (s.rows != rows_ || s.cols != cols_)
             throw input_error("'" + path + "' is " + text_of(s) + ", but the frames before it are " +
                               std::to_string(rows_) + " x " + std::to_string(cols_));
-        copy_frame({static_cast<const std::uint8_t*>(image.view.data), rows_, cols_, s.row_stride}, frame);
         ++number_;
         return true;
     }
@@ -172,14 +181,22 @@ class numbered_frames final : public frame_reader {
                                   "': a gap in the numbers");
     }
 
-    static writable_image read(const std::string& path) { return luma_of(read_image(path), path); }
+    void read(const std::string& path) {
+        image_ = read_image(path);
+        const dtype type = image_.view.shape.type;
+        if (type != dtype::u8) throw unsupported("'" + path + "' is " + std::string(name_of(type)) + ": frames are 8u");
+        luma_ = luma_of(image_);
+    }
 
     number_pattern pattern_;
     int number_;
     int first_;
     std::int64_t rows_ = 0;
     std::int64_t cols_ = 0;
-    std::optional<writable_image> ahead_;  ///< the first image, whose extents the caller asks for before its pixels
+    bool coloured_ = false;
+    image image_;
+    writable_image luma_;
+    bool ahead_ = true;  ///< the first image has been read, whose extents the caller asks for before its pixels
 };
 
 }  // namespace

@@ -9,7 +9,7 @@
 
 namespace boxsum::cli {
 
-/// Where frames come from, one after the other; their luma is 8u.
+/// Where frames come from, one after the other; of 8 bits.
 class frame_reader {
   public:
     virtual ~frame_reader() = default;
@@ -20,9 +20,17 @@ class frame_reader {
     /// Number of the first frame.
     virtual int first() const { return 0; }
 
-    /// Writes the next frame to an image of rows x cols; false at the end. Throws input_error, naming the frame, for a
-    /// stream that breaks off and a frame of another size.
-    virtual bool next(const image_view<std::uint8_t>& frame) = 0;
+    /// Whether frames have colours; of numbered images the first one decides.
+    virtual bool coloured() const = 0;
+
+    /// Reads the next frame; false at the end. Throws input_error, naming the frame, for a stream that breaks off and a
+    /// frame of another size.
+    virtual bool next() = 0;
+
+    /// Brightness of the last frame read, and its red, green and blue, written to rows x cols x 3; without colours
+    /// these are the brightness.
+    virtual image_view<const std::uint8_t> luma() const = 0;
+    virtual void copy_colours(const image_view<std::uint8_t>& rgb) const = 0;
 };
 
 /// A YUV4MPEG2 file, "-" for such a stream on standard input, any other video through ffmpeg (`unsupported` where there

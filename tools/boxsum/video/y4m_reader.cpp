@@ -8,6 +8,7 @@
 #include <charconv>
 #include <sstream>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace boxsum::cli {
@@ -27,16 +28,16 @@ std::int64_t extent(const std::string& name, std::string_view word) {
     return value;
 }
 
-/// Bytes of both chroma planes for the `C` word of a header.
-std::size_t chroma_size(const std::string& name, std::string_view word, std::int64_t rows, std::int64_t cols) {
-    const auto size = [](std::int64_t r, std::int64_t c) { return static_cast<std::size_t>(2 * r * c); };
+/// Rows and columns of the chroma planes for the `C` word of a header.
+std::pair<std::int64_t, std::int64_t> chroma_extents(const std::string& name, std::string_view word, std::int64_t rows,
+                                                     std::int64_t cols) {
     const std::string_view format = word.substr(1);
     if (format == "420" || format == "420jpeg" || format == "420mpeg2" || format == "420paldv")
-        return size((rows + 1) / 2, (cols + 1) / 2);
-    if (format == "422") return size(rows, (cols + 1) / 2);
-    if (format == "411") return size(rows, (cols + 3) / 4);
-    if (format == "444") return size(rows, cols);
-    if (format == "mono") return 0;
+        return {(rows + 1) / 2, (cols + 1) / 2};
+    if (format == "422") return {rows, (cols + 1) / 2};
+    if (format == "411") return {rows, (cols + 3) / 4};
+    if (format == "444") return {rows, cols};
+    if (format == "mono") return {0, 0};
     throw input_error("'" + name + "': samples of format '" + std::string(format) +
                       "' are not read; 8-bit 420, 422, 411, 444 and mono are");
 }
@@ -93,7 +94,8 @@ void y4m_reader::parse_header(const std::string& header) {
         if (word[0] == 'C') chroma = word;
     }
     if (rows_ == 0 || cols_ == 0) throw input_error("'" + name_ + "': the stream's header lacks a width or a height");
-    chroma_bytes_ = chroma_size(name_, chroma, rows_, cols_);
+    std::tie(chroma_rows_, chroma_cols_) = chroma_extents(name_, chroma, rows_, cols_);
+    chroma_bytes_ = static_cast<std::size_t>(2 * chroma_rows_ * chroma_cols_);
 }
 
 bool y4m_reader::next() {
@@ -117,6 +119,29 @@ bool y4m_reader::next() {
 
 image_view<const std::uint8_t> y4m_reader::luma() const {
     return {samples_.data(), rows_, cols_};
+}
+
+void y4m_reader::copy_colours(const image_view<std::uint8_t>& rgb) const {
+    const std::uint8_t* const blue_plane = samples_.data() + rows_ * cols_;
+    const std::uint8_t* const red_plane = blue_plane + chroma_rows_ * chroma_cols_;
+    const auto byte = [](int value) { return static_cast<std::uint8_t>(std::clamp(value >> 8, 0, 255)); };
+    for (std::int64_t r = 0; r < rows_; ++r) {
+        const std::uint8_t* const luma = samples_.data() + r * cols_;
+        std::uint8_t* to = rgb.row(r);
+        if (!coloured()) {
+            for (std::int64_t c = 0; c < cols_; ++c, to += 3) std::fill_n(to, 3, luma[c]);
+            continue;
+        }
+        const std::int64_t chroma_row = r * chroma_rows_ / rows_ * chroma_cols_;
+        for (std::int64_t c = 0; c < cols_; ++c, to += 3) {
+            const std::int64_t at = chroma_row + c * chroma_cols_ / cols_;
+            // In 256ths: 1.164 of the luma above black, 1.596, -0.391, -0.813 and 2.018 of the colour differences.
+            const int light = 298 * (luma[c] - 16) + 128, blue = blue_plane[at] - 128, red = red_plane[at] - 128;
+            to[0] = byte(light + 409 * red);
+            to[1] = byte(light - 100 * blue - 208 * red);
+            to[2] = byte(light + 516 * blue);
+        }
+    }
 }
 
 }  // namespace boxsum::cli

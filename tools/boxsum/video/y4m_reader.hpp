@@ -11,7 +11,7 @@
 namespace boxsum::cli {
 
 /// Frames of an uncompressed YUV4MPEG2 stream (mjpegtools; what `ffmpeg -f yuv4mpegpipe` writes), 8 bits a sample, one
-/// after the other. Only the luma plane is handed out.
+/// after the other.
 class y4m_reader {
   public:
     /// Opens a file, or standard input for "-", and reads the stream's header. Throws input_error for a missing file, a
@@ -30,6 +30,12 @@ class y4m_reader {
     /// The luma plane of the last frame read; valid until the next call of next().
     image_view<const std::uint8_t> luma() const;
 
+    /// Whether there are chroma planes.
+    bool coloured() const { return chroma_bytes_ > 0; }
+
+    /// Red, green and blue of the last frame, by ITU-R BT.601 of limited range, to rows x cols x 3.
+    void copy_colours(const image_view<std::uint8_t>& rgb) const;
+
     std::int64_t rows() const { return rows_; }
     std::int64_t cols() const { return cols_; }
 
@@ -44,7 +50,8 @@ class y4m_reader {
     std::int64_t rows_ = 0;
     std::int64_t cols_ = 0;
     std::size_t chroma_bytes_ = 0;  ///< of both chroma planes
-    std::int64_t frames_ = 0;       ///< read so far
+    std::int64_t chroma_rows_ = 0, chroma_cols_ = 0;
+    std::int64_t frames_ = 0;  ///< read so far
     std::vector<std::uint8_t> samples_;
 };
 

@@ -137,8 +137,8 @@ auto maps_for(const tile_launch& launch, const tile_plan& plan, int tile_cols) {
 }
 
 /// Bytes of the tiles' pixels in shared memory; 128 more, for the kernel aligns the slots itself.
-template <typename Roles>
-inline constexpr int dynamic_bytes_of = Roles::tile_slots* static_cast<int>(Roles::slot_bytes) + 128;
+template <typename Block>
+inline constexpr int dynamic_bytes_of = Block::tile_slots* static_cast<int>(Block::slot_bytes) + 128;
 
 template <typename Pixel, typename Sum, tile_kernel K>
 void start_tiles(const tile_launch& l, const table_memory& memory, const execution& how, map_cache& cache) {
@@ -152,12 +152,12 @@ void start_tiles(const tile_launch& l, const table_memory& memory, const executi
     if (slots.bytes() > how.workspace_bytes)
         throw std::logic_error("words take " + std::to_string(slots.bytes()) + " bytes of a workspace of " +
                                std::to_string(how.workspace_bytes));
-    using roles = tile_roles<Pixel, Sum, K>;
+    using block = tile_block<Pixel, Sum, K>;
     using kernel = decltype(sat_tile_kernel_of<Pixel, Sum, K>());
     launch_allowed(reinterpret_cast<kernel>(l.kernel),
                    {.grid = l.grid,
                     .block = tile::threads,
-                    .shared_bytes = dynamic_bytes_of<roles>,
+                    .shared_bytes = dynamic_bytes_of<block>,
                     .overlaps_predecessor = l.limits.copy_engine},
                    how.stream, plan, maps, words, how.header, static_cast<std::byte*>(how.workspace),
                    how.workspace_bytes);
@@ -179,7 +179,7 @@ tile_launch launch_with(const sat_geometry& g, const device_limits& limits, int 
         if (!maps_for<K, sizeof(Pixel)>(launch, plan, tile_shape<Sum>::cols).valid) return {};
 
     const auto kernel = sat_tile_kernel_of<Pixel, Sum, K>();
-    constexpr int shared_bytes = dynamic_bytes_of<tile_roles<Pixel, Sum, K>>;
+    constexpr int shared_bytes = dynamic_bytes_of<tile_block<Pixel, Sum, K>>;
     allow_shared_bytes(kernel, shared_bytes);
     int resident = 0;
     BOXSUM_CUDA_TRY(

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <type_traits>
 
-/// Pixels of the aligned pipeline's tiles, and their sums.
+/// Pixels of the tile pipeline's tiles, and their sums.
 namespace boxsum::cuda {
 
 /// Types of sums, by those of the pixel and of the table.
@@ -154,7 +154,7 @@ struct tile_pixels {
             });
         } else {
             sum_in_tile a[4]{}, b[4]{};
-            // Few, for less code (see tile_finish::together), and so that `sum` spills nothing that it keeps from tile
+            // Few, for less code (see tile_block::together), and so that `sum` spills nothing that it keeps from tile
             // to tile.
 #pragma unroll 2
             for (int i = 0; i < chunks; ++i) {

@@ -1,8 +1,8 @@
 // What the kernels need of the workspace, and which tables are for one wave.
 
 #include "cuda/device/workspace_slots.hpp"
+#include "cuda/production/sat/block.cuh"
 #include "cuda/production/sat/prepared.hpp"
-#include "cuda/production/sat/shared.cuh"
 #include "cuda/production/sat/wave_launch.cuh"
 
 #include <algorithm>

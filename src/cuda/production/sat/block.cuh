@@ -1,7 +1,9 @@
 #pragma once
 
+#include "cuda/device/channels.cuh"
 #include "cuda/device/layers.cuh"
 #include "cuda/device/phase_barrier.cuh"
+#include "cuda/device/ptx.cuh"
 #include "cuda/device/row_store.cuh"
 #include "cuda/device/staged_rows.cuh"
 #include "cuda/device/streaming.cuh"
@@ -9,15 +11,20 @@
 #include "cuda/device/tagged_words.cuh"
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/device/workspace_slots.hpp"
+#include "cuda/production/sat/carries.cuh"
+#include "cuda/production/sat/halves.cuh"
+#include "cuda/production/sat/pixels.cuh"
 #include "cuda/production/sat/plan.hpp"
 #include "cuda/production/workspace.cuh"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-/// What the roles of the aligned pipeline share: words in the workspace, tiles in shared memory, and their arithmetic.
+/// What the roles of the tile pipeline share: words in the workspace, tiles in shared memory, their arithmetic, and the
+/// block that a role is a function of.
 namespace boxsum::cuda {
 
 template <typename Sum, typename Squares>
@@ -245,5 +252,200 @@ __device__ inline void store_neighbours(Sum* row, const Sum (&x)[N], int lane) {
     for (int i = 0; i < N; ++i) chunk.x[i] = x[i];
     reinterpret_cast<vector_of<Sum, N>*>(row)[lane] = chunk;
 }
+
+// The block
+
+/// A block as its warps see it: types and constants of the kernel, what the kernel was given, and where things are.
+/// Each role is a function of it, run_sum() to run_finish(); kernel.cuh has the picture and names the files.
+template <typename Pixel, typename Sum, tile_kernel K>
+struct tile_block {
+    using sum = Sum;
+    using pixel = Pixel;
+    using tile = tile_shape<Sum>;
+    static constexpr tile_store store = K.store;
+    static constexpr int channels = K.channels;
+    static constexpr bool whole_sectors = store == tile_store::whole_sectors;
+    using pixels = tile_pixels<Pixel, Sum, K.load>;
+    using value_words = words_of_value<Sum>;
+    using sum_in_tile = tile_sum<Pixel, Sum>;
+    using sum_in_group = group_sum<Pixel, Sum>;
+    /// What `finish` scans. Carries of channels that share a row are added to it, so it is the table's type there.
+    using scanned = std::conditional_t<channels == 1, sum_in_tile, Sum>;
+    static constexpr int panels = K.panels;
+    using of_panel = std::conditional_t<panels == 1, sum_in_tile, tile_word<Pixel, Sum>>;
+    static constexpr tile_policy tuned = policy_of(types_of<Pixel, Sum>, K);
+    static constexpr int rows_on_their_way = tuned.rows_on_their_way;
+    static constexpr bool one_behind = store == tile_store::one_behind;
+    static constexpr int ends_unit = channels == 1 ? 32 : 16;  // see row_ends
+    static constexpr int tile_slots = tuned.slots;
+    using shared_memory = tile_memory<Sum, sum_in_group, of_panel, scanned, tile_slots, channels, panels,
+                                      K.columns == tile_columns::chain, rows_on_their_way, ends_unit, whole_sectors>;
+    using tile_counter = cuda::tile_counter<shared_memory::slots>;
+    static constexpr int lane_cols = tile::lane_cols;
+    static constexpr bool chain = K.columns == tile_columns::chain;
+    static_assert(!chain || (channels == 1 && store == tile_store::straight && K.load == tile_load::box));
+    static_assert(panels == 1 || (!one_behind && K.load == tile_load::box));
+    using lane_channels = channels_of_lane<channels, lane_cols>;
+    /// Of the table of sums; beside it there may be that of squares.
+    using table_sum = typename tables_of<Sum>::sum;
+    static constexpr bool has_squares = is_sum_and_squares<Sum>;
+    static_assert(has_square<Pixel> == has_squares);
+    static_assert(!whole_sectors || (channels == 1 && sizeof(Sum) == 4 && std::is_same_v<Pixel, std::uint8_t> &&
+                                     !chain && panels == 1 && K.load == tile_load::box));
+    static_assert(!has_squares || (channels == 1 && !chain && store != tile_store::anywhere));
+    static constexpr int cols_of_tile = panels * tile::cols;
+    static constexpr int row_words = channels * tile::row_words;  // of a tile: [channel][row]
+    static constexpr int col_words = panels * tile::col_words;    // of a tile: [panel][column]
+    /// Panels that `left`, `carry` and `above` have code for, each by itself. One code for both is better where there
+    /// is much, see `together`.
+    // H200, 13.0: one code for 8u32u with 3 and 4 channels 0.93, 0.98 at 4096; for 8u64u 1.01
+    static constexpr int panels_unrolled = channels == 1 && std::is_same_v<Pixel, std::uint8_t> ? panels : 1;
+    /// Two rows a lane of one warp, or one row a lane of two: with a chain there is a warp to spare.
+    static constexpr int left_warps = chain ? 2 : 1;
+    /// What a tile publishes of its rows: a lane's are those at the places `lane` and `lane` + 32 of every channel.
+    /// With a chain a row has words of its own, because a lane of `left` has one row.
+    using row_values = std::conditional_t<chain, sum_in_tile, tile_word<Pixel, Sum>>;
+    using row_sum_words =
+        std::conditional_t<chain, words_of_value<row_values>, words_of_lane<row_values, 2 * channels>>;
+    using col_sum_words = words_of_lane<tile_word<Pixel, Sum>, lane_cols>;
+    using group_sum_words = words_of_lane<sum_in_group, 2 * channels>;
+    using group_row_words = words_of_lane<sum_in_group, 1>;  // one row of them
+    using table_row_words = words_of_lane<Sum, lane_cols>;
+    static_assert(sizeof(row_sum_words) * (chain ? 2 : 1) * 32 <= sizeof(tagged_word) * row_words);
+    static_assert(sizeof(col_sum_words) * 32 <= sizeof(tagged_word) * tile::col_words);
+    /// Tiles or groups whose words a lane looks at together: 8 words, if one has no more, of at most 4. A lane with one
+    /// row of a tile looks at 8. Sums of 4 bytes of three and four channels come from two at a time nevertheless.
+    // H200, 13.0: two at a time for 32f32f with 4 channels 0.96 at 4096; three 1.04
+    template <typename Words>
+    static constexpr int batch_of = std::clamp(static_cast<int>(8 * sizeof(tagged_word) / sizeof(Words)),
+                                               channels > 2 && sizeof(Words) <= 16 * channels ? 2 : 1,
+                                               std::is_same_v<Words, words_of_value<row_values>> ? 8 : 4);
+    using maps_of_image = image_maps<pixels::phases, whole_sectors>;
+
+    /// Of a tile in shared memory: the pixels of its panels, and of those beside it.
+    static constexpr unsigned slot_bytes = panels * pixels::bytes + (whole_sectors ? beside_bytes : 0);
+    static constexpr unsigned first_tiles = tuned.first_tiles;
+
+    // Of `finish`
+
+    /// Whether a panel's sums stay in halves of registers until they are stored.
+    static constexpr bool in_halves =
+        std::is_same_v<Pixel, std::uint8_t> && lane_cols == 4 && (channels > 1 || rows_anywhere(store));
+    /// What a lane of `finish` has of a panel: its columns of the warp's rows.
+    using panel_sums = std::conditional_t<in_halves, sums_in_halves<channels>, scanned[tile::warp_rows][lane_cols]>;
+    /// Whether there is code of its own for each place where rows that start anywhere may start, if it changes from row
+    /// to row as in packed tables: half of the instructions of a store, twice the code, of which a table needs a part.
+    // H200, 13.0: 8u32u packed 0.965 at 4093, 1.005 padded at 4096; 32f32f 1.12
+    static constexpr bool places_are_known = in_halves && channels == 1;
+    /// Whether carries stay in shared memory until rows are stored. There are three slots, so that `carry` never waits
+    /// for their place.
+    static constexpr bool carries_stay = in_halves && channels > 1;
+    static_assert(!carries_stay || shared_memory::slots > 2);
+    /// The rows' carries, where they are; or that of row l in lane l, see carries_and_left().
+    using panel_carries = std::conditional_t<carries_stay, carries_of_rows<Sum>, Sum>;
+    /// Rows that are read and scanned together. All where code is short. A multiprocessor has about 40 KB of
+    /// instructions at hand: where its roles go through more again and again, warps wait for them, with three and four
+    /// channels for a quarter of the time of `finish`. There, half of the rows, twice.
+    static constexpr int together = channels == 1 ? tile::warp_rows : tile::warp_rows / 2;
+
+    const tile_plan& p;
+    const maps_of_image& maps;
+    const exchange_words& words;
+    workspace_header* header;
+    shared_memory& shared;
+    std::byte* slots;  // pixels of the tiles
+    const tag_maker tag_of_lap{header};
+    const std::uint64_t keep = keep_in_l2();
+    const int lane = threadIdx.x % 32;
+
+    /// By one thread, before a block barrier.
+    __device__ static void initialize(shared_memory& shared) {
+        const auto expect_warps = [](phase_barrier& barrier, int warps) { barrier.initialize(32 * warps); };
+        for (int s = 0; s < shared_memory::slots; ++s) {
+            // The lane that drew the ticket; where rows start anywhere also every lane, when its copies are done.
+            shared.loaded[s].initialize(pixels::shifted ? 1 + 32 : 1);
+            expect_warps(shared.read[s], tile::finish_warps + 4);
+            expect_warps(shared.left_added[s], left_warps);
+            expect_warps(shared.finished[s], tile::finish_warps);
+            for (phase_barrier* one : {shared.rows_added, shared.cols_added, shared.carried, shared.topped})
+                expect_warps(one[s], 1);
+            if constexpr (whole_sectors) expect_warps(shared.beside.there[s], 1);
+        }
+        announce_barriers();
+    }
+
+    __device__ static unsigned offset_of(unsigned slot, int panel) {
+        return slot * slot_bytes + static_cast<unsigned>(panel) * pixels::bytes;
+    }
+    __device__ pixels pixels_of(unsigned slot, int panel) const { return {slots + offset_of(slot, panel)}; }
+    __device__ std::byte* pixels_beside(unsigned slot) const { return slots + offset_of(slot, panels); }
+
+    /// Modulo 16 it does not matter which tile of the plane it is: they are 64 rows and multiples of 64 bytes apart.
+    __device__ row_shifts shifts_of(unsigned plane) const {
+        if constexpr (!pixels::shifted) return {};
+        return {static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(p.image)) +
+                    plane * static_cast<std::uint32_t>(p.image_plane_stride),
+                static_cast<std::uint32_t>(p.image_row_stride)};
+    }
+
+    /// Where what a panel leaves to others lies.
+    __device__ static unsigned place_of(const tile_counter& now) { return now.n % shared_memory::kept; }
+
+    /// The sums beside the tile.
+    __device__ beside_sums* beside_of(const tile_counter& now) const {
+        if constexpr (whole_sectors)
+            return &shared.beside.sums[now.n % (shared_memory::slots + 1)];
+        else
+            return nullptr;
+    }
+
+    /// The channel of the first of the lane's elements in a panel of a tile.
+    __device__ static unsigned first_channel(unsigned tile_col, int panel, int lane) {
+        const auto element = static_cast<unsigned>(lane * lane_cols);
+        if constexpr (tile::cols % channels == 0)
+            return lane_channels::first(element);
+        else
+            return lane_channels::first((tile_col * panels + static_cast<unsigned>(panel)) * (tile::cols % channels) +
+                                        element);
+    }
+
+    /// Before pixels are read: `sum` moves rows that start anywhere.
+    __device__ void wait_for_moved_rows(const tile_counter& now) const {
+        if constexpr (pixels::shifted) shared.rows_added[now.slot()].wait(now.parity());
+    }
+
+    /// By all lanes: an arrival releases what its own thread did. One lane's, behind a __syncwarp(), says the same and
+    /// is no faster, but racecheck does not take it for that.
+    __device__ static void arrive(phase_barrier& barrier) { barrier.arrive(); }
+
+    // What the whole table holds around the part that this launch computes. It enters where tiles learn of others: what
+    // is left of the part with the row carries of `carry`, which go to the tiles below with its totals, and what is
+    // above it in place of the table row above the first group of tiles.
+
+    __device__ carry_reader<Sum> part_carries() const { return {p.carries, p.squares_carries, channels}; }
+
+    /// In a row of the tile, less in the row above the tile. Rows below the last one count for nothing.
+    __device__ Sum left_of_part(const tile_position& at, int row, int channel) const {
+        const std::int64_t first = std::int64_t{at.row} * tile::rows;
+        return part_carries().step(at.plane, min(first + row, p.rows - 1), min(first, p.rows) - 1, channel);
+    }
+
+    /// Above neighbours of the part's row of elements, as far as it goes.
+    template <int N>
+    __device__ void above_part(Sum (&x)[N], const tile_position& at, std::int64_t first) const {
+#pragma unroll
+        for (int i = 0; i < N; ++i) x[i] = first + i < p.cols ? part_carries().above(at.plane, first + i) : Sum{};
+    }
+
+    /// Whether a tile's group of rows starts at the part's first row, above which there are carries.
+    __device__ bool is_below_carries(const tile_position& at) const {
+        return p.has_above && !at.has_above;
+    }
+
+    /// The element of the part's rows that is the first of a panel.
+    __device__ static std::int64_t first_element(const tile_position& at, int panel) {
+        return std::int64_t{at.col} * cols_of_tile + panel * tile::cols;
+    }
+};
 
 }  // namespace boxsum::cuda

@@ -1,0 +1,108 @@
+"""Filters of images that arrive row by row, or are larger than memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from boxsum._arrays import NumPyArray
+from boxsum._types import Border, Size
+from boxsum.errors import InvalidArgument, Unsupported
+
+_OPEN_END = 2**40  # rows of an image whose last row has not arrived
+
+
+def _extents(value: Any, name: str) -> int:
+    """Of rows, of a number or a pair."""
+    first = value if isinstance(value, (int, np.integer)) else tuple(value)[0]
+    if not isinstance(first, (int, np.integer)):
+        raise Unsupported(f"{name}: is {value!r}, must be an integer or a pair of them, rows and columns")
+    return int(first)
+
+
+def filter_rows(
+    function: Callable[..., Any],
+    blocks: Iterable[NumPyArray],
+    size: Size,
+    *,
+    border: Border = "reflect",
+    origin: Size = 0,
+    **options: Any,
+) -> Iterator[Any]:
+    """Filters an image that comes in blocks of rows: of a scanner, of a file larger than memory.
+
+    A block of results is handed out as soon as the rows that it needs are there, and only rows that are still needed
+    are kept: as many as a window has, and a block. Blocks of several times the window's rows are quickest.
+
+    Args:
+        function: `box_filter`, `local_statistics`, `threshold` (not "wolf", which needs all of the image first) or
+            `local_contrast`.
+        blocks: NumPy arrays (rows, cols), or (rows, cols, channels) with ``channel_axis=-1``, of one dtype.
+        size, border, origin: As of the function; not ``border="wrap"``, which begins with the last rows.
+        options: The function's others, without arrays.
+
+    Returns:
+        An iterator of what the function returns for the rows in turn; together they are, to the bit, what it returns
+        for the whole image. (Of floating images with fewer rows than the window, up to rounding.)
+
+    Raises:
+        InvalidArgument: a ValueError; ``border="wrap"``, blocks of other columns. Unsupported: a TypeError.
+
+    >>> import numpy as np, boxsum
+    >>> image = np.arange(60, dtype=np.uint8).reshape(12, 5)
+    >>> parts = list(boxsum.filter_rows(boxsum.box_filter, np.split(image, 4), 3))
+    >>> [len(part) for part in parts], bool((np.concatenate(parts) == boxsum.box_filter(image, 3)).all())
+    ([2, 3, 3, 3, 1], True)
+    """
+    if border == "wrap":
+        raise InvalidArgument("border: is 'wrap', which begins with the last rows")
+    rows = _extents(size, "size")
+    above = rows // 2 + _extents(origin, "origin")
+    below = rows - 1 - above
+    moved = {} if _is_zero(origin) else {"origin": origin}
+    return _results(function, blocks, size, above, below, {"border": border, **moved, **options})
+
+
+def _is_zero(origin: Any) -> bool:
+    return not np.any(np.asarray(origin))
+
+
+def _results(
+    function: Callable[..., Any],
+    blocks: Iterable[NumPyArray],
+    size: Size,
+    above: int,
+    below: int,
+    options: dict[str, Any],
+) -> Iterator[Any]:
+    kept: NumPyArray | None = None
+    first = done = 0  # the row that is kept first, and that of the next result
+    for block in _with_end(blocks):
+        if block is None:
+            if kept is None:
+                return
+            received = whole = first + len(kept)
+            ready = whole
+        else:
+            if kept is not None and block.shape[1:] != kept.shape[1:]:
+                raise InvalidArgument(f"blocks: one has the shape {block.shape}, those before {kept.shape[1:]} a row")
+            kept = block.copy() if kept is None else np.concatenate([kept, block])
+            received, whole = first + len(kept), _OPEN_END
+            # The first windows may see as many rows from below, mirrored at the upper border.
+            ready = received - below if received > above + below else 0
+        if ready <= done:
+            continue
+        yield function(kept, size, part=(first, whole, done, ready), **options)
+        done = ready
+        drop = max(0, done - above) - first
+        if drop > 0:
+            kept, first = kept[drop:].copy(), first + drop
+
+
+def _with_end(blocks: Iterable[NumPyArray]) -> Iterator[NumPyArray | None]:
+    for block in blocks:
+        if len(block) > 0:
+            yield block
+    yield None

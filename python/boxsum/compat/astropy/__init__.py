@@ -1,0 +1,5 @@
+"""astropy: `convolution`."""
+
+from boxsum.compat._drop_in import rest_of
+
+__getattr__ = rest_of("astropy")

@@ -1,0 +1,5 @@
+"""Kornia: `filters`."""
+
+from boxsum.compat._drop_in import rest_of
+
+__getattr__ = rest_of("kornia")

@@ -1,0 +1,5 @@
+"""SciPy: `ndimage`."""
+
+from boxsum.compat._drop_in import rest_of
+
+__getattr__ = rest_of("scipy")

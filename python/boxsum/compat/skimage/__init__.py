@@ -1,0 +1,5 @@
+"""scikit-image: `filters` and `transform`."""
+
+from boxsum.compat._drop_in import rest_of
+
+__getattr__ = rest_of("skimage")

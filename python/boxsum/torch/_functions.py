@@ -1,0 +1,354 @@
+"""Functions of tensors, made of the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from boxsum._types import Border, BoxFormat, Layout, Size
+from boxsum.errors import InvalidArgument, Unsupported
+from boxsum.torch import _operators
+
+_HALVES = (torch.float16, torch.bfloat16)
+_BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")
+
+
+def _pair(value: Any, name: str) -> tuple[int, int]:
+    both = (value, value) if isinstance(value, int) else tuple(value)
+    if len(both) != 2 or not all(isinstance(one, int) for one in both):
+        raise Unsupported(f"{name}: is {value!r}, must be an integer or a pair of them, rows and columns")
+    return both[0], both[1]
+
+
+def _extents(size: Any, origin: Any) -> list[int]:
+    result = []
+    for extent, moved in zip(_pair(size, "size"), _pair(origin, "origin"), strict=True):
+        if extent < 1:
+            raise InvalidArgument(f"size: is {extent}, must be at least 1")
+        before = extent // 2 + moved
+        if not 0 <= before < extent:
+            raise InvalidArgument(f"origin: is {moved}, too much for a size of {extent}")
+        result += [before, extent - 1 - before]
+    return result
+
+
+def _image(image: Tensor) -> Tensor:
+    if image.dim() < 2:
+        raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must have rows and columns")
+    if image.dtype in _HALVES:
+        return image.float()
+    if image.dtype not in (torch.float32, torch.float64):
+        raise Unsupported(f"image: its dtype is {image.dtype}, must be floating; boxsum's own functions take more")
+    return image
+
+
+def _border(border: str) -> str:
+    if border not in _BORDERS:
+        raise InvalidArgument(f"border: is {border!r}, must be one of {', '.join(map(repr, _BORDERS))}")
+    return border
+
+
+def sat(image: Tensor, *, layout: Layout = "inclusive", dtype: torch.dtype | None = None) -> Tensor:
+    """Summed area table of the last two axes; see `boxsum.sat`.
+
+    Args:
+        image: (..., rows, cols). Gradients are those of floating images.
+        layout: As of `boxsum.sat`.
+        dtype: By default int64 for integer and bool images (whose bits are those of uint64 tables), float64 for
+            floating ones.
+
+    Returns:
+        The table.
+
+    Raises:
+        InvalidArgument: a ValueError. Unsupported: a TypeError.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.sat(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+    tensor([[ 1.,  3.],
+            [ 4., 10.]], dtype=torch.float64)
+    """
+    if image.dim() < 2:
+        raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must have rows and columns")
+    if layout not in ("inclusive", "exclusive", "padded"):
+        raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
+    if dtype is None:
+        dtype = torch.float64 if image.dtype.is_floating_point else torch.int64
+    if dtype not in (torch.int32, torch.int64, torch.float32, torch.float64):
+        raise Unsupported(f"dtype: is {dtype}, tables are of torch.int32, int64, float32 and float64")
+    return _operators.sat(image.float() if image.dtype in _HALVES else image, layout, dtype)
+
+
+def box_filter(
+    image: Tensor,
+    size: Size,
+    *,
+    stat: Literal["mean", "sum"] = "mean",
+    border: Border = "reflect",
+    cval: float = 0,
+    origin: Size = 0,
+) -> Tensor:
+    """Mean or sum of the window around every pixel of the last two axes; see `boxsum.box_filter`.
+
+    Args:
+        image: (..., rows, cols), floating; float16 and bfloat16 are summed as float32 is, in float64.
+        size, stat, border, cval, origin: As of `boxsum.box_filter`. PyTorch's "reflect" is ``"mirror"`` here.
+
+    Returns:
+        A tensor of the image's shape and dtype.
+
+    Raises:
+        InvalidArgument: a ValueError. Unsupported: a TypeError.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.box_filter(torch.tensor([[0.0, 0.0, 9.0, 0.0, 0.0]]), (1, 3))
+    tensor([[0., 3., 3., 3., 0.]])
+    """
+    if stat not in ("mean", "sum"):
+        raise InvalidArgument(f"stat: is {stat!r}, must be one of 'mean', 'sum'")
+    work = _image(image)
+    result = _operators.box_filter(
+        work, _extents(size, origin), _border(border), float(cval), stat == "mean", work.dtype
+    )
+    return result.to(image.dtype)
+
+
+def _root(variance: Tensor) -> Tensor:
+    """The square root, with a gradient of 0 where it is 0."""
+    above = variance > 0
+    return torch.where(above, torch.where(above, variance, 1).sqrt(), 0)
+
+
+def local_statistics(
+    image: Tensor,
+    size: Size,
+    *,
+    results: Sequence[Literal["mean", "var", "std"]] = ("mean", "std"),
+    border: Border = "reflect",
+    cval: float = 0,
+    origin: Size = 0,
+) -> tuple[Tensor, ...]:
+    """Mean, population variance and standard deviation of the window around every pixel; see
+    `boxsum.local_statistics`.
+
+    Args:
+        image, size, border, cval, origin: As of `box_filter`.
+        results: Which, in the order wanted: ``"mean"``, ``"var"``, ``"std"``.
+
+    Returns:
+        A tensor of the image's shape and dtype for each of ``results``. The gradient of a deviation of 0 is 0.
+
+    Raises:
+        InvalidArgument: a ValueError. Unsupported: a TypeError.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.local_statistics(torch.tensor([[1.0, 3.0, 5.0]]), (1, 3), border="shrink", results=("var",))
+    (tensor([[1.0000, 2.6667, 1.0000]]),)
+    """
+    for name in results:
+        if name not in ("mean", "var", "std"):
+            raise InvalidArgument(f"results: is {name!r}, must be one of 'mean', 'var', 'std'")
+    mean, variance = _operators.local_moments(_image(image), _extents(size, origin), _border(border), float(cval))
+    made = {"mean": mean, "var": variance}
+    if "std" in results:
+        made["std"] = _root(variance)
+    return tuple(made[name].to(image.dtype) for name in results)
+
+
+def local_contrast(
+    image: Tensor, size: Size = 15, *, epsilon: float = 1e-6, border: Border = "reflect", cval: float = 0
+) -> Tensor:
+    """Local contrast normalisation, (pixel - m) / max(s, epsilon); see `boxsum.local_contrast`.
+
+    Args:
+        image, size, border, cval: As of `box_filter`.
+        epsilon: The smallest divisor, above 0.
+
+    Returns:
+        A tensor of the image's shape and dtype.
+
+    Raises:
+        InvalidArgument: a ValueError. Unsupported: a TypeError.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.local_contrast(torch.tensor([[1.0, 3.0, 5.0]]), (1, 3), border="shrink")
+    tensor([[-1.,  0.,  1.]])
+    """
+    if not epsilon > 0:
+        raise InvalidArgument(f"epsilon: is {epsilon}, must be above 0")
+    work = _image(image)
+    mean, deviation = local_statistics(work, size, border=border, cval=cval)
+    return ((work - mean) / deviation.clamp(min=epsilon)).to(image.dtype)
+
+
+def _within(at: Tensor, last: int) -> Tensor:
+    """Places cut off at the ends of a table; those at an end keep their gradients, which clamp() drops."""
+    at = torch.where(at < 0, 0, at)
+    return torch.where(at > last, last, at)
+
+
+def read(table: Tensor, at: Tensor, axis: int) -> Tensor:
+    """Entries of a padded table between its own, along an axis: (..., positions, ...), linear from one to the next.
+
+    `at` has one axis. Positions beyond the table are its first and last: there the image is 0.
+    """
+    last = table.shape[axis] - 1
+    at = _within(at, last)
+    before = at.detach().floor().clamp(max=max(last - 1, 0)).to(torch.int64)
+    share = at - before
+    shape = [1] * table.dim()
+    shape[axis] = -1
+    share = share.reshape(shape)
+    return table.index_select(axis, before) * (1 - share) + table.index_select(axis, before + 1) * share
+
+
+def _edges(boxes: Tensor, format: str) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Top, left, bottom, right."""
+    a, b, c, d = boxes.to(torch.float64).unbind(-1)
+    if format == "rchw":
+        return a, b, a + c, b + d
+    if format == "yxyx":
+        return a, b, c, d
+    if format == "xyxy":
+        return b, a, d, c
+    if format == "xywh":
+        return b, a, b + d, a + c
+    raise InvalidArgument(f"format: is {format!r}, must be one of 'rchw', 'yxyx', 'xyxy', 'xywh'")
+
+
+def _corner(table: Tensor, y: Tensor, x: Tensor) -> Tensor:
+    """The padded table at places between its entries: (*batch, places)."""
+    rows, cols = table.shape[-2] - 1, table.shape[-1] - 1
+    y, x = _within(y, rows), _within(x, cols)
+    r = y.detach().floor().clamp(max=max(rows - 1, 0)).to(torch.int64)
+    c = x.detach().floor().clamp(max=max(cols - 1, 0)).to(torch.int64)
+    down, right = y - r, x - c
+    flat = table.flatten(-2)
+    step = cols + 1
+    above = flat.index_select(-1, r * step + c) * (1 - right) + flat.index_select(-1, r * step + c + 1) * right
+    below = flat.index_select(-1, (r + 1) * step + c) * (1 - right)
+    below = below + flat.index_select(-1, (r + 1) * step + c + 1) * right
+    return above * (1 - down) + below * down
+
+
+def box_sum(image: Tensor, boxes: Tensor, *, format: BoxFormat = "rchw") -> Tensor:
+    """Integrals of an image over boxes with edges anywhere, with gradients for the image and for the edges.
+
+    Args:
+        image: (..., rows, cols), floating. Pixel (r, c) is the square from (r, c) to (r + 1, c + 1); beyond the image
+            there is 0.
+        boxes: (..., 4) of any real dtype, as of `boxsum.box_sum`; the same for every image of the batch.
+        format: As of `boxsum.box_sum`.
+
+    Returns:
+        (*batch, *boxes' leading axes) in the image's dtype, from a float64 table of the whole image. Where an edge is
+        an integer its gradient is that towards larger numbers; at the image's end, towards the image.
+
+    Raises:
+        InvalidArgument: a ValueError. Unsupported: a TypeError.
+
+    Source: Crow 1984; edges between pixels as in Burkov and Lempitsky 2018.
+
+    >>> import torch, boxsum.torch
+    >>> box = torch.tensor([0.5, 0.0, 1.0, 1.0], requires_grad=True)  # row, column, rows, columns
+    >>> total = boxsum.torch.box_sum(torch.arange(12.0).reshape(3, 4), box)
+    >>> total.backward()
+    >>> total.item(), box.grad
+    (2.0, tensor([4., 1., 4., 3.]))
+    """
+    work = _image(image)
+    if boxes.dim() < 1 or boxes.shape[-1] != 4:
+        raise InvalidArgument(f"boxes: their shape is {tuple(boxes.shape)}, the last extent must be 4")
+    table = _operators.sat(work, "padded", torch.float64)
+    leading = boxes.shape[:-1]
+    top, left, bottom, right = (one.reshape(-1) for one in _edges(boxes, format))
+    sums = _corner(table, bottom, right) - _corner(table, top, right)
+    sums = sums - (_corner(table, bottom, left) - _corner(table, top, left))
+    return sums.reshape((*image.shape[:-2], *leading)).to(image.dtype)
+
+
+def box_mean(image: Tensor, boxes: Tensor, *, format: BoxFormat = "rchw") -> Tensor:
+    """`box_sum` divided by the boxes' areas, also with gradients for the edges.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.box_mean(torch.arange(12.0).reshape(3, 4), torch.tensor([[1, 1, 2, 2]]))
+    tensor([7.5000])
+    """
+    top, left, bottom, right = _edges(boxes, format)
+    area = (bottom - top) * (right - left)
+    return (box_sum(image.to(torch.float64), boxes, format=format) / area).to(image.dtype)
+
+
+def box_pool2d(
+    image: Tensor,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """`torch.nn.functional.avg_pool2d` by running sums: the area of the kernel does not count.
+
+    Args:
+        image: (N, C, rows, cols) or (C, rows, cols), floating.
+        kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: As of ``avg_pool2d``.
+
+    Returns:
+        What ``avg_pool2d`` returns, summed in float64.
+
+    Raises:
+        InvalidArgument: a ValueError; a padding of more than half of the kernel, a kernel larger than the padded image.
+
+    >>> import torch, boxsum.torch
+    >>> boxsum.torch.box_pool2d(torch.arange(16.0).reshape(1, 4, 4), 2)
+    tensor([[[ 2.5000,  4.5000],
+             [10.5000, 12.5000]]])
+    """
+    if image.dim() not in (3, 4):
+        shape = tuple(image.shape)
+        raise InvalidArgument(f"image: its shape is {shape}, must be (N, C, rows, cols) or (C, rows, cols)")
+    work = _image(image)
+    kernel, pad = _pair(kernel_size, "kernel_size"), _pair(padding, "padding")
+    steps = kernel if stride is None else _pair(stride, "stride")
+    if divisor_override == 0:
+        raise InvalidArgument("divisor_override: is 0")
+    extents: list[int] = []
+    wanted: list[int] = []
+    beyond: list[int] = []
+    shares: list[Tensor] = []
+    for extent, size, step, margin in zip(image.shape[-2:], kernel, steps, pad, strict=True):
+        if size < 1 or step < 1 or margin < 0 or 2 * margin > size:
+            raise InvalidArgument(
+                f"kernel_size: is {size} with a stride of {step} and a padding of {margin}; "
+                "the first two must be at least 1, the last at most half of the kernel"
+            )
+        room = extent + 2 * margin - size
+        count = (room + (step - 1 if ceil_mode else 0)) // step + 1
+        if ceil_mode and (count - 1) * step >= extent + margin:
+            count -= 1
+        if room < 0 and count < 1:
+            raise InvalidArgument(f"kernel_size: is {size}, the padded image has only {extent + 2 * margin}")
+        extents += [margin, size - 1 - margin] if margin < size else [size - 1, 0]
+        # Windows begin `margin` before the pixel that they are asked of; those of pixels beyond the image need some.
+        beyond.append(max(0, (count - 1) * step + 1 - extent))
+        wanted += [step, count]
+        first = torch.arange(count, device=image.device) * step - margin
+        last = torch.minimum(first + size, torch.tensor(extent + margin, device=image.device))
+        if not count_include_pad:
+            first, last = first.clamp(min=0), last.clamp(max=extent)
+        shares.append((last - first).to(torch.float64))
+    if any(beyond):
+        work = functional.pad(work, (0, beyond[1], 0, beyond[0]))
+    row_step, rows, col_step, cols = wanted
+    which = (..., slice(0, (rows - 1) * row_step + 1, row_step), slice(0, (cols - 1) * col_step + 1, col_step))
+    if count_include_pad and not ceil_mode and divisor_override is None:  # whole windows, whose means are wanted
+        means = _operators.box_filter(work, extents, "constant", 0.0, True, work.dtype)
+        return means[which].contiguous().to(image.dtype)
+    sums = _operators.box_filter(work, extents, "constant", 0.0, False, torch.float64)[which]
+    area = shares[0][:, None] * shares[1][None, :] if divisor_override is None else divisor_override
+    return (sums / area).to(image.dtype)

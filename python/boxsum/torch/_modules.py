@@ -1,0 +1,124 @@
+"""Modules."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from boxsum._types import Border, Size
+from boxsum.errors import InvalidArgument
+from boxsum.torch import _operators
+from boxsum.torch._functions import _image, box_filter, box_pool2d, local_contrast, read
+
+
+class BoxFilter2d(torch.nn.Module):
+    """`boxsum.torch.box_filter` as a module: (..., rows, cols) to the same shape."""
+
+    def __init__(
+        self,
+        size: Size,
+        *,
+        stat: Literal["mean", "sum"] = "mean",
+        border: Border = "reflect",
+        cval: float = 0,
+        origin: Size = 0,
+    ) -> None:
+        super().__init__()
+        self.size, self.stat, self.border, self.cval, self.origin = size, stat, border, cval, origin
+
+    def forward(self, image: Tensor) -> Tensor:
+        return box_filter(
+            image, self.size, stat=self.stat, border=self.border, cval=self.cval, origin=self.origin
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, stat={self.stat!r}, border={self.border!r}"
+
+
+class BoxPool2d(torch.nn.Module):
+    """`torch.nn.AvgPool2d` by running sums; see `boxsum.torch.box_pool2d`."""
+
+    def __init__(
+        self,
+        kernel_size: Size,
+        stride: Size | None = None,
+        padding: Size = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.arguments = (kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+    def forward(self, image: Tensor) -> Tensor:
+        return box_pool2d(image, *self.arguments)
+
+    def extra_repr(self) -> str:
+        return f"{self.arguments[0]}, stride={self.arguments[1]}, padding={self.arguments[2]}"
+
+
+class LocalContrastNorm2d(torch.nn.Module):
+    """`boxsum.torch.local_contrast` as a module: (..., rows, cols) to the same shape."""
+
+    def __init__(self, size: Size = 15, *, epsilon: float = 1e-6, border: Border = "reflect") -> None:
+        super().__init__()
+        self.size, self.epsilon, self.border = size, epsilon, border
+
+    def forward(self, image: Tensor) -> Tensor:
+        return local_contrast(image, self.size, epsilon=self.epsilon, border=self.border)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, epsilon={self.epsilon}, border={self.border!r}"
+
+
+class BoxConv2d(torch.nn.Module):
+    """Means over boxes around every pixel, whose edges are learned: box convolution.
+
+    (N, channels, rows, cols) to (N, channels * boxes, rows, cols). Edges lie between pixels, in pixels from the middle
+    of the pixel that a window belongs to; beyond the image there is 0. The time does not depend on the boxes' sizes.
+
+    Args:
+        channels: Of the input; each has boxes of its own.
+        boxes: How many for each channel.
+        largest: Edges begin at random within half of it, (rows, cols) or one number.
+
+    Source: Burkov and Lempitsky, "Deep neural networks with box convolutions", 2018.
+    """
+
+    edges: torch.nn.Parameter
+    """(channels, boxes, 4): top, left, bottom and right of each box."""
+
+    def __init__(self, channels: int, boxes: int, largest: Size) -> None:
+        super().__init__()
+        rows, cols = (largest, largest) if isinstance(largest, int) else largest
+        if channels < 1 or boxes < 1 or rows < 1 or cols < 1:
+            raise InvalidArgument(f"channels, boxes, largest: are {channels}, {boxes}, {largest}; must be at least 1")
+        half = torch.tensor([rows, cols], dtype=torch.get_default_dtype()) / 2
+        far = torch.rand(channels, boxes, 2) * half
+        near = -torch.rand(channels, boxes, 2) * half
+        # No box begins empty: at least a pixel between the edges.
+        self.edges = torch.nn.Parameter(torch.cat([near - 0.5, far + 0.5], dim=-1))
+
+    def forward(self, image: Tensor) -> Tensor:
+        channels, boxes, _ = self.edges.shape
+        if image.dim() != 4 or image.shape[1] != channels:
+            raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must be (N, {channels}, rows, cols)")
+        table = _operators.sat(_image(image), "padded", torch.float64)
+        rows, cols = image.shape[-2:]
+        r = torch.arange(rows, device=image.device, dtype=torch.float64) + 0.5
+        c = torch.arange(cols, device=image.device, dtype=torch.float64) + 0.5
+        edges = self.edges.to(torch.float64)
+        results = []
+        for channel in range(channels):
+            one = table[:, channel]
+            for box in range(boxes):
+                top, left, bottom, right = edges[channel, box].unbind()
+                high = read(one, r + bottom, -2) - read(one, r + top, -2)
+                sums = read(high, c + right, -1) - read(high, c + left, -1)
+                results.append(sums / ((bottom - top) * (right - left)))
+        return torch.stack(results, dim=1).to(image.dtype)
+
+    def extra_repr(self) -> str:
+        return f"{self.edges.shape[0]}, {self.edges.shape[1]}"

@@ -1,0 +1,249 @@
+"""The operators: what they compute, what shape that has, their gradients, and how they are mapped over batches.
+
+Gradients are made of these operators and PyTorch's own, so gradients of gradients need no formulas. Each operator takes
+all axes before the last two as a batch, so mapping one over a new axis is moving that axis to the front.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import library
+
+import boxsum
+
+_TYPES = {
+    torch.int32: "int32",
+    torch.int64: "int64",
+    torch.float32: "float32",
+    torch.float64: "float64",
+    torch.uint8: "uint8",
+    torch.int16: "int16",
+}
+
+# Names of windows: how far they reach above, below, left and right of their pixel.
+_library = library.Library("boxsum", "DEF")
+_library.define("sat(Tensor image, str layout, ScalarType dtype) -> Tensor")
+_library.define(
+    "box_filter(Tensor image, int[] extents, str border, float cval, bool mean, ScalarType dtype) -> Tensor"
+)
+_library.define("local_moments(Tensor image, int[] extents, str border, float cval) -> (Tensor, Tensor)")
+
+
+def _plain(image: Any) -> Any:
+    # Packed, so that results are: their strides are a promise to torch.compile.
+    image = image.detach() if image.requires_grad else image
+    return image if image.is_contiguous() else image.contiguous()
+
+
+def _window(extents: Any) -> dict[str, Any]:
+    above, below, left, right = extents
+    rows, cols = above + below + 1, left + right + 1
+    return {"size": (rows, cols), "origin": (above - rows // 2, left - cols // 2)}
+
+
+def _sat(image: Any, layout: Any, dtype: Any) -> Any:
+    return boxsum.sat(_plain(image), layout=layout, dtype=_TYPES[dtype])
+
+
+def _box_filter(image: Any, extents: Any, border: Any, cval: float, mean: bool, dtype: Any) -> Any:
+    stat: Any = "mean" if mean else "sum"
+    return boxsum.box_filter(
+        _plain(image),
+        stat=stat,
+        border=border,
+        cval=cval,
+        dtype=_TYPES[dtype],
+        **_window(extents),
+    )
+
+
+def _local_moments(image: Any, extents: Any, border: Any, cval: float) -> Any:
+    return boxsum.local_statistics(
+        _plain(image),
+        results=("mean", "var"),
+        border=border,
+        cval=cval,
+        **_window(extents),
+    )
+
+
+_library.impl("sat", _sat, "CPU")
+_library.impl("box_filter", _box_filter, "CPU")
+_library.impl("local_moments", _local_moments, "CPU")
+
+
+def _fake_sat(image: Any, layout: str, dtype: Any) -> Any:
+    more = 1 if layout == "padded" else 0
+    *batch, rows, cols = image.shape
+    return image.new_empty((*batch, rows + more, cols + more), dtype=dtype)
+
+
+def _fake_box_filter(image: Any, extents: Any, border: str, cval: float, mean: bool, dtype: Any) -> Any:
+    return image.new_empty(image.shape, dtype=dtype)
+
+
+def _moments_type(image: Any) -> Any:
+    return torch.float32 if image.dtype == torch.float32 else torch.float64
+
+
+def _fake_local_moments(image: Any, extents: Any, border: str, cval: float) -> Any:
+    kind = _moments_type(image)
+    return image.new_empty(image.shape, dtype=kind), image.new_empty(image.shape, dtype=kind)
+
+
+library.register_fake("boxsum::sat", _fake_sat, lib=_library)
+library.register_fake("boxsum::box_filter", _fake_box_filter, lib=_library)
+library.register_fake("boxsum::local_moments", _fake_local_moments, lib=_library)
+
+def _remember_sat(ctx: Any, inputs: Any, output: Any) -> None:
+    image, ctx.layout, _ = inputs
+    ctx.kind = image.dtype
+
+
+def _sat_backward(ctx: Any, grad: Any) -> Any:
+    """The sum of all that follows a pixel: the table from the other corner."""
+    if ctx.layout == "padded":
+        grad = grad[..., 1:, 1:]
+    table = sat(grad.to(torch.float64).flip((-2, -1)), "inclusive", torch.float64).flip((-2, -1))
+    if ctx.layout == "exclusive":
+        table = torch.nn.functional.pad(table[..., 1:, 1:], (0, 1, 0, 1))
+    return table.to(ctx.kind), None, None
+
+
+def _places(before: int, extent: int, after: int, border: str, device: Any) -> Any:
+    """Which pixel continues the image at each place from `before` ahead of it to `after` behind it."""
+    at = torch.arange(-before, extent + after, device=device)
+    if border == "replicate":
+        return at.clamp(0, extent - 1)
+    if border == "wrap":
+        return at.remainder(extent)
+    period = 2 * extent if border == "reflect" else max(2 * extent - 2, 1)
+    at = at.remainder(period)
+    last = 2 * extent - 1 if border == "reflect" else 2 * extent - 2
+    return torch.where(at < extent, at, last - at)
+
+
+def counts(extents: Any, rows: int, cols: int, like: Any) -> Any:
+    """How many pixels of the image the window of each has: (rows, cols)."""
+    above, below, left, right = extents
+    r, c = torch.arange(rows, device=like.device), torch.arange(cols, device=like.device)
+    in_rows = (r + below).clamp(max=rows - 1) - (r - above).clamp(min=0) + 1
+    in_cols = (c + right).clamp(max=cols - 1) - (c - left).clamp(min=0) + 1
+    return (in_rows[:, None] * in_cols[None, :]).to(like.dtype)
+
+
+def _adjoint(grad: Any, extents: Any, border: str, mean: bool) -> Any:
+    """The transpose of box_filter, in float64."""
+    above, below, left, right = extents
+    rows, cols = grad.shape[-2:]
+    grad = grad.to(torch.float64)
+    if mean:
+        if border == "shrink":
+            grad = grad / counts(extents, rows, cols, grad)
+        else:
+            grad = grad / ((above + below + 1) * (left + right + 1))
+    mirrored = [below, above, right, left]
+    if border in ("shrink", "constant"):
+        return box_filter(grad, mirrored, "constant", 0.0, False, torch.float64)
+    grad = torch.nn.functional.pad(grad, (left, right, above, below))
+    grad = box_filter(grad, mirrored, "constant", 0.0, False, torch.float64)
+    # What lies beyond the border is added to the pixels that it is a copy of.
+    at_rows = _places(above, rows, below, border, grad.device)
+    at_cols = _places(left, cols, right, border, grad.device)
+    folded = grad.new_zeros((*grad.shape[:-2], rows, grad.shape[-1])).index_add(-2, at_rows, grad)
+    return folded.new_zeros((*folded.shape[:-1], cols)).index_add(-1, at_cols, folded)
+
+
+def _remember_box_filter(ctx: Any, inputs: Any, output: Any) -> None:
+    image, ctx.extents, ctx.border, _, ctx.mean, _ = inputs
+    ctx.kind = image.dtype
+
+
+def _box_filter_backward(ctx: Any, grad: Any) -> Any:
+    return _adjoint(grad, ctx.extents, ctx.border, ctx.mean).to(ctx.kind), None, None, None, None, None
+
+
+def _remember_local_moments(ctx: Any, inputs: Any, output: Any) -> None:
+    image, ctx.extents, ctx.border, _ = inputs
+    ctx.save_for_backward(image, output[0])
+
+
+def _local_moments_backward(ctx: Any, of_mean: Any, of_variance: Any) -> Any:
+    image, mean = ctx.saved_tensors
+    wide, mean = image.to(torch.float64), mean.to(torch.float64)
+    result = torch.zeros_like(wide)
+    if of_mean is not None:
+        result = result + _adjoint(of_mean, ctx.extents, ctx.border, True)
+    if of_variance is not None:
+        of_variance = of_variance.to(torch.float64)
+        result = result + 2 * wide * _adjoint(of_variance, ctx.extents, ctx.border, True)
+        result = result - 2 * _adjoint(of_variance * mean, ctx.extents, ctx.border, True)
+    return result.to(image.dtype), None, None, None
+
+
+# PyTorch has no public names for these questions; without one of them the operator is always called.
+_transformed = getattr(torch._C, "_are_functorch_transforms_active", None)
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+
+
+def _is_plain(image: Any) -> bool:
+    """Whether nothing but the result is wanted: no gradient, no subclass, nothing that looks on."""
+    return (
+        type(image) is torch.Tensor
+        and _modes is not None
+        and _modes() == 0
+        and not (image.requires_grad and torch.is_grad_enabled())
+        and image.device.type == "cpu"
+    )
+
+
+def _differentiable(name: str, compute: Any, remember: Any, backward: Any, results: int) -> Any:
+    """An operator with its gradient and its rule for batches, and the function to call it by.
+
+    torch.func.grad() knows the gradients of a Function, and everything else those of an operator: both have the same.
+    An operator costs some 10 microseconds, a Function more, so what is plain goes past both.
+    """
+    operator = getattr(torch.ops.boxsum, name).default
+
+    def mapped(call: Any, in_dims: Any, image: Any, *rest: Any) -> Any:
+        return call(image.movedim(in_dims[0], 0), *rest), 0 if results == 1 else (0,) * results
+
+    class Function(torch.autograd.Function):
+        @staticmethod
+        def forward(*arguments: Any) -> Any:
+            return operator(*arguments)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            remember(ctx, inputs, output)
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            return backward(ctx, *gradients)
+
+        @staticmethod
+        def vmap(info: Any, in_dims: Any, *arguments: Any) -> Any:
+            return mapped(Function.apply, in_dims, *arguments)
+
+    def rule(info: Any, in_dims: Any, *arguments: Any) -> Any:
+        return mapped(operator, in_dims, *arguments)
+
+    Function.__name__ = name
+    library.register_autograd(f"boxsum::{name}", backward, setup_context=remember, lib=_library)
+    library.register_vmap(f"boxsum::{name}", rule, lib=_library)
+
+    def call(image: Any, *rest: Any) -> Any:
+        if torch.compiler.is_compiling() or (_transformed is not None and _transformed()):
+            return Function.apply(image, *rest)
+        return compute(image, *rest) if _is_plain(image) else operator(image, *rest)
+
+    return call
+
+
+sat = _differentiable("sat", _sat, _remember_sat, _sat_backward, 1)
+box_filter = _differentiable("box_filter", _box_filter, _remember_box_filter, _box_filter_backward, 1)
+local_moments = _differentiable(
+    "local_moments", _local_moments, _remember_local_moments, _local_moments_backward, 2
+)
