@@ -20,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace boxsum::cuda {
@@ -27,7 +28,7 @@ namespace {
 
 using filters::window_job;
 
-/// Memory for tables, or what fused windows need, and what making tables needs.
+/// Memory for tables, or what windows without them need, and what making tables needs.
 struct table_memory {
     device_buffer tables;
     cuda::workspace workspace;
@@ -95,8 +96,8 @@ class strip_windows {
     strip_windows(const window_filter& filter, std::int64_t row_stride) : filter_(filter), row_stride_(row_stride) {}
 
     void plan(const strip& s) {
-        if (filter_.fused) {
-            bytes_ = std::max(bytes_, fused_scratch_bytes(filter_, s.end - s.first));
+        if (filter_.maker != window_maker::tables) {
+            bytes_ = std::max(bytes_, tableless_scratch_bytes(filter_, s.first, s.end));
             return;
         }
         const std::int64_t rows = s.to - s.from;
@@ -110,7 +111,7 @@ class strip_windows {
 
     /// `part` is the rows that the strip reads.
     window_task enqueue(const const_any_view& part, const strip& s, stream_ref stream) {
-        if (filter_.fused) return fused_window_task(filter_.windows, part, s.from, s.first, s.end);
+        if (filter_.maker != window_maker::tables) return tableless_task(filter_.windows, part, s.from, s.first, s.end);
         const table_plan& plan = plans_.at(part.shape.rows);
         const workspace_use use(memory_->workspace, plan.workspace_bytes(), device_, stream);
         window_task task = plan.enqueue(part, s.from, memory_->tables.data(), use, use.bytes(), stream);
@@ -153,8 +154,13 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     for (std::size_t i = 0; i < memory.results.size(); ++i)
         if (memory.results[i].data != nullptr)
             on_device.results[i] = allocate_like(memory.results[i].shape, buffers, work);
-    any_view radius;
-    if (memory.radius.data != nullptr) on_device.radius = radius = allocate_like(memory.radius.shape, buffers, work);
+    any_view radius, mask, weights;
+    const auto allocate = [&](const const_any_view& map, any_view& to, const_any_view& named) {
+        if (map.data != nullptr) named = to = allocate_like(map.shape, buffers, work);
+    };
+    allocate(memory.radius, radius, on_device.radius);
+    allocate(memory.mask, mask, on_device.mask);
+    allocate(memory.weights, weights, on_device.weights);
     device_buffer extremes;
     if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), work);
 
@@ -172,6 +178,12 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
             if (s.to > uploaded) {
                 const std::int64_t begin = uploaded - job.part_row, end = s.to - job.part_row;
                 copy_async(rows_of(memory.image, plane, begin, end), rows_of(image, plane, begin, end), upload);
+                const auto with_it = [&](const const_any_view& map, const any_view& to) {
+                    if (map.data != nullptr && plane < map.shape.planes)
+                        copy_async(rows_of(map, plane, begin, end), rows_of(to, plane, begin, end), upload);
+                };
+                with_it(memory.mask, mask);
+                with_it(memory.weights, weights);
                 uploaded = s.to;
             }
             const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
@@ -195,12 +207,13 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
 // ---- images and results of any strides ------------------------------------------------------------------------------
 
 void run_on_packed_host_memory(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
-    const packed_input image(memory.image, is_plain);
-    const std::array<packed_output, 3> results{packed_output(memory.results[0], is_plain),
-                                               packed_output(memory.results[1], is_plain),
-                                               packed_output(memory.results[2], is_plain)};
+    const packed_input image(memory.image, is_plain), mask(memory.mask, is_plain), weights(memory.weights, is_plain);
+    const auto result = [&](std::size_t i) { return packed_output(memory.results[i], is_plain); };
+    const std::array results{result(0), result(1), result(2), result(3), result(4)};
     filter_memory plain = memory;
     plain.image = image.view();
+    plain.mask = mask.view();
+    plain.weights = weights.view();
     for (std::size_t i = 0; i < results.size(); ++i) plain.results[i] = results[i].view();
     run_on_host_memory(filter, plain, strip_bytes);
     for (const packed_output& result : results) result.unpack();
@@ -217,10 +230,11 @@ void run_on_packed_device_memory(const window_filter& filter, const filter_memor
         enqueue_copy_strided(from.shape, from.data, strides_of(from.shape), to.data, strides_of(to.shape), stream);
     };
     filter_memory plain = memory;
-    if (!is_plain(memory.image.shape)) {
-        const any_view image = take_memory(memory.image.shape);
-        copy(memory.image, image);
-        plain.image = image;
+    for (const_any_view* const input : {&plain.image, &plain.mask, &plain.weights}) {
+        if (input->data == nullptr || is_plain(input->shape)) continue;
+        const any_view packed = take_memory(input->shape);
+        copy(*input, packed);
+        *input = packed;
     }
     for (any_view& result : plain.results)
         if (result.data != nullptr && !is_plain(result.shape)) result = take_memory(result.shape);
@@ -247,7 +261,9 @@ void execute(const window_filter& filter, const filter_memory& memory, stream_re
     const bool host = is_host_memory(memory.image.data);
     for (const any_view& r : memory.results)
         if (r.data != nullptr) require_same_memory("result", r.data, host, device);
-    if (memory.radius.data != nullptr) require_same_memory("radius", memory.radius.data, host, device);
+    for (const auto& [name, map] :
+         {std::pair{"radius", &memory.radius}, {"mask", &memory.mask}, {"weights", &memory.weights}})
+        if (map->data != nullptr) require_same_memory(name, map->data, host, device);
     if (!host) check_device_pointer("image", memory.image.data, device);
     if (host)
         run_on_packed_host_memory(filter, memory, strip_bytes);

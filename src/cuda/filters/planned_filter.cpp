@@ -18,14 +18,17 @@ filter_memory plane_of(const filter_memory& memory, std::int64_t plane) {
         const any_view& r = memory.results[i];
         if (r.data != nullptr) one.results[i] = rows_of(r, plane, 0, r.shape.rows);
     }
-    const const_any_view& radius = memory.radius;
-    if (radius.data != nullptr)
-        one.radius = rows_of(radius, radius.shape.planes == 1 ? 0 : plane, 0, radius.shape.rows);
+    const auto of_plane = [&](const const_any_view& map) {
+        return map.data == nullptr ? map : rows_of(map, map.shape.planes == 1 ? 0 : plane, 0, map.shape.rows);
+    };
+    one.radius = of_plane(memory.radius);
+    one.mask = of_plane(memory.mask);
+    one.weights = of_plane(memory.weights);
     return one;
 }
 
-window_task fused_window_task(const filters::window_job& job, const const_any_view& part, std::int64_t part_row,
-                              std::int64_t first_row, std::int64_t end_row) {
+window_task tableless_task(const filters::window_job& job, const const_any_view& part, std::int64_t part_row,
+                           std::int64_t first_row, std::int64_t end_row) {
     window_task task{};
     task.rows = job.rows;
     task.cols = job.cols;
@@ -35,26 +38,44 @@ window_task fused_window_task(const filters::window_job& job, const const_any_vi
     return task;
 }
 
-std::size_t fused_scratch_bytes(const window_filter& filter, std::int64_t rows) {
+std::size_t tableless_scratch_bytes(const window_filter& filter, std::int64_t first_row, std::int64_t end_row) {
     const filters::window_job& job = filter.windows;
-    const std::size_t sums = fused_scratch_bytes(job, fused_sums_of(job, false), rows);
-    return filter.squares ? std::max(sums, fused_scratch_bytes(job, fused_sums::squares, rows)) : sums;
+    const auto bytes = [&](bool squares) {
+        return filter.maker == window_maker::real
+                   ? real_scratch_bytes(job, squares, first_row, end_row)
+                   : fused_scratch_bytes(job, fused_sums_of(job, squares), end_row - first_row);
+    };
+    return filter.squares ? std::max(bytes(false), bytes(true)) : bytes(false);
 }
 
 void enqueue_step(const window_filter& filter, const window_task& task, const filter_memory& plane, void* scratch,
                   window_extremes* extremes, stream_ref stream) {
-    const std::int64_t first = filter.windows.first_row;
-    filter_step step{task,  {&filter.windows, task.image, task.first_row, task.end_row, scratch}, {}, {}, extremes,
+    const filters::window_job& job = filter.windows;
+    const std::int64_t first = job.first_row;
+    filter_step step{task,
+                     {&job, task.image, task.first_row, task.end_row, scratch},
+                     {&job, task.image, {}, {}, task.first_row, task.end_row, scratch},
+                     {},
+                     {},
+                     extremes,
                      stream};
+    if (plane.mask.data != nullptr) step.real.mask = from_row_zero(plane.mask, job.part_row);
+    if (plane.weights.data != nullptr) step.real.weights = from_row_zero(plane.weights, job.part_row);
     for (std::size_t i = 0; i < plane.results.size(); ++i)
         if (plane.results[i].data != nullptr) step.results[i] = from_row_zero(plane.results[i], first);
     if (plane.radius.data != nullptr) step.radius = from_row_zero(plane.radius, first);
     if (filter.extremes) {
         enqueue_clear_extremes(extremes, stream);
-        if (filter.fused)
-            enqueue_fused_extremes(step.fused, extremes, stream);
-        else
-            enqueue_extremes(task, extremes, stream);
+        switch (filter.maker) {
+            case window_maker::tables:
+                enqueue_extremes(task, extremes, stream);
+                break;
+            case window_maker::fused:
+                enqueue_fused_extremes(step.fused, extremes, stream);
+                break;
+            case window_maker::real:
+                enqueue_real_extremes(step.real, extremes, stream);
+        }
     }
     filter.consume(step);
 }
@@ -62,9 +83,9 @@ void enqueue_step(const window_filter& filter, const window_task& task, const fi
 planned_filter::planned_filter(window_filter filter, std::int64_t row_stride)
     : filter_(std::move(filter)), device_(current_device()) {
     const filters::window_job& job = filter_.windows;
-    if (!filter_.fused) tables_.emplace(job, filter_.squares, job.shape.rows, row_stride);
+    if (filter_.maker == window_maker::tables) tables_.emplace(job, filter_.squares, job.shape.rows, row_stride);
     table_part_ = (table_workspace_bytes() + 255) / 256 * 256;
-    window_bytes_ = tables_ ? tables_->bytes().total() : fused_scratch_bytes(filter_, job.result_rows());
+    window_bytes_ = tables_ ? tables_->bytes().total() : tableless_scratch_bytes(filter_, job.first_row, job.end_row);
     extremes_bytes_ = filter_.extremes ? sizeof(window_extremes) : 0;
 }
 
@@ -81,7 +102,7 @@ void planned_filter::enqueue(const filter_memory& memory, void* scratch, const w
             task.first_row = job.first_row;
             task.end_row = job.end_row;
         } else {
-            task = fused_window_task(job, one.image, job.part_row, job.first_row, job.end_row);
+            task = tableless_task(job, one.image, job.part_row, job.first_row, job.end_row);
         }
         enqueue_step(filter_, task, one, scratch, filter_.extremes ? extremes : nullptr, stream);
     }
