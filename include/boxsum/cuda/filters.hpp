@@ -21,9 +21,10 @@
 ///
 /// - Inputs and results lie all in device memory or all in host memory; the pointers say which. Calls run on the device
 ///   of `stream` (of the workspace, where there is one), plans on the one that was current when they were made.
-/// - Strides: `f` takes images and results with any, and copies what is not plain (pixels side by side, rows and planes
-///   in the order of addresses); plans, `f_async` and radius maps take plain views only.
-///   Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
+/// - Strides: any. What is not plain (pixels side by side, rows and planes in the order of addresses) goes through a
+/// copy
+///   in the workspace, of which filter_plan::packed_bytes() tells; of host images through one in host memory.
+/// - Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
 ///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
 ///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
 ///   The strips have streams of their own: `stream` is not used then, and work that was enqueued on it is not waited
@@ -67,6 +68,8 @@ namespace cuda {
 class filter_plan {
   public:
     std::size_t workspace_bytes() const noexcept;
+    /// Bytes of the workspace that are copies without gaps, of views whose strides kernels do not take; 0: none.
+    std::size_t packed_bytes() const noexcept;
     int device() const noexcept;
 
   protected:

@@ -210,40 +210,56 @@ result_views results_of(const window_outputs& outputs) {
 struct planned_view {
     const char* name = nullptr;
     view_shape shape = {};
-    std::size_t bytes = 0;
+    byte_reach reach = {};
 
     planned_view() = default;
-    planned_view(const char* argument, const view_shape& s)
-        : name(argument), shape(s), bytes(static_cast<std::size_t>(checked_span_bytes(argument, s))) {}
-    planned_view(const char* argument, const std::optional<view_shape>& s)
-        : planned_view(s ? planned_view(argument, *s) : planned_view()) {}
+    planned_view(const char* argument, const view_shape& s, access how)
+        : name(argument), shape(s), reach(checked_reach(argument, s, how)) {}
+    planned_view(const char* argument, const std::optional<view_shape>& s, access how)
+        : planned_view(s ? planned_view(argument, *s, how) : planned_view()) {}
 };
 
 using planned_results = std::array<planned_view, 5>;  ///< as result_views
 
 planned_results planned(const filters::result_shapes& results) {
-    return {planned_view("result", results.result), {}, {}, {}, planned_view("count", results.count)};
+    return {planned_view("result", results.result, access::write),
+            {},
+            {},
+            {},
+            planned_view("count", results.count, access::write)};
 }
 planned_results planned(const filters::statistics_shapes& results) {
-    return {planned_view("mean", results.mean), planned_view("variance", results.variance),
-            planned_view("deviation", results.deviation), planned_view("sum", results.sum),
-            planned_view("count", results.count)};
+    const auto view = [](const char* name, const std::optional<view_shape>& s) {
+        return planned_view(name, s, access::write);
+    };
+    return {view("mean", results.mean), view("variance", results.variance), view("deviation", results.deviation),
+            view("sum", results.sum), view("count", results.count)};
 }
 
 struct filter_plan::state {
-    planned_filter filter;
     filters::part given;
     planned_view image, radius, mask, weights;
     planned_results results;
+    planned_filter filter;
 
     state(const window_filter& f, const filters::part& part, const planned_results& to, const planned_view& radii = {})
-        : filter(f, part.image.row_stride),
-          given(part),
-          image("image", part.image),
+        : given(part),
+          image("image", part.image, access::read),
           radius(radii),
-          mask("mask", part.mask),
-          weights("weights", part.weights),
-          results(to) {}
+          mask("mask", part.mask, access::read),
+          weights("weights", part.weights, access::read),
+          results(to),
+          filter(f, views()) {}
+
+    /// What was planned, without memory.
+    filter_memory views() const {
+        filter_memory all{{nullptr, image.shape}};
+        all.radius.shape = radius.shape;
+        all.mask.shape = mask.shape;
+        all.weights.shape = weights.shape;
+        for (std::size_t i = 0; i < results.size(); ++i) all.results[i].shape = results[i].shape;
+        return all;
+    }
 
     /// What is given to a run and not to its plan is an error, never ignored.
     template <typename Inputs>
@@ -269,7 +285,8 @@ struct filter_plan::state {
         std::size_t count = 0;
         const auto check = [&](const planned_view& planned, const const_any_view& view, bool written) {
             require_shape(planned.name, view.shape, planned.shape);
-            ranges[count] = {planned.name, view.data, planned.bytes, written};
+            ranges[count] = {planned.name, view.data, static_cast<std::size_t>(planned.reach.bytes()), written,
+                             planned.reach.first};
             check_range(ranges[count++], size_of(planned.shape.type), filter.device());
         };
         check(image, memory.image, false);
@@ -306,6 +323,10 @@ struct filter_plan::state {
 
 std::size_t filter_plan::workspace_bytes() const noexcept {
     return state_->filter.workspace_bytes();
+}
+
+std::size_t filter_plan::packed_bytes() const noexcept {
+    return state_->filter.packed_bytes();
 }
 
 int filter_plan::device() const noexcept {
@@ -377,7 +398,7 @@ variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs
           const filters::result_shapes shapes = shapes_of(outputs, has_rows);
           return std::make_shared<state>(
               variable_of(filters::variable_job(given, inputs.radius.shape, shapes, largest, options), shapes, largest),
-              given, planned(shapes), planned_view("radius", inputs.radius.shape));
+              given, planned(shapes), planned_view("radius", inputs.radius.shape, access::read));
       }()) {}
 
 void variable_box_filter_plan::run_async(const variable_inputs& inputs, const filter_outputs& outputs,
@@ -486,7 +507,7 @@ void variable_box_filter(const variable_inputs& inputs, const filter_outputs& ou
                          const filter_options& options) {
     check_device();
     check_read("image", inputs.image);
-    check_view("radius", inputs.radius);
+    check_read("radius", inputs.radius);
     const filters::part given = filters::part_of(inputs);
     filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
     const std::int64_t found = check_radii(inputs.radius, inputs.largest_radius, stream);

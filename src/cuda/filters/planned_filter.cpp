@@ -80,13 +80,48 @@ void enqueue_step(const window_filter& filter, const window_task& task, const fi
     filter.consume(step);
 }
 
-planned_filter::planned_filter(window_filter filter, std::int64_t row_stride)
-    : filter_(std::move(filter)), device_(current_device()) {
+// ---- views of any strides -------------------------------------------------------------------------------------------
+
+filter_copies::filter_copies(filter_memory& views) {
+    const auto add = [&](packed_copy& copy, auto& view) {
+        if (view.shape.rows != 0) copy.add(view.shape, bytes_);
+    };
+    add(image_, views.image);
+    add(radius_, views.radius);
+    add(mask_, views.mask);
+    add(weights_, views.weights);
+    for (std::size_t i = 0; i < results_.size(); ++i) add(results_[i], views.results[i]);
+}
+
+filter_memory filter_copies::pack(const filter_memory& given, void* space, stream_ref stream) const {
+    filter_memory memory = given;
+    const auto fill = [&](const packed_copy& copy, const_any_view& view) {
+        if (copy.exists()) view = {copy.fill(view.data, space, stream), copy.shape()};
+    };
+    fill(image_, memory.image);
+    fill(radius_, memory.radius);
+    fill(mask_, memory.mask);
+    fill(weights_, memory.weights);
+    for (std::size_t i = 0; i < results_.size(); ++i)
+        if (results_[i].exists()) memory.results[i] = {results_[i].at(space), results_[i].shape()};
+    return memory;
+}
+
+void filter_copies::unpack(const filter_memory& given, void* space, stream_ref stream) const {
+    for (std::size_t i = 0; i < results_.size(); ++i) results_[i].empty(given.results[i].data, space, stream);
+}
+
+// ---- plans ----------------------------------------------------------------------------------------------------------
+
+planned_filter::planned_filter(window_filter filter, filter_memory views)
+    : filter_(std::move(filter)), device_(current_device()), copies_(views) {
     const filters::window_job& job = filter_.windows;
-    if (filter_.maker == window_maker::tables) tables_.emplace(job, filter_.squares, job.shape.rows, row_stride);
+    if (filter_.maker == window_maker::tables)
+        tables_.emplace(job, filter_.squares, job.shape.rows, views.image.shape.row_stride);
     table_part_ = (table_workspace_bytes() + 255) / 256 * 256;
     window_bytes_ = tables_ ? tables_->bytes().total() : tableless_scratch_bytes(filter_, job.first_row, job.end_row);
-    extremes_bytes_ = filter_.extremes ? sizeof(window_extremes) : 0;
+    copies_at_ = window_bytes_ + (filter_.extremes ? sizeof(window_extremes) : 0);
+    if (copies_.bytes() > 0) copies_at_ = (copies_at_ + 255) / 256 * 256;
 }
 
 void planned_filter::enqueue(const filter_memory& memory, void* scratch, const workspace_use& workspace,
@@ -94,8 +129,10 @@ void planned_filter::enqueue(const filter_memory& memory, void* scratch, const w
     const filters::window_job& job = filter_.windows;
     const device_scope scope(device_);
     auto* const extremes = reinterpret_cast<window_extremes*>(static_cast<std::byte*>(scratch) + window_bytes_);
+    auto* const copies = static_cast<std::byte*>(scratch) + copies_at_;
+    const filter_memory plain = copies_.pack(memory, copies, stream);
     for (std::int64_t plane = 0; plane < job.shape.planes; ++plane) {
-        const filter_memory one = plane_of(memory, plane);
+        const filter_memory one = plane_of(plain, plane);
         window_task task;
         if (tables_) {
             task = tables_->enqueue(one.image, job.part_row, scratch, workspace, workspace_bytes, stream);
@@ -106,6 +143,7 @@ void planned_filter::enqueue(const filter_memory& memory, void* scratch, const w
         }
         enqueue_step(filter_, task, one, scratch, filter_.extremes ? extremes : nullptr, stream);
     }
+    copies_.unpack(memory, copies, stream);
 }
 
 void planned_filter::enqueue(const filter_memory& memory, workspace& workspace, stream_ref stream) const {

@@ -4,6 +4,7 @@
 #include "cuda/filters/fused_windows.hpp"
 #include "cuda/filters/real_windows.hpp"
 #include "cuda/filters/window_kernels.hpp"
+#include "cuda/runtime/packed_copies.hpp"
 #include "filters/window_job.hpp"
 
 #include <array>
@@ -80,16 +81,37 @@ void enqueue_step(const window_filter& filter, const window_task& task, const fi
 /// What windows without tables of some rows need.
 std::size_t tableless_scratch_bytes(const window_filter& filter, std::int64_t first_row, std::int64_t end_row);
 
+/// What kernels of a filter cannot take as it is, they get as copies without gaps.
+class filter_copies {
+  public:
+    /// Of the views' shapes, which become those of the copies; a view without rows is none.
+    explicit filter_copies(filter_memory& views);
+
+    /// Bytes of all copies, a multiple of 256; 0 where there are none.
+    std::size_t bytes() const noexcept { return bytes_; }
+
+    /// Enqueues the copies of what is read, into bytes() bytes at `space`: the views as kernels see them.
+    filter_memory pack(const filter_memory& given, void* space, stream_ref stream) const;
+    /// Enqueues the copies of results to where they belong.
+    void unpack(const filter_memory& given, void* space, stream_ref stream) const;
+
+  private:
+    packed_copy image_, radius_, mask_, weights_;
+    std::array<packed_copy, std::tuple_size_v<result_views>> results_;
+    std::size_t bytes_ = 0;
+};
+
 /// A filter of images in device memory and its tables, planned for the device that is current. Immutable.
 class planned_filter {
   public:
-    /// The image's rows lie `row_stride` bytes apart.
-    planned_filter(window_filter filter, std::int64_t row_stride);
+    /// For the shapes of these views, whose memory is not touched; one without rows is none.
+    planned_filter(window_filter filter, filter_memory views);
 
     int device() const noexcept { return device_; }
     std::size_t table_workspace_bytes() const noexcept { return tables_ ? tables_->workspace_bytes() : 0; }
-    /// For tables and extremes, whatever they hold.
-    std::size_t scratch_bytes() const noexcept { return window_bytes_ + extremes_bytes_; }
+    /// For tables, extremes and copies, whatever they hold; from a multiple of 256 bytes on.
+    std::size_t scratch_bytes() const noexcept { return copies_at_ + copies_.bytes(); }
+    std::size_t packed_bytes() const noexcept { return copies_.bytes(); }
 
     /// Of a workspace for all of it.
     std::size_t workspace_bytes() const noexcept { return table_part_ + scratch_bytes(); }
@@ -104,8 +126,9 @@ class planned_filter {
   private:
     window_filter filter_;
     int device_;
+    filter_copies copies_;
     std::optional<table_plan> tables_;  ///< where the filter wants some
-    std::size_t table_part_, window_bytes_, extremes_bytes_;
+    std::size_t table_part_, window_bytes_, copies_at_;
 };
 
 }  // namespace boxsum::cuda
