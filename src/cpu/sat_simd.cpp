@@ -230,8 +230,7 @@ table_job make_job(const problem& p, const buffers& memory, const left_edges& ed
     job.streaming = decided.store == store_policy::streaming;
     job.fetch_table = decided.fetch_table;
     const auto next_pass = [&]() -> table_pass& { return job.passes[static_cast<std::size_t>(job.pass_count++)]; };
-    if (p.squares)
-        set_pass(next_pass(), *decided.set, p, squares_of(p, memory), edges.squares.data(), decided.store);
+    if (p.squares) set_pass(next_pass(), *decided.set, p, squares_of(p, memory), edges.squares.data(), decided.store);
     set_pass(next_pass(), *decided.set, p, sums_of(p, memory), edges.sums.data(), decided.store);
     return job;
 }

@@ -1,13 +1,16 @@
 // Random programs of the public API: images of any shape, strides and batch become tables of any form, at once and in
-// parts with carries, and are asked for boxes. Everything is compared with sums that are added up pixel by pixel here.
+// parts with carries, and are asked for boxes and for the windows around all pixels. Everything is compared with sums
+// that are added up pixel by pixel here.
 
 #include "support/strided_block.hpp"
 
 #include <boxsum/box.hpp>
 #include <boxsum/sat.hpp>
+#include <boxsum/window_queries.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <string>
 #include <vector>
@@ -132,6 +135,29 @@ class random_programs {
         expect_sums(sums, sums_, 0, 0);
         if (with_squares) expect_sums(squares, squares_, 0, 0);
         ask(image, sums.view());
+        if (p_.layout != table_layout::exclusive) ask_everywhere(sums.view());
+    }
+
+    void ask_everywhere(const image_view<Entry>& entries) {
+        const window_extents w{.above = pick(9), .below = pick(9), .left = pick(9), .right = pick(9)};
+        const block<Entry> windows = make<Entry>(p_.rows, p_.cols);
+        window_sums({entries, p_.layout}, windows.view(), {.window = w, .threads = p_.options.threads});
+        std::int64_t wrong = 0;
+        windows.for_each([&](auto plane, auto r, auto c, auto channel, Entry& got) {
+            const std::int64_t top = std::max<std::int64_t>(r - w.above, 0) - 1,
+                               left = std::max<std::int64_t>(c - w.left, 0) - 1,
+                               bottom = std::min(r + w.below, p_.rows - 1), right = std::min(c + w.right, p_.cols - 1);
+            const auto upto = [&](std::int64_t row, std::int64_t col) {
+                return row < 0 || col < 0 ? 0 : sums_[index(plane, row, col, channel)];
+            };
+            const std::uint64_t sum = upto(bottom, right) - upto(top, right) - upto(bottom, left) + upto(top, left);
+            const Entry want = std::is_integral_v<Entry> ? static_cast<Entry>(sum)
+                                                         : static_cast<Entry>(static_cast<std::int64_t>(sum));
+            if (got != want && ++wrong == 1)
+                ADD_FAILURE() << "window " << plane << ", " << r << ", " << c << ", " << channel << " has " << +got
+                              << ", not " << +want;
+        });
+        EXPECT_TRUE(windows.is_untouched_between());
     }
 
     void ask(const image_view<Pixel>& image, const image_view<Entry>& entries) {
