@@ -255,6 +255,28 @@ TEST_F(packed_plan, a_radius_that_is_too_large_is_named_where_it_lies) {
     EXPECT_EQ(on_device, on_host);
 }
 
+TEST_F(packed_plan, copies_go_between_any_strides_of_host_and_device) {
+    for (int i = 0; i < 24 && !HasFailure(); ++i) {
+        const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3), planes = 1 + pick(2);
+        const auto from = random_block<std::uint16_t>(rows, cols, channels, planes, true);
+        const auto to = random_block<std::uint16_t>(rows, cols, channels, planes, false);
+        const device_block d_from(from, stream()), d_to(to, stream());
+        SCOPED_TRACE(test::text_of(from.view().shape()) + " to " + test::text_of(to.view().shape()));
+        const auto expect_copied = [&] {
+            to.for_each(
+                [&](auto p, auto r, auto c, auto k, std::uint16_t& x) { ASSERT_EQ(x, from.view()(r, c, k, p)); });
+            EXPECT_TRUE(to.is_untouched_between());
+        };
+        const bool device_first = i % 3 == 0, device_last = i % 3 != 1;  // else from host memory, else to it
+        cuda::copy(device_first ? d_from.view() : from.view(), device_last ? d_to.view() : to.view(), stream());
+        if (!device_last) expect_copied();
+        to.for_each([&](auto p, auto r, auto c, auto k, std::uint16_t& x) { x = from.view()(r, c, k, p); });
+        if (device_last) EXPECT_TRUE(d_to.equals_host());
+        cuda::copy(d_from.view(), to.view(), stream());
+        expect_copied();
+    }
+}
+
 TEST_F(packed_plan, boxes_are_asked_of_tables_as_they_lie) {
     for (int i = 0; i < 10 && !HasFailure(); ++i) {
         const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3);
