@@ -33,6 +33,9 @@ void peers_section(cuda::stream_ref stream);
 /// Filters on the device, and between the host's memory and it beside the link.
 void filters_section(cuda::stream_ref stream);
 
+/// Windows around every pixel of images on the device over a copy of all that is read and written.
+void windows_section(cuda::stream_ref stream);
+
 /// Convolutions with kernels of growing size over a copy.
 void convolve_section(cuda::stream_ref stream);
 

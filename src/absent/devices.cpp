@@ -182,6 +182,9 @@ struct filter_plan::state {};
 std::size_t filter_plan::workspace_bytes() const noexcept {
     return 0;
 }
+std::size_t filter_plan::packed_bytes() const noexcept {
+    return 0;
+}
 int filter_plan::device() const noexcept {
     return -1;
 }

@@ -3,12 +3,15 @@
 
 #include "convolve/oracle.hpp"
 #include "support/gpu.hpp"
+#include "support/strided_block.hpp"
 
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <random>
 
 namespace boxsum {
 namespace {
@@ -60,6 +63,45 @@ class device_convolve : public test::gpu_stream_test {
                              << ", kernel " << s.n << " x " << s.m << ", border " << name_of(options.border);
     }
 };
+
+/// Views of any strides through copies; the same bits.
+TEST_F(device_convolve, takes_any_strides_when_it_waits) {
+    std::mt19937_64 random(3);
+    const std::vector<double> weights = test::random_weights(15, 3);
+    const image_view<const double> kernel(weights.data(), 3, 5);
+    for (int i = 0; i < 10; ++i) {
+        const std::int64_t rows = 1 + i * 5, cols = 40 - i * 3, channels = 1 + i % 3, planes = 1 + i % 2;
+        const test::block<float> strided(rows, cols, channels, planes, test::lying::repeated, random),
+            result(rows, cols, channels, planes, test::lying::anyhow, random),
+            plain(rows, cols, channels, planes, test::lying::row_major, random),
+            expected(rows, cols, channels, planes, test::lying::row_major, random);
+        strided.for_each([&](auto, auto, auto, auto, float& x) { x = static_cast<float>(random() % 200); });
+        plain.for_each([&](auto p, auto r, auto c, auto k, float& x) { x = strided.view()(r, c, k, p); });
+        const auto convolved = [&](const test::block<float>& image, const test::block<float>& to) {
+            const auto there = [&](const test::block<float>& b) {
+                cuda::device_buffer memory(b.bytes().size(), stream());
+                const auto bytes = static_cast<std::int64_t>(b.bytes().size());
+                const auto* const first = reinterpret_cast<const std::uint8_t*>(b.bytes().data());
+                cuda::copy(image_view<const std::uint8_t>(first, 1, bytes),
+                           image_view<std::uint8_t>(static_cast<std::uint8_t*>(memory.data()), 1, bytes), stream());
+                return memory;
+            };
+            const cuda::device_buffer d_image = there(image), d_to = there(to);
+            const auto at = [](const cuda::device_buffer& d, const test::block<float>& b) {
+                return any_view{static_cast<std::byte*>(d.data()) + b.offset(), b.view().shape()};
+            };
+            cuda::convolve({at(d_image, image), kernel}, {at(d_to, to)}, stream());
+            cuda::copy(at(d_to, to), to.view(), stream());
+        };
+        convolved(strided, result);
+        convolved(plain, expected);
+        expected.for_each([&](auto p, auto r, auto c, auto k, float& x) {
+            ASSERT_EQ(std::memcmp(&x, &result.view()(r, c, k, p), sizeof x), 0)
+                << test::text_of(strided.view().shape());
+        });
+        EXPECT_TRUE(result.is_untouched_between());
+    }
+}
 
 constexpr border_mode borders[] = {border_mode::constant, border_mode::replicate, border_mode::reflect};
 

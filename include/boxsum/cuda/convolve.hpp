@@ -17,6 +17,8 @@
 /// - Image and result in device memory, of the stream's device (a plan's: of the one that was current when it was
 /// made); weights are read from host memory when a plan is made.
 /// - Images of 8u, 16u and 32f with results of 32f, images of 64f with results of 64f; others are unsupported.
+/// - convolve() takes any strides, and copies what is not plain (pixels side by side, rows and planes in the order of
+/// addresses); a plan, which has no workspace, takes plain views.
 /// - `threads` is not read. Each algorithm adds in an order of its own; the bits do not depend on timing.
 /// - `systolic` adds the weights of a part of the kernel before those of the next. Parts overlap, with weights of zero,
 ///   so where a window holds an infinity the result may be NaN.

@@ -9,38 +9,45 @@
 #include <memory>
 #include <utility>
 
-/// The filters of filters.hpp on a GPU. Windows of integer images need no table: sums slide down the columns, run along
-/// the row and leave as results, so nothing is written but those. Floating images, radius maps, and windows that reach
-/// several times beyond the image or hold millions of pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30) take four
+/// The filters of filters.hpp on a GPU. Most windows need no table: sums slide down the columns, run along the row and
+/// leave as results, so nothing is written but those. Radius maps, and windows that reach several times beyond the
+/// image, are some 1500 columns wide (64f, and variances of floating or weighted images, 750) or hold millions of
+/// pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits 2^18) take four
 /// reads of a summed area table that never leaves the device (Crow 1984).
 ///
 /// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
 /// and can be captured into a CUDA graph; `f_async`, which makes such a plan and grows the workspace; and `f`, which
 /// waits. Only the last one takes host memory.
 ///
-/// - Image and results lie all in device memory or all in host memory; the pointers say which. Calls run on the device
+/// - Inputs and results lie all in device memory or all in host memory; the pointers say which. Calls run on the device
 ///   of `stream` (of the workspace, where there is one), plans on the one that was current when they were made.
-/// - Strides: `f` takes images and results with any, and copies what is not plain (pixels side by side, rows and planes
-///   in the order of addresses); plans, `f_async` and radius maps take plain views only.
-///   Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
+/// - Strides: any. What is not plain (pixels side by side, rows and planes in the order of addresses) goes through a
+/// copy
+///   in the workspace, of which filter_plan::packed_bytes() tells; of host images through one in host memory.
+/// - Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
 ///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
 ///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.
 ///   The strips have streams of their own: `stream` is not used then, and work that was enqueued on it is not waited
 ///   for.
-/// - Integer images: the same results, bit for bit, as on the CPU, of parts of images too. What has no table has every
-///   border, rounding, threshold and output of thresholds; windows of tables have neither `mirror`, `wrap` and `floor`
-///   nor nick, singh, phansalkar and other outputs than zero_255: unsupported. So are, of all, masks, weights,
-///   nan_mode::omit, nodata, min_count, `results` that are only some of the rows, sums and counts; and images of 32u,
-///   32s and 16f.
-/// - Floating images go through a 64f table: every mean carries an absolute error of up to
-///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; and a pixel
-///   that is not finite spoils every window that reaches below or to the right of it. The bits for a part of an image
-///   are those of the part's table. Where that matters, filter on the CPU.
+/// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported.
+/// - Integer images without weights: the same results, bit for bit, as on the CPU, of parts of images too.
+/// - Floating images and weights, without a table: sums in double, of additions only, within the bounds of filters.hpp
+///   for means and counts. Variances come from sums and sums of squares that keep what they are rounded by, and are 0
+///   where they are below 2^-104 (w + v)^2 of the mean square, w and v the window's rows and columns: never
+///   negative, and 0 where a window is constant. Squares must not overflow or underflow (64f: magnitudes of 2^-480 to
+///   2^480, or 0). Parts have the bits of the whole, whichever memory it lies in.
+/// - Windows of tables have neither masks, weights, nan_mode::omit, nodata, min_count, `results` that are only some of
+///   the rows, sums, counts, `mirror`, `wrap` and `floor` nor nick, singh, phansalkar and other outputs than zero_255:
+///   unsupported. Floating images go through a 64f table then: every mean carries an absolute error of up to
+///   gamma_(rows+cols) * (4 / n) * (sum of |x| over the image), variances the square's, clipped at zero; a pixel that
+///   is not finite spoils every window that reaches below or to the right of it; and the bits for a part of an image
+///   are those of the part's table.
 /// - Device memory (a plan's: its workspace; else allocated in the stream's order): without a table none for windows of
-///   up to 65 rows, and at most 2 bytes per pixel and channel for others (4 with variances of 16 bits), of the
-///   windows' reach beyond the image, too; else the table(s) of 4 or 8 bytes per pixel and channel each (of a strip,
-///   for host images), of squares too but for means and Bradley's threshold, and for 16s images a copy. For host images
-///   also image, radii and results. Planes follow each other in the same memory.
+///   up to 64 rows, and at most 2 bytes per pixel and channel for others (4 with variances of 16 bits or of samples and
+///   floating images), of the windows' reach beyond the image, too; else the table(s) of 4 or 8 bytes per pixel and
+///   channel each (of a strip, for host images), of squares too but for means and Bradley's threshold, and for 16s
+///   images a copy. For host images also image, radii, mask, weights and results. Planes follow each other in the same
+///   memory.
 /// - `threads` is not read.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
@@ -62,6 +69,8 @@ namespace cuda {
 class filter_plan {
   public:
     std::size_t workspace_bytes() const noexcept;
+    /// Bytes of the workspace that are copies without gaps, of views whose strides kernels do not take; 0: none.
+    std::size_t packed_bytes() const noexcept;
     int device() const noexcept;
 
   protected:
@@ -128,8 +137,8 @@ void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs&
 void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                         const threshold_rule& rule = {}, const filter_options& options = {});
 
-/// Floating images: the error of mean and deviation is divided by the deviation, or by epsilon where that is larger, so
-/// nearly constant windows want an epsilon above the noise.
+/// Floating images of tables: the error of mean and deviation is divided by the deviation, or by epsilon where that is
+/// larger, so nearly constant windows want an epsilon above the noise.
 void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                           stream_ref stream, const contrast_rule& rule = {}, const filter_options& options = {});
 void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,

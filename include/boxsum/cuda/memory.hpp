@@ -119,11 +119,12 @@ view_shape device_shape(dtype type, std::int64_t rows, std::int64_t cols, std::i
 std::size_t span_bytes(const view_shape& shape);
 
 /// Enqueues the copy of a batch of images between host and device, or within either; the pointers say which. Only
-/// elements are copied, strides may differ. Pageable host memory makes it wait, `pinned_buffer` does not.
-/// Throws invalid_argument when types or extents differ.
+/// elements are copied, strides may differ, but both views are plain: pixels side by side, rows and planes in the order
+/// of addresses. Pageable host memory makes it wait, `pinned_buffer` does not.
+/// Throws invalid_argument when types or extents differ, and for other strides.
 void copy_async(const const_any_view& from, const any_view& to, stream_ref stream);
 
-/// The same, and waits.
+/// The same of any strides, and waits. What is not plain goes through memory of the size of its elements.
 void copy(const const_any_view& from, const any_view& to, stream_ref stream);
 
 }  // namespace cuda

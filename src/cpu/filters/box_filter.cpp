@@ -88,7 +88,7 @@ void narrowed_band(const row_job& job, const any_view& result, const band& b) {
 template <typename Pixel>
 void floating_band(const row_job& job, const any_view& result, const band& b) {
     if (result.shape.type == dtype::f32) return floating_means<Pixel>(job, result, b);
-    if (result.shape.type != dtype::f32 && result.shape.type != dtype::f64) return narrowed_band<Pixel>(job, result, b);
+    if (result.shape.type != dtype::f64) return narrowed_band<Pixel>(job, result, b);
     const work_buffer<f64> counts = floating_column_counts(job);
     floating_sums<Pixel>(job, b, [&](std::int64_t row, const f64* sums, f64 rows) {
         job.kernels->block.divide_64f(job.row_to<f64>(result, row, b.plane), sums, rows, counts.data(), job.n());

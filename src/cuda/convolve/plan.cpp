@@ -3,6 +3,7 @@
 #include "cuda/convolve/kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
+#include "cuda/runtime/packed_copies.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
 #include "filters/filter_jobs.hpp"
@@ -93,9 +94,24 @@ void convolve_plan::run_async(const const_any_view& image, const convolve_output
 
 void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,
               const convolve_options& options) {
-    const device_scope scope(device_of(stream));
-    const convolve_plan plan(inputs, outputs, options);
-    plan.run_async(inputs.image, outputs, stream);
+    const int device = device_of(stream);
+    const device_scope scope(device);
+    check_read("image", inputs.image);
+    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    check_device_pointer("image", inputs.image.data, device);
+    check_device_pointer("result", outputs.result.data, device);
+    const_any_view image = inputs.image;
+    any_view result = outputs.result;
+    packed_copy of_image, of_result;
+    std::size_t bytes = 0;
+    of_image.add(image.shape, bytes);
+    of_result.add(result.shape, bytes);
+    const convolve_plan plan({{nullptr, image.shape}, inputs.kernel}, {{nullptr, result.shape}}, options);
+    const device_buffer space(bytes, stream);
+    image.data = of_image.fill(image.data, space.data(), stream);
+    result.data = of_result.place(result.data, space.data());
+    plan.run_async(image, {result}, stream);
+    of_result.empty(outputs.result.data, space.data(), stream);
     stream.synchronize();
 }
 

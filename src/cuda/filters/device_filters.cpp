@@ -24,114 +24,139 @@ namespace {
     throw unsupported(argument_and_value + ", which devices do not do yet");
 }
 
-void check_sampling(const filters::window_job& windows) {
+void check_type(const filters::window_job& windows) {
     const dtype type = windows.shape.type;
     if (filters::computed_as(type) != type) refuse("image: type is " + std::string(name_of(type)));
+}
+
+/// Of windows that are read from tables.
+void check_options(const filters::window_job& windows) {
     if (windows.some_rows) refuse("results: are some of the rows");
     if (windows.masked) refuse("mask: is given");
     if (windows.weighted) refuse("weights: are given");
     if (windows.nan != nan_mode::propagate) refuse("nan: is omit");
     if (windows.nodata) refuse("nodata: is given");
     if (windows.min_count > 1) refuse("min_count: is " + std::to_string(windows.min_count));
-}
-
-/// Of windows that are read from tables.
-void check_options(const filters::window_job& windows) {
-    check_sampling(windows);
     for (const border_mode border : {windows.rows.border, windows.cols.border})
         if (border == border_mode::mirror || border == border_mode::wrap)
             refuse("border: is " + std::string(name_of(border)));
     if (windows.rounding != rounding_mode::half_up) refuse("rounding: is floor");
 }
 
-void check_outputs(const std::optional<view_shape>& sum, const std::optional<view_shape>& count) {
-    if (sum) refuse("sum: is given");
-    if (count) refuse("count: is given");
-}
-
 // ---- what filters make of windows -----------------------------------------------------------------------------------
 
-/// Whether the windows are made without a table; throws where they are not, and a table does not have them.
-bool without_table(const filters::window_job& windows, bool squares) {
-    check_sampling(windows);
-    if (fused_supports(windows, false) && (!squares || fused_supports(windows, true))) return true;
+/// Who makes the windows of a filter that wants squares or not, and sums or counts for results. Throws where tables
+/// would have to, and do not.
+window_maker maker_of(const filters::window_job& windows, bool squares, const filters::statistics_shapes& results) {
+    check_type(windows);
+    const bool extra = results.sum || results.count;
+    if (!windows.sampled() && !extra && fused_supports(windows, false) && (!squares || fused_supports(windows, true)))
+        return window_maker::fused;
+    if ((is_floating(windows.shape.type) || windows.sampled() || extra) && real_supports(windows, squares))
+        return window_maker::real;
     check_options(windows);
-    return false;
+    if (results.sum) refuse("sum: is given");
+    if (results.count) refuse("count: is given");
+    return window_maker::tables;
 }
 
-/// Means of type `result`. Those of integers need no squares, others are made by the kernels that know them.
-window_filter means_of(const filters::window_job& windows, dtype result) {
-    const bool squares = result != windows.shape.type && !is_floating(windows.shape.type);
-    if (!without_table(windows, squares))
-        return {.windows = windows,
-                .consume = [](const filter_step& at) { enqueue_means(at.task, at.results[0], at.stream); }};
-    if (squares)
-        return {.windows = windows, .squares = true, .fused = true, .consume = [](const filter_step& at) {
-                    enqueue_fused_statistics(at.fused, {at.results[0], {}, {}}, at.stream);
-                }};
-    return {.windows = windows, .fused = true, .consume = [](const filter_step& at) {
-                enqueue_fused_means(at.fused, at.results[0], at.stream);
-            }};
+real_results real_results_of(const filter_step& at) {
+    return {at.results[0], at.results[1], at.results[2], at.results[3], at.results[4]};
 }
 
-/// Results are mean, variance and deviation. As on the CPU: a mean alone needs no squares, and a rounded one needs the
-/// sum itself.
+/// A mean alone needs no squares, unless it is one of integers that is not rounded and has fused kernels; a rounded one
+/// needs the sum itself.
 window_filter statistics_of(const filters::window_job& windows, const filters::statistics_shapes& results) {
-    check_outputs(results.sum, results.count);
-    if (!results.variance && !results.deviation) return means_of(windows, results.mean->type);
-    const bool fused = without_table(windows, true);
-    return {.windows = windows, .squares = true, .fused = fused, .consume = [fused](const filter_step& at) {
+    const bool spread = results.variance || results.deviation;
+    const bool real_mean = results.mean && is_floating(results.mean->type);
+    bool squares = spread;
+    if (!squares && real_mean && !is_floating(windows.shape.type) && !windows.sampled()) squares = true;
+    const window_maker maker = maker_of(windows, squares, results);
+    if (maker != window_maker::fused) squares = spread;
+    window_filter filter{.windows = windows, .squares = squares, .maker = maker};
+    switch (maker) {
+        case window_maker::real:
+            filter.consume = [](const filter_step& at) {
+                enqueue_real_statistics(at.real, real_results_of(at), at.stream);
+            };
+            break;
+        case window_maker::fused:
+            filter.consume = [squares](const filter_step& at) {
                 window_results to{at.results[0], at.results[1], at.results[2]};
                 if (to.mean.data != nullptr && !is_floating(to.mean.shape.type)) {
-                    if (fused)
-                        enqueue_fused_means(at.fused, to.mean, at.stream);
-                    else
-                        enqueue_means(at.task, to.mean, at.stream);
+                    enqueue_fused_means(at.fused, to.mean, at.stream);
                     to.mean = {};
                 }
-                if (fused)
-                    enqueue_fused_statistics(at.fused, to, at.stream);
-                else
-                    enqueue_statistics(at.task, to, at.stream);
-            }};
+                if (squares) enqueue_fused_statistics(at.fused, to, at.stream);
+            };
+            break;
+        case window_maker::tables:
+            filter.consume = [spread](const filter_step& at) {
+                window_results to{at.results[0], at.results[1], at.results[2]};
+                if (to.mean.data != nullptr && (!spread || !is_floating(to.mean.shape.type))) {
+                    enqueue_means(at.task, to.mean, at.stream);
+                    to.mean = {};
+                }
+                if (spread) enqueue_statistics(at.task, to, at.stream);
+            };
+    }
+    return filter;
 }
 
-window_filter threshold_of(const filters::threshold_job& job) {
+/// A filter with one result.
+window_filter means_of(const filters::window_job& windows, const filters::result_shapes& results) {
+    return statistics_of(windows, {.mean = results.result, .count = results.count});
+}
+
+window_filter threshold_of(const filters::threshold_job& job, const filters::result_shapes& results) {
     const bool wolf = job.method == threshold_method::wolf;
-    if (without_table(job.windows, true))
-        return {.windows = job.windows,
-                .squares = true,
-                .extremes = wolf,
-                .fused = true,
-                .consume = [job](const filter_step& at) {
-                    enqueue_fused_threshold(at.fused, at.results[0], job, at.extremes, at.stream);
-                }};
-    if (job.method > threshold_method::wolf) refuse("method: is " + std::string(name_of(job.method)));
-    if (job.output != threshold_output::zero_255) refuse("output: is not zero_255");
-    return {.windows = job.windows,
-            .squares = job.method != threshold_method::bradley,
-            .extremes = wolf,
-            .consume = [method = job.method, k = job.k, range = job.range](const filter_step& at) {
+    window_filter filter{.windows = job.windows, .squares = true, .extremes = wolf};
+    filter.maker = maker_of(job.windows, true, {.count = results.count});
+    switch (filter.maker) {
+        case window_maker::real:
+            filter.consume = [job](const filter_step& at) {
+                enqueue_real_threshold(at.real, real_results_of(at), job, at.extremes, at.stream);
+            };
+            break;
+        case window_maker::fused:
+            filter.consume = [job](const filter_step& at) {
+                enqueue_fused_threshold(at.fused, at.results[0], job, at.extremes, at.stream);
+            };
+            break;
+        case window_maker::tables:
+            if (job.method > threshold_method::wolf) refuse("method: is " + std::string(name_of(job.method)));
+            if (job.output != threshold_output::zero_255) refuse("output: is not zero_255");
+            filter.squares = job.method != threshold_method::bradley;
+            filter.consume = [method = job.method, k = job.k, range = job.range](const filter_step& at) {
                 enqueue_threshold(at.task, at.results[0], method, k, range, at.extremes, at.stream);
-            }};
+            };
+    }
+    return filter;
 }
 
-window_filter contrast_of(const filters::contrast_job& job) {
-    const bool fused = without_table(job.windows, true);
+window_filter contrast_of(const filters::contrast_job& job, const filters::result_shapes& results) {
+    const window_maker maker = maker_of(job.windows, true, {.count = results.count});
     return {.windows = job.windows,
             .squares = true,
-            .fused = fused,
-            .consume = [fused, epsilon = job.epsilon](const filter_step& at) {
-                if (fused)
-                    enqueue_fused_contrast(at.fused, at.results[0], epsilon, at.stream);
-                else
-                    enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
+            .maker = maker,
+            .consume = [maker, epsilon = job.epsilon](const filter_step& at) {
+                switch (maker) {
+                    case window_maker::real:
+                        return enqueue_real_contrast(at.real, real_results_of(at), epsilon, at.stream);
+                    case window_maker::fused:
+                        return enqueue_fused_contrast(at.fused, at.results[0], epsilon, at.stream);
+                    case window_maker::tables:
+                        return enqueue_contrast(at.task, at.results[0], epsilon, at.stream);
+                }
             }};
 }
 
 /// Windows of up to the job's.
-window_filter variable_of(const filters::window_job& windows, std::int64_t largest) {
+window_filter variable_of(const filters::window_job& windows, const filters::result_shapes& results,
+                          std::int64_t largest) {
+    check_type(windows);
     check_options(windows);
+    if (results.count) refuse("count: is given");
     return {.windows = windows, .consume = [largest](const filter_step& at) {
                 enqueue_variable_means(at.task, at.radius, largest, at.results[0], at.stream);
             }};
@@ -156,10 +181,9 @@ filters::statistics_shapes shapes_of(const window_outputs& outputs, bool (*wante
             shape(outputs.count)};
 }
 
-/// A filter with one result; `wanted` says whether a view is. Counts are refused.
+/// A filter with one result; `wanted` says whether a view is.
 filters::result_shapes shapes_of(const filter_outputs& outputs, bool (*wanted)(const any_view&)) {
-    if (wanted(outputs.count)) check_outputs({}, outputs.count.shape);
-    return {outputs.result.shape};
+    return {outputs.result.shape, wanted(outputs.count) ? std::optional(outputs.count.shape) : std::nullopt};
 }
 
 bool has_data(const any_view& v) {
@@ -169,9 +193,20 @@ bool has_rows(const any_view& v) {
     return v.shape.rows != 0;
 }
 
-void check_image(const const_any_view& image) {
-    (void)current_device();  // without a device that is the first thing to say
-    check_read("image", image);
+void check_device() {
+    (void)current_device();  // without one that is the first thing to say
+}
+
+filter_memory memory_of(const filter_inputs& inputs, const result_views& results) {
+    const auto given = [](const const_any_view& v) { return v.shape.rows == 0 ? const_any_view{} : v; };
+    return {inputs.image, results, {}, given(inputs.mask), given(inputs.weights)};
+}
+
+result_views results_of(const filter_outputs& outputs) {
+    return {outputs.result, any_view{}, any_view{}, any_view{}, outputs.count};
+}
+result_views results_of(const window_outputs& outputs) {
+    return {outputs.mean, outputs.variance, outputs.deviation, outputs.sum, outputs.count};
 }
 
 }  // namespace
@@ -182,51 +217,89 @@ void check_image(const const_any_view& image) {
 struct planned_view {
     const char* name = nullptr;
     view_shape shape = {};
-    std::size_t bytes = 0;
+    byte_reach reach = {};
 
     planned_view() = default;
-    planned_view(const char* argument, const view_shape& s)
-        : name(argument), shape(s), bytes(static_cast<std::size_t>(checked_span_bytes(argument, s))) {}
+    planned_view(const char* argument, const view_shape& s, access how)
+        : name(argument), shape(s), reach(checked_reach(argument, s, how)) {}
+    planned_view(const char* argument, const std::optional<view_shape>& s, access how)
+        : planned_view(s ? planned_view(argument, *s, how) : planned_view()) {}
 };
 
+using planned_results = std::array<planned_view, 5>;  ///< as result_views
+
+planned_results planned(const filters::result_shapes& results) {
+    return {planned_view("result", results.result, access::write),
+            {},
+            {},
+            {},
+            planned_view("count", results.count, access::write)};
+}
+planned_results planned(const filters::statistics_shapes& results) {
+    const auto view = [](const char* name, const std::optional<view_shape>& s) {
+        return planned_view(name, s, access::write);
+    };
+    return {view("mean", results.mean), view("variance", results.variance), view("deviation", results.deviation),
+            view("sum", results.sum), view("count", results.count)};
+}
+
 struct filter_plan::state {
-    planned_filter filter;
     filters::part given;
-    planned_view image, radius;
-    std::array<planned_view, 3> results;
+    planned_view image, radius, mask, weights;
+    planned_results results;
+    planned_filter filter;
 
-    state(const window_filter& f, const filters::part& part, const std::array<planned_view, 3>& to,
-          const planned_view& radii = {})
-        : filter(f, part.image.row_stride), given(part), image("image", part.image), radius(radii), results(to) {}
+    state(const window_filter& f, const filters::part& part, const planned_results& to, const planned_view& radii = {})
+        : given(part),
+          image("image", part.image, access::read),
+          radius(radii),
+          mask("mask", part.mask, access::read),
+          weights("weights", part.weights, access::read),
+          results(to),
+          filter(f, views()) {}
 
-    /// `others`: results that no plan has. What is given to a run and not to its plan is an error, never ignored.
+    /// What was planned, without memory.
+    filter_memory views() const {
+        filter_memory all{{nullptr, image.shape}};
+        all.radius.shape = radius.shape;
+        all.mask.shape = mask.shape;
+        all.weights.shape = weights.shape;
+        for (std::size_t i = 0; i < results.size(); ++i) all.results[i].shape = results[i].shape;
+        return all;
+    }
+
+    /// What is given to a run and not to its plan is an error, never ignored.
     template <typename Inputs>
-    void run(const filter_memory& memory, const Inputs& inputs, std::initializer_list<any_view> others,
-             workspace& workspace, stream_ref stream) const {
+    void run(const filter_memory& memory, const Inputs& inputs, workspace& workspace, stream_ref stream) const {
         if (inputs.at != given.at || inputs.whole != given.whole)
             throw invalid_argument("at: row is " + std::to_string(inputs.at.row) + " of " +
                                    std::to_string(inputs.whole.rows) + ", but the plan was made for " +
                                    std::to_string(given.at.row) + " of " + std::to_string(given.whole.rows));
         if constexpr (std::is_same_v<Inputs, filter_inputs>) {
-            if (inputs.mask.data != nullptr) throw invalid_argument("mask: given, but the plan was made without");
-            if (inputs.weights.data != nullptr) throw invalid_argument("weights: given, but the plan was made without");
+            const auto unplanned = [](const planned_view& planned, const const_any_view& view, const char* name) {
+                if (planned.name == nullptr && view.data != nullptr)
+                    throw invalid_argument(std::string(name) + ": given, but the plan was made without");
+            };
+            unplanned(mask, inputs.mask, "mask");
+            unplanned(weights, inputs.weights, "weights");
             if (inputs.results != given.results)
                 throw invalid_argument("results: rows " + std::to_string(inputs.results.first) + " to " +
                                        std::to_string(inputs.results.end) + ", but the plan was made for " +
                                        std::to_string(given.results.first) + " to " +
                                        std::to_string(given.results.end));
         }
-        for (const any_view& other : others)
-            if (other.data != nullptr) throw invalid_argument("outputs: have a result that the plan was made without");
-        std::array<memory_range, 5> ranges;
+        std::array<memory_range, 9> ranges;
         std::size_t count = 0;
         const auto check = [&](const planned_view& planned, const const_any_view& view, bool written) {
             require_shape(planned.name, view.shape, planned.shape);
-            ranges[count] = {planned.name, view.data, planned.bytes, written};
+            ranges[count] = {planned.name, view.data, static_cast<std::size_t>(planned.reach.bytes()), written,
+                             planned.reach.first};
             check_range(ranges[count++], size_of(planned.shape.type), filter.device());
         };
         check(image, memory.image, false);
         if (radius.name != nullptr) check(radius, memory.radius, false);
+        if (mask.name != nullptr) check(mask, memory.mask, false);
+        if (weights.name != nullptr) check(weights, memory.weights, false);
         for (std::size_t i = 0; i < results.size(); ++i) {
             const any_view& result = memory.results[i];
             if (results[i].name != nullptr)
@@ -248,6 +321,8 @@ struct filter_plan::state {
         for (std::size_t i = 0; i < results.size(); ++i) {
             apart(results[i], memory.results[i], image, memory.image);
             apart(results[i], memory.results[i], radius, memory.radius);
+            apart(results[i], memory.results[i], mask, memory.mask);
+            apart(results[i], memory.results[i], weights, memory.weights);
             for (std::size_t j = 0; j < i; ++j) apart(results[i], memory.results[i], results[j], memory.results[j]);
         }
     }
@@ -257,67 +332,68 @@ std::size_t filter_plan::workspace_bytes() const noexcept {
     return state_->filter.workspace_bytes();
 }
 
+std::size_t filter_plan::packed_bytes() const noexcept {
+    return state_->filter.packed_bytes();
+}
+
 int filter_plan::device() const noexcept {
     return state_->filter.device();
 }
 
 box_filter_plan::box_filter_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                  const filter_options& options)
-    : filter_plan(std::make_shared<state>(
-          means_of(filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs, has_rows), options),
-                   outputs.result.shape.type),
-          filters::part_of(inputs),
-          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+    : filter_plan([&] {
+          const filters::part given = filters::part_of(inputs);
+          const filters::result_shapes shapes = shapes_of(outputs, has_rows);
+          return std::make_shared<state>(means_of(filters::box_filter_job(given, shapes, options), shapes), given,
+                                         planned(shapes));
+      }()) {}
 
 void box_filter_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                 stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}}, inputs, {outputs.count}, workspace, stream);
+    state_->run(memory_of(inputs, results_of(outputs)), inputs, workspace, stream);
 }
 
 local_statistics_plan::local_statistics_plan(const filter_inputs& inputs, const window_outputs& outputs,
                                              const filter_options& options)
     : filter_plan([&] {
+          const filters::part given = filters::part_of(inputs);
           const filters::statistics_shapes shapes = shapes_of(outputs, has_rows);
-          const auto view = [](const char* name, const std::optional<view_shape>& shape) {
-              return shape ? planned_view(name, *shape) : planned_view();
-          };
-          return std::make_shared<state>(
-              statistics_of(filters::statistics_job(filters::part_of(inputs), shapes, options), shapes),
-              filters::part_of(inputs),
-              std::array{view("mean", shapes.mean), view("variance", shapes.variance),
-                         view("deviation", shapes.deviation)});
+          return std::make_shared<state>(statistics_of(filters::statistics_job(given, shapes, options), shapes), given,
+                                         planned(shapes));
       }()) {}
 
 void local_statistics_plan::run_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
                                       stream_ref stream) const {
-    state_->run({inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, inputs,
-                {outputs.sum, outputs.count}, workspace, stream);
+    state_->run(memory_of(inputs, results_of(outputs)), inputs, workspace, stream);
 }
 
 adaptive_threshold_plan::adaptive_threshold_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                                  const threshold_rule& rule, const filter_options& options)
-    : filter_plan(std::make_shared<state>(
-          threshold_of(
-              filters::make_threshold_job(filters::part_of(inputs), shapes_of(outputs, has_rows), rule, options)),
-          filters::part_of(inputs),
-          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+    : filter_plan([&] {
+          const filters::part given = filters::part_of(inputs);
+          const filters::result_shapes shapes = shapes_of(outputs, has_rows);
+          return std::make_shared<state>(
+              threshold_of(filters::make_threshold_job(given, shapes, rule, options), shapes), given, planned(shapes));
+      }()) {}
 
 void adaptive_threshold_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs,
                                         workspace& workspace, stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}}, inputs, {outputs.count}, workspace, stream);
+    state_->run(memory_of(inputs, results_of(outputs)), inputs, workspace, stream);
 }
 
 local_contrast_plan::local_contrast_plan(const filter_inputs& inputs, const filter_outputs& outputs,
                                          const contrast_rule& rule, const filter_options& options)
-    : filter_plan(std::make_shared<state>(
-          contrast_of(
-              filters::make_contrast_job(filters::part_of(inputs), shapes_of(outputs, has_rows), rule, options)),
-          filters::part_of(inputs),
-          std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()})) {}
+    : filter_plan([&] {
+          const filters::part given = filters::part_of(inputs);
+          const filters::result_shapes shapes = shapes_of(outputs, has_rows);
+          return std::make_shared<state>(contrast_of(filters::make_contrast_job(given, shapes, rule, options), shapes),
+                                         given, planned(shapes));
+      }()) {}
 
 void local_contrast_plan::run_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                     stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}}, inputs, {outputs.count}, workspace, stream);
+    state_->run(memory_of(inputs, results_of(outputs)), inputs, workspace, stream);
 }
 
 variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs, const filter_outputs& outputs,
@@ -326,17 +402,15 @@ variable_box_filter_plan::variable_box_filter_plan(const variable_inputs& inputs
           const filters::part given = filters::part_of(inputs);
           filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
           const std::int64_t largest = largest_of(inputs, options.border);
+          const filters::result_shapes shapes = shapes_of(outputs, has_rows);
           return std::make_shared<state>(
-              variable_of(
-                  filters::variable_job(given, inputs.radius.shape, shapes_of(outputs, has_rows), largest, options),
-                  largest),
-              given, std::array{planned_view("result", outputs.result.shape), planned_view(), planned_view()},
-              planned_view("radius", inputs.radius.shape));
+              variable_of(filters::variable_job(given, inputs.radius.shape, shapes, largest, options), shapes, largest),
+              given, planned(shapes), planned_view("radius", inputs.radius.shape, access::read));
       }()) {}
 
 void variable_box_filter_plan::run_async(const variable_inputs& inputs, const filter_outputs& outputs,
                                          workspace& workspace, stream_ref stream) const {
-    state_->run({inputs.image, {outputs.result}, inputs.radius}, inputs, {outputs.count}, workspace, stream);
+    state_->run({inputs.image, results_of(outputs), inputs.radius}, inputs, workspace, stream);
 }
 
 // ---- calls that enqueue ---------------------------------------------------------------------------------------------
@@ -383,55 +457,72 @@ void variable_box_filter_async(const variable_inputs& inputs, const filter_outpu
 
 // ---- calls that wait, on host memory too ----------------------------------------------------------------------------
 
+namespace {
+
+/// What check() of filters.hpp's calls is on the CPU, for results `named` that are written.
+void check_memory(const filter_inputs& inputs, std::initializer_list<filters::named_view> results) {
+    filters::check_results({{"image", inputs.image}, {"mask", inputs.mask}, {"weights", inputs.weights}}, results);
+}
+
+}  // namespace
+
 void box_filter(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                 const filter_options& options) {
-    check_image(inputs.image);
-    const filters::window_job job =
-        filters::box_filter_job(filters::part_of(inputs), shapes_of(outputs, has_data), options);
-    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute(means_of(job, outputs.result.shape.type), {inputs.image, {outputs.result}}, stream);
+    check_device();
+    filters::check_inputs(inputs);
+    const filters::result_shapes shapes = shapes_of(outputs, has_data);
+    const filters::window_job job = filters::box_filter_job(filters::part_of(inputs), shapes, options);
+    check_memory(inputs, {{"result", outputs.result}, {"count", outputs.count}});
+    execute(means_of(job, shapes), memory_of(inputs, results_of(outputs)), stream);
 }
 
 void local_statistics(const filter_inputs& inputs, const window_outputs& outputs, stream_ref stream,
                       const filter_options& options) {
-    check_image(inputs.image);
+    check_device();
+    filters::check_inputs(inputs);
     const filters::statistics_shapes shapes = shapes_of(outputs, has_data);
     const filters::window_job job = filters::statistics_job(filters::part_of(inputs), shapes, options);
-    filters::check_results({{"image", inputs.image}},
-                           {{"mean", outputs.mean}, {"variance", outputs.variance}, {"deviation", outputs.deviation}});
-    execute(statistics_of(job, shapes), {inputs.image, {outputs.mean, outputs.variance, outputs.deviation}}, stream);
+    check_memory(inputs, {{"mean", outputs.mean},
+                          {"variance", outputs.variance},
+                          {"deviation", outputs.deviation},
+                          {"sum", outputs.sum},
+                          {"count", outputs.count}});
+    execute(statistics_of(job, shapes), memory_of(inputs, results_of(outputs)), stream);
 }
 
 void adaptive_threshold(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                         const threshold_rule& rule, const filter_options& options) {
-    check_image(inputs.image);
-    const filters::threshold_job job =
-        filters::make_threshold_job(filters::part_of(inputs), shapes_of(outputs, has_data), rule, options);
-    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute(threshold_of(job), {inputs.image, {outputs.result}}, stream);
+    check_device();
+    filters::check_inputs(inputs);
+    const filters::result_shapes shapes = shapes_of(outputs, has_data);
+    const filters::threshold_job job = filters::make_threshold_job(filters::part_of(inputs), shapes, rule, options);
+    check_memory(inputs, {{"result", outputs.result}, {"count", outputs.count}});
+    execute(threshold_of(job, shapes), memory_of(inputs, results_of(outputs)), stream);
 }
 
 void local_contrast(const filter_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                     const contrast_rule& rule, const filter_options& options) {
-    check_image(inputs.image);
-    const filters::contrast_job job =
-        filters::make_contrast_job(filters::part_of(inputs), shapes_of(outputs, has_data), rule, options);
-    filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    execute(contrast_of(job), {inputs.image, {outputs.result}}, stream);
+    check_device();
+    filters::check_inputs(inputs);
+    const filters::result_shapes shapes = shapes_of(outputs, has_data);
+    const filters::contrast_job job = filters::make_contrast_job(filters::part_of(inputs), shapes, rule, options);
+    check_memory(inputs, {{"result", outputs.result}, {"count", outputs.count}});
+    execute(contrast_of(job, shapes), memory_of(inputs, results_of(outputs)), stream);
 }
 
 void variable_box_filter(const variable_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                          const filter_options& options) {
-    check_image(inputs.image);
-    check_view("radius", inputs.radius);
+    check_device();
+    check_read("image", inputs.image);
+    check_read("radius", inputs.radius);
     const filters::part given = filters::part_of(inputs);
     filters::check_radius_map(inputs.radius.shape, given, inputs.largest_radius);
     const std::int64_t found = check_radii(inputs.radius, inputs.largest_radius, stream);
     const std::int64_t largest = inputs.largest_radius.value_or(found);
-    const filters::window_job job =
-        filters::variable_job(given, inputs.radius.shape, shapes_of(outputs, has_data), largest, options);
+    const filters::result_shapes shapes = shapes_of(outputs, has_data);
+    const filters::window_job job = filters::variable_job(given, inputs.radius.shape, shapes, largest, options);
     filters::check_results({{"image", inputs.image}, {"radius", inputs.radius}}, {{"result", outputs.result}});
-    execute(variable_of(job, largest), {inputs.image, {outputs.result}, inputs.radius}, stream);
+    execute(variable_of(job, shapes, largest), {inputs.image, results_of(outputs), inputs.radius}, stream);
 }
 
 }  // namespace boxsum::cuda

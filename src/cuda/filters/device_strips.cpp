@@ -6,8 +6,8 @@
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/event.hpp"
+#include "cuda/runtime/packed_copies.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
-#include "cuda/runtime/strided_copy.hpp"
 #include "cuda/runtime/workspace_use.hpp"
 #include "filters/radius_map.hpp"
 
@@ -20,6 +20,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace boxsum::cuda {
@@ -27,7 +28,7 @@ namespace {
 
 using filters::window_job;
 
-/// Memory for tables, or what fused windows need, and what making tables needs.
+/// Memory for tables, or what windows without them need, and what making tables needs.
 struct table_memory {
     device_buffer tables;
     cuda::workspace workspace;
@@ -39,7 +40,7 @@ struct table_memory {
 // ---- device memory --------------------------------------------------------------------------------------------------
 
 void run_on_device(const window_filter& filter, const filter_memory& memory, stream_ref stream) {
-    const planned_filter plan(filter, memory.image.shape.row_stride);
+    const planned_filter plan(filter, memory);
     table_memory own(plan.scratch_bytes(), plan.table_workspace_bytes(), stream);
     const workspace_use use(own.workspace, plan.table_workspace_bytes(), plan.device(), stream);
     plan.enqueue(memory, own.tables.data(), use, use.bytes(), stream);
@@ -95,8 +96,8 @@ class strip_windows {
     strip_windows(const window_filter& filter, std::int64_t row_stride) : filter_(filter), row_stride_(row_stride) {}
 
     void plan(const strip& s) {
-        if (filter_.fused) {
-            bytes_ = std::max(bytes_, fused_scratch_bytes(filter_, s.end - s.first));
+        if (filter_.maker != window_maker::tables) {
+            bytes_ = std::max(bytes_, tableless_scratch_bytes(filter_, s.first, s.end));
             return;
         }
         const std::int64_t rows = s.to - s.from;
@@ -110,7 +111,7 @@ class strip_windows {
 
     /// `part` is the rows that the strip reads.
     window_task enqueue(const const_any_view& part, const strip& s, stream_ref stream) {
-        if (filter_.fused) return fused_window_task(filter_.windows, part, s.from, s.first, s.end);
+        if (filter_.maker != window_maker::tables) return tableless_task(filter_.windows, part, s.from, s.first, s.end);
         const table_plan& plan = plans_.at(part.shape.rows);
         const workspace_use use(memory_->workspace, plan.workspace_bytes(), device_, stream);
         window_task task = plan.enqueue(part, s.from, memory_->tables.data(), use, use.bytes(), stream);
@@ -153,8 +154,13 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
     for (std::size_t i = 0; i < memory.results.size(); ++i)
         if (memory.results[i].data != nullptr)
             on_device.results[i] = allocate_like(memory.results[i].shape, buffers, work);
-    any_view radius;
-    if (memory.radius.data != nullptr) on_device.radius = radius = allocate_like(memory.radius.shape, buffers, work);
+    any_view radius, mask, weights;
+    const auto allocate = [&](const const_any_view& map, any_view& to, const_any_view& named) {
+        if (map.data != nullptr) named = to = allocate_like(map.shape, buffers, work);
+    };
+    allocate(memory.radius, radius, on_device.radius);
+    allocate(memory.mask, mask, on_device.mask);
+    allocate(memory.weights, weights, on_device.weights);
     device_buffer extremes;
     if (filter.extremes) extremes = device_buffer(sizeof(window_extremes), work);
 
@@ -172,6 +178,12 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
             if (s.to > uploaded) {
                 const std::int64_t begin = uploaded - job.part_row, end = s.to - job.part_row;
                 copy_async(rows_of(memory.image, plane, begin, end), rows_of(image, plane, begin, end), upload);
+                const auto with_it = [&](const const_any_view& map, const any_view& to) {
+                    if (map.data != nullptr && plane < map.shape.planes)
+                        copy_async(rows_of(map, plane, begin, end), rows_of(to, plane, begin, end), upload);
+                };
+                with_it(memory.mask, mask);
+                with_it(memory.weights, weights);
                 uploaded = s.to;
             }
             const std::int64_t first = s.first - job.first_row, end = s.end - job.first_row;  // of the results
@@ -195,39 +207,18 @@ void run_on_host_memory(const window_filter& filter, const filter_memory& memory
 // ---- images and results of any strides ------------------------------------------------------------------------------
 
 void run_on_packed_host_memory(const window_filter& filter, const filter_memory& memory, std::int64_t strip_bytes) {
-    const packed_input image(memory.image, is_plain);
-    const std::array<packed_output, 3> results{packed_output(memory.results[0], is_plain),
-                                               packed_output(memory.results[1], is_plain),
-                                               packed_output(memory.results[2], is_plain)};
+    const packed_input image(memory.image, is_plain), radius(memory.radius, is_plain), mask(memory.mask, is_plain),
+        weights(memory.weights, is_plain);
+    const auto result = [&](std::size_t i) { return packed_output(memory.results[i], is_plain); };
+    const std::array results{result(0), result(1), result(2), result(3), result(4)};
     filter_memory plain = memory;
     plain.image = image.view();
+    plain.radius = radius.view();
+    plain.mask = mask.view();
+    plain.weights = weights.view();
     for (std::size_t i = 0; i < results.size(); ++i) plain.results[i] = results[i].view();
     run_on_host_memory(filter, plain, strip_bytes);
     for (const packed_output& result : results) result.unpack();
-}
-
-void run_on_packed_device_memory(const window_filter& filter, const filter_memory& memory, stream_ref stream) {
-    std::vector<device_buffer> copies;
-    const auto take_memory = [&](const view_shape& s) {
-        const view_shape plain = device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
-        copies.emplace_back(span_bytes(plain), stream);
-        return any_view{copies.back().data(), plain};
-    };
-    const auto copy = [&](const const_any_view& from, const any_view& to) {
-        enqueue_copy_strided(from.shape, from.data, strides_of(from.shape), to.data, strides_of(to.shape), stream);
-    };
-    filter_memory plain = memory;
-    if (!is_plain(memory.image.shape)) {
-        const any_view image = take_memory(memory.image.shape);
-        copy(memory.image, image);
-        plain.image = image;
-    }
-    for (any_view& result : plain.results)
-        if (result.data != nullptr && !is_plain(result.shape)) result = take_memory(result.shape);
-    run_on_device(filter, plain, stream);
-    for (std::size_t i = 0; i < plain.results.size(); ++i)
-        if (plain.results[i].data != memory.results[i].data) copy(plain.results[i], memory.results[i]);
-    if (!copies.empty()) stream.synchronize();
 }
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
@@ -247,30 +238,40 @@ void execute(const window_filter& filter, const filter_memory& memory, stream_re
     const bool host = is_host_memory(memory.image.data);
     for (const any_view& r : memory.results)
         if (r.data != nullptr) require_same_memory("result", r.data, host, device);
-    if (memory.radius.data != nullptr) require_same_memory("radius", memory.radius.data, host, device);
+    for (const auto& [name, map] :
+         {std::pair{"radius", &memory.radius}, {"mask", &memory.mask}, {"weights", &memory.weights}})
+        if (map->data != nullptr) require_same_memory(name, map->data, host, device);
     if (!host) check_device_pointer("image", memory.image.data, device);
+    filter_memory wanted = memory;
+    for (any_view& r : wanted.results)
+        if (r.data == nullptr) r = {};
     if (host)
-        run_on_packed_host_memory(filter, memory, strip_bytes);
+        run_on_packed_host_memory(filter, wanted, strip_bytes);
     else
-        run_on_packed_device_memory(filter, memory, stream);
+        run_on_device(filter, wanted, stream);
 }
 
 std::int64_t check_radii(const const_any_view& radius, std::optional<std::int64_t> largest, stream_ref stream) {
     const int device = device_of(stream);
-    if (is_host_memory(radius.data)) return filters::check_radii(radius, largest);
+    if (is_host_memory(radius.data)) return filters::check_radii(packed_input(radius, is_plain).view(), largest);
     const device_scope scope(device);
     check_device_pointer("radius", radius.data, device);
+    view_shape s = radius.shape;
+    packed_copy copy;
+    std::size_t copied_bytes = 0;
+    copy.add(s, copied_bytes);
+    const device_buffer space(copied_bytes, stream);
+    const const_any_view plain{copy.fill(radius.data, space.data(), stream), s};
     const device_buffer memory(sizeof(radius_range), stream);
     radius_range range{};
-    enqueue_radius_range(radius, largest.value_or(std::numeric_limits<std::int64_t>::max()),
+    enqueue_radius_range(plain, largest.value_or(std::numeric_limits<std::int64_t>::max()),
                          static_cast<radius_range*>(memory.data()), stream);
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(&range, memory.data(), sizeof range, cudaMemcpyDeviceToHost, stream.get()));
     stream.synchronize();
     if (range.first_refused == ~0ull) return static_cast<std::int64_t>(range.largest);
-    const view_shape& s = radius.shape;
     const auto index = static_cast<std::int64_t>(range.first_refused);
     const std::int64_t col = index % s.cols, row = index / s.cols % s.rows, plane = index / s.cols / s.rows;
-    const_any_view found = rows_of(radius, plane, row, row + 1);
+    const_any_view found = rows_of(plain, plane, row, row + 1);
     found.data = static_cast<const std::byte*>(found.data) + col * static_cast<std::int64_t>(size_of(s.type));
     u32 bits = 0;  // little endian: narrower radii fill its low bytes
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(&bits, found.data, size_of(s.type), cudaMemcpyDeviceToHost, stream.get()));

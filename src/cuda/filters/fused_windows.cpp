@@ -20,6 +20,14 @@ std::int64_t up(std::int64_t n, std::int64_t unit) {
     return (n + unit - 1) / unit;
 }
 
+/// Whether a block holds the windows' reach, and places and columns' sums fit 32 bits.
+bool reaches(const window_job& job, fused_sums sums) {
+    if (job.rows.reduced() || job.cols.reduced() || job.rows.width() > 65535) return false;
+    if (job.rows.extent > largest_extent || job.cols.extent > largest_extent / 4) return false;
+    const int columns = fused_columns(job.shape.type, sums);
+    return halo(job, columns) <= most_threads * columns / 2;
+}
+
 }  // namespace
 
 fused_sums fused_sums_of(const window_job& job, bool squares) {
@@ -30,16 +38,24 @@ fused_sums fused_sums_of(const window_job& job, bool squares) {
 }
 
 bool fused_supports(const window_job& job, bool squares) {
-    if (is_floating(job.shape.type) || job.rows.reduced() || job.cols.reduced()) return false;
-    if (job.rows.extent > largest_extent || job.cols.extent > largest_extent / 4) return false;
+    if (is_floating(job.shape.type)) return false;
     const fused_sums sums = fused_sums_of(job, squares);
     // Squares of centred 8-bit pixels are at most 2^14, of 16-bit ones 2^30; sums of columns have 31 bits.
     const std::int64_t most = job.shape.type != dtype::u8   ? std::int64_t{1} << 30
                               : sums == fused_sums::squares ? (std::int64_t{1} << 18) - 1
                                                             : std::int64_t{1} << 23;
-    if (job.largest_window > most || job.rows.width() > 65535) return false;
-    const int columns = fused_columns(job.shape.type, sums);
-    return halo(job, columns) <= most_threads * columns / 2;
+    return reaches(job, sums) && job.largest_window <= most;
+}
+
+fused_sums sliding_sums_of(const window_job& job) {
+    if (!is_floating(job.shape.type)) return fused_sums::counted;
+    return job.sampled() ? fused_sums::counted_reals : fused_sums::reals;
+}
+
+bool sliding_supports(const window_job& job) {
+    // A window's sum of integers has 31 bits of 8-bit pixels, and 39 of 16-bit ones.
+    return job.shape.type != dtype::f64 && !job.weighted && reaches(job, sliding_sums_of(job)) &&
+           job.largest_window <= std::int64_t{1} << 23;
 }
 
 fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t rows) {
@@ -77,8 +93,9 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
 std::size_t fused_scratch_bytes(const window_job& job, fused_sums sums, std::int64_t rows) {
     const fused_shape shape = fused_shape_of(job, sums, rows);
     if (!shape.prepared) return 0;
-    const std::int64_t bytes = sums != fused_sums::squares ? 4 : job.shape.type == dtype::u8 ? 8 : 16;
-    return static_cast<std::size_t>(job.shape.channels * shape.segments * shape.segment_cols * bytes + 255) / 256 * 256;
+    const std::int64_t slots = shape.segment_cols / fused_columns(job.shape.type, sums);
+    const std::int64_t bytes = slots * fused_slot_bytes(job.shape.type, sums);
+    return static_cast<std::size_t>(job.shape.channels * shape.segments * bytes + 255) / 256 * 256;
 }
 
 }  // namespace boxsum::cuda

@@ -7,27 +7,33 @@
 
 namespace boxsum::cuda {
 
-void packed_copies::copy::add(view_shape& shape, std::size_t& bytes) {
+void packed_copy::add(view_shape& shape, std::size_t& bytes) {
     if (is_plain(shape)) return;
-    given = shape;
-    packed = device_shape(shape.type, shape.rows, shape.cols, shape.channels, shape.planes);
-    shape = packed;
-    offset = static_cast<std::int64_t>(bytes);
-    bytes += (static_cast<std::size_t>(packed.planes * packed.plane_stride) + 255) / 256 * 256;
+    given_ = shape;
+    packed_ = device_shape(shape.type, shape.rows, shape.cols, shape.channels, shape.planes);
+    shape = packed_;
+    offset_ = static_cast<std::int64_t>(bytes);
+    bytes += (static_cast<std::size_t>(packed_.planes * packed_.plane_stride) + 255) / 256 * 256;
 }
 
-void packed_copies::copy::add(std::optional<view_shape>& shape, std::size_t& bytes) {
+void packed_copy::add(std::optional<view_shape>& shape, std::size_t& bytes) {
     if (shape) add(*shape, bytes);
 }
 
-const void* packed_copies::copy::fill(const void* from, void* space, stream_ref stream) const {
+const void* packed_copy::fill(const void* from, void* space, stream_ref stream) const {
     if (!exists()) return from;
-    enqueue_copy_strided(given, from, strides_of(given), at(space), strides_of(packed), stream);
+    enqueue_copy_strided(given_, from, strides_of(given_), at(space), strides_of(packed_), stream);
     return at(space);
 }
 
-void packed_copies::copy::empty(void* to, void* space, stream_ref stream) const {
-    if (exists()) enqueue_copy_strided(given, at(space), strides_of(packed), to, strides_of(given), stream);
+void packed_copy::empty(void* to, void* space, stream_ref stream) const {
+    if (exists()) enqueue_copy_strided(given_, at(space), strides_of(packed_), to, strides_of(given_), stream);
+}
+
+packed_copy packed_copy::of_type(dtype type) const noexcept {
+    packed_copy same = *this;
+    same.given_.type = same.packed_.type = type;
+    return same;
 }
 
 packed_copies::packed_copies(problem& p) {
@@ -37,11 +43,8 @@ packed_copies::packed_copies(problem& p) {
         return;
     }
     if (p.in_place) {
-        table_ = image_;
-        if (table_.exists()) {
-            table_.given.type = table_.packed.type = p.table.type;
-            p.table = table_.packed;
-        }
+        table_ = image_.of_type(p.table.type);
+        if (table_.exists()) p.table = table_.shape();
     } else {
         table_.add(p.table, bytes_);
     }

@@ -1,0 +1,288 @@
+#include "cuda/runtime/cuda_try.hpp"
+#include "measure/buffer_sets.hpp"
+#include "measure/json_line.hpp"
+#include "sat_runners.hpp"
+#include "sat_sections.hpp"
+#include "support/device_oracle.hpp"
+
+#include <boxsum/cuda/filters.hpp>
+#include <boxsum/error.hpp>
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum::bench {
+namespace {
+
+enum class filter { mean, threshold, statistics, contrast };
+
+/// What does not count.
+enum class sampled { no, mask, weights, nan_pixels };
+
+struct window_case {
+    const char* name;
+    filter what;
+    dtype image, result;
+    sampled samples = sampled::no;
+    threshold_method method = threshold_method::sauvola;
+};
+
+constexpr window_case cases[] = {
+    {"box mean 8u", filter::mean, dtype::u8, dtype::u8},
+    {"box mean 16u", filter::mean, dtype::u16, dtype::u16},
+    {"box mean 32f", filter::mean, dtype::f32, dtype::f32},
+    {"Bradley 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::bradley},
+    {"Sauvola 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::sauvola},
+    {"Niblack 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::niblack},
+    {"Wolf 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::wolf},
+    {"mean and deviation 8u", filter::statistics, dtype::u8, dtype::f32},
+    {"mean and deviation 32f", filter::statistics, dtype::f32, dtype::f32},
+    {"local contrast 8u", filter::contrast, dtype::u8, dtype::f32},
+    {"box mean 8u, mask, count", filter::mean, dtype::u8, dtype::u8, sampled::mask},
+    {"box mean 32f, mask, count", filter::mean, dtype::f32, dtype::f32, sampled::mask},
+    {"box mean 32f, weights, count", filter::mean, dtype::f32, dtype::f32, sampled::weights},
+    {"box mean 32f, NaN omitted, count", filter::mean, dtype::f32, dtype::f32, sampled::nan_pixels},
+};
+
+/// Device memory of one launch: images, what says which pixels count, and up to two results.
+struct window_set {
+    cuda::device_buffer image, samples, first, second;
+};
+
+struct window_job {
+    const window_case& c;
+    std::int64_t n, radius;
+
+    bool counted() const { return c.samples != sampled::no; }
+    view_shape image_shape() const { return packed(c.image, n, n); }
+    view_shape samples_shape() const { return packed(c.samples == sampled::weights ? dtype::f32 : dtype::u8, n, n); }
+    view_shape result_shape() const { return packed(c.result, n, n); }
+    view_shape second_shape() const { return packed(dtype::f32, n, n); }
+    bool has_second() const { return c.what == filter::statistics || counted(); }
+    bool has_samples() const { return c.samples == sampled::mask || c.samples == sampled::weights; }
+
+    std::size_t bytes() const {
+        return cuda::span_bytes(image_shape()) + cuda::span_bytes(result_shape()) +
+               (has_samples() ? cuda::span_bytes(samples_shape()) : 0) +
+               (has_second() ? cuda::span_bytes(second_shape()) : 0);
+    }
+
+    filter_options options() const {
+        filter_options o;
+        o.window = window_radius(radius);
+        if (c.samples == sampled::nan_pixels) o.nan = nan_mode::omit;
+        return o;
+    }
+};
+
+std::string compare(const std::vector<std::byte>& found, const std::vector<std::byte>& expected, dtype type,
+                    const char* what) {
+    const std::size_t size = size_of(type);
+    for (std::size_t i = 0; i < found.size(); i += size) {
+        bool same = std::memcmp(&found[i], &expected[i], size) == 0;
+        if (!same && type == dtype::f32) {
+            float a, b;
+            std::memcpy(&a, &found[i], 4);
+            std::memcpy(&b, &expected[i], 4);
+            // Both have rounded, and may have come by different sums.
+            same = std::fabs(a - b) <= 0x1p-20f * (1 + std::fabs(b));
+        }
+        if (!same) return std::string("WRONG ") + what + " at pixel " + std::to_string(i / size);
+    }
+    return {};
+}
+
+/// Strips at the top, inside and at the end beside the CPU's filter, which works on the same pixels; Wolf's whole
+/// image.
+std::string verdict_on_windows(const window_job& job, const window_set& set, cuda::stream_ref stream) {
+    stream.synchronize();
+    const std::int64_t n = job.n;
+    const bool whole = job.c.method == threshold_method::wolf && job.c.what == filter::threshold;
+    const std::int64_t high = whole ? n : 5;
+    for (const std::int64_t first : {std::int64_t{0}, n / 2 + 3, n - high}) {
+        if (whole && first > 0) break;
+        const std::int64_t top = std::max<std::int64_t>(0, first - job.radius);
+        const std::int64_t bottom = std::min(n, first + high + job.radius);
+        const auto rows_of = [&](const void* device, const view_shape& s, std::int64_t from, std::int64_t to) {
+            std::vector<std::byte> host(static_cast<std::size_t>((to - from) * s.row_stride));
+            BOXSUM_CUDA_TRY(cudaMemcpy(host.data(), static_cast<const std::byte*>(device) + from * s.row_stride,
+                                       host.size(), cudaMemcpyDeviceToHost));
+            return host;
+        };
+        const auto of_rows = [](view_shape s, std::int64_t rows) { return packed(s.type, rows, s.cols); };
+        const std::vector<std::byte> pixels = rows_of(set.image.data(), job.image_shape(), top, bottom);
+        std::vector<std::byte> samples;
+        filter_inputs in{const_any_view{pixels.data(), of_rows(job.image_shape(), bottom - top)}};
+        in.at = {top, 0};
+        in.whole = {n, n};
+        in.results = {first, first + high};
+        if (job.has_samples()) {
+            samples = rows_of(set.samples.data(), job.samples_shape(), top, bottom);
+            const const_any_view view{samples.data(), of_rows(job.samples_shape(), bottom - top)};
+            (job.c.samples == sampled::mask ? in.mask : in.weights) = view;
+        }
+        if (whole) in = {in.image};
+        const std::vector<std::byte> found = rows_of(set.first.data(), job.result_shape(), first, first + high);
+        std::vector<std::byte> expected(found.size()), found_second, expected_second;
+        const any_view result{expected.data(), of_rows(job.result_shape(), high)};
+        any_view second;
+        if (job.has_second()) {
+            found_second = rows_of(set.second.data(), job.second_shape(), first, first + high);
+            expected_second.resize(found_second.size());
+            second = {expected_second.data(), of_rows(job.second_shape(), high)};
+        }
+        switch (job.c.what) {
+            case filter::mean:
+                box_filter(in, {result, second}, job.options());
+                break;
+            case filter::threshold:
+                adaptive_threshold(in, {result}, {.method = job.c.method}, job.options());
+                break;
+            case filter::statistics:
+                local_statistics(in, {.mean = result, .deviation = second}, job.options());
+                break;
+            case filter::contrast:
+                local_contrast(in, {result}, {}, job.options());
+                break;
+        }
+        if (std::string wrong = compare(found, expected, job.c.result, "result"); !wrong.empty()) return wrong;
+        if (std::string wrong = compare(found_second, expected_second, dtype::f32, "second"); !wrong.empty())
+            return wrong;
+    }
+    return whole ? "equal" : "equal in strips";
+}
+
+void time_windows(const window_job& job, cuda::stream_ref stream) {
+    const std::size_t beyond_cache = std::size_t{400} << 20;
+    const std::size_t count = std::clamp<std::size_t>(beyond_cache / job.bytes() + 1, 2, 48);
+    std::vector<window_set> sets;
+    std::mt19937_64 random(7);
+    const auto pixels = static_cast<std::size_t>(job.n * job.n);
+    for (std::size_t i = 0; i < count; ++i) {
+        sets.push_back({cuda::device_buffer(cuda::span_bytes(job.image_shape()), stream),
+                        cuda::device_buffer(job.has_samples() ? cuda::span_bytes(job.samples_shape()) : 0, stream),
+                        cuda::device_buffer(cuda::span_bytes(job.result_shape()), stream),
+                        cuda::device_buffer(job.has_second() ? cuda::span_bytes(job.second_shape()) : 0, stream)});
+        test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
+        // One pixel in four does not count; the same places in every set.
+        if (job.c.samples == sampled::no) continue;
+        if (i > 0) {
+            if (job.has_samples())
+                BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets[i].samples.data(), sets[0].samples.data(),
+                                                cuda::span_bytes(job.samples_shape()), cudaMemcpyDeviceToDevice,
+                                                stream.get()));
+            else
+                BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets[i].image.data(), sets[0].image.data(),
+                                                cuda::span_bytes(job.image_shape()), cudaMemcpyDeviceToDevice,
+                                                stream.get()));
+            continue;
+        }
+        if (job.c.samples == sampled::mask) {
+            std::vector<std::uint8_t> mask(pixels);
+            for (std::uint8_t& m : mask) m = random() % 4 != 0;
+            BOXSUM_CUDA_TRY(cudaMemcpy(sets[0].samples.data(), mask.data(), pixels, cudaMemcpyHostToDevice));
+        } else {
+            std::vector<float> values(pixels);
+            const bool nan = job.c.samples == sampled::nan_pixels;
+            for (float& v : values) {
+                const auto r = static_cast<float>(random() % 256);
+                v = r < 64 ? (nan ? std::nanf("") : 0.f) : r;
+            }
+            BOXSUM_CUDA_TRY(cudaMemcpy(nan ? sets[0].image.data() : sets[0].samples.data(), values.data(), 4 * pixels,
+                                       cudaMemcpyHostToDevice));
+        }
+    }
+    stream.synchronize();
+
+    const auto inputs = [&](int i) {
+        const window_set& s = sets[static_cast<std::size_t>(i) % count];
+        filter_inputs in{const_any_view{s.image.data(), job.image_shape()}};
+        if (job.has_samples())
+            (job.c.samples == sampled::mask ? in.mask : in.weights) =
+                const_any_view{s.samples.data(), job.samples_shape()};
+        return in;
+    };
+    const auto outputs = [&](int i) {
+        const window_set& s = sets[static_cast<std::size_t>(i) % count];
+        filter_outputs out{{s.first.data(), job.result_shape()}};
+        if (job.counted()) out.count = {s.second.data(), job.second_shape()};
+        return out;
+    };
+    const auto statistics = [&](int i) {
+        const window_set& s = sets[static_cast<std::size_t>(i) % count];
+        return window_outputs{.mean = {s.first.data(), job.result_shape()},
+                              .deviation = {s.second.data(), job.second_shape()}};
+    };
+    std::function<void(int, cuda::workspace&, cuda::stream_ref)> launch;
+    std::size_t workspace_bytes = 0;
+    const auto planned = [&](auto plan, auto out) {
+        workspace_bytes = plan.workspace_bytes();
+        launch = [plan, inputs, out](int i, cuda::workspace& w, cuda::stream_ref s) {
+            plan.run_async(inputs(i), out(i), w, s);
+        };
+    };
+    switch (job.c.what) {
+        case filter::mean:
+            planned(cuda::box_filter_plan(inputs(0), outputs(0), job.options()), outputs);
+            break;
+        case filter::threshold:
+            planned(cuda::adaptive_threshold_plan(inputs(0), outputs(0), {.method = job.c.method}, job.options()),
+                    outputs);
+            break;
+        case filter::statistics:
+            planned(cuda::local_statistics_plan(inputs(0), statistics(0), job.options()), statistics);
+            break;
+        case filter::contrast:
+            planned(cuda::local_contrast_plan(inputs(0), outputs(0), {}, job.options()), outputs);
+            break;
+    }
+    cuda::workspace workspace(workspace_bytes, stream);
+    // A copy that reads and writes as many bytes in all.
+    const std::size_t half = job.bytes() / 2;
+    std::vector<cuda::device_buffer> copies;
+    for (std::size_t i = 0; i < 2 * std::min<std::size_t>(count, 24); ++i) copies.emplace_back(half, stream);
+    stream.synchronize();
+    const std::vector<runner> runners = {
+        {"copy",
+         [&](int i, cuda::stream_ref s) {
+             const std::size_t pair = 2 * (static_cast<std::size_t>(i) % (copies.size() / 2));
+             BOXSUM_CUDA_TRY(cudaMemcpyAsync(copies[pair].data(), copies[pair + 1].data(), half,
+                                             cudaMemcpyDeviceToDevice, s.get()));
+         }},
+        {job.c.name, [&](int i, cuda::stream_ref s) { launch(i, workspace, s); }}};
+    const std::vector<double> us = times_of(runners, job.n >= 8192 ? 2 : 8, false, stream);
+    launch(0, workspace, stream);
+    json_line()
+        .text("section", "windows")
+        .text("filter", job.c.name)
+        .number("n", static_cast<double>(job.n))
+        .number("radius", static_cast<double>(job.radius))
+        .number("us", us[1])
+        .number("copy_us", us[0])
+        .number("x", us[1] / us[0])
+        .text("check", verdict_on_windows(job, sets[0], stream))
+        .print();
+}
+
+}  // namespace
+
+void windows_section(cuda::stream_ref stream) {
+    for (const std::int64_t n : {4096, 16384})
+        for (const window_case& c : cases)
+            for (const std::int64_t radius : {3, 15, 250}) {
+                try {
+                    time_windows({c, n, radius}, stream);
+                } catch (const unsupported&) {  // BOXSUM_TYPES has no table for it
+                }
+            }
+    time_windows({cases[0], 256, 15}, stream);
+}
+
+}  // namespace boxsum::bench

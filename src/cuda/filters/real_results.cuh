@@ -1,0 +1,204 @@
+#pragma once
+
+#include "cuda/filters/real_windows.cuh"
+#include "cuda/filters/threshold_formulas.cuh"
+
+/// What is made of the windows of real_windows.cuh.
+namespace boxsum::cuda {
+
+struct real_finish {
+    real_task task = real_task::statistics;
+    run_output mean, variance, deviation, sum, count;  ///< `mean` is the one result of filters that have one
+    double least = 1;                                  ///< what must count for a result
+    double half = 1;                                   ///< 1: means of integers are rounded half up; 0: down
+    double offset = 0;                                 ///< what held pixels are higher by
+    double epsilon = 0;
+    threshold_terms terms = {};
+    double yes = 255;
+    window_extremes* extremes = nullptr;
+};
+
+struct real_window_values {
+    double count = 0, sum = 0, mean = 0, rounded = 0, variance = 0;
+};
+
+/// a + b and what it is rounded by, in place.
+__device__ inline void sum_of_two(double& a, double& b) {
+    const double sum = a + b, of_b = sum - a;
+    b = (a - (sum - of_b)) + (b - of_b);
+    a = sum;
+}
+
+/// A sum and what it was rounded by; infinities have nothing of the kind.
+__device__ inline double joined(double high, double low) {
+    const double sum = high + low;
+    return fabs(high) < INFINITY ? sum : high;
+}
+
+/// (n squares - sum^2) / n^2, all with what they were rounded by. The two products agree in their first bits where
+/// pixels vary little; their difference is then exact, and so is zero where all 32-bit pixels are the same. What is
+/// left of 64-bit ones is below `noise` times the product: zero, too.
+__device__ inline double compensated_variance(double n, double n_low, double sum, double sum_low, double squares,
+                                              double squares_low, double noise) {
+    sum_of_two(sum, sum_low);
+    sum_of_two(squares, squares_low);
+    const exact_product first = multiplied(n, squares), second = multiplied(sum, sum);
+    const double above = (first.high - second.high) +
+                         ((first.low + (n * squares_low + n_low * squares)) - (second.low + 2 * sum * sum_low));
+    const double doubtful = noise * first.high;
+    if (above <= doubtful && doubtful < INFINITY) return 0;
+    return above / (n * n);
+}
+
+/// `n`: pixels of the window, were they all to count. `uncut`: as many as t.inverse is of.
+template <typename Kernel>
+__device__ real_window_values values_of(const real_view& t, const real_finish& to, const typename Kernel::sums& s,
+                                        double n, bool uncut) {
+    constexpr real_terms Terms = Kernel::Terms;
+    real_window_values w;
+    if constexpr (Terms == real_terms::value) {
+        w.count = n;
+        w.sum = s.v[0];
+        w.mean = uncut ? w.sum * t.inverse : w.sum / n;
+    } else if constexpr (Terms == real_terms::moments) {
+        w.count = n;
+        w.sum = joined(s.v[0], s.v[1]);
+        w.mean = w.sum / n;
+        w.variance = compensated_variance(n, 0, s.v[0], s.v[1], s.v[2], s.v[3], t.noise);
+    } else if constexpr (Terms == real_terms::packed_squares) {
+        w.count = floor(s.v[0] / t.unit);  // a power of two
+        const double total = s.v[0] - w.count * t.unit, pixels = w.count < 1 ? 1 : w.count;
+        w.sum = total - to.offset * w.count;
+        w.mean = w.sum / pixels;
+        // Of numbers below 2^52 a quotient below an integer is not rounded to it.
+        w.rounded = floor((total + to.half * floor(pixels * 0.5)) / pixels) - to.offset;
+        const auto count = static_cast<std::uint64_t>(pixels), sum = static_cast<std::uint64_t>(total),
+                   squares = static_cast<std::uint64_t>(s.v[1]);
+        using u128 = unsigned __int128;
+        const double numerator = sizeof(typename Kernel::held) == 1
+                                     ? static_cast<double>(count * squares - sum * sum)
+                                     : static_cast<double>(u128{count} * squares - u128{sum} * sum);
+        w.variance = numerator / (pixels * pixels);
+    } else {
+        if constexpr (Terms == real_terms::weighted) {
+            w.count = s.v[1];
+            w.sum = s.v[0];
+        } else {
+            w.count = s.v[4] + s.v[5];
+            w.sum = joined(s.v[0], s.v[1]);
+        }
+        w.mean = w.count > 0 ? w.sum / w.count : 0;
+        const double below = floor(w.mean);
+        w.rounded = below + (to.half != 0 && w.mean - below >= 0.5 ? 1 : 0);
+        if constexpr (Terms == real_terms::weighted_moments)
+            if (w.count > 0) w.variance = compensated_variance(s.v[4], s.v[5], s.v[0], s.v[1], s.v[2], s.v[3], t.noise);
+    }
+    return w;
+}
+
+template <typename Kernel>
+__global__ __launch_bounds__(most_real_threads) void real_filter_kernel(const __grid_constant__ real_view t,
+                                                                        const __grid_constant__ real_finish to) {
+    constexpr int K = Kernel::K, G = Kernel::G;
+    constexpr bool all_tasks = Kernel::Terms != real_terms::value;  // those are means alone
+    const int channel = static_cast<int>(blockIdx.y);
+    threshold_terms terms = to.terms;
+    double largest = 0, smallest = INFINITY;
+    if (all_tasks && terms.method == threshold_method::wolf && to.extremes != nullptr) {
+        terms.largest_deviation = from_ordered(to.extremes->largest_deviation[channel]);
+        terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[channel]);
+    }
+    const bool cut = t.cols.border == border_mode::shrink;
+    for_each_real_window<Kernel>(t, [&](const real_windows_of_thread<Kernel>& windows) {
+#pragma unroll
+        for (int j = 0; j < G; ++j) {
+            const int row = windows.row + j;
+            if (j < windows.first || j >= windows.end) continue;
+            const auto height = static_cast<double>(t.rows.count(row));
+            const bool full = t.rows.count(row) == t.rows.full;
+            real_window_values w[K];
+            unsigned given = 0;
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const std::int64_t col = windows.col + i;
+                const bool whole = !cut || (col >= t.cols.before && col + t.cols.after < t.cols.extent);
+                const double n =
+                    height * static_cast<double>(whole || i >= windows.cols ? t.cols.full : t.cols.count(col));
+                w[i] = values_of<Kernel>(t, to, windows.rows[j].of[i], n, full && whole);
+                if (!Kernel::sampled || (w[i].count > 0 && w[i].count >= to.least)) given |= 1u << i;
+            }
+            const auto store = [&](const run_output& result, unsigned which, auto value) {
+                if (result.data == nullptr) return;
+                double x[K];
+#pragma unroll
+                for (int i = 0; i < K; ++i) x[i] = value(i);
+                store_row<K>(result, row, windows.col, windows.cols, t.channels, channel, x, which);
+            };
+            store(to.count, ~0u, [&](int i) { return w[i].count; });
+            if (!all_tasks || to.task == real_task::statistics) {
+                if (Kernel::sampled && !is_floating(to.mean.type))
+                    store(to.mean, given, [&](int i) { return w[i].rounded; });
+                else
+                    store(to.mean, given, [&](int i) { return w[i].mean; });
+                store(to.sum, given, [&](int i) { return w[i].sum; });
+                if constexpr (all_tasks) {
+                    store(to.variance, given, [&](int i) { return w[i].variance; });
+                    store(to.deviation, given, [&](int i) { return sqrt(w[i].variance); });
+                }
+                continue;
+            }
+            if constexpr (all_tasks) {
+                typename Kernel::run own;
+                typename Kernel::reader(t, windows.col, channel, true).read(own, row);
+                const auto pixel = [&](int i) { return static_cast<double>(own.x[i]) - to.offset; };
+                unsigned counted = 0;
+#pragma unroll
+                for (int i = 0; i < K; ++i)
+                    if (own.weight(i) > 0) counted |= 1u << i;
+                switch (to.task) {
+                    case real_task::extremes:
+#pragma unroll
+                        for (int i = 0; i < K; ++i) {
+                            if (i >= windows.cols || (given >> i & 1u) == 0) continue;
+                            largest = w[i].variance > largest ? w[i].variance : largest;
+                            const double x = pixel(i);
+                            if ((counted >> i & 1u) != 0 && x < smallest) smallest = x;
+                        }
+                        break;
+                    case real_task::contrast:
+                        store(to.mean, given & counted, [&](int i) {
+                            const double s = sqrt(w[i].variance);
+                            return (pixel(i) - w[i].mean) / (s < to.epsilon ? to.epsilon : s);
+                        });
+                        break;
+                    case real_task::limit:
+                        store(to.mean, given & counted,
+                              [&](int i) { return limit_of(terms, pixel(i), w[i].mean, sqrt(w[i].variance)); });
+                        break;
+                    default:
+                        store(to.mean, given & counted, [&](int i) {
+                            return pixel(i) > limit_of(terms, pixel(i), w[i].mean, sqrt(w[i].variance)) ? to.yes : 0;
+                        });
+                }
+            }
+        }
+    });
+    if (!all_tasks || to.task != real_task::extremes) return;
+    // A root grows with what it is taken of. Most threads change nothing: look before the atomic.
+    const auto look = [](const unsigned long long& word) {
+        return *const_cast<const volatile unsigned long long*>(&word);
+    };
+    const unsigned long long deviation = ordered(sqrt(largest)), pixel = ordered(smallest);
+    if (deviation > look(to.extremes->largest_deviation[channel]))
+        atomicMax(&to.extremes->largest_deviation[channel], deviation);
+    if (smallest < INFINITY && pixel < look(to.extremes->smallest_pixel[channel]))
+        atomicMin(&to.extremes->smallest_pixel[channel], pixel);
+}
+
+template <typename Pixel, real_terms Terms>
+void launch_filter(const real_windows& windows, const real_finish& to, stream_ref stream) {
+    using kernel = real_kernel<Pixel, Terms>;
+    launch_real<kernel>(real_filter_kernel<kernel>, windows, stream, to);
+}
+
+}  // namespace boxsum::cuda

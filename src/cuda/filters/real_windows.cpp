@@ -1,0 +1,108 @@
+#include "cuda/filters/real_windows.hpp"
+
+#include "cuda/filters/real_terms.hpp"
+
+#include <algorithm>
+
+namespace boxsum::cuda {
+namespace {
+
+using filters::window_job;
+
+constexpr std::int64_t most_threads = 512;
+constexpr std::int64_t largest_extent = std::int64_t{1} << 28;  // places are 32-bit numbers
+
+std::int64_t up(std::int64_t n, std::int64_t unit) {
+    return (n + unit - 1) / unit;
+}
+
+std::int64_t down(std::int64_t n, std::int64_t unit) {
+    return n / unit - (n % unit < 0 ? 1 : 0);
+}
+
+/// Columns that a block reads beyond those of its results: the windows' reach, and what lies before it in the first
+/// thread's.
+std::int64_t halo(const window_job& job, const terms_layout& terms) {
+    return job.cols.before + job.cols.after + terms.cols;
+}
+
+}  // namespace
+
+real_terms real_terms_of(const window_job& job, bool squares) {
+    const bool real = is_floating(job.shape.type);
+    if (real && !job.sampled()) return squares ? real_terms::moments : real_terms::value;
+    if (real || job.weighted) return squares ? real_terms::weighted_moments : real_terms::weighted;
+    return real_terms::packed_squares;
+}
+
+bool real_supports(const window_job& job, bool squares) {
+    if (job.rows.reduced() || job.cols.reduced()) return false;
+    if (job.rows.extent > largest_extent || job.cols.extent > largest_extent || job.rows.width() > largest_extent)
+        return false;
+    const real_terms terms = real_terms_of(job, squares);
+    if (terms == real_terms::packed_squares && job.largest_window > largest_packed_window(job.shape.type)) return false;
+    const terms_layout layout = layout_of(terms, job.shape.type);
+    return halo(job, layout) <= most_threads * layout.cols * 3 / 4;
+}
+
+real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t first_row, std::int64_t end_row) {
+    const terms_layout layout = layout_of(terms, job.shape.type);
+    const std::int64_t columns = layout.cols, width = job.cols.extent, beyond = halo(job, layout);
+    const std::int64_t tall = job.rows.width(), wide = job.cols.width();
+    real_shape shape;
+    // As fused_shape_of() does.
+    std::int64_t threads = 32;
+    while (threads < most_threads && beyond * 4 > threads * columns && width + beyond > threads * columns) threads *= 2;
+    const bool row_fits = width + beyond <= threads * columns;
+    const std::int64_t fits = row_fits ? width : (threads * columns - beyond) / columns * columns;
+    shape.threads = static_cast<int>(threads);
+    shape.strips = static_cast<int>(up(width, fits));
+    shape.strip_cols = static_cast<int>(up(up(width, shape.strips), columns) * columns);
+    shape.strips = static_cast<int>(up(width, shape.strip_cols));
+    while (shape.block_cols * 2 < wide && shape.block_cols < 32 * columns) shape.block_cols *= 2;
+
+    shape.band_rows = static_cast<int>(
+        std::max(std::min(tall, std::int64_t{most_batches} * layout.rows) / layout.rows, std::int64_t{1}) *
+        layout.rows);
+    shape.first_band = static_cast<int>(first_row / shape.band_rows);
+    shape.bands = static_cast<int>((end_row - 1) / shape.band_rows) - shape.first_band + 1;
+    // Chunks of some 64 rows, as long as there are enough of them to keep the device busy.
+    const std::int64_t across = shape.strips * job.shape.channels, wanted = 132 * 16 * 32 / threads;
+    std::int64_t chunk = std::max(64 / shape.band_rows, 1);
+    while (chunk > 1 && across * up(shape.bands, chunk) < wanted) chunk /= 2;
+    shape.chunk_bands = static_cast<int>(chunk);
+
+    const std::int64_t core = tall - shape.band_rows;
+    const std::int64_t segments = 2 * (shape.bands - 1 + core / shape.band_rows) + 1;
+    shape.prepared = core > 32 && shape.bands > 1 && segments <= 65535;
+    if (!shape.prepared) return shape;
+    shape.segments = static_cast<int>(segments);
+    shape.first_segment = static_cast<int>(down(-job.cols.before, columns) * columns);
+    shape.segment_cols = static_cast<int>(up(width + job.cols.after - shape.first_segment, columns) * columns);
+    return shape;
+}
+
+static std::size_t segment_bytes(const window_job& job, real_terms terms, std::int64_t first_row, std::int64_t end_row) {
+    const real_shape shape = real_shape_of(job, terms, first_row, end_row);
+    if (!shape.prepared) return 0;
+    const std::int64_t bytes = layout_of(terms, job.shape.type).values * 8;
+    return static_cast<std::size_t>(job.shape.channels * shape.segments * shape.segment_cols * bytes + 255) / 256 * 256;
+}
+
+std::size_t refused_bytes(const window_job& job, const fused_shape& shape) {
+    if (!is_floating(job.shape.type)) return 0;
+    return static_cast<std::size_t>(job.shape.channels * shape.strips * shape.bands * 4 + 255) / 256 * 256;
+}
+
+std::size_t real_scratch_bytes(const window_job& job, bool squares, std::int64_t first_row, std::int64_t end_row) {
+    const real_terms terms = real_terms_of(job, squares);
+    const std::size_t adding = segment_bytes(job, terms, first_row, end_row);
+    if (squares || !sliding_supports(job)) return adding;
+    const std::int64_t rows = end_row - first_row;
+    const fused_sums sums = sliding_sums_of(job);
+    const std::size_t sliding = fused_scratch_bytes(job, sums, rows);
+    if (sums == fused_sums::counted) return sliding;
+    return refused_bytes(job, fused_shape_of(job, sums, rows)) + std::max(sliding, adding);
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,369 @@
+// Filters without a table in double: floating images, and images whose pixels may not count, against the CPU's. Random
+// shapes, windows, borders, strides, places in memory, masks, weights and options. BOXSUM_FILTER_CASES is how many.
+
+#include "cuda/filters/real_windows.hpp"
+
+#include "filters/filter_jobs.hpp"
+#include "support/placed_image.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+
+namespace boxsum {
+namespace {
+
+using test::filter_case;
+using test::random_case;
+using placed = test::placed_image;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+int cases_wanted() {
+    const char* const text = std::getenv("BOXSUM_FILTER_CASES");
+    return text == nullptr ? 150 : std::atoi(text);
+}
+
+double value_at(const placed& image, const std::vector<std::byte>& bytes, std::int64_t p, std::int64_t r,
+                std::int64_t element) {
+    const view_shape& s = image.memory.shape;
+    double x = 0;
+    visit_dtype(s.type, [&]<typename T>() {
+        if constexpr (!std::is_same_v<T, float16>) {
+            T held;
+            std::memcpy(&held,
+                        bytes.data() + image.offset + p * s.plane_stride + r * s.row_stride +
+                            element * static_cast<std::int64_t>(sizeof(T)),
+                        sizeof held);
+            x = static_cast<double>(held);
+        }
+    });
+    return x;
+}
+
+/// What differs, and by how much at least, of a result with a tolerance; equal infinities and NaN are the same. Bytes
+/// between the rows must be as they were.
+class real_windows_test : public test::placed_images_test {
+  protected:
+    void expect_near(placed& expected, const any_view& result, double tolerance, const std::string& what,
+                     double power = 1) {
+        const std::vector<std::byte> got = fetched(expected, result);
+        const view_shape& s = expected.memory.shape;
+        std::vector<std::byte> rest = got, rest_expected = expected.memory.bytes;
+        for (std::int64_t p = 0; p < s.planes; ++p)
+            for (std::int64_t r = 0; r < s.rows; ++r) {
+                for (std::int64_t e = 0; e < s.cols * s.channels; ++e) {
+                    const double a = value_at(expected, expected.memory.bytes, p, r, e),
+                                 b = value_at(expected, got, p, r, e);
+                    if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+                    const double rounding = s.type == dtype::f32 ? 1.3e-7 * std::abs(a) : 0;
+                    const double off = std::abs(std::pow(a, power) - std::pow(b, power));
+                    if (off <=
+                        tolerance + 2 * std::pow(rounding, power) + 2 * rounding * std::pow(std::abs(a), power - 1))
+                        continue;
+                    ADD_FAILURE() << what << ": plane " << p << ", row " << r << ", element " << e << ": " << b
+                                  << ", the CPU has " << a << ", tolerance " << tolerance;
+                    return;
+                }
+                const auto at = expected.offset + p * s.plane_stride + r * s.row_stride,
+                           bytes = s.cols * s.channels * static_cast<std::int64_t>(size_of(s.type));
+                std::fill_n(rest.begin() + at, bytes, std::byte{});
+                std::fill_n(rest_expected.begin() + at, bytes, std::byte{});
+            }
+        EXPECT_TRUE(rest == rest_expected) << what << ": memory between rows";
+    }
+};
+
+/// How a random case is sampled.
+struct sampling {
+    bool masked = false, weighted = false;
+    std::int64_t mask_channels = 1, mask_planes = 1, gap = 0, first = 0;
+};
+
+sampling draw_sampling(std::mt19937_64& random, const filter_case& s, filter_options& options) {
+    const auto one_in = [&](unsigned n) { return random() % n == 0; };
+    sampling how;
+    if (is_floating(s.type) && one_in(3)) return how;
+    how.masked = one_in(2);
+    how.weighted = one_in(4);
+    how.mask_channels = one_in(2) ? s.channels : 1;
+    how.mask_planes = one_in(2) ? s.planes : 1;
+    how.gap = one_in(2) ? (16 - s.cols * how.mask_channels % 16) % 16 : static_cast<std::int64_t>(random() % 5);
+    how.first = one_in(3) ? 1 : 0;
+    if (one_in(2)) options.nan = nan_mode::omit;
+    if (one_in(3)) options.nodata = is_floating(s.type) && one_in(3) ? nan : static_cast<double>(random() % 4);
+    if (!how.weighted && one_in(3)) options.min_count = 1 + static_cast<std::int64_t>(random() % 9);
+    if (how.weighted && one_in(3)) options.min_weight = 2.5;
+    if (one_in(3)) options.fill = static_cast<double>(random() % 7);
+    if (one_in(4)) options.rounding = rounding_mode::floor;
+    return how;
+}
+
+void fill_maps(std::mt19937_64& random, placed& mask, placed& weights) {
+    for (std::byte& b : mask.memory.bytes) b = random() % 4 == 0 ? std::byte{} : static_cast<std::byte>(random() % 256);
+    const float odd[] = {0, -1, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()};
+    auto* const to = weights.memory.bytes.data() + weights.offset;
+    for (std::size_t i = 0; i < (weights.memory.bytes.size() - static_cast<std::size_t>(weights.offset)) / 4; ++i) {
+        const float w = random() % 5 == 0 ? odd[random() % 4] : static_cast<float>(random() % 1000) / 64;
+        std::memcpy(to + 4 * i, &w, 4);
+    }
+}
+
+TEST_F(real_windows_test, samples_and_floats_have_the_results_of_the_cpu) {
+    std::mt19937_64 random(20261126);
+    const int wanted = cases_wanted();
+    int taken = 0;
+    for (int n = 0; n < wanted; ++n) {
+        const random_case c = test::draw_case(random, {dtype::u8, dtype::u16, dtype::s16, dtype::f32, dtype::f64});
+        const filter_case& s = c.shape;
+        filter_options options = test::options_of(s);
+        const sampling how = draw_sampling(random, s, options);
+        placed image(test::packed(s.type, s.rows, s.cols, s.channels, s.planes), c.gap, c.first);
+        fill(image.view(), c.values, static_cast<std::uint64_t>(n));
+        const auto map_of = [&](dtype type) {
+            return placed(test::packed(type, s.rows, s.cols, how.mask_channels, how.mask_planes), how.gap, how.first);
+        };
+        placed mask = map_of(dtype::u8), weights = map_of(dtype::f32);
+        fill_maps(random, mask, weights);
+        filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
+        if (how.masked) inputs.mask = mask.view(), on_device.mask = upload(mask);
+        if (how.weighted) inputs.weights = weights.view(), on_device.weights = upload(weights);
+        const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
+        const bool real = is_floating(s.type) || how.weighted;
+        if (!cuda::real_supports(job, true) || !cuda::real_supports(job, false)) continue;
+        ++taken;
+        const auto result_of = [&](dtype type) {
+            return placed(test::packed(type, s.rows, s.cols, s.channels, s.planes), c.result_gap, c.result_first);
+        };
+        const std::string text = text_of(c) + (how.masked ? ", mask" : "") + (how.weighted ? ", weights" : "") +
+                                 (options.nodata ? ", nodata" : "") + ", case " + std::to_string(n);
+        // Of values of magnitude 1 (`extreme`: what its type has), of two roundings' worth each.
+        double largest = 0;
+        for (std::int64_t p = 0; p < s.planes; ++p)
+            for (std::int64_t r = 0; r < s.rows; ++r)
+                for (std::int64_t e = 0; e < s.cols * s.channels; ++e) {
+                    const double x = std::abs(value_at(image, image.memory.bytes, p, r, e));
+                    if (std::isfinite(x)) largest = std::max(largest, x);
+                }
+        largest = std::max(largest, 3.0);  // a constant border, fill
+        const double units = 8 * static_cast<double>(job.rows.width() + job.cols.width()) * 0x1p-53;
+        const double mean_off = units * largest, spread_off = 8 * units * largest * largest;
+        const bool squares_overflow = !std::isfinite(largest * largest * 1e6);
+        const auto compare = [&](placed& expected, const any_view& got, double tolerance, const char* what,
+                                 double power = 1) {
+            if (real)
+                expect_near(expected, got, tolerance, text + ": " + what, power);
+            else
+                expect_fetched(expected, got, text + ": " + what);
+        };
+        const dtype count_type = how.weighted ? dtype::f64 : dtype::u32;
+        {
+            placed mean = result_of(n % 2 == 0 ? s.type : dtype::f64), count = result_of(count_type);
+            const any_view means = upload(mean), counts = upload(count);
+            cuda::box_filter(on_device, {means, counts}, stream(), options);
+            box_filter(inputs, {mean.view(), count.view()}, options);
+            compare(mean, means, is_floating(mean.memory.shape.type) ? mean_off : 1, "mean");
+            compare(count, counts, units * 1000 * 1e6, "count");
+        }
+        if (!squares_overflow) switch (n % 3) {
+                case 0: {
+                    placed mean = result_of(n % 2 == 0 ? dtype::f32 : s.type), variance = result_of(dtype::f64),
+                           deviation = result_of(dtype::f32), sum = result_of(real ? dtype::f64 : dtype::s64),
+                           count = result_of(how.weighted ? dtype::f32 : dtype::u32);
+                    const any_view means = upload(mean), variances = upload(variance), deviations = upload(deviation),
+                                   sums = upload(sum), counts = upload(count);
+                    cuda::local_statistics(on_device, {means, variances, deviations, sums, counts}, stream(), options);
+                    local_statistics(inputs, {mean.view(), variance.view(), deviation.view(), sum.view(), count.view()},
+                                     options);
+                    const double pixels = 16 * static_cast<double>(job.largest_window);
+                    compare(mean, means, is_floating(mean.memory.shape.type) ? mean_off : 1, "mean of moments");
+                    compare(variance, variances, spread_off, "variance");
+                    compare(deviation, deviations, spread_off, "deviation", 2);
+                    compare(sum, sums, mean_off * pixels, "sum");
+                    compare(count, counts, units * pixels, "count");
+                    break;
+                }
+                case 1: {
+                    placed contrast = result_of(dtype::f32);
+                    const any_view contrasts = upload(contrast);
+                    const contrast_rule rule{.epsilon = real ? largest / 2 : 1e-6};
+                    cuda::local_contrast(on_device, {contrasts}, stream(), rule, options);
+                    local_contrast(inputs, {contrast.view()}, rule, options);
+                    compare(contrast, contrasts, 1e-5, "contrast");
+                    break;
+                }
+                default: {
+                    const auto method = static_cast<threshold_method>(n / 9 % 7);
+                    const auto output = real ? threshold_output::threshold : static_cast<threshold_output>(n / 3 % 3);
+                    // The deviation, of which the variance's root may be off by more, and products of it and the mean.
+                    threshold_rule rule{.method = method, .output = output};
+                    if (method == threshold_method::sauvola || method >= threshold_method::singh) rule.range = largest;
+                    placed limit = result_of(output != threshold_output::threshold ? dtype::u8 : dtype::f64);
+                    const any_view limits = upload(limit);
+                    cuda::adaptive_threshold(on_device, {limits}, stream(), rule, options);
+                    adaptive_threshold(inputs, {limit.view()}, rule, options);
+                    compare(limit, limits, 4 * std::sqrt(spread_off), std::string(name_of(method)).c_str());
+                }
+            }
+        memory_.clear();
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(taken, wanted / 2);
+}
+
+/// Several bands, whose cores are made of prepared segments, and blocks of several warps.
+TEST_F(real_windows_test, large_windows_have_the_results_of_the_cpu) {
+    for (const dtype type : {dtype::f32, dtype::u8})
+        for (const window& w : {window(window_extents{70, 60, 9, 100}), window(window_radius(60, 90))})
+            for (const border_mode border : {border_mode::shrink, border_mode::reflect}) {
+                const filter_case s{type, 140, 413, 1, 1, w, border};
+                placed image(test::packed(type, s.rows, s.cols, 1), 3, 0);
+                fill(image.view(), pattern::random, 5);
+                filter_options options = test::options_of(s);
+                options.min_count = 2;
+                const filters::window_job job = filters::windows_of({image.view().shape}, options);
+                ASSERT_TRUE(cuda::real_supports(job, true));
+                const cuda::real_shape shape = cuda::real_shape_of(job, cuda::real_terms_of(job, true), 0, s.rows);
+                EXPECT_TRUE(shape.prepared && shape.bands > 2 && shape.threads > 32);
+                placed mean(test::packed(dtype::f64, s.rows, s.cols, 1), 0, 0), variance = mean;
+                const any_view means = upload(mean), variances = upload(variance);
+                cuda::local_statistics({upload(image)}, {means, variances}, stream(), options);
+                local_statistics({image.view()}, {mean.view(), variance.view()}, options);
+                expect_near(mean, means, type == dtype::u8 ? 0 : 1e-13, test::text_of(s));
+                expect_near(variance, variances, type == dtype::u8 ? 0 : 1e-13, test::text_of(s));
+                memory_.clear();
+                if (HasFailure()) return;
+            }
+}
+
+/// Parts, strips of host memory, and channels: what a pixel's result is depends on nothing but its window.
+TEST_F(real_windows_test, parts_have_the_bits_of_the_whole) {
+    for (const dtype type : {dtype::f32, dtype::f64})
+        for (const std::int64_t reach : {1, 5, 40}) {
+            const view_shape shape = test::packed(type, 200, 90, 1);
+            const filter_options options{.window = window_extents{reach, reach / 2, 3, 11}};
+            test::host_image image = test::random_image(shape, 3), whole(shape), strips(shape), spread(shape),
+                             spread_strips(shape);
+            test::device_images device(stream());
+            const any_view from = device.upload(image.view()), mean = device.upload(whole.view()),
+                           variance = device.upload(spread.view());
+            cuda::local_statistics({from}, {.mean = mean}, stream(), options);
+            cuda::local_statistics({from}, {.variance = variance}, stream(), options);
+            cuda::copy(mean, whole.view(), stream());
+            cuda::copy(variance, spread.view(), stream());
+            cuda::local_statistics({image.view()}, {.mean = strips.view()}, stream(), options);
+            cuda::local_statistics({image.view()}, {.variance = spread_strips.view()}, stream(), options);
+            EXPECT_TRUE(whole.bytes == strips.bytes) << name_of(type) << ", " << reach;
+            EXPECT_TRUE(spread.bytes == spread_strips.bytes) << name_of(type) << ", " << reach;
+            for (const row_range rows : {row_range{0, 61}, {61, 62}, {62, 200}}) {
+                const std::int64_t first = std::max<std::int64_t>(rows.first - reach, 0),
+                                   end = std::min<std::int64_t>(rows.end + reach / 2, 200);
+                any_view part = from;
+                part.data = static_cast<std::byte*>(from.data) + first * from.shape.row_stride;
+                part.shape.rows = end - first;
+                const filter_inputs inputs{.image = part, .at = {first, 0}, .whole = {200, 90}, .results = rows};
+                test::host_image got(test::packed(type, rows.end - rows.first, 90, 1));
+                const any_view result = device.upload(got.view());
+                for (const auto& [outputs, expected] : {std::pair{window_outputs{.mean = result}, &whole},
+                                                        {window_outputs{.variance = result}, &spread}}) {
+                    cuda::local_statistics(inputs, outputs, stream(), options);
+                    cuda::copy(result, got.view(), stream());
+                    EXPECT_EQ(std::memcmp(got.bytes.data(), expected->bytes.data() + rows.first * shape.row_stride,
+                                          got.bytes.size()),
+                              0)
+                        << name_of(type) << ", " << reach << ", rows " << rows.first;
+                }
+            }
+        }
+}
+
+/// A value that is not finite, or huge, changes the windows that hold it and not one bit of another.
+TEST_F(real_windows_test, strange_pixels_stay_in_their_windows) {
+    const std::int64_t rows = 70, cols = 200, row = 33, col = 120, above = 4, below = 9, left = 6, right = 17;
+    const filter_options options{.window = window_extents{above, below, left, right}};
+    for (const dtype type : {dtype::f32, dtype::f64})
+        for (const double strange : {nan, infinity, -infinity, 1e30}) {
+            const view_shape shape = test::packed(type, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
+            test::host_image image = test::random_image(shape, 4);
+            std::vector<test::host_image> results[2];
+            for (const bool with : {false, true}) {
+                if (with) {
+                    auto* const at =
+                        image.bytes.data() + row * shape.row_stride + col * static_cast<std::int64_t>(size_of(type));
+                    const auto narrow = static_cast<float>(strange);
+                    if (type == dtype::f32)
+                        std::memcpy(at, &narrow, sizeof narrow);
+                    else
+                        std::memcpy(at, &strange, sizeof strange);
+                }
+                test::device_images device(stream());
+                const any_view from = device.upload(image.view());
+                std::vector<any_view> to;
+                for (int i = 0; i < 3; ++i) to.push_back(device.allocate(real));
+                cuda::box_filter({from}, {to[0]}, stream(), options);
+                cuda::local_statistics({from}, {to[1], to[2]}, stream(), options);
+                for (const any_view& v : to) {
+                    results[with].emplace_back(real);
+                    cuda::copy(v, results[with].back().view(), stream());
+                }
+            }
+            for (std::size_t i = 0; i < 3; ++i) {
+                const auto* const clean = reinterpret_cast<const double*>(results[0][i].bytes.data());
+                const auto* const spoilt = reinterpret_cast<const double*>(results[1][i].bytes.data());
+                for (std::int64_t r = 0; r < rows; ++r)
+                    for (std::int64_t c = 0; c < cols; ++c) {
+                        const double a = clean[r * cols + c], b = spoilt[r * cols + c];
+                        const bool holds = row - below <= r && r <= row + above && col - right <= c && c <= col + left;
+                        if (!holds) {
+                            ASSERT_EQ(std::memcmp(&a, &b, sizeof a), 0)
+                                << strange << ", " << i << ", " << r << ", " << c;
+                        } else if (strange == 1e30) {
+                            ASSERT_GT(b, 1e26) << i << ", " << r << ", " << c;
+                        } else if (i < 2) {
+                            ASSERT_TRUE(std::isnan(strange) ? std::isnan(b) : b == strange)
+                                << i << ", " << r << ", " << c;
+                        } else {
+                            ASSERT_TRUE(std::isnan(b)) << i << ", " << r << ", " << c;
+                        }
+                    }
+            }
+        }
+}
+
+TEST_F(real_windows_test, constant_windows_vary_by_nothing) {
+    const double values[] = {0.1, -1.0 / 3, 1e30, 12345.678, 3e-20};
+    for (const dtype type : {dtype::f32, dtype::f64})
+        for (const double value : values) {
+            const view_shape shape = test::packed(type, 50, 130, 1), real = test::packed(dtype::f64, 50, 130, 1);
+            test::host_image image(shape), variance(real);
+            for (std::int64_t i = 0; i < 50 * 130; ++i) {
+                // Another value in one corner: it must not act on the rest.
+                const double x = i % 130 < 10 && i / 130 < 10 ? -7 * value : value;
+                if (type == dtype::f32)
+                    reinterpret_cast<float*>(image.bytes.data())[i] = static_cast<float>(x);
+                else
+                    reinterpret_cast<double*>(image.bytes.data())[i] = x;
+            }
+            test::device_images device(stream());
+            const any_view to = device.allocate(real);
+            cuda::local_statistics({device.upload(image.view())}, {.variance = to}, stream(), {.window = {9, 31}});
+            cuda::copy(to, variance.view(), stream());
+            const auto* const got = reinterpret_cast<const double*>(variance.bytes.data());
+            for (std::int64_t i = 0; i < 50 * 130; ++i) {
+                const bool mixed = i / 130 - 4 < 10 && i % 130 - 15 < 10;
+                const bool corner = i / 130 + 4 < 10 && i % 130 + 15 < 10;
+                if (!mixed || corner)
+                    ASSERT_EQ(got[i], 0) << name_of(type) << " " << value << ", " << i / 130 << ", " << i % 130;
+                else
+                    ASSERT_GT(got[i], 0);
+            }
+        }
+}
+
+}  // namespace
+}  // namespace boxsum
