@@ -61,7 +61,7 @@ __device__ sliding_values values_of(const sliding_output& to, const window_sums<
     v.count = static_cast<std::uint32_t>(n);
     v.given = true;
     v.sum = w.sum(j);
-    v.mean = uncut ? v.sum * to.inverse : v.sum / n;
+    v.mean = uncut && to.mean.type == dtype::f32 ? v.sum * to.inverse : v.sum / n;
     return v;
 }
 
