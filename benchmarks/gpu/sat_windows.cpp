@@ -26,18 +26,25 @@ enum class filter { mean, threshold, statistics, contrast };
 /// What does not count.
 enum class sampled { no, mask, weights, nan_pixels };
 
+/// Sums of integers are exact in double. Those of values around 0 are not where windows hold many: they are finer than
+/// their largest sum.
+enum class image_values { integers, gaussian };
+
 struct window_case {
     const char* name;
     filter what;
     dtype image, result;
     sampled samples = sampled::no;
     threshold_method method = threshold_method::sauvola;
+    image_values values = image_values::integers;
 };
 
 constexpr window_case cases[] = {
     {"box mean 8u", filter::mean, dtype::u8, dtype::u8},
     {"box mean 16u", filter::mean, dtype::u16, dtype::u16},
     {"box mean 32f", filter::mean, dtype::f32, dtype::f32},
+    {"box mean 32f, gaussian", filter::mean, dtype::f32, dtype::f32, sampled::no, threshold_method::sauvola,
+     image_values::gaussian},
     {"Bradley 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::bradley},
     {"Sauvola 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::sauvola},
     {"Niblack 8u", filter::threshold, dtype::u8, dtype::u8, sampled::no, threshold_method::niblack},
@@ -159,6 +166,18 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
     return whole ? "equal" : "equal in strips";
 }
 
+/// Floats with mean 0 and deviation 1, which repeat.
+void fill_gaussian(const cuda::device_buffer& image, std::mt19937_64& random, cuda::stream_ref stream) {
+    std::vector<float> values((std::size_t{1} << 20) - 3);  // so that rows differ
+    std::normal_distribution<float> normal;
+    for (float& v : values) v = normal(random);
+    const std::size_t bytes = 4 * values.size();
+    for (std::size_t at = 0; at < image.size(); at += bytes)
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(static_cast<std::byte*>(image.data()) + at, values.data(),
+                                        std::min(bytes, image.size() - at), cudaMemcpyHostToDevice, stream.get()));
+    stream.synchronize();
+}
+
 void time_windows(const window_job& job, cuda::stream_ref stream) {
     const std::size_t beyond_cache = std::size_t{400} << 20;
     const std::size_t count = std::clamp<std::size_t>(beyond_cache / job.bytes() + 1, 2, 48);
@@ -170,7 +189,10 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
                         cuda::device_buffer(job.has_samples() ? cuda::span_bytes(job.samples_shape()) : 0, stream),
                         cuda::device_buffer(cuda::span_bytes(job.result_shape()), stream),
                         cuda::device_buffer(job.has_second() ? cuda::span_bytes(job.second_shape()) : 0, stream)});
-        test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
+        if (job.c.values == image_values::gaussian)
+            fill_gaussian(sets.back().image, random, stream);
+        else
+            test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
         // One pixel in four does not count; the same places in every set.
         if (job.c.samples == sampled::no) continue;
         if (i > 0) {

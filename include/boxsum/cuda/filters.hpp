@@ -31,8 +31,10 @@
 ///   for.
 /// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported.
 /// - Integer images without weights: the same results, bit for bit, as on the CPU, of parts of images too.
-/// - Floating images and weights, without a table: sums in double, of additions only, within the bounds of filters.hpp
-///   for means and counts. Variances come from sums and sums of squares that keep what they are rounded by, and are 0
+/// - Floating images and weights, without a table: sums in double, exact or by additions only, within the bounds of
+///   filters.hpp for means and counts. Means of 32f without weights are two to four times as fast where sums are exact,
+///   as they are of integers and of fractions of a scale as long as windows are not too large; the results are the
+///   same. Variances come from sums and sums of squares that keep what they are rounded by, and are 0
 ///   where they are below 2^-104 (w + v)^2 of the mean square, w and v the window's rows and columns: never
 ///   negative, and 0 where a window is constant. Squares must not overflow or underflow (64f: magnitudes of 2^-480 to
 ///   2^480, or 0). Parts have the bits of the whole, whichever memory it lies in.
@@ -43,11 +45,11 @@
 ///   is not finite spoils every window that reaches below or to the right of it; and the bits for a part of an image
 ///   are those of the part's table.
 /// - Device memory (a plan's: its workspace; else allocated in the stream's order): without a table none for windows of
-///   up to 64 rows, and at most 2 bytes per pixel and channel for others (4 with variances of 16 bits or of samples and
-///   floating images), of the windows' reach beyond the image, too; else the table(s) of 4 or 8 bytes per pixel and
-///   channel each (of a strip, for host images), of squares too but for means and Bradley's threshold, and for 16s
-///   images a copy. For host images also image, radii, mask, weights and results. Planes follow each other in the same
-///   memory.
+///   integers of up to 64 rows, all of which count, and at most 2 bytes per pixel and channel for others (4 with
+///   variances of 16 bits, 6 of samples and floating images), of the windows' reach beyond the image, too; else the
+///   table(s) of 4 or 8 bytes per pixel and channel each (of a strip, for host images), of squares too but for means
+///   and Bradley's threshold, and for 16s images a copy. For host images also image, radii, mask, weights and results.
+///   Planes follow each other in the same memory.
 /// - `threads` is not read.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.

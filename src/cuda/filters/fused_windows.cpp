@@ -72,13 +72,15 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     shape.strips = static_cast<int>(up(width, fits));
     shape.strip_cols = static_cast<int>(up(up(width, shape.strips), columns) * columns);
     shape.strips = static_cast<int>(up(width, shape.strip_cols));
-    // High bands, whose first windows cost little, as long as there are enough of them to keep the device busy: on an
-    // H200 means of 8u with radius 3 take 2.1 copies with 64 rows at 16384^2, where 32 take 2.3 and 128 more.
+    // High bands, whose first windows cost little, as long as there are enough of them to keep the device busy. On an
+    // H200 at 16384^2 means of 8u with radius 3 take 2.15 copies with 64 rows, 2.4 with 32, 2.1 with 128 and 2.35 with
+    // 256; with radius 15 2.7, 3.2, 2.55 and 2.7; with 250 4.9, 6.6, 5.2 and 6.0. Those of
+    // 32f 2.2, 2.3, 2.2, 2.3; 2.45, 2.6, 2.4, 2.4; 3.9, 4.5, 3.85, 4.2. Squares have nothing of 128.
     const std::int64_t across = shape.strips * job.shape.channels, wanted = 132 * 16 * 32 / threads;
-    std::int64_t band = 64;
+    const std::int64_t taken = job.rows.before + job.rows.after;
+    std::int64_t band = sums != fused_sums::squares && taken >= 16 && taken <= 128 ? 128 : 64;
     // Not below an eighth of the window: at 4096^2 and radius 250 16 rows take 1.4 times as long as 32, and 8 four
     // times.
-    const std::int64_t taken = job.rows.before + job.rows.after;
     while (band > 2 && band * 8 > taken && across * up(rows, band) < wanted) band /= 2;
     shape.band_rows = static_cast<int>(std::min(band, rows));
     shape.bands = static_cast<int>(up(rows, shape.band_rows));

@@ -45,9 +45,9 @@ struct fused_view {
     std::int64_t mask_stride;
     int mask_channels;
     bool mask_in_units;
-    bool outside_counts;    ///< whether what lies beyond a border that repeats no pixel counts
-    bool omits_nan;         ///< NaN does not count
-    bool has_nodata;        ///< `nodata`, in all of a word, does not count
+    bool outside_counts;  ///< whether what lies beyond a border that repeats no pixel counts
+    bool omits_nan;       ///< NaN does not count
+    bool has_nodata;      ///< `nodata`, in all of a word, does not count
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
     double most_pixels;      ///< that a sum of a few columns, or a window, holds
@@ -140,8 +140,7 @@ __device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const fused_view& 
         for (int w = 0; w < run::words; ++w) {
             std::uint32_t word = 0;
 #pragma unroll
-            for (int i = 0; i < in_word; ++i)
-                word |= (x[j][w * in_word + i] & (~0u >> (32 - bits))) << (bits * i);
+            for (int i = 0; i < in_word; ++i) word |= (x[j][w * in_word + i] & (~0u >> (32 - bits))) << (bits * i);
             to.row[j].word[w] = word;
         }
     }
@@ -656,14 +655,14 @@ void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view&
     const auto channels = static_cast<unsigned>(t.channels);
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
-        launch(segment_kernel<Slide>,
-               {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128}, stream, t);
+        launch(segment_kernel<Slide>, {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128},
+               stream, t);
     }
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
-            .shared_bytes = static_cast<std::size_t>(K * (shape.threads + 1) * entry_bytes) +
-                            32 * sizeof(typename Slide::sums)},
+            .shared_bytes =
+                static_cast<std::size_t>(K * (shape.threads + 1) * entry_bytes) + 32 * sizeof(typename Slide::sums)},
            stream, t, arguments...);
 }
 

@@ -12,11 +12,11 @@ namespace boxsum::cuda {
 
 /// What a kernel keeps of every window.
 enum class fused_sums {
-    narrow,   ///< sums of 32 bits
-    wide,     ///< sums of 64 bits
-    squares,  ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
-    counted,  ///< sums of integers that count, and how many they are, in 64 bits
-    reals,    ///< sums of floats in double
+    narrow,         ///< sums of 32 bits
+    wide,           ///< sums of 64 bits
+    squares,        ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
+    counted,        ///< sums of integers that count, and how many they are, in 64 bits
+    reals,          ///< sums of floats in double
     counted_reals,  ///< the same of those that count, and how many they are
 };
 
@@ -31,8 +31,8 @@ bool sliding_supports(const filters::window_job& job);
 fused_sums sliding_sums_of(const filters::window_job& job);
 
 /// Columns that a thread owns.
-constexpr int fused_columns(dtype, fused_sums) {
-    return 8;
+constexpr int fused_columns(dtype, fused_sums sums) {
+    return sums == fused_sums::reals || sums == fused_sums::counted_reals ? 4 : 8;
 }
 
 /// Bytes of a thread's sums down its columns.

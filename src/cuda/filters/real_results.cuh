@@ -59,7 +59,8 @@ __device__ real_window_values values_of(const real_view& t, const real_finish& t
     if constexpr (Terms == real_terms::value) {
         w.count = n;
         w.sum = s.v[0];
-        w.mean = uncut ? w.sum * t.inverse : w.sum / n;
+        // n times 1 / n is not always 1: that shows in double, not in a float.
+        w.mean = uncut && to.mean.type == dtype::f32 ? w.sum * t.inverse : w.sum / n;
     } else if constexpr (Terms == real_terms::moments) {
         w.count = n;
         w.sum = joined(s.v[0], s.v[1]);

@@ -82,7 +82,8 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
     return shape;
 }
 
-static std::size_t segment_bytes(const window_job& job, real_terms terms, std::int64_t first_row, std::int64_t end_row) {
+static std::size_t segment_bytes(const window_job& job, real_terms terms, std::int64_t first_row,
+                                 std::int64_t end_row) {
     const real_shape shape = real_shape_of(job, terms, first_row, end_row);
     if (!shape.prepared) return 0;
     const std::int64_t bytes = layout_of(terms, job.shape.type).values * 8;

@@ -55,7 +55,7 @@ struct real_view {
     bool in_units;   ///< a thread's pixels, and what goes with them, can be read together
     double inverse;  ///< of the pixels of an uncut window
     refused_blocks refused;
-    double noise;    ///< what compensated sums of squares may be off by, of the square of their number times themselves
+    double noise;  ///< what compensated sums of squares may be off by, of the square of their number times themselves
 };
 
 // ---- pixels ---------------------------------------------------------------------------------------------------------

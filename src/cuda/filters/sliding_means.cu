@@ -31,8 +31,8 @@ struct sliding_values {
 
 /// Of integers; `mean` and `sum` only where they are wanted.
 template <typename Pixel, int K>
-__device__ sliding_values values_of(const sliding_output& to, const window_sums<std::uint64_t, false>& w, int j,
-                                    double, bool, bool wants_sum) {
+__device__ sliding_values values_of(const sliding_output& to, const window_sums<std::uint64_t, false>& w, int j, double,
+                                    bool, bool wants_sum) {
     sliding_values v{};
     v.count = packed_count<Pixel>::count(w.sum(j));
     v.given = v.count > 0 && v.count >= to.least;
@@ -61,7 +61,7 @@ __device__ sliding_values values_of(const sliding_output& to, const window_sums<
     v.count = static_cast<std::uint32_t>(n);
     v.given = true;
     v.sum = w.sum(j);
-    v.mean = uncut ? v.sum * to.inverse : v.sum / n;
+    v.mean = uncut && to.mean.type == dtype::f32 ? v.sum * to.inverse : v.sum / n;
     return v;
 }
 
@@ -102,9 +102,9 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
         };
         if (to.in_units && batch.owns()) {
             std::uint32_t mean[rows][K / in_word], count[rows][K];
-            const auto fill = real ? __float_as_uint(static_cast<float>(to.mean.fill))
-                                   : static_cast<std::uint32_t>(static_cast<int>(to.mean.fill)) &
-                                         (0xffffffffu >> (32 - bits));
+            const auto fill =
+                real ? __float_as_uint(static_cast<float>(to.mean.fill))
+                     : static_cast<std::uint32_t>(static_cast<int>(to.mean.fill)) & (0xffffffffu >> (32 - bits));
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 const auto w = batch.own_window(i);
@@ -199,20 +199,21 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
 
 /// Floats leave what may have been rounded to kernels that only add.
 void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream) {
-    constexpr int K = fused_columns(dtype::u8, fused_sums::counted);
+    constexpr int integers = fused_columns(dtype::u8, fused_sums::counted),
+                  reals = fused_columns(dtype::f32, fused_sums::reals);
     const filters::window_job& job = *windows.job;
     const fused_sums sums = sliding_sums_of(job);
     const fused_shape shape = fused_shape_of(job, sums, windows.end_row - windows.first_row);
     void* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
     auto* const refused = static_cast<std::uint32_t*>(windows.scratch);
     if (sums == fused_sums::reals)
-        launch_means<exact_floats<false, K>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<exact_floats<false, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (sums == fused_sums::counted_reals)
-        launch_means<exact_floats<true, K>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<exact_floats<true, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (windows.image.shape.type == dtype::u8)
-        launch_means<counted_integers<u8, K>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<counted_integers<u8, integers>>(windows, to, refused, segments, sums, shape, stream);
     else
-        launch_means<counted_integers<u16, K>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<counted_integers<u16, integers>>(windows, to, refused, segments, sums, shape, stream);
     if (sums == fused_sums::counted) return;
     real_windows rest = windows;
     rest.scratch = segments;

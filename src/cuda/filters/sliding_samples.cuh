@@ -122,8 +122,7 @@ class sample_reader {
             const char* from = t_.mask + first * t_.mask_stride + col_;
 #pragma unroll
             for (int j = 0; j < N; ++j) {
-                to[j].counts =
-                    t_.mask == nullptr ? pixel_run<u8, K>::all(0x01010101u) : pixel_run<u8, K>::at(from);
+                to[j].counts = t_.mask == nullptr ? pixel_run<u8, K>::all(0x01010101u) : pixel_run<u8, K>::at(from);
                 from += t_.mask_stride;
             }
         } else {
@@ -196,9 +195,9 @@ class counted_integers {
         for (int j = 0; j < rows; ++j) {
             settle(in[j], t_);
             settle(out[j], t_);
-            mine.value[j] = total_ += packed_count<Pixel>::of(
-                columns_.pixels.total_change(in[j].x, out[j].x),
-                columns_.counts.total_change(in[j].counts, out[j].counts));
+            mine.value[j] = total_ +=
+                packed_count<Pixel>::of(columns_.pixels.total_change(in[j].x, out[j].x),
+                                        columns_.counts.total_change(in[j].counts, out[j].counts));
         }
         return mine;
     }
@@ -227,8 +226,8 @@ class counted_integers {
 
 /// The largest magnitude of some floats, and the finest bit of those that are not 0.
 struct float_range {
-    std::uint32_t largest = 0;      ///< as a float's bits, which grow with it
-    std::uint32_t finest = ~0u;     ///< its value as a float's bits, less one, so that zeros come last
+    std::uint32_t largest = 0;   ///< as a float's bits, which grow with it
+    std::uint32_t finest = ~0u;  ///< its value as a float's bits, less one, so that zeros come last
 
     __device__ void add(std::uint32_t bits) {
         const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -270,8 +269,7 @@ struct counted_sums {
     __device__ counted_sums of_lane_before(int distance) const {
         counted_sums other{of.of_lane_before(distance), {}};
 #pragma unroll
-        for (int j = 0; j < rows; ++j)
-            other.count[j] = __shfl_up_sync(~0u, count[j], static_cast<unsigned>(distance));
+        for (int j = 0; j < rows; ++j) other.count[j] = __shfl_up_sync(~0u, count[j], static_cast<unsigned>(distance));
         return other;
     }
     __device__ static counted_sums of_warps_before(const counted_sums* totals, int warp, int) {
@@ -420,7 +418,9 @@ class exact_floats {
         }
     }
 
-    __device__ void ends() const { refuse(is_exact() ? 0 : 1); }
+    __device__ void ends() const {
+        refuse(is_exact() ? 0 : 1);
+    }
 
   private:
     __device__ static const run& pixels(const row& r) {
