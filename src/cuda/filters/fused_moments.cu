@@ -47,10 +47,16 @@ struct real_output {
         else
             reinterpret_cast<float*>(data + row * row_stride)[element] = static_cast<float>(x);
     }
-    __device__ void store_float(int row, int element, float x) const {
-        reinterpret_cast<float*>(data + row * row_stride)[element] = x;
+    template <int N>
+    __device__ void store_floats(int row, int element, const float (&x)[N]) const {
+        if (data != nullptr) store_streaming(reinterpret_cast<float*>(data + row * row_stride) + element, x);
     }
     bool none_or_float() const { return data == nullptr || type == dtype::f32; }
+    /// Whether groups of `bytes` can be written together.
+    bool in_units_of(std::int64_t bytes) const {
+        return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) == 0 &&
+               row_stride % bytes == 0;
+    }
 };
 
 /// What is made of mean and variance in double.
@@ -194,15 +200,17 @@ struct float_output {
     window_extremes* extremes;
     double inverse, least;  ///< of the pixels of an uncut window: 1 / n; numerators above it have roots >= n epsilon
     float narrow_inverse;
+    bool in_units;  ///< a thread's pixels can be read, and its results written, together
 };
 
-/// Window sums of centred pixels with the numbers of their window.
+/// The numbers of a window of n pixels.
 struct float_window {
     int n;
+    bool uncut;
     double inverse, least;
     float narrow_inverse;
 
-    __device__ float_window(const float_output& to, int pixels, bool uncut) : n(pixels) {
+    __device__ float_window(const float_output& to, int pixels, bool whole) : n(pixels), uncut(whole) {
         if (uncut) {
             inverse = to.inverse;
             least = to.least;
@@ -246,75 +254,131 @@ __device__ __noinline__ float contrast_exactly(int x, int total, double above, i
 
 /// Statistics (mean and deviation), contrast or extremes. The numerator A of the variance is an exact integer below
 /// 2^50. With y within 2^-20 of 1 / sqrt(A), a step of Newton's gives sqrt(A), or its inverse, within 1.5 * 2^-40 and
-/// some 2^-52; the definition in double has less. What is farther than 2^-38 from halfway between two floats is
-/// rounded as the definition is; the rest, one in 2^13, is computed as it says. Contrast is (x n - total) / sqrt(A);
-/// the definition's mean is off by 2^-46, so where x is less than 1 / 64 from it, it decides, too.
-template <moment_job Job, int K>
-__global__ __launch_bounds__(most_fused_threads) void fused_float_kernel(const __grid_constant__ fused_view t,
-                                                                         const compared<u8> image,
-                                                                         const __grid_constant__ float_output to) {
-    double largest = 0;
-    std::uint64_t largest_above = 0;
+/// some 2^-52; the definition in double has less. What is farther than 2^-38 from halfway between two floats is rounded
+/// as the definition is; the rest, one in 2^13, is computed as it says. Contrast is (x n - total) / sqrt(A); the
+/// definition's mean is off by 2^-46, so where x is less than 1 / 64 from it, it decides, too.
+template <moment_job Job>
+struct float_rules {
+    static constexpr bool reads_pixels = Job != moment_job::statistics;
+    struct values {
+        float first, second;  ///< mean and deviation, or the contrast
+    };
+
+    const float_output& to;
+    double largest = 0;               ///< variance, of windows that are cut
+    std::uint64_t largest_above = 0;  ///< numerator of others
     int smallest = 256;
-    for_each_batch<u8, u32, true, K>(t, [&](const auto& batch) {
-        constexpr int rows = window_sums<u32, true>::rows;
-        batch.for_each_column(false, [&](int col, const auto& w) {
-            const bool whole = batch.whole(col);
-            const int width = whole ? static_cast<int>(t.cols.full) : fused_width(t, col);
-            const int element = col * t.channels + batch.channel;
-#pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                if (j >= batch.valid) break;
-                const int row = batch.row + j, n = batch.height[j] * width, sum = static_cast<int>(w.sum(j));
-                const bool uncut = whole && batch.plain;
-                const std::uint64_t above = std::uint64_t{static_cast<u32>(n)} * w.squares(j) -
-                                            static_cast<std::uint64_t>(std::int64_t{sum} * sum);
-                if constexpr (Job == moment_job::extremes) {
-                    const int x = image.at(row, element);
-                    smallest = x < smallest ? x : smallest;
-                    if (uncut) {
-                        largest_above = above > largest_above ? above : largest_above;
-                    } else {
-                        const double count = n, variance = static_cast<double>(above) / (count * count);
-                        largest = variance > largest ? variance : largest;
-                    }
-                    continue;
-                }
-                const float_window window(to, n, uncut);
-                const double numerator = as_double(above), y = inverse_root_approximately(numerator);
-                if constexpr (Job == moment_job::statistics) {
-                    if (to.mean.data != nullptr) to.mean.store_float(row, element, window.mean(sum + 128 * n));
-                    if (to.deviation.data == nullptr) continue;
-                    const double g = numerator * y;
-                    const double root = __fma_rn(__fma_rn(-g, g, numerator), 0.5 * y, g);
-                    const narrowed near(root * window.inverse);
-                    float deviation = __uint_as_float(near.bits);
-                    if (above == 0)
-                        deviation = 0;
-                    else if (near.doubtful)
-                        deviation = deviation_exactly(numerator, n);
-                    to.deviation.store_float(row, element, deviation);
-                } else if constexpr (Job == moment_job::contrast) {
-                    const int x = image.at(row, element), over = (x - 128) * n - sum;
-                    const int off = over < 0 ? -over : over;
-                    const double inverse_root = __fma_rn(0.5 * y, __fma_rn(-(numerator * y), y, 1.0), y);
-                    const narrowed near(static_cast<double>(over) * inverse_root);
-                    float contrast = __uint_as_float(near.bits);
-                    if (over == 0)
-                        contrast = 0;
-                    else if (near.doubtful || off * std::int64_t{64} < n || !(numerator > window.least))
-                        contrast = contrast_exactly(x, sum + 128 * n, numerator, n, to.epsilon);
-                    to.mean.store_float(row, element, contrast);
-                }
+
+    /// Of a window of centred pixels around the pixel x.
+    __device__ values operator()(const float_window& window, int x, int sum, u32 squares) {
+        const int n = window.n;
+        const std::uint64_t above =
+            std::uint64_t{static_cast<u32>(n)} * squares - static_cast<std::uint64_t>(std::int64_t{sum} * sum);
+        if constexpr (Job == moment_job::extremes) {
+            smallest = x < smallest ? x : smallest;
+            if (window.uncut) {
+                largest_above = above > largest_above ? above : largest_above;
+            } else {
+                const double count = n, variance = static_cast<double>(above) / (count * count);
+                largest = variance > largest ? variance : largest;
             }
-        });
-    });
-    if constexpr (Job == moment_job::extremes) {
+            return {};
+        }
+        const double numerator = as_double(above), y = inverse_root_approximately(numerator);
+        if constexpr (Job == moment_job::contrast) {
+            const int over = (x - 128) * n - sum, off = over < 0 ? -over : over;
+            const double inverse_root = __fma_rn(0.5 * y, __fma_rn(-(numerator * y), y, 1.0), y);
+            const narrowed near(static_cast<double>(over) * inverse_root);
+            if (over == 0) return {0, 0};
+            if (near.doubtful || off * std::int64_t{64} < n || !(numerator > window.least))
+                return {contrast_exactly(x, sum + 128 * n, numerator, n, to.epsilon), 0};
+            return {__uint_as_float(near.bits), 0};
+        } else {
+            const double g = numerator * y, root = __fma_rn(__fma_rn(-g, g, numerator), 0.5 * y, g);
+            const narrowed near(root * window.inverse);
+            values v{window.mean(sum + 128 * n), __uint_as_float(near.bits)};
+            if (above == 0)
+                v.second = 0;
+            else if (near.doubtful && to.deviation.data != nullptr)
+                v.second = deviation_exactly(numerator, n);
+            return v;
+        }
+    }
+
+    __device__ void join(const fused_view& t) const {
         const auto count = static_cast<double>(t.rows.full * t.cols.full);
         const double variance = static_cast<double>(largest_above) / (count * count);
         join_extremes(to.extremes, static_cast<int>(blockIdx.y), variance > largest ? variance : largest, smallest,
                       smallest < 256);
     }
+};
+
+template <moment_job Job, int K>
+__global__ __launch_bounds__(most_fused_threads) void fused_float_kernel(const __grid_constant__ fused_view t,
+                                                                         const compared<u8> image,
+                                                                         const __grid_constant__ float_output to) {
+    float_rules<Job> rules{to};
+    constexpr bool writes = Job != moment_job::extremes;
+    for_each_batch<u8, u32, true, K>(t, [&](const auto& batch) {
+        constexpr int rows = window_sums<u32, true>::rows, together = 4;
+        const char* const pixels = image.image + batch.row * image.row_stride;
+        if (to.in_units && batch.owns()) {
+            const int full = static_cast<int>(t.cols.full);
+            u32 x[rows][K / 4] = {};
+            if constexpr (float_rules<Job>::reads_pixels) {
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const int row = j < batch.valid ? j : 0;
+                    const auto own =
+                        *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
+#pragma unroll
+                    for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < K; k += together) {
+                float first[rows][together], second[rows][together];
+#pragma unroll
+                for (int i = 0; i < together; ++i) {
+                    const auto w = batch.own_window(k + i);
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        const int pixel = static_cast<int>(x[j][k / 4] >> (8 * i) & 0xffu);
+                        const float_window window(to, batch.height[j] * full, batch.plain);
+                        if (!batch.plain && j >= batch.valid) continue;
+                        const auto v = rules(window, pixel, static_cast<int>(w.sum(j)), w.squares(j));
+                        first[j][i] = v.first;
+                        second[j][i] = v.second;
+                    }
+                }
+                if constexpr (writes) {
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        if (j >= batch.valid) continue;
+                        to.mean.store_floats(batch.row + j, batch.own() + k, first[j]);
+                        to.deviation.store_floats(batch.row + j, batch.own() + k, second[j]);
+                    }
+                }
+            }
+        }
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+            const bool uncut = batch.plain && batch.whole(col);
+            const int width = uncut ? static_cast<int>(t.cols.full) : fused_width(t, col);
+            const int element = col * t.channels + batch.channel;
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
+                int x = 0;
+                if constexpr (float_rules<Job>::reads_pixels)
+                    x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
+                const float_window window(to, batch.height[j] * width, uncut);
+                const auto v = rules(window, x, static_cast<int>(w.sum(j)), w.squares(j));
+                if constexpr (writes) {
+                    to.mean.store_floats(batch.row + j, element, {v.first});
+                    to.deviation.store_floats(batch.row + j, element, {v.second});
+                }
+            }
+        });
+    });
+    if constexpr (Job == moment_job::extremes) rules.join(t);
 }
 
 // ---- thresholds of 8-bit images, decided in single precision --------------------------------------------------------
@@ -506,6 +570,11 @@ void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
     to.inverse = 1 / count;
     to.narrow_inverse = 1.0f / static_cast<float>(count);
     to.least = float_window::least_numerator(to.epsilon, count);
+    const view_shape& image = task.image.shape;
+    to.in_units =
+        image.channels == 1 && to.mean.in_units_of(16) && to.deviation.in_units_of(16) &&
+        (!float_rules<Job>::reads_pixels ||
+         (reinterpret_cast<std::uintptr_t>(task.image.data) % columns == 0 && image.row_stride % columns == 0));
     launch_fused<u8, u32, true, columns>(fused_float_kernel<Job, columns>, task,
                                          fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row),
                                          stream, compared_of<u8>(task), to);
