@@ -260,11 +260,11 @@ struct column_sums : column_squares<Sum, Squares, K> {
         return change;
     }
 
-    __device__ void add(const column_sums& other) {
+    __device__ void subtract(const column_sums& other) {
 #pragma unroll
         for (int i = 0; i < K; ++i) {
-            sum[i] += other.sum[i];
-            if constexpr (Squares) this->square[i] += other.square[i];
+            sum[i] = static_cast<int>(static_cast<std::uint32_t>(sum[i]) - static_cast<std::uint32_t>(other.sum[i]));
+            if constexpr (Squares) this->square[i] -= other.square[i];
         }
     }
 };
@@ -360,6 +360,46 @@ __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fu
     to[(static_cast<std::int64_t>(channel) * gridDim.y + segment) * (t.segment_cols / K) + slot] = sums;
 }
 
+/// Makes sums of segments the sums of all segments up to them, which wrap. Grid: units of 8 bytes of a segment by 32,
+/// channels. The last `narrow` of every `period` units hold two sums of 32 bits, the others one of 64.
+inline constexpr int prefix_chunks = 16;
+__global__ __launch_bounds__(32 * prefix_chunks) inline void prefix_segments_kernel(std::uint64_t* sums, int units,
+                                                                                    int segments, int period,
+                                                                                    int narrow) {
+    __shared__ std::uint64_t totals[prefix_chunks][32];
+    const int lane = static_cast<int>(threadIdx.x) % 32, chunk = static_cast<int>(threadIdx.x) / 32;
+    const int unit = static_cast<int>(blockIdx.x) * 32 + lane, each = (segments + prefix_chunks - 1) / prefix_chunks;
+    const int first = chunk * each < segments ? chunk * each : segments;
+    const int end = first + each < segments ? first + each : segments;
+    const bool wide = unit % period < period - narrow;
+    const auto add = [wide](std::uint64_t a, std::uint64_t b) {
+        if (wide) return a + b;
+        constexpr std::uint64_t low = 0xffffffff;
+        return ((a & ~low) + (b & ~low)) | ((a + b) & low);
+    };
+    std::uint64_t* const from = sums + static_cast<std::int64_t>(blockIdx.y) * segments * units + unit;
+    constexpr int together = 8;
+    const auto run = [&](std::uint64_t total, auto store) {
+        for (int s = first; s < end; s += together) {
+            std::uint64_t x[together];
+#pragma unroll
+            for (int i = 0; i < together; ++i) x[i] = s + i < end ? from[static_cast<std::int64_t>(s + i) * units] : 0;
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                total = add(total, x[i]);
+                if (s + i < end) store(s + i, total);
+            }
+        }
+        return total;
+    };
+    if (unit < units) totals[chunk][lane] = run(0, [](int, std::uint64_t) {});
+    __syncthreads();
+    if (unit >= units) return;
+    std::uint64_t before = 0;
+    for (int c = 0; c < chunk; ++c) before = add(before, totals[c][lane]);
+    run(before, [&](int s, std::uint64_t total) { from[static_cast<std::int64_t>(s) * units] = total; });
+}
+
 /// The sums of the rows that the windows of row `row` hold but the last.
 template <typename Pixel, typename Sum, bool Squares, int K>
 __device__ column_sums<Pixel, Sum, Squares, K> first_columns(const fused_view& t, int band, int row, int col,
@@ -376,7 +416,8 @@ __device__ column_sums<Pixel, Sum, Squares, K> first_columns(const fused_view& t
     const int segments = 2 * (bands - 1 + in_band) + 1, slots = t.segment_cols / K;
     const auto* from = static_cast<const columns*>(t.segments) +
                        (static_cast<std::int64_t>(channel) * segments + 2 * band) * slots + (col - t.first_segment) / K;
-    for (int g = 0; g <= 2 * in_band; ++g) sums.add(from[static_cast<std::int64_t>(g) * slots]);
+    sums = from[static_cast<std::int64_t>(2 * in_band) * slots];
+    if (band > 0) sums.subtract(from[-static_cast<std::int64_t>(slots)]);
     return sums;
 }
 
@@ -565,6 +606,12 @@ void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& t
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
         launch(segment_kernel<Pixel, Sum, Squares, K>,
                {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128}, stream, t);
+        using columns = column_sums<Pixel, Sum, Squares, K>;
+        constexpr int period = static_cast<int>(sizeof(columns) / 8), wide = Squares && sizeof(Sum) == 8 ? K : 0;
+        const int units = shape.segment_cols / K * period;
+        launch(prefix_segments_kernel,
+               {.grid = {static_cast<unsigned>((units + 31) / 32), channels}, .block = 32 * prefix_chunks}, stream,
+               static_cast<std::uint64_t*>(task.scratch), units, shape.segments, period, period - wide);
     }
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
