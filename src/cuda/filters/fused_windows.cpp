@@ -31,6 +31,14 @@ struct block_size {
 };
 constexpr block_size blocks[] = {{32, 1}, {64, 1.04}, {128, 1.06}, {256, 1.08}, {512, 1.25}};
 
+/// Whether a block holds the windows' reach, and places and columns' sums fit 32 bits.
+bool reaches(const window_job& job, fused_sums sums) {
+    if (job.rows.reduced() || job.cols.reduced() || job.rows.width() > 65535) return false;
+    if (job.rows.extent > largest_extent || job.cols.extent > largest_extent / 4) return false;
+    const int columns = fused_columns(job.shape.type, sums);
+    return halo(job, columns) <= most_threads * columns / 2;
+}
+
 }  // namespace
 
 fused_sums fused_sums_of(const window_job& job, bool squares) {
@@ -41,16 +49,24 @@ fused_sums fused_sums_of(const window_job& job, bool squares) {
 }
 
 bool fused_supports(const window_job& job, bool squares) {
-    if (is_floating(job.shape.type) || job.rows.reduced() || job.cols.reduced()) return false;
-    if (job.rows.extent > largest_extent || job.cols.extent > largest_extent / 4) return false;
+    if (is_floating(job.shape.type)) return false;
     const fused_sums sums = fused_sums_of(job, squares);
     // Squares of centred 8-bit pixels are at most 2^14, of 16-bit ones 2^30; sums of columns have 31 bits.
     const std::int64_t most = job.shape.type != dtype::u8   ? std::int64_t{1} << 30
                               : sums == fused_sums::squares ? (std::int64_t{1} << 18) - 1
                                                             : std::int64_t{1} << 23;
-    if (job.largest_window > most || job.rows.width() > 65535) return false;
-    const int columns = fused_columns(job.shape.type, sums);
-    return halo(job, columns) <= most_threads * columns / 2;
+    return reaches(job, sums) && job.largest_window <= most;
+}
+
+fused_sums sliding_sums_of(const window_job& job) {
+    if (!is_floating(job.shape.type)) return fused_sums::counted;
+    return job.sampled() ? fused_sums::counted_reals : fused_sums::reals;
+}
+
+bool sliding_supports(const window_job& job) {
+    // A window's sum of integers has 31 bits of 8-bit pixels, and 39 of 16-bit ones.
+    return job.shape.type != dtype::f64 && !job.weighted && reaches(job, sliding_sums_of(job)) &&
+           job.largest_window <= std::int64_t{1} << 23;
 }
 
 fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t rows) {
@@ -59,8 +75,12 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     fused_shape shape;
     const std::int64_t taken = job.rows.before + job.rows.after;
     const bool prepares = taken > 64;
-    // What a band takes beside its rows, in rows.
-    const std::int64_t start = 4 + (prepares ? 0 : taken / 3);
+    // What a band takes beside its rows, in rows: the rows of its first windows, or segments of them, or what comes of
+    // two prefix sums.
+    const bool prefixes = sums != fused_sums::reals && sums != fused_sums::counted_reals;
+    const auto start_of = [&](std::int64_t band) {
+        return 4 + (!prepares ? taken / 3 : prefixes ? 0 : 4 * taken / (5 * band));
+    };
     double best = 0;
     for (const auto& [threads, warps_wait] : blocks) {
         if (2 * beyond > threads * columns && threads < most_threads) continue;
@@ -69,7 +89,7 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
         const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns, strips = up(width, strip);
         for (std::int64_t band = 4; band <= 128; band *= 2) {
             const double held = static_cast<double>(strips * job.shape.channels * up(rows, band) * threads) / resident;
-            const double cost = warps_wait * (std::max(held, 1.0) + 0.5) * static_cast<double>(band + start);
+            const double cost = warps_wait * (std::max(held, 1.0) + 0.5) * static_cast<double>(band + start_of(band));
             if (best != 0 && cost >= best) continue;
             best = cost;
             shape.threads = static_cast<int>(threads);
@@ -91,8 +111,9 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
 std::size_t fused_scratch_bytes(const window_job& job, fused_sums sums, std::int64_t rows) {
     const fused_shape shape = fused_shape_of(job, sums, rows);
     if (!shape.prepared) return 0;
-    const std::int64_t bytes = sums != fused_sums::squares ? 4 : job.shape.type == dtype::u8 ? 8 : 16;
-    return static_cast<std::size_t>(job.shape.channels * shape.segments * shape.segment_cols * bytes + 255) / 256 * 256;
+    const std::int64_t slots = shape.segment_cols / fused_columns(job.shape.type, sums);
+    const std::int64_t bytes = slots * fused_slot_bytes(job.shape.type, sums);
+    return static_cast<std::size_t>(job.shape.channels * shape.segments * bytes + 255) / 256 * 256;
 }
 
 }  // namespace boxsum::cuda

@@ -5,10 +5,12 @@
 #include "cuda/filters/fused_windows.hpp"
 #include "cuda/runtime/launch.cuh"
 
+#include <bit>
 #include <cstdint>
 #include <type_traits>
 
-/// Windows of integer images without a table.
+/// Windows without a table, by sums that slide: of integers, whose sums are exact, and of floats where theirs are
+/// (sliding_samples.cuh).
 ///
 /// A block owns a strip of columns of a band of rows, a thread K neighbouring columns of it. The sums of a window's
 /// rows slide down the columns in registers: the row that enters is added, the row that leaves, read again, is
@@ -21,6 +23,8 @@
 ///
 /// Beyond a border a thread reads what the axis says is there (window_axis::source). What `shrink` leaves out is a
 /// zero.
+///
+/// What slides is a class of its own, `Slide` below: integer_slide, or those of sliding_samples.cuh.
 namespace boxsum::cuda {
 
 inline constexpr int most_fused_threads = 512;
@@ -36,6 +40,17 @@ struct fused_view {
     std::uint32_t flip;     ///< XORed to a word of pixels: centred then
     std::uint32_t outside;  ///< what lies beyond a border that repeats no pixel, in all of a word
     bool in_units;          ///< a thread's columns can be read together
+    // Of sliding_samples.cuh.
+    const char* mask;  ///< null: none
+    std::int64_t mask_stride;
+    int mask_channels;
+    bool mask_in_units;
+    bool outside_counts;  ///< whether what lies beyond a border that repeats no pixel counts
+    bool omits_nan;       ///< NaN does not count
+    bool has_nodata;      ///< `nodata`, in all of a word, does not count
+    std::uint32_t nodata;
+    std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
+    double most_pixels;      ///< that a sum of a few columns, or a window, holds
 };
 
 /// K pixels of a row, as they are in the image: whatever is done to them would wait for them.
@@ -55,6 +70,19 @@ struct pixel_run {
         pixel_run run;
 #pragma unroll
         for (int i = 0; i < words; ++i) run.word[i] = value;
+        return run;
+    }
+
+    /// From memory that is aligned to all of it, or to 16 bytes.
+    __device__ static pixel_run at(const char* from) {
+        constexpr int at_once = words < 4 ? words : 4;
+        pixel_run run;
+#pragma unroll
+        for (int k = 0; k < words; k += at_once) {
+            const auto part = reinterpret_cast<const vector_of<std::uint32_t, at_once>*>(from)[k / at_once];
+#pragma unroll
+            for (int i = 0; i < at_once; ++i) run.word[k + i] = part.x[i];
+        }
         return run;
     }
 };
@@ -88,11 +116,7 @@ __device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const fused_view& 
     if (t.in_units && col >= 0 && col + K <= t.cols.extent) {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
-            if (row[j] == nullptr) continue;
-            const auto units = *reinterpret_cast<const vector_of<std::uint32_t, run::words>*>(
-                row[j] + std::int64_t{col} * static_cast<int>(sizeof(Pixel)));
-#pragma unroll
-            for (int i = 0; i < run::words; ++i) to.row[j].word[i] = units.x[i];
+            if (row[j] != nullptr) to.row[j] = run::at(row[j] + std::int64_t{col} * static_cast<int>(sizeof(Pixel)));
         }
         return to;
     }
@@ -116,8 +140,7 @@ __device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const fused_view& 
         for (int w = 0; w < run::words; ++w) {
             std::uint32_t word = 0;
 #pragma unroll
-            for (int i = 0; i < in_word; ++i)
-                word |= (x[j][w * in_word + i] & (bits == 8 ? 0xffu : 0xffffu)) << (bits * i);
+            for (int i = 0; i < in_word; ++i) word |= (x[j][w * in_word + i] & (~0u >> (32 - bits))) << (bits * i);
             to.row[j].word[w] = word;
         }
     }
@@ -150,10 +173,8 @@ class run_reader {
             const char* from = at_ + first * t_.image_stride;
 #pragma unroll
             for (int j = 0; j < N; ++j) {
-                const auto units = *reinterpret_cast<const vector_of<std::uint32_t, run::words>*>(from);
+                to[j] = run::at(from);
                 from += t_.image_stride;
-#pragma unroll
-                for (int i = 0; i < run::words; ++i) to[j].word[i] = units.x[i];
             }
         } else if (beyond_) {
 #pragma unroll
@@ -208,10 +229,11 @@ struct column_sums : column_squares<Sum, Squares, K> {
     }
 
     /// Adds a row.
-    __device__ void enter(const pixel_run<Pixel, K>& in, std::uint32_t flip) {
-        const auto centred = in.flipped(flip), zero = pixel_run<Pixel, K>::all(0);
+    __device__ void enter(const pixel_run<Pixel, K>& in, const fused_view& t) { enter_centred(in.flipped(t.flip)); }
+    __device__ void enter_centred(const pixel_run<Pixel, K>& in) {
+        const auto zero = pixel_run<Pixel, K>::all(0);
 #pragma unroll
-        for (int i = 0; i < K; ++i) slide(i, centred, zero);
+        for (int i = 0; i < K; ++i) slide(i, in, zero);
     }
 
     __device__ static Sum widened(int sum) {
@@ -260,6 +282,13 @@ struct column_sums : column_squares<Sum, Squares, K> {
         return change;
     }
 
+    __device__ void add(const column_sums& other) {
+#pragma unroll
+        for (int i = 0; i < K; ++i) {
+            sum[i] += other.sum[i];
+            if constexpr (Squares) this->square[i] += other.square[i];
+        }
+    }
     __device__ void subtract(const column_sums& other) {
 #pragma unroll
         for (int i = 0; i < K; ++i) {
@@ -278,17 +307,61 @@ struct alignas(16) window_sums {
 
     __device__ Sum sum(int row) const { return value[row]; }
     __device__ Sum squares(int row) const { return value[rows + row]; }
+
+    __device__ void add(const window_sums& b) {
+#pragma unroll
+        for (int k = 0; k < values; ++k) value[k] += b.value[k];
+    }
+    __device__ void subtract(const window_sums& b) {
+#pragma unroll
+        for (int k = 0; k < values; ++k) value[k] -= b.value[k];
+    }
+    /// Those of the lane `distance` before this one.
+    __device__ window_sums of_lane_before(int distance) const {
+        window_sums other;
+#pragma unroll
+        for (int k = 0; k < values; ++k)
+            other.value[k] = __shfl_up_sync(~0u, value[k], static_cast<unsigned>(distance));
+        return other;
+    }
+    /// The sum of the first `warp` of `totals`.
+    __device__ static window_sums of_warps_before(const window_sums* totals, int warp, int lane) {
+        window_sums other{};
+        if constexpr (sizeof(Sum) == 4) {
+            if (lane < warp) other = totals[lane];
+#pragma unroll
+            for (int k = 0; k < values; ++k) other.value[k] = __reduce_add_sync(~0u, other.value[k]);
+        } else {
+            for (int w = 0; w < warp; ++w) other.add(totals[w]);
+        }
+        return other;
+    }
+};
+
+/// The planes of prefix sums, from some entry on.
+template <typename Sums>
+class sum_planes {
+  public:
+    static constexpr int entry_bytes = sizeof(Sums);
+
+    __device__ sum_planes(void* memory, int) : at_(static_cast<Sums*>(memory)) {}
+    __device__ sum_planes from(int entry) const { return sum_planes(at_ + entry, 0); }
+    __device__ Sums load(int entry) const { return at_[entry]; }
+    __device__ void store(int entry, const Sums& sums) const { at_[entry] = sums; }
+
+  private:
+    Sums* at_;
 };
 
 /// Windows of `valid` rows around the columns of a strip, begin .. end - 1. There are two ways through them. A thread
 /// may own K neighbouring columns: it then works on all of them at once and writes them together. Or threads take one
 /// column after the other, in turn: those of a warp write side by side wherever rows start. With the first, columns
 /// that cannot be owned, since a side cuts their windows or K of them do not fit, are left to the second.
-template <typename Sum, bool Squares, int K>
+template <typename Sums, int K>
 struct window_batch {
-    using sums = window_sums<Sum, Squares>;
-    const sums* planes;
-    const sums *high, *low;  ///< ends of the first window that the thread owns
+    using sums = Sums;
+    sum_planes<Sums> planes;
+    sum_planes<Sums> high, low;  ///< ends of the first window that the thread owns
     int high_wraps, low_wraps;
     int pitch, threads, thread, channel;
     int row, valid;
@@ -296,7 +369,10 @@ struct window_batch {
     int begin_whole, end_whole;  ///< columns whose windows no side cuts
     int high_at, low_at;         ///< places of the ends of the window of `begin` among the columns read
     bool plain;                  ///< no window is cut at the top or bottom, and all rows are valid
-    int height[sums::rows];      ///< rows that each row's windows hold
+    int height[Sums::rows];      ///< rows that each row's windows hold
+
+    __device__ explicit window_batch(const sum_planes<Sums>& prefixes)
+        : planes(prefixes), high(prefixes), low(prefixes) {}
 
     __device__ int own() const { return begin + K * thread; }
     __device__ bool owns() const { return own() >= begin_owned && own() < end_owned; }
@@ -305,7 +381,9 @@ struct window_batch {
     /// The windows around own() + i.
     __device__ sums own_window(int i) const {
         const int step = i * pitch, back = 1 - K * pitch;
-        return difference(high[step + (i < high_wraps ? 0 : back)], low[step + (i < low_wraps ? 0 : back)]);
+        sums window = high.load(step + (i < high_wraps ? 0 : back));
+        window.subtract(low.load(step + (i < low_wraps ? 0 : back)));
+        return window;
     }
 
     /// f(column, sums) for a thread's share of the columns, but for those that are owned where `owned` says so.
@@ -315,37 +393,31 @@ struct window_batch {
 #pragma unroll 1
         for (int i = thread; i < end - begin - skipped; i += threads) {
             const int at = owned && i >= before ? i + skipped : i, h = high_at + at, l = low_at + at;
-            f(begin + at, difference(planes[(h & (K - 1)) * pitch + h / K], planes[(l & (K - 1)) * pitch + l / K]));
+            sums window = planes.load((h & (K - 1)) * pitch + h / K);
+            window.subtract(planes.load((l & (K - 1)) * pitch + l / K));
+            f(begin + at, window);
         }
-    }
-
-  private:
-    __device__ static sums difference(const sums& a, const sums& b) {
-        sums w;
-#pragma unroll
-        for (int k = 0; k < sums::values; ++k) w.value[k] = a.value[k] - b.value[k];
-        return w;
     }
 };
 
 /// Adds rows first .. end - 1.
-template <typename Pixel, typename Sum, bool Squares, int K>
-__device__ void add_rows(column_sums<Pixel, Sum, Squares, K>& sums, const run_reader<Pixel, K>& reader, int first,
-                         int end, std::uint32_t flip) {
+template <typename Slide>
+__device__ void add_rows(typename Slide::columns& sums, const fused_view& t, const typename Slide::reader& reader,
+                         int first, int end) {
     constexpr int together = 4;
     for (int y = first; y < end; y += together) {
-        pixel_run<Pixel, K> rows[together];
+        typename Slide::row rows[together];
         reader.read(rows, y, 0, end - y, y + together <= end && reader.inside(y, together));
 #pragma unroll
-        for (int j = 0; j < together; ++j) sums.enter(rows[j], flip);
+        for (int j = 0; j < together; ++j) sums.enter(rows[j], t);
     }
 }
 
 /// Sums of the rows of a segment, for the bands: even ones reach from where a band's first windows begin to where
 /// those of an earlier band end, odd ones from there to where the next band's begin.
-template <typename Pixel, typename Sum, bool Squares, int K>
+template <typename Slide>
 __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fused_view t) {
-    using columns = column_sums<Pixel, Sum, Squares, K>;
+    constexpr int K = Slide::K;
     const int slot = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
     if (slot * K >= t.segment_cols) return;
     const int segment = static_cast<int>(blockIdx.y), channel = static_cast<int>(blockIdx.z);
@@ -354,9 +426,9 @@ __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fu
               begin = t.first_row + segment / 2 * t.band_rows - static_cast<int>(t.rows.before);
     const int first = segment % 2 == 0 ? begin : begin + rest,
               end = segment % 2 == 0 ? begin + rest : begin + t.band_rows;
-    columns sums;
-    add_rows(sums, run_reader<Pixel, K>(t, t.first_segment + slot * K, channel), first, end, t.flip);
-    auto* const to = static_cast<columns*>(const_cast<void*>(t.segments));
+    typename Slide::columns sums;
+    add_rows<Slide>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first, end);
+    auto* const to = static_cast<typename Slide::columns*>(const_cast<void*>(t.segments));
     to[(static_cast<std::int64_t>(channel) * gridDim.y + segment) * (t.segment_cols / K) + slot] = sums;
 }
 
@@ -401,37 +473,93 @@ __global__ __launch_bounds__(32 * prefix_chunks) inline void prefix_segments_ker
 }
 
 /// The sums of the rows that the windows of row `row` hold but the last.
-template <typename Pixel, typename Sum, bool Squares, int K>
-__device__ column_sums<Pixel, Sum, Squares, K> first_columns(const fused_view& t, int band, int row, int col,
-                                                             int channel) {
-    using columns = column_sums<Pixel, Sum, Squares, K>;
-    columns sums;
+template <typename Slide>
+__device__ typename Slide::columns first_columns(const fused_view& t, int band, int row, int col, int channel) {
+    typename Slide::columns sums;
     const int before = static_cast<int>(t.rows.before), after = static_cast<int>(t.rows.after);
     if (t.segments == nullptr) {
-        add_rows(sums, run_reader<Pixel, K>(t, col, channel), row - before, row + after, t.flip);
+        add_rows<Slide>(sums, t, typename Slide::reader(t, col, channel), row - before, row + after);
         return sums;
     }
     const int bands = (t.end_row - t.first_row + t.band_rows - 1) / t.band_rows,
               in_band = (before + after) / t.band_rows;
-    const int segments = 2 * (bands - 1 + in_band) + 1, slots = t.segment_cols / K;
-    const auto* from = static_cast<const columns*>(t.segments) +
-                       (static_cast<std::int64_t>(channel) * segments + 2 * band) * slots + (col - t.first_segment) / K;
-    sums = from[static_cast<std::int64_t>(2 * in_band) * slots];
-    if (band > 0) sums.subtract(from[-static_cast<std::int64_t>(slots)]);
+    const int segments = 2 * (bands - 1 + in_band) + 1, slots = t.segment_cols / Slide::K;
+    const auto* from = static_cast<const typename Slide::columns*>(t.segments) +
+                       (static_cast<std::int64_t>(channel) * segments + 2 * band) * slots +
+                       (col - t.first_segment) / Slide::K;
+    if constexpr (Slide::wraps) {
+        sums = from[static_cast<std::int64_t>(2 * in_band) * slots];
+        if (band > 0) sums.subtract(from[-static_cast<std::int64_t>(slots)]);
+    } else {
+        for (int g = 0; g <= 2 * in_band; ++g) sums.add(from[static_cast<std::int64_t>(g) * slots]);
+    }
     return sums;
 }
 
-/// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels.
-template <typename Pixel, typename Sum, bool Squares, int K, typename Emit>
-__device__ void for_each_batch(const fused_view& t, Emit emit) {
+/// Integers that all count.
+template <typename Pixel, typename Sum, bool Squares, int Columns>
+class integer_slide {
+  public:
+    static constexpr int K = Columns;
+    static constexpr bool wraps = true;  ///< sums of any rows are differences of prefix sums
+    static constexpr int wide_units = Squares && sizeof(Sum) == 8 ? K : 0;  ///< of `columns`, which begin with them
+    using row = pixel_run<Pixel, K>;
+    using reader = run_reader<Pixel, K>;
+    using columns = column_sums<Pixel, Sum, Squares, K>;
     using sums = window_sums<Sum, Squares>;
-    using run = pixel_run<Pixel, K>;
-    using columns_type = column_sums<Pixel, Sum, Squares, K>;
-    constexpr int rows = sums::rows;
-    auto* const planes = dynamic_shared<sums>();
+    static constexpr int rows = sums::rows;
+
+    __device__ integer_slide(const fused_view& t, const columns& first)
+        : t_(t), columns_(first), total_(first.total()), total_squares_(first.total_squares()) {}
+
+    __device__ static row nothing(const fused_view& t) { return row::all(t.flip); }
+
+    __device__ bool begins() const { return true; }
+
+    /// Rows enter and leave: what all columns come to then, row by row.
+    __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
+        sums mine;
+#pragma unroll
+        for (int j = 0; j < rows; ++j) {
+            in[j] = in[j].flipped(t_.flip);
+            out[j] = out[j].flipped(t_.flip);
+            mine.value[j] = total_ += columns::total_change(in[j], out[j]);
+            if constexpr (Squares)
+                mine.value[rows + j] = total_squares_ += columns::total_squares_change(in[j], out[j]);
+        }
+        return mine;
+    }
+
+    /// Looks at prefix sums.
+    __device__ void watch(const sums&) {}
+
+    /// Moves `until`, the sums before column i, behind it. For one column after the other.
+    __device__ void pass(sums& until, int i, const row (&in)[rows], const row (&out)[rows]) {
+#pragma unroll
+        for (int j = 0; j < rows; ++j) {
+            columns_.slide(i, in[j], out[j]);
+            until.value[j] += columns::widened(columns_.sum[i]);
+            if constexpr (Squares) until.value[rows + j] += columns_.square[i];
+        }
+    }
+
+    __device__ void ends() const {}
+
+  private:
+    const fused_view& t_;
+    columns columns_;
+    Sum total_, total_squares_;
+};
+
+/// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels.
+template <typename Slide, typename Emit>
+__device__ void for_each_batch(const fused_view& t, Emit emit) {
+    using sums = typename Slide::sums;
+    constexpr int rows = Slide::rows, K = Slide::K;
     const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
     const int pitch = threads + 1;  // of planes: then neighbouring columns lie in different banks, too
-    auto* const warp_totals = planes + K * pitch;
+    const sum_planes<sums> planes(dynamic_shared<unsigned char>(), K * pitch);
+    auto* const warp_totals = reinterpret_cast<sums*>(dynamic_shared<unsigned char>() + K * pitch * planes.entry_bytes);
     const int lane = thread % 32, warp = thread / 32;
     const int strip = static_cast<int>(blockIdx.x) % t.strips, band = static_cast<int>(blockIdx.x) / t.strips;
     const int channel = static_cast<int>(blockIdx.y);
@@ -448,8 +576,7 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const int first_row = t.first_row + band * t.band_rows;
     const int end_row = first_row + t.band_rows < t.end_row ? first_row + t.band_rows : t.end_row;
 
-    window_batch<Sum, Squares, K> batch;
-    batch.planes = planes;
+    window_batch<sums, K> batch(planes);
     batch.pitch = pitch;
     batch.threads = threads;
     batch.thread = thread;
@@ -458,8 +585,8 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     batch.end = end_col;
     batch.high_at = first_col + right - first_read;
     batch.low_at = first_col - left - 1 - first_read;
-    batch.high = planes + (batch.high_at & (K - 1)) * pitch + batch.high_at / K + thread;
-    batch.low = planes + (batch.low_at & (K - 1)) * pitch + batch.low_at / K + thread;
+    batch.high = planes.from((batch.high_at & (K - 1)) * pitch + batch.high_at / K + thread);
+    batch.low = planes.from((batch.low_at & (K - 1)) * pitch + batch.low_at / K + thread);
     batch.high_wraps = K - (batch.high_at & (K - 1));
     batch.low_wraps = K - (batch.low_at & (K - 1));
     batch.begin_whole = cut ? left : 0;
@@ -472,14 +599,15 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
         batch.end_owned = end > begin ? first_col + end : first_col;
     }
 
-    columns_type columns;
-    if (reads) columns = first_columns<Pixel, Sum, Squares, K>(t, band, first_row, read_col, channel);
-    Sum total = columns.total(), total_squares = columns.total_squares();
+    typename Slide::columns first{};
+    if (reads) first = first_columns<Slide>(t, band, first_row, read_col, channel);
+    Slide slide(t, first);
+    if (!slide.begins()) return;
 
-    const run_reader<Pixel, K> reader(t, read_col, channel);
-    run in[rows], out[rows];
+    const typename Slide::reader reader(t, read_col, channel);
+    typename Slide::row in[rows], out[rows];
 #pragma unroll
-    for (int j = 0; j < rows; ++j) in[j] = out[j] = run::all(t.flip);
+    for (int j = 0; j < rows; ++j) in[j] = out[j] = Slide::nothing(t);
     const auto load = [&](int row) {
         if (!reads) return;
         const bool plain = row > first_row && row + rows <= end_row && row > before && row + rows + after <= height;
@@ -489,56 +617,22 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     load(first_row);
     for (int row = first_row; row < end_row; row += rows) {
         // What each thread's columns come to, row by row, and those of the threads before it.
-        Sum mine[sums::values], until[sums::values];
-#pragma unroll
-        for (int j = 0; j < rows; ++j) {
-            in[j] = in[j].flipped(t.flip);
-            out[j] = out[j].flipped(t.flip);
-            mine[j] = total += columns_type::total_change(in[j], out[j]);
-            if constexpr (Squares) mine[rows + j] = total_squares += columns_type::total_squares_change(in[j], out[j]);
-        }
-#pragma unroll
-        for (int k = 0; k < sums::values; ++k) until[k] = mine[k];
+        const sums mine = slide.advance(in, out);
+        sums until = mine;
 #pragma unroll
         for (int distance = 1; distance < 32; distance *= 2) {
-#pragma unroll
-            for (int k = 0; k < sums::values; ++k) {
-                const Sum other = __shfl_up_sync(~0u, until[k], static_cast<unsigned>(distance));
-                if (lane >= distance) until[k] += other;
-            }
+            const sums other = until.of_lane_before(distance);
+            if (lane >= distance) until.add(other);
         }
-        if (threads > 32 && lane == 31) {
-#pragma unroll
-            for (int k = 0; k < sums::values; ++k) warp_totals[warp].value[k] = until[k];
-        }
+        if (threads > 32 && lane == 31) warp_totals[warp] = until;
         __syncthreads();  // totals are there, and the batch before has been read
-        if (threads > 32) {
-            sums other{};
-            if constexpr (sizeof(Sum) == 4) {
-                if (lane < warp) other = warp_totals[lane];
-#pragma unroll
-                for (int k = 0; k < sums::values; ++k) other.value[k] = __reduce_add_sync(~0u, other.value[k]);
-            } else {
-                for (int w = 0; w < warp; ++w) {
-#pragma unroll
-                    for (int k = 0; k < sums::values; ++k) other.value[k] += warp_totals[w].value[k];
-                }
-            }
-#pragma unroll
-            for (int k = 0; k < sums::values; ++k) until[k] += other.value[k];
-        }
-#pragma unroll
-        for (int k = 0; k < sums::values; ++k) until[k] -= mine[k];
+        if (threads > 32) until.add(sums::of_warps_before(warp_totals, warp, lane));
+        slide.watch(until);
+        until.subtract(mine);
 #pragma unroll
         for (int i = 0; i < K; ++i) {
-            sums entry;
-#pragma unroll
-            for (int j = 0; j < rows; ++j) {
-                columns.slide(i, in[j], out[j]);
-                entry.value[j] = until[j] += columns_type::widened(columns.sum[i]);
-                if constexpr (Squares) entry.value[rows + j] = until[rows + j] += columns.square[i];
-            }
-            planes[i * pitch + thread] = entry;
+            slide.pass(until, i, in, out);
+            planes.store(i * pitch + thread, until);
         }
         if (row + rows < end_row) load(row + rows);
         batch.row = row;
@@ -557,6 +651,12 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
         __syncthreads();  // the batch's prefix sums are there
         emit(batch);
     }
+    slide.ends();
+}
+
+template <typename Pixel, typename Sum, bool Squares, int K, typename Emit>
+__device__ void for_each_batch(const fused_view& t, Emit emit) {
+    for_each_batch<integer_slide<Pixel, Sum, Squares, K>>(t, emit);
 }
 
 /// Columns that the window of column x holds.
@@ -565,6 +665,14 @@ __device__ inline int fused_width(const fused_view& t, int x) {
 }
 
 // ---- launches -------------------------------------------------------------------------------------------------------
+
+/// A pixel's value, in all of a word. Pixels of four bytes are floats.
+template <typename Pixel>
+std::uint32_t word_of(double pixel) {
+    if constexpr (sizeof(Pixel) == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(pixel));
+    const auto value = static_cast<std::uint32_t>(static_cast<int>(pixel));
+    return sizeof(Pixel) == 1 ? value * 0x01010101u : (value & 0xffffu) * 0x00010001u;
+}
 
 template <typename Pixel, int K>
 fused_view on_device(const fused_task& task, const fused_shape& shape) {
@@ -585,39 +693,46 @@ fused_view on_device(const fused_task& task, const fused_shape& shape) {
     t.segment_cols = shape.segment_cols;
     t.first_segment = shape.first_segment;
     // Unsigned pixels are centred, and what counts for nothing is a centred zero.
-    t.flip = sizeof(Pixel) == 1 ? 0x80808080u : s.type == dtype::s16 ? 0 : 0x80008000u;
+    t.flip = sizeof(Pixel) == 1 ? 0x80808080u : sizeof(Pixel) == 2 && s.type == dtype::u16 ? 0x80008000u : 0;
     t.outside = t.flip;
-    if (job.rows.border == border_mode::constant) {
-        const auto value = static_cast<std::uint32_t>(static_cast<int>(job.border_value));
-        t.outside = sizeof(Pixel) == 1 ? value * 0x01010101u : (value & 0xffffu) * 0x00010001u;
-    }
-    constexpr std::int64_t unit = K * sizeof(Pixel);
+    if (job.rows.border == border_mode::constant) t.outside = word_of<Pixel>(job.border_value);
+    constexpr std::int64_t unit = K * sizeof(Pixel) < 16 ? K * sizeof(Pixel) : 16;
     t.in_units = s.channels == 1 && reinterpret_cast<std::uintptr_t>(t.image) % unit == 0 && s.row_stride % unit == 0;
     return t;
 }
 
 /// Launches segment_kernel where it is wanted, and `kernel`, whose first parameter is the view.
-template <typename Pixel, typename Sum, bool Squares, int K, typename... Parameters, typename... Arguments>
-void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& task, const fused_shape& shape,
-                  stream_ref stream, const Arguments&... arguments) {
-    const fused_view t = on_device<Pixel, K>(task, shape);
+template <typename Slide, typename... Parameters, typename... Arguments>
+void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view& t, const fused_shape& shape,
+                    stream_ref stream, const Arguments&... arguments) {
+    constexpr int K = Slide::K, entry_bytes = sum_planes<typename Slide::sums>::entry_bytes;
     const auto channels = static_cast<unsigned>(t.channels);
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
-        launch(segment_kernel<Pixel, Sum, Squares, K>,
-               {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128}, stream, t);
-        using columns = column_sums<Pixel, Sum, Squares, K>;
-        constexpr int period = static_cast<int>(sizeof(columns) / 8), wide = Squares && sizeof(Sum) == 8 ? K : 0;
-        const int units = shape.segment_cols / K * period;
-        launch(prefix_segments_kernel,
-               {.grid = {static_cast<unsigned>((units + 31) / 32), channels}, .block = 32 * prefix_chunks}, stream,
-               static_cast<std::uint64_t*>(task.scratch), units, shape.segments, period, period - wide);
+        launch(segment_kernel<Slide>, {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128},
+               stream, t);
+        if constexpr (Slide::wraps) {
+            constexpr int period = static_cast<int>(sizeof(typename Slide::columns) / 8);
+            const int units = shape.segment_cols / K * period;
+            launch(prefix_segments_kernel,
+                   {.grid = {static_cast<unsigned>((units + 31) / 32), channels}, .block = 32 * prefix_chunks}, stream,
+                   static_cast<std::uint64_t*>(const_cast<void*>(t.segments)), units, shape.segments, period,
+                   period - Slide::wide_units);
+        }
     }
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
-            .shared_bytes = static_cast<std::size_t>(K * (shape.threads + 1) + 32) * 16},
+            .shared_bytes =
+                static_cast<std::size_t>(K * (shape.threads + 1) * entry_bytes) + 32 * sizeof(typename Slide::sums)},
            stream, t, arguments...);
+}
+
+template <typename Pixel, typename Sum, bool Squares, int K, typename... Parameters, typename... Arguments>
+void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& task, const fused_shape& shape,
+                  stream_ref stream, const Arguments&... arguments) {
+    launch_sliding<integer_slide<Pixel, Sum, Squares, K>>(kernel, on_device<Pixel, K>(task, shape), shape, stream,
+                                                          arguments...);
 }
 
 }  // namespace boxsum::cuda

@@ -12,9 +12,12 @@ namespace boxsum::cuda {
 
 /// What a kernel keeps of every window.
 enum class fused_sums {
-    narrow,   ///< sums of 32 bits
-    wide,     ///< sums of 64 bits
-    squares,  ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
+    narrow,         ///< sums of 32 bits
+    wide,           ///< sums of 64 bits
+    squares,        ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
+    counted,        ///< sums of integers that count, and how many they are, in 64 bits
+    reals,          ///< sums of floats in double
+    counted_reals,  ///< the same of those that count, and how many they are
 };
 
 /// Whether fused kernels take the windows of a job: not if their numbers leave the sums' types, or windows reach
@@ -23,9 +26,30 @@ bool fused_supports(const filters::window_job& job, bool squares);
 
 fused_sums fused_sums_of(const filters::window_job& job, bool squares);
 
+/// The same of sums of pixels some of which may not count, and of floats: counted, reals or counted_reals.
+bool sliding_supports(const filters::window_job& job);
+fused_sums sliding_sums_of(const filters::window_job& job);
+
 /// Columns that a thread owns.
-constexpr int fused_columns(dtype pixel, fused_sums sums) {
-    return sums == fused_sums::narrow && pixel == dtype::u8 ? 8 : 8;
+constexpr int fused_columns(dtype, fused_sums) {
+    return 8;
+}
+
+/// Bytes of a thread's sums down its columns.
+constexpr int fused_slot_bytes(dtype pixel, fused_sums sums) {
+    const int columns = fused_columns(pixel, sums);
+    switch (sums) {
+        case fused_sums::squares:
+            return columns * (pixel == dtype::u8 ? 8 : 16);
+        case fused_sums::counted:
+            return columns * 8;
+        case fused_sums::reals:
+            return columns * 8 + 8;
+        case fused_sums::counted_reals:
+            return columns * 12 + 8;
+        default:
+            return columns * 4;
+    }
 }
 
 /// How windows of some rows are shared out. A block owns `strip_cols` columns by `band_rows` rows of results.
@@ -51,6 +75,7 @@ struct fused_task {
     const_any_view image;
     std::int64_t first_row = 0, end_row = 0;
     void* scratch = nullptr;
+    const_any_view mask = {};  ///< without data: none
 };
 
 /// Of the image's type.

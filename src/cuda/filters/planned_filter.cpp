@@ -42,7 +42,7 @@ std::size_t tableless_scratch_bytes(const window_filter& filter, std::int64_t fi
     const filters::window_job& job = filter.windows;
     const auto bytes = [&](bool squares) {
         return filter.maker == window_maker::real
-                   ? real_scratch_bytes(job, real_terms_of(job, squares), first_row, end_row)
+                   ? real_scratch_bytes(job, squares, first_row, end_row)
                    : fused_scratch_bytes(job, fused_sums_of(job, squares), end_row - first_row);
     };
     return filter.squares ? std::max(bytes(false), bytes(true)) : bytes(false);

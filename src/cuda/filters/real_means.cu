@@ -8,12 +8,11 @@ namespace boxsum::cuda {
 void launch_real_means(const real_windows& windows, const real_finish& to, stream_ref stream) {
     const dtype type = windows.image.shape.type;
     switch (real_terms_of(*windows.job, false)) {
+        case real_terms::packed_squares:
+            return launch_real_moments(windows, to, stream);
         case real_terms::value:
             return type == dtype::f32 ? launch_filter<f32, real_terms::value>(windows, to, stream)
                                       : launch_filter<f64, real_terms::value>(windows, to, stream);
-        case real_terms::packed:
-            return type == dtype::u8 ? launch_filter<u8, real_terms::packed>(windows, to, stream)
-                                     : launch_filter<u16, real_terms::packed>(windows, to, stream);
         default:
             return launch_filter<any_pixel, real_terms::weighted>(windows, to, stream);
     }

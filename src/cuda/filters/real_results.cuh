@@ -65,22 +65,20 @@ __device__ real_window_values values_of(const real_view& t, const real_finish& t
         w.sum = joined(s.v[0], s.v[1]);
         w.mean = w.sum / n;
         w.variance = compensated_variance(n, 0, s.v[0], s.v[1], s.v[2], s.v[3], t.noise);
-    } else if constexpr (Terms == real_terms::packed || Terms == real_terms::packed_squares) {
+    } else if constexpr (Terms == real_terms::packed_squares) {
         w.count = floor(s.v[0] / t.unit);  // a power of two
         const double total = s.v[0] - w.count * t.unit, pixels = w.count < 1 ? 1 : w.count;
         w.sum = total - to.offset * w.count;
         w.mean = w.sum / pixels;
         // Of numbers below 2^52 a quotient below an integer is not rounded to it.
         w.rounded = floor((total + to.half * floor(pixels * 0.5)) / pixels) - to.offset;
-        if constexpr (Terms == real_terms::packed_squares) {
-            const auto count = static_cast<std::uint64_t>(pixels), sum = static_cast<std::uint64_t>(total),
-                       squares = static_cast<std::uint64_t>(s.v[1]);
-            using u128 = unsigned __int128;
-            const double numerator = sizeof(typename Kernel::held) == 1
-                                         ? static_cast<double>(count * squares - sum * sum)
-                                         : static_cast<double>(u128{count} * squares - u128{sum} * sum);
-            w.variance = numerator / (pixels * pixels);
-        }
+        const auto count = static_cast<std::uint64_t>(pixels), sum = static_cast<std::uint64_t>(total),
+                   squares = static_cast<std::uint64_t>(s.v[1]);
+        using u128 = unsigned __int128;
+        const double numerator = sizeof(typename Kernel::held) == 1
+                                     ? static_cast<double>(count * squares - sum * sum)
+                                     : static_cast<double>(u128{count} * squares - u128{sum} * sum);
+        w.variance = numerator / (pixels * pixels);
     } else {
         if constexpr (Terms == real_terms::weighted) {
             w.count = s.v[1];

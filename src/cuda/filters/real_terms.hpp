@@ -21,8 +21,6 @@ constexpr terms_layout layout_of(real_terms terms, dtype pixel) {
     switch (terms) {
         case real_terms::value:
             return {1, pixel == dtype::f64 ? 2 : 4, 4};
-        case real_terms::packed:
-            return {1, 4, 4};
         case real_terms::packed_squares:
         case real_terms::weighted:
             return {2, 4, 2};

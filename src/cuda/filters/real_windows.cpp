@@ -32,7 +32,7 @@ real_terms real_terms_of(const window_job& job, bool squares) {
     const bool real = is_floating(job.shape.type);
     if (real && !job.sampled()) return squares ? real_terms::moments : real_terms::value;
     if (real || job.weighted) return squares ? real_terms::weighted_moments : real_terms::weighted;
-    return squares ? real_terms::packed_squares : real_terms::packed;
+    return real_terms::packed_squares;
 }
 
 bool real_supports(const window_job& job, bool squares) {
@@ -40,8 +40,7 @@ bool real_supports(const window_job& job, bool squares) {
     if (job.rows.extent > largest_extent || job.cols.extent > largest_extent || job.rows.width() > largest_extent)
         return false;
     const real_terms terms = real_terms_of(job, squares);
-    const bool packed = terms == real_terms::packed || terms == real_terms::packed_squares;
-    if (packed && job.largest_window > largest_packed_window(job.shape.type)) return false;
+    if (terms == real_terms::packed_squares && job.largest_window > largest_packed_window(job.shape.type)) return false;
     const terms_layout layout = layout_of(terms, job.shape.type);
     return halo(job, layout) <= most_threads * layout.cols * 3 / 4;
 }
@@ -83,11 +82,28 @@ real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t f
     return shape;
 }
 
-std::size_t real_scratch_bytes(const window_job& job, real_terms terms, std::int64_t first_row, std::int64_t end_row) {
+static std::size_t segment_bytes(const window_job& job, real_terms terms, std::int64_t first_row,
+                                 std::int64_t end_row) {
     const real_shape shape = real_shape_of(job, terms, first_row, end_row);
     if (!shape.prepared) return 0;
     const std::int64_t bytes = layout_of(terms, job.shape.type).values * 8;
     return static_cast<std::size_t>(job.shape.channels * shape.segments * shape.segment_cols * bytes + 255) / 256 * 256;
+}
+
+std::size_t refused_bytes(const window_job& job, const fused_shape& shape) {
+    if (!is_floating(job.shape.type)) return 0;
+    return static_cast<std::size_t>(job.shape.channels * shape.strips * shape.bands * 4 + 255) / 256 * 256;
+}
+
+std::size_t real_scratch_bytes(const window_job& job, bool squares, std::int64_t first_row, std::int64_t end_row) {
+    const real_terms terms = real_terms_of(job, squares);
+    const std::size_t adding = segment_bytes(job, terms, first_row, end_row);
+    if (squares || !sliding_supports(job)) return adding;
+    const std::int64_t rows = end_row - first_row;
+    const fused_sums sums = sliding_sums_of(job);
+    const std::size_t sliding = fused_scratch_bytes(job, sums, rows);
+    if (sums == fused_sums::counted) return sliding;
+    return refused_bytes(job, fused_shape_of(job, sums, rows)) + std::max(sliding, adding);
 }
 
 }  // namespace boxsum::cuda

@@ -54,7 +54,8 @@ struct real_view {
     bool has_nodata, omits_nan;
     bool in_units;   ///< a thread's pixels, and what goes with them, can be read together
     double inverse;  ///< of the pixels of an uncut window
-    double noise;    ///< what compensated sums of squares may be off by, of the square of their number times themselves
+    refused_blocks refused;
+    double noise;  ///< what compensated sums of squares may be off by, of the square of their number times themselves
 };
 
 // ---- pixels ---------------------------------------------------------------------------------------------------------
@@ -299,7 +300,7 @@ struct real_sums {
 
 template <real_terms Terms>
 using sums_of = std::conditional_t<
-    Terms == real_terms::value || Terms == real_terms::packed, real_sums<1, 0>,
+    Terms == real_terms::value, real_sums<1, 0>,
     std::conditional_t<Terms == real_terms::packed_squares || Terms == real_terms::weighted, real_sums<2, 0>,
                        std::conditional_t<Terms == real_terms::moments, real_sums<0, 2>, real_sums<0, 3>>>>;
 
@@ -325,8 +326,10 @@ __device__ sums_of<Terms> terms_of_pixel(X pixel, float weight, double unit) {
         s.v[2] = square.high;
         s.v[3] = square.low;
     } else if (weight > 0) {
-        if constexpr (Terms == real_terms::packed || Terms == real_terms::packed_squares) s.v[0] = x + unit;
-        if constexpr (Terms == real_terms::packed_squares) s.v[1] = x * x;
+        if constexpr (Terms == real_terms::packed_squares) {
+            s.v[0] = x + unit;
+            s.v[1] = x * x;
+        }
         if constexpr (Terms == real_terms::weighted) {
             s.v[0] = w * x;
             s.v[1] = w;
@@ -401,6 +404,21 @@ struct real_kernel {
     }
 };
 
+/// Whether windows around rows first_row .. end_row - 1 and columns first_col .. end_col - 1 are wanted.
+__device__ inline bool wanted(const real_view& t, int channel, int first_row, int end_row, int first_col, int end_col) {
+    const refused_blocks& r = t.refused;
+    if (r.words == nullptr) return true;
+    const int width = static_cast<int>(t.cols.extent);
+    const int top = (first_row > t.first_row ? first_row : t.first_row) - t.first_row,
+              bottom = (end_row < t.end_row ? end_row : t.end_row) - t.first_row;
+    const int left = first_col > 0 ? first_col : 0, right = end_col < width ? end_col : width;
+    if (top >= bottom || left >= right) return false;
+    for (int band = top / r.band_rows; band <= (bottom - 1) / r.band_rows; ++band)
+        for (int strip = left / r.strip_cols; strip <= (right - 1) / r.strip_cols; ++strip)
+            if (r.words[(channel * r.bands + band) * r.strips + strip] != 0) return true;
+    return false;
+}
+
 /// Sums of the rows of a segment. The core of band k reaches from row (k + 1) B - before to row k B + after. Even
 /// segments begin where a core does and end where an earlier one does, odd ones reach from there to the next core.
 template <typename Kernel>
@@ -413,9 +431,18 @@ __global__ __launch_bounds__(128) void real_segment_kernel(const __grid_constant
     const int begin = (t.first_band + 1 + segment / 2) * t.band_rows - static_cast<int>(t.rows.before);
     const int first = segment % 2 == 0 ? begin : begin + rest,
               end = segment % 2 == 0 ? begin + rest : begin + t.band_rows;
+    const int col = t.first_segment + slot * K;
+    if (t.refused.words != nullptr) {  // all that bands and strips take from it
+        const auto down = [](int n, int unit) { return n < 0 ? 0 : n / unit * unit; };
+        const int first_row = first - static_cast<int>(t.rows.after), end_row = end + static_cast<int>(t.rows.before);
+        const int first_col = col - static_cast<int>(t.cols.after), end_col = col + K + static_cast<int>(t.cols.before);
+        if (!wanted(t, channel, down(first_row, t.band_rows), down(end_row, t.band_rows) + t.band_rows,
+                    down(first_col, t.strip_cols), down(end_col, t.strip_cols) + t.strip_cols))
+            return;
+    }
     typename Kernel::columns sums;
     sums.clear();
-    Kernel::add_rows(sums, t, typename Kernel::reader(t, t.first_segment + slot * K, channel, true), first, end);
+    Kernel::add_rows(sums, t, typename Kernel::reader(t, col, channel, true), first, end);
     auto* const to = static_cast<typename Kernel::columns*>(t.segments);
     to[(static_cast<std::int64_t>(channel) * t.segment_count + segment) * (t.segment_cols / K) + slot] = sums;
 }
@@ -558,7 +585,8 @@ __device__ void for_each_real_window(const real_view& t, Emit emit) {
     const int end_band = first_band + t.chunk_bands < all_bands ? first_band + t.chunk_bands : all_bands;
 #pragma unroll 1
     for (int band = first_band; band < end_band; ++band) {
-        const int R = band * B;          // its first row
+        const int R = band * B;  // its first row
+        if (!wanted(t, windows.channel, R, R + B, first_col, end_col)) continue;
         columns trailing[most_batches];  // the core, and the batches of trailing rows behind each
         columns sum;
         sum.clear();
@@ -788,6 +816,7 @@ real_view on_device(const real_windows& w, const real_shape& shape) {
     t.strips = shape.strips;
     t.block_cols = shape.block_cols;
     t.segments = shape.prepared ? w.scratch : nullptr;
+    t.refused = w.refused;
     t.segment_count = shape.segments;
     t.segment_cols = shape.segment_cols;
     t.first_segment = shape.first_segment;

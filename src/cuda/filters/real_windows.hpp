@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/filters/fused_windows.hpp"
 #include "cuda/filters/window_kernels.hpp"
 #include "filters/filter_jobs.hpp"
 
@@ -14,8 +15,7 @@ namespace boxsum::cuda {
 enum class real_terms : std::uint8_t {
     value,             ///< x; all count
     moments,           ///< x and x^2 with what they are rounded by; all count
-    packed,            ///< integers without weights: x and how many count, in one double
-    packed_squares,    ///< the same, and x^2
+    packed_squares,    ///< integers without weights: x and how many count, in one double, and x^2
     weighted,          ///< w x and w
     weighted_moments,  ///< w x, w x^2 and w with what they are rounded by
 };
@@ -49,9 +49,16 @@ struct real_shape {
 real_shape real_shape_of(const filters::window_job& job, real_terms terms, std::int64_t first_row,
                          std::int64_t end_row);
 
-/// Device memory for the windows of some rows, whatever it holds.
-std::size_t real_scratch_bytes(const filters::window_job& job, real_terms terms, std::int64_t first_row,
+/// Device memory for the windows of some rows, whatever it holds. Those of means may slide.
+std::size_t real_scratch_bytes(const filters::window_job& job, bool squares, std::int64_t first_row,
                                std::int64_t end_row);
+
+/// Blocks of sums that slide, in that memory: a word for each, not 0 where it leaves its windows to others.
+std::size_t refused_bytes(const filters::window_job& job, const fused_shape& shape);
+struct refused_blocks {
+    const std::uint32_t* words = nullptr;  ///< null: all windows are wanted
+    int strip_cols = 1, strips = 1, band_rows = 1, bands = 1;
+};
 
 /// Of one plane; those without data are not written. A filter with one result has it as `mean`.
 struct real_results {
@@ -64,6 +71,7 @@ struct real_windows {
     const_any_view image, mask, weights;  ///< without data: none
     std::int64_t first_row = 0, end_row = 0;
     void* scratch = nullptr;
+    refused_blocks refused = {};  ///< whose windows are wanted; others' may be written, too
 };
 
 void enqueue_real_statistics(const real_windows& windows, const real_results& results, stream_ref stream);

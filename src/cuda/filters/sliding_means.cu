@@ -1,0 +1,223 @@
+#include "cuda/filters/real_launches.hpp"
+#include "cuda/filters/real_results.cuh"
+#include "cuda/filters/sliding_samples.cuh"
+
+#include <algorithm>
+#include <stdexcept>
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+namespace boxsum::cuda {
+namespace {
+
+struct sliding_output {
+    run_output mean, sum, count;
+    std::uint32_t least;  ///< pixels that must count for a result
+    std::uint32_t raise;  ///< what makes centred pixels positive
+    std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
+    std::uint32_t flip;   ///< XORed to a positive mean
+    std::int64_t centre;  ///< what centred pixels are lower by
+    bool in_units;        ///< a thread's means, of the image's type, and counts, of four bytes, are written together
+    double inverse;       ///< of the pixels of an uncut window
+};
+
+/// What a window comes to.
+struct sliding_values {
+    std::uint32_t count;
+    bool given;
+    double sum, mean;
+    std::uint32_t rounded;  ///< of integers: a pixel
+};
+
+/// Of integers; `mean` and `sum` only where they are wanted.
+template <typename Pixel, int K>
+__device__ sliding_values values_of(const sliding_output& to, const window_sums<std::uint64_t, false>& w, int j, double,
+                                    bool, bool wants_sum) {
+    sliding_values v{};
+    v.count = packed_count<Pixel>::count(w.sum(j));
+    v.given = v.count > 0 && v.count >= to.least;
+    const std::int64_t centred = packed_count<Pixel>::sum(w.sum(j));
+    const std::uint32_t n = v.count > 1 ? v.count : 1;
+    // Off by at most one before it is corrected: a quotient below 2^16, a few relative errors of 2^-23.
+    const auto y = static_cast<std::uint64_t>(centred) + std::uint64_t{to.raise} * v.count + to.half * (n / 2);
+    const float all = sizeof(Pixel) == 1 ? static_cast<float>(static_cast<std::uint32_t>(y)) : static_cast<float>(y);
+    v.rounded = static_cast<std::uint32_t>(__fdividef(all, static_cast<float>(n)));
+    const auto rest = static_cast<std::int32_t>(static_cast<std::uint32_t>(y) - v.rounded * n);
+    if (rest < 0) --v.rounded;
+    if (rest >= static_cast<std::int32_t>(n)) ++v.rounded;
+    v.rounded ^= to.flip;
+    if (wants_sum) {
+        v.sum = static_cast<double>(centred + to.centre * v.count);
+        v.mean = v.sum / n;
+    }
+    return v;
+}
+
+/// Of floats, with the formulas of real_results.cuh.
+template <typename Pixel, int K>
+__device__ sliding_values values_of(const sliding_output& to, const window_sums<double, false>& w, int j, double n,
+                                    bool uncut, bool) {
+    sliding_values v{};
+    v.count = static_cast<std::uint32_t>(n);
+    v.given = true;
+    v.sum = w.sum(j);
+    v.mean = uncut ? v.sum * to.inverse : v.sum / n;
+    return v;
+}
+
+template <typename Pixel, int K>
+__device__ sliding_values values_of(const sliding_output& to, const counted_sums& w, int j, double, bool, bool) {
+    sliding_values v{};
+    v.count = w.count[j];
+    v.given = v.count > 0 && v.count >= to.least;
+    v.sum = w.sum(j);
+    v.mean = v.count > 0 ? v.sum / v.count : 0;
+    return v;
+}
+
+template <typename T, int N>
+__device__ void store_words(char* to, const T (&words)[N]) {
+    constexpr int at_once = N < 4 ? N : 4;
+#pragma unroll
+    for (int k = 0; k < N; k += at_once) {
+        T part[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) part[i] = words[k + i];
+        store_streaming(reinterpret_cast<T*>(to) + k, part);
+    }
+}
+
+template <typename Slide>
+__global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const __grid_constant__ fused_view t,
+                                                                          const __grid_constant__ sliding_output to) {
+    using Pixel = typename Slide::Pixel;
+    constexpr bool real = sizeof(Pixel) == 4;
+    for_each_batch<Slide>(t, [&](const auto& batch) {
+        constexpr int rows = Slide::rows, K = Slide::K;
+        constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel)), bits = 32 / in_word;
+        const auto values = [&](const auto& w, int j, int width, bool whole, bool wants_sum) {
+            const bool uncut = whole && batch.height[j] == static_cast<int>(t.rows.full);
+            const double n = static_cast<double>(batch.height[j]) * width;
+            return values_of<Pixel, K>(to, w, j, n, uncut, wants_sum);
+        };
+        if (to.in_units && batch.owns()) {
+            std::uint32_t mean[rows][K / in_word], count[rows][K];
+            const auto fill =
+                real ? __float_as_uint(static_cast<float>(to.mean.fill))
+                     : static_cast<std::uint32_t>(static_cast<int>(to.mean.fill)) & (0xffffffffu >> (32 - bits));
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const sliding_values v = values(w, j, static_cast<int>(t.cols.full), true, false);
+                    std::uint32_t x = real ? __float_as_uint(static_cast<float>(v.mean)) : v.rounded;
+                    if (!v.given) x = fill;
+                    x <<= bits * (i % in_word) % 32;
+                    mean[j][i / in_word] = i % in_word == 0 ? x : mean[j][i / in_word] | x;
+                    count[j][i] = to.count.type == dtype::f32 ? __float_as_uint(static_cast<float>(v.count)) : v.count;
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) continue;
+                const int row = batch.row + j;
+                if (to.mean.data != nullptr)
+                    store_words(to.mean.data + row * to.mean.row_stride +
+                                    std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel)),
+                                mean[j]);
+                if (to.count.data != nullptr)
+                    store_words(to.count.data + row * to.count.row_stride + std::int64_t{batch.own()} * 4, count[j]);
+            }
+        }
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+            const int width = fused_width(t, col);
+            const std::int64_t element = std::int64_t{col} * t.channels + batch.channel;
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
+                const sliding_values v = values(w, j, width, batch.whole(col), true);
+                const int row = batch.row + j;
+                const auto store = [&](const run_output& result, double x) {
+                    if (result.data != nullptr) store_element(result, row, element, x);
+                };
+                double mean = v.mean;
+                if (!real && !is_floating(to.mean.type))
+                    mean = to.flip != 0 ? static_cast<double>(static_cast<s16>(v.rounded)) : v.rounded;
+                store(to.mean, v.given ? mean : to.mean.fill);
+                store(to.sum, v.given ? v.sum : to.sum.fill);
+                store(to.count, v.count);
+            }
+        });
+    });
+}
+
+template <typename Slide>
+void launch_means(const real_windows& windows, const real_finish& finish, std::uint32_t* refused, void* segments,
+                  fused_sums sums, const fused_shape& shape, stream_ref stream) {
+    using Pixel = typename Slide::Pixel;
+    constexpr int K = Slide::K;
+    const filters::window_job& job = *windows.job;
+    const dtype type = windows.image.shape.type;
+    if (sizeof(typename Slide::columns) != static_cast<std::size_t>(fused_slot_bytes(type, sums)))
+        throw std::logic_error("sliding means: segments of another size than was planned");
+    fused_view t = on_device<Pixel, K>({&job, windows.image, windows.first_row, windows.end_row, segments}, shape);
+    t.mask = static_cast<const char*>(windows.mask.data);
+    t.mask_stride = windows.mask.shape.row_stride;
+    t.mask_channels = static_cast<int>(windows.mask.shape.channels);
+    t.mask_in_units = t.channels == 1 && (t.mask == nullptr || lies_in_units(windows.mask, K));
+    const double nodata = job.nodata.value_or(0), outside = job.border_value;
+    t.omits_nan = job.nan == nan_mode::omit || nodata != nodata;
+    t.has_nodata = job.nodata.has_value() && nodata == nodata;
+    t.nodata = t.has_nodata ? word_of<Pixel>(nodata) : 0;
+    t.outside_counts = job.rows.border == border_mode::constant &&
+                       !(outside != outside ? t.omits_nan : t.has_nodata && outside == nodata);
+    t.refused = refused;
+    const auto height = static_cast<double>(job.rows.width()), width = static_cast<double>(job.cols.width());
+    t.most_pixels = std::max(height * width, (height + 1) * K);
+
+    sliding_output to{};
+    to.mean = finish.mean;
+    to.sum = finish.sum;
+    to.count = finish.count;
+    to.least = static_cast<std::uint32_t>(std::min(finish.least, 4294967295.0));
+    to.half = finish.half != 0 ? 1 : 0;
+    to.raise = type == dtype::u8 ? 128 : 32768;
+    to.flip = type == dtype::s16 ? 0x8000 : 0;
+    to.centre = type == dtype::u8 ? 128 : type == dtype::u16 ? 32768 : 0;
+    to.inverse = 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full));
+    const auto units = [](const run_output& result, dtype wanted, std::int64_t unit) {
+        if (result.data == nullptr) return true;
+        return result.type == wanted && reinterpret_cast<std::uintptr_t>(result.data) % unit == 0 &&
+               result.row_stride % unit == 0;
+    };
+    constexpr std::int64_t unit = std::min<std::int64_t>(K * sizeof(Pixel), 16);
+    to.in_units = t.channels == 1 && to.sum.data == nullptr && units(to.mean, type, unit) &&
+                  (units(to.count, dtype::f32, 16) || units(to.count, dtype::u32, 16));
+    launch_sliding<Slide>(sliding_mean_kernel<Slide>, t, shape, stream, to);
+}
+
+}  // namespace
+
+/// Floats leave what may have been rounded to kernels that only add.
+void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream) {
+    constexpr int K = fused_columns(dtype::u8, fused_sums::counted);
+    const filters::window_job& job = *windows.job;
+    const fused_sums sums = sliding_sums_of(job);
+    const fused_shape shape = fused_shape_of(job, sums, windows.end_row - windows.first_row);
+    void* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
+    auto* const refused = static_cast<std::uint32_t*>(windows.scratch);
+    if (sums == fused_sums::reals)
+        launch_means<exact_floats<false, K>>(windows, to, refused, segments, sums, shape, stream);
+    else if (sums == fused_sums::counted_reals)
+        launch_means<exact_floats<true, K>>(windows, to, refused, segments, sums, shape, stream);
+    else if (windows.image.shape.type == dtype::u8)
+        launch_means<counted_integers<u8, K>>(windows, to, refused, segments, sums, shape, stream);
+    else
+        launch_means<counted_integers<u16, K>>(windows, to, refused, segments, sums, shape, stream);
+    if (sums == fused_sums::counted) return;
+    real_windows rest = windows;
+    rest.scratch = segments;
+    rest.refused = {refused, shape.strip_cols, shape.strips, shape.band_rows, shape.bands};
+    launch_real_means(rest, to, stream);
+}
+
+}  // namespace boxsum::cuda
