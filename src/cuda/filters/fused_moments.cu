@@ -47,6 +47,16 @@ struct real_output {
         else
             reinterpret_cast<float*>(data + row * row_stride)[element] = static_cast<float>(x);
     }
+    template <int N>
+    __device__ void store_floats(int row, int element, const float (&x)[N]) const {
+        if (data != nullptr) store_streaming(reinterpret_cast<float*>(data + row * row_stride) + element, x);
+    }
+    bool none_or_float() const { return data == nullptr || type == dtype::f32; }
+    /// Whether groups of `bytes` can be written together.
+    bool in_units_of(std::int64_t bytes) const {
+        return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(bytes) == 0 &&
+               row_stride % bytes == 0;
+    }
 };
 
 /// What is made of mean and variance in double.
@@ -83,6 +93,17 @@ __device__ double numerator(std::int64_t sum, std::uint64_t squares, int n) {
         return static_cast<double>(static_cast<std::uint64_t>(n) * squares - magnitude * magnitude);
     using u128 = unsigned __int128;
     return static_cast<double>(u128{static_cast<std::uint64_t>(n)} * squares - u128{magnitude} * magnitude);
+}
+
+/// Of a thread's windows. A root grows with what it is taken of. Most threads change nothing: look before the atomic.
+__device__ void join_extremes(window_extremes* extremes, int channel, double variance, int smallest, bool any) {
+    const auto look = [](const unsigned long long& word) {
+        return *const_cast<const volatile unsigned long long*>(&word);
+    };
+    const unsigned long long deviation = ordered(sqrt(variance)), pixel = ordered(smallest);
+    if (deviation > look(extremes->largest_deviation[channel]))
+        atomicMax(&extremes->largest_deviation[channel], deviation);
+    if (any && pixel < look(extremes->smallest_pixel[channel])) atomicMin(&extremes->smallest_pixel[channel], pixel);
 }
 
 template <typename Pixel, typename Sum, int K>
@@ -147,15 +168,223 @@ __global__ __launch_bounds__(most_fused_threads) void fused_moment_kernel(const 
         });
     });
     if (to.job != moment_job::extremes) return;
-    // A root grows with what it is taken of. Most threads change nothing: look before the atomic.
-    const auto look = [](const unsigned long long& word) {
-        return *const_cast<const volatile unsigned long long*>(&word);
+    join_extremes(to.extremes, channel, largest, smallest, smallest < 65536);
+}
+
+// ---- 8-bit images: results of 32f ----------------------------------------------------------------------------------
+
+/// An integer below 2^52 without a conversion, of which a multiprocessor makes few.
+__device__ double as_double(std::uint64_t x) {
+    return __hiloint2double(static_cast<int>(0x43300000u | static_cast<u32>(x >> 32)), static_cast<int>(x)) - 0x1p52;
+}
+
+/// The float that a double x is rounded to, |x| normal as a float. `doubtful`: one within 2^-38 of it might be rounded
+/// to another.
+struct narrowed {
+    u32 bits;
+    bool doubtful;
+
+    __device__ explicit narrowed(double x) {
+        const auto high = static_cast<u32>(__double2hiint(x)), low = static_cast<u32>(__double2loint(x));
+        constexpr u32 half = 1u << 28, within = 1u << 15;  // units of 2^-52; a double is up to two of 2^-53 of itself
+        const u32 rest = low & (2 * half - 1);
+        bits = (high & 0x80000000u) | (__funnelshift_l(low, high - (896u << 20), 3) & 0x7fffffffu);
+        bits += rest > half ? 1 : 0;
+        doubtful = rest - (half - within) < 2 * within;
+    }
+};
+
+struct float_output {
+    real_output mean, deviation;  ///< `mean` is the result of contrast
+    double epsilon;
+    window_extremes* extremes;
+    double inverse, least;  ///< of the pixels of an uncut window: 1 / n; numerators above it have roots >= n epsilon
+    float narrow_inverse;
+    bool in_units;  ///< a thread's pixels can be read, and its results written, together
+};
+
+/// The numbers of a window of n pixels.
+struct float_window {
+    int n;
+    bool uncut;
+    double inverse, least;
+    float narrow_inverse;
+
+    __device__ float_window(const float_output& to, int pixels, bool whole) : n(pixels), uncut(whole) {
+        if (uncut) {
+            inverse = to.inverse;
+            least = to.least;
+            narrow_inverse = to.narrow_inverse;
+        } else {
+            inverse = 1.0 / n;
+            least = least_numerator(to.epsilon, n);
+            narrow_inverse = __frcp_rn(static_cast<float>(n));
+        }
+    }
+
+    /// Roots are compared with n * epsilon through what they are taken of, with room for the definition's roundings.
+    __host__ __device__ static double least_numerator(double epsilon, double n) {
+        return epsilon * n * (epsilon * n) * (1 + 0x1p-40);
+    }
+
+    /// The mean in double, rounded: total / n is at least 2^-42 of itself away from halfway between two floats, since n
+    /// < 2^18 and a float has 24 bits, unless it lies there. Then n is a multiple of 2^17, of which the inverse is
+    /// exact. So whatever is close to the quotient may be rounded. `total` below 2^24: q has an error of at most 1.5
+    /// units of its last place, the remainder of the division by it is exact, and the sum misses the quotient by less
+    /// than 2^-47.
+    __device__ float mean(int total) const {
+        if (total >= 1 << 24) return static_cast<float>(static_cast<double>(total) * inverse);
+        const float t = static_cast<float>(total), q = t * narrow_inverse;
+        return __fmaf_rn(__fmaf_rn(-static_cast<float>(n), q, t), narrow_inverse, q);
+    }
+};
+
+/// The definition's deviation in double. `above`: the numerator of the variance.
+__device__ __noinline__ float deviation_exactly(double above, int n) {
+    const auto count = static_cast<double>(n);
+    return static_cast<float>(sqrt(above / (count * count)));
+}
+
+/// The definition's contrast in double, of a window whose pixels are not all x.
+__device__ __noinline__ float contrast_exactly(int x, int total, double above, int n, double epsilon) {
+    const auto count = static_cast<double>(n);
+    const double s = sqrt(above / (count * count));
+    return static_cast<float>((x - total / count) / (s < epsilon ? epsilon : s));
+}
+
+/// Statistics (mean and deviation), contrast or extremes. The numerator A of the variance is an exact integer below
+/// 2^50. With y within 2^-20 of 1 / sqrt(A), a step of Newton's gives sqrt(A), or its inverse, within 1.5 * 2^-40 and
+/// some 2^-52; the definition in double has less. What is farther than 2^-38 from halfway between two floats is rounded
+/// as the definition is; the rest, one in 2^13, is computed as it says. Contrast is (x n - total) / sqrt(A); the
+/// definition's mean is off by 2^-46, so where x is less than 1 / 64 from it, it decides, too.
+template <moment_job Job>
+struct float_rules {
+    static constexpr bool reads_pixels = Job != moment_job::statistics;
+    struct values {
+        float first, second;  ///< mean and deviation, or the contrast
     };
-    const unsigned long long deviation = ordered(sqrt(largest)), pixel = ordered(smallest);
-    if (deviation > look(to.extremes->largest_deviation[channel]))
-        atomicMax(&to.extremes->largest_deviation[channel], deviation);
-    if (smallest < 65536 && pixel < look(to.extremes->smallest_pixel[channel]))
-        atomicMin(&to.extremes->smallest_pixel[channel], pixel);
+
+    const float_output& to;
+    double largest = 0;               ///< variance, of windows that are cut
+    std::uint64_t largest_above = 0;  ///< numerator of others
+    int smallest = 256;
+
+    /// Of a window of centred pixels around the pixel x.
+    __device__ values operator()(const float_window& window, int x, int sum, u32 squares) {
+        const int n = window.n;
+        const std::uint64_t above =
+            std::uint64_t{static_cast<u32>(n)} * squares - static_cast<std::uint64_t>(std::int64_t{sum} * sum);
+        if constexpr (Job == moment_job::extremes) {
+            smallest = x < smallest ? x : smallest;
+            if (window.uncut) {
+                largest_above = above > largest_above ? above : largest_above;
+            } else {
+                const double count = n, variance = static_cast<double>(above) / (count * count);
+                largest = variance > largest ? variance : largest;
+            }
+            return {};
+        }
+        const double numerator = as_double(above), y = inverse_root_approximately(numerator);
+        if constexpr (Job == moment_job::contrast) {
+            const int over = (x - 128) * n - sum, off = over < 0 ? -over : over;
+            const double inverse_root = __fma_rn(0.5 * y, __fma_rn(-(numerator * y), y, 1.0), y);
+            const narrowed near(static_cast<double>(over) * inverse_root);
+            if (over == 0) return {0, 0};
+            if (near.doubtful || off * std::int64_t{64} < n || !(numerator > window.least))
+                return {contrast_exactly(x, sum + 128 * n, numerator, n, to.epsilon), 0};
+            return {__uint_as_float(near.bits), 0};
+        } else {
+            const double g = numerator * y, root = __fma_rn(__fma_rn(-g, g, numerator), 0.5 * y, g);
+            const narrowed near(root * window.inverse);
+            values v{window.mean(sum + 128 * n), __uint_as_float(near.bits)};
+            if (above == 0)
+                v.second = 0;
+            else if (near.doubtful && to.deviation.data != nullptr)
+                v.second = deviation_exactly(numerator, n);
+            return v;
+        }
+    }
+
+    __device__ void join(const fused_view& t) const {
+        const auto count = static_cast<double>(t.rows.full * t.cols.full);
+        const double variance = static_cast<double>(largest_above) / (count * count);
+        join_extremes(to.extremes, static_cast<int>(blockIdx.y), variance > largest ? variance : largest, smallest,
+                      smallest < 256);
+    }
+};
+
+/// Registers of a thread: few where it does one column after the other, and so has others to wait with.
+constexpr int float_registers(moment_job job) {
+    return job == moment_job::statistics ? 80 : job == moment_job::contrast ? 96 : 128;
+}
+
+template <moment_job Job, int K>
+__global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __grid_constant__ fused_view t,
+                                                                     const compared<u8> image,
+                                                                     const __grid_constant__ float_output to) {
+    float_rules<Job> rules{to};
+    constexpr bool writes = Job != moment_job::extremes;
+    // Two results a pixel are 32 bytes a thread and row, which warps write side by side only with a column a thread: at
+    // 16384^2 on an H200 that takes 2.4 copies, and owned columns 3.0. One result takes 3.6 owned, and 4.4.
+    const bool owned = Job != moment_job::statistics && to.in_units;
+    for_each_batch<u8, u32, true, K>(t, [&](const auto& batch) {
+        constexpr int rows = window_sums<u32, true>::rows, together = 4;
+        const char* const pixels = image.image + batch.row * image.row_stride;
+        if (owned && batch.owns()) {  // one result or none
+            const int full = static_cast<int>(t.cols.full);
+            u32 x[rows][K / 4] = {};
+            if constexpr (float_rules<Job>::reads_pixels) {
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const int row = j < batch.valid ? j : 0;
+                    const auto own =
+                        *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
+#pragma unroll
+                    for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
+                }
+            }
+#pragma unroll
+            for (int k = 0; k < K; k += together) {
+                float first[rows][together];
+#pragma unroll
+                for (int i = 0; i < together; ++i) {
+                    const auto w = batch.own_window(k + i);
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        const int pixel = static_cast<int>(x[j][k / 4] >> (8 * i) & 0xffu);
+                        const float_window window(to, batch.height[j] * full, batch.plain);
+                        if (!batch.plain && j >= batch.valid) continue;
+                        const auto v = rules(window, pixel, static_cast<int>(w.sum(j)), w.squares(j));
+                        first[j][i] = v.first;
+                    }
+                }
+                if constexpr (writes) {
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        if (j >= batch.valid) continue;
+                        to.mean.store_floats(batch.row + j, batch.own() + k, first[j]);
+                    }
+                }
+            }
+        }
+        batch.for_each_column(owned, [&](int col, const auto& w) {
+            const bool uncut = batch.plain && batch.whole(col);
+            const int width = uncut ? static_cast<int>(t.cols.full) : fused_width(t, col);
+            const int element = col * t.channels + batch.channel;
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
+                int x = 0;
+                if constexpr (float_rules<Job>::reads_pixels)
+                    x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
+                const float_window window(to, batch.height[j] * width, uncut);
+                const auto v = rules(window, x, static_cast<int>(w.sum(j)), w.squares(j));
+                if constexpr (writes) {
+                    to.mean.store_floats(batch.row + j, element, {v.first});
+                    to.deviation.store_floats(batch.row + j, element, {v.second});
+                }
+            }
+        });
+    });
+    if constexpr (Job == moment_job::extremes) rules.join(t);
 }
 
 // ---- thresholds of 8-bit images, decided in single precision --------------------------------------------------------
@@ -340,6 +569,23 @@ void launch_moments(const fused_task& task, moment_output to, stream_ref stream)
     }
 }
 
+template <moment_job Job>
+void launch_floats(const fused_task& task, float_output to, stream_ref stream) {
+    constexpr int columns = fused_columns(dtype::u8, fused_sums::squares);
+    const auto count = static_cast<double>(task.job->rows.full * task.job->cols.full);
+    to.inverse = 1 / count;
+    to.narrow_inverse = 1.0f / static_cast<float>(count);
+    to.least = float_window::least_numerator(to.epsilon, count);
+    const view_shape& image = task.image.shape;
+    to.in_units =
+        image.channels == 1 && to.mean.in_units_of(16) && to.deviation.in_units_of(16) &&
+        (!float_rules<Job>::reads_pixels ||
+         (reinterpret_cast<std::uintptr_t>(task.image.data) % columns == 0 && image.row_stride % columns == 0));
+    launch_fused<u8, u32, true, columns>(fused_float_kernel<Job, columns>, task,
+                                         fused_shape_of(*task.job, fused_sums::squares, task.end_row - task.first_row),
+                                         stream, compared_of<u8>(task), to);
+}
+
 template <bool Squares>
 void launch_threshold(const fused_task& task, binary_output to, const view_shape& result, stream_ref stream) {
     constexpr fused_sums sums = Squares ? fused_sums::squares : fused_sums::narrow;
@@ -362,10 +608,15 @@ void enqueue_fused_statistics(const fused_task& task, const window_results& resu
     to.mean = real_output(results.mean);
     to.variance = real_output(results.variance);
     to.deviation = real_output(results.deviation);
+    if (task.image.shape.type == dtype::u8 && to.variance.data == nullptr && to.mean.none_or_float() &&
+        to.deviation.none_or_float())
+        return launch_floats<moment_job::statistics>(task, {.mean = to.mean, .deviation = to.deviation}, stream);
     launch_moments(task, to, stream);
 }
 
 void enqueue_fused_contrast(const fused_task& task, const any_view& result, double epsilon, stream_ref stream) {
+    if (task.image.shape.type == dtype::u8)
+        return launch_floats<moment_job::contrast>(task, {.mean = real_output(result), .epsilon = epsilon}, stream);
     moment_output to{};
     to.job = moment_job::contrast;
     to.mean = real_output(result);
@@ -374,6 +625,8 @@ void enqueue_fused_contrast(const fused_task& task, const any_view& result, doub
 }
 
 void enqueue_fused_extremes(const fused_task& task, window_extremes* extremes, stream_ref stream) {
+    if (task.image.shape.type == dtype::u8)
+        return launch_floats<moment_job::extremes>(task, {.extremes = extremes}, stream);
     moment_output to{};
     to.job = moment_job::extremes;
     to.extremes = extremes;

@@ -20,6 +20,17 @@ std::int64_t up(std::int64_t n, std::int64_t unit) {
     return (n + unit - 1) / unit;
 }
 
+/// Threads that are on a device at once: an H200 holds 16 warps a multiprocessor at some 120 registers.
+constexpr double resident = 132 * 16 * 32;
+
+/// Threads of a block, and how much longer a batch takes where warps wait for each other, on an H200: a block of the
+/// shape that takes least then is within 3 % of the best one for means of 8u at 16384^2, radius 3 and 15.
+struct block_size {
+    std::int64_t threads;
+    double warps_wait;
+};
+constexpr block_size blocks[] = {{32, 1}, {64, 1.04}, {128, 1.06}, {256, 1.08}, {512, 1.25}};
+
 /// Whether a block holds the windows' reach, and places and columns' sums fit 32 bits.
 bool reaches(const window_job& job, fused_sums sums) {
     if (job.rows.reduced() || job.cols.reduced() || job.rows.width() > 65535) return false;
@@ -62,31 +73,36 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     const int columns = fused_columns(job.shape.type, sums);
     const std::int64_t width = job.cols.extent, beyond = halo(job, columns);
     fused_shape shape;
-    // The fewest threads that read at most a quarter of their columns for their neighbours, or hold the whole row. On
-    // an H200 at 16384^2 and radius 250 means of 8u take 4.8 copies with 256 threads, 5.0 with 512 and 5.4 with 128.
-    std::int64_t threads = 32;
-    while (threads < most_threads && beyond * 4 > threads * columns && width + beyond > threads * columns) threads *= 2;
-    const bool row_fits = width + beyond <= threads * columns;
-    const std::int64_t fits = row_fits ? width : (threads * columns - beyond) / columns * columns;
-    shape.threads = static_cast<int>(threads);
-    shape.strips = static_cast<int>(up(width, fits));
-    shape.strip_cols = static_cast<int>(up(up(width, shape.strips), columns) * columns);
-    shape.strips = static_cast<int>(up(width, shape.strip_cols));
-    // High bands, whose first windows cost little, as long as there are enough of them to keep the device busy. On an
-    // H200 at 16384^2 means of 8u with radius 3 take 2.15 copies with 64 rows, 2.4 with 32, 2.1 with 128 and 2.35 with
-    // 256; with radius 15 2.7, 3.2, 2.55 and 2.7; with 250 4.9, 6.6, 5.2 and 6.0. Those of
-    // 32f 2.2, 2.3, 2.2, 2.3; 2.45, 2.6, 2.4, 2.4; 3.9, 4.5, 3.85, 4.2. Squares have nothing of 128.
-    const std::int64_t across = shape.strips * job.shape.channels, wanted = 132 * 16 * 32 / threads;
     const std::int64_t taken = job.rows.before + job.rows.after;
-    std::int64_t band = sums != fused_sums::squares && taken >= 16 && taken <= 128 ? 128 : 64;
-    // Not below an eighth of the window: at 4096^2 and radius 250 16 rows take 1.4 times as long as 32, and 8 four
-    // times.
-    while (band > 2 && band * 8 > taken && across * up(rows, band) < wanted) band /= 2;
-    shape.band_rows = static_cast<int>(std::min(band, rows));
+    const bool prepares = taken > 64;
+    // What a band takes beside its rows, in rows: the rows of its first windows, or segments of them, or what comes of
+    // two prefix sums.
+    const bool prefixes = sums != fused_sums::reals && sums != fused_sums::counted_reals;
+    const auto start_of = [&](std::int64_t band) {
+        return 4 + (!prepares ? taken / 3 : prefixes ? 0 : 4 * taken / (5 * band));
+    };
+    double best = 0;
+    for (const auto& [threads, warps_wait] : blocks) {
+        if (2 * beyond > threads * columns && threads < most_threads) continue;
+        const std::int64_t fits =
+            width + beyond <= threads * columns ? width : (threads * columns - beyond) / columns * columns;
+        const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns, strips = up(width, strip);
+        for (std::int64_t band = 4; band <= 128; band *= 2) {
+            const double held = static_cast<double>(strips * job.shape.channels * up(rows, band) * threads) / resident;
+            const double cost = warps_wait * (std::max(held, 1.0) + 0.5) * static_cast<double>(band + start_of(band));
+            if (best != 0 && cost >= best) continue;
+            best = cost;
+            shape.threads = static_cast<int>(threads);
+            shape.strips = static_cast<int>(strips);
+            shape.strip_cols = static_cast<int>(strip);
+            shape.band_rows = static_cast<int>(std::min(band, rows));
+        }
+    }
     shape.bands = static_cast<int>(up(rows, shape.band_rows));
-    shape.prepared = taken > 64 && shape.bands > 1;
+    const std::int64_t segments = 2 * (shape.bands - 1 + taken / shape.band_rows) + 1;
+    shape.prepared = prepares && shape.bands > 1 && segments <= 65535;  // a side of a grid
     if (!shape.prepared) return shape;
-    shape.segments = static_cast<int>(2 * (shape.bands - 1 + taken / shape.band_rows) + 1);
+    shape.segments = static_cast<int>(segments);
     shape.first_segment = static_cast<int>(-up(job.cols.before + 1, columns) * columns);
     shape.segment_cols = static_cast<int>(up(width + job.cols.after - shape.first_segment, columns) * columns);
     return shape;

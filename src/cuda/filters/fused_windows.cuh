@@ -289,6 +289,13 @@ struct column_sums : column_squares<Sum, Squares, K> {
             if constexpr (Squares) this->square[i] += other.square[i];
         }
     }
+    __device__ void subtract(const column_sums& other) {
+#pragma unroll
+        for (int i = 0; i < K; ++i) {
+            sum[i] = static_cast<int>(static_cast<std::uint32_t>(sum[i]) - static_cast<std::uint32_t>(other.sum[i]));
+            if constexpr (Squares) this->square[i] -= other.square[i];
+        }
+    }
 };
 
 /// 16 bytes of sums of `rows` rows, and of their squares.
@@ -425,6 +432,46 @@ __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fu
     to[(static_cast<std::int64_t>(channel) * gridDim.y + segment) * (t.segment_cols / K) + slot] = sums;
 }
 
+/// Makes sums of segments the sums of all segments up to them, which wrap. Grid: units of 8 bytes of a segment by 32,
+/// channels. The last `narrow` of every `period` units hold two sums of 32 bits, the others one of 64.
+inline constexpr int prefix_chunks = 16;
+__global__ __launch_bounds__(32 * prefix_chunks) inline void prefix_segments_kernel(std::uint64_t* sums, int units,
+                                                                                    int segments, int period,
+                                                                                    int narrow) {
+    __shared__ std::uint64_t totals[prefix_chunks][32];
+    const int lane = static_cast<int>(threadIdx.x) % 32, chunk = static_cast<int>(threadIdx.x) / 32;
+    const int unit = static_cast<int>(blockIdx.x) * 32 + lane, each = (segments + prefix_chunks - 1) / prefix_chunks;
+    const int first = chunk * each < segments ? chunk * each : segments;
+    const int end = first + each < segments ? first + each : segments;
+    const bool wide = unit % period < period - narrow;
+    const auto add = [wide](std::uint64_t a, std::uint64_t b) {
+        if (wide) return a + b;
+        constexpr std::uint64_t low = 0xffffffff;
+        return ((a & ~low) + (b & ~low)) | ((a + b) & low);
+    };
+    std::uint64_t* const from = sums + static_cast<std::int64_t>(blockIdx.y) * segments * units + unit;
+    constexpr int together = 8;
+    const auto run = [&](std::uint64_t total, auto store) {
+        for (int s = first; s < end; s += together) {
+            std::uint64_t x[together];
+#pragma unroll
+            for (int i = 0; i < together; ++i) x[i] = s + i < end ? from[static_cast<std::int64_t>(s + i) * units] : 0;
+#pragma unroll
+            for (int i = 0; i < together; ++i) {
+                total = add(total, x[i]);
+                if (s + i < end) store(s + i, total);
+            }
+        }
+        return total;
+    };
+    if (unit < units) totals[chunk][lane] = run(0, [](int, std::uint64_t) {});
+    __syncthreads();
+    if (unit >= units) return;
+    std::uint64_t before = 0;
+    for (int c = 0; c < chunk; ++c) before = add(before, totals[c][lane]);
+    run(before, [&](int s, std::uint64_t total) { from[static_cast<std::int64_t>(s) * units] = total; });
+}
+
 /// The sums of the rows that the windows of row `row` hold but the last.
 template <typename Slide>
 __device__ typename Slide::columns first_columns(const fused_view& t, int band, int row, int col, int channel) {
@@ -440,7 +487,12 @@ __device__ typename Slide::columns first_columns(const fused_view& t, int band, 
     const auto* from = static_cast<const typename Slide::columns*>(t.segments) +
                        (static_cast<std::int64_t>(channel) * segments + 2 * band) * slots +
                        (col - t.first_segment) / Slide::K;
-    for (int g = 0; g <= 2 * in_band; ++g) sums.add(from[static_cast<std::int64_t>(g) * slots]);
+    if constexpr (Slide::wraps) {
+        sums = from[static_cast<std::int64_t>(2 * in_band) * slots];
+        if (band > 0) sums.subtract(from[-static_cast<std::int64_t>(slots)]);
+    } else {
+        for (int g = 0; g <= 2 * in_band; ++g) sums.add(from[static_cast<std::int64_t>(g) * slots]);
+    }
     return sums;
 }
 
@@ -449,6 +501,8 @@ template <typename Pixel, typename Sum, bool Squares, int Columns>
 class integer_slide {
   public:
     static constexpr int K = Columns;
+    static constexpr bool wraps = true;  ///< sums of any rows are differences of prefix sums
+    static constexpr int wide_units = Squares && sizeof(Sum) == 8 ? K : 0;  ///< of `columns`, which begin with them
     using row = pixel_run<Pixel, K>;
     using reader = run_reader<Pixel, K>;
     using columns = column_sums<Pixel, Sum, Squares, K>;
@@ -657,6 +711,14 @@ void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view&
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
         launch(segment_kernel<Slide>, {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128},
                stream, t);
+        if constexpr (Slide::wraps) {
+            constexpr int period = static_cast<int>(sizeof(typename Slide::columns) / 8);
+            const int units = shape.segment_cols / K * period;
+            launch(prefix_segments_kernel,
+                   {.grid = {static_cast<unsigned>((units + 31) / 32), channels}, .block = 32 * prefix_chunks}, stream,
+                   static_cast<std::uint64_t*>(const_cast<void*>(t.segments)), units, shape.segments, period,
+                   period - Slide::wide_units);
+        }
     }
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},

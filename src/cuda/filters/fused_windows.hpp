@@ -57,8 +57,8 @@ struct fused_shape {
     int threads = 32;
     int strip_cols = 1, strips = 1;
     int band_rows = 8, bands = 1;
-    /// Sums of the rows between where bands' windows begin and end are made first, so that a band's first windows are
-    /// made of a few of them.
+    /// Sums of all rows up to where bands' windows begin and end are made first, so that a band's first windows are a
+    /// difference of two.
     bool prepared = false;
     int segments = 0;       ///< of `prepared`: how many there are
     int segment_cols = 0;   ///< columns of one, a multiple of what a thread owns

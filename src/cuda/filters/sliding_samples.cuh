@@ -159,6 +159,8 @@ template <typename PixelType, int Columns>
 class counted_integers {
   public:
     static constexpr int K = Columns;
+    static constexpr bool wraps = true;
+    static constexpr int wide_units = 0;
     using Pixel = PixelType;
     using row = sample_row<Pixel, K>;
     using reader = sample_reader<Pixel, K>;
@@ -174,9 +176,9 @@ class counted_integers {
             pixels.enter_centred(in.x);
             counts.enter_centred(in.counts);
         }
-        __device__ void add(const columns& other) {
-            pixels.add(other.pixels);
-            counts.add(other.counts);
+        __device__ void subtract(const columns& other) {
+            pixels.subtract(other.pixels);
+            counts.subtract(other.counts);
         }
     };
 
@@ -329,6 +331,7 @@ template <bool Counted, int Columns>
 class exact_floats {
   public:
     static constexpr int K = Columns;
+    static constexpr bool wraps = false;
     static constexpr bool counted = Counted;
     using Pixel = std::uint32_t;  ///< a float's bits
     using run = pixel_run<Pixel, K>;

@@ -330,8 +330,18 @@ inline unsigned __float_as_uint(float x) {
 inline long long __double_as_longlong(double x) {
     return std::bit_cast<long long>(x);
 }
+inline int __double2hiint(double x) {
+    return static_cast<int>(__double_as_longlong(x) >> 32);
+}
+inline int __double2loint(double x) {
+    return static_cast<int>(__double_as_longlong(x));
+}
 inline double __longlong_as_double(long long x) {
     return std::bit_cast<double>(x);
+}
+inline double __hiloint2double(int high, int low) {
+    return __longlong_as_double(static_cast<long long>(
+        static_cast<unsigned long long>(static_cast<unsigned>(high)) << 32 | static_cast<unsigned>(low)));
 }
 
 // The functions of the standard library that CUDA has without `std::`.

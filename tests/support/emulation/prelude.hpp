@@ -27,6 +27,7 @@
 #define __forceinline__ inline
 #define __noinline__
 #define __launch_bounds__(...)
+#define __maxnreg__(...)
 #define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 // A block is an operating system thread. `extern __shared__ T name[]` needs a definition in the test (README.md).

@@ -89,7 +89,7 @@ TEST_F(fused_windows, integers_have_the_results_of_the_cpu) {
 TEST_F(fused_windows, large_windows_have_the_results_of_the_cpu) {
     for (const dtype type : {dtype::u8, dtype::u16})
         for (const border_mode border : test::every_border)
-            for (const window& w : {window(window_extents{70, 60, 9, 100}), window(window_radius(90, 120))}) {
+            for (const window& w : {window(window_extents{70, 60, 90, 100}), window(window_radius(90, 120))}) {
                 const filter_case s{type, 140, 413, 1, 1, w, border};
                 placed image(test::packed(type, s.rows, s.cols, 1), 3, 0);
                 fill(image.view(), pattern::random, 5);
@@ -100,9 +100,17 @@ TEST_F(fused_windows, large_windows_have_the_results_of_the_cpu) {
                 EXPECT_TRUE(shape.prepared && shape.bands > 2 && shape.threads > 32);
                 placed mean(test::packed(type, s.rows, s.cols, 1), 0, 0);
                 const any_view result = upload(mean);
-                cuda::box_filter({upload(image)}, {result}, stream(), options);
+                const any_view from = upload(image);
+                cuda::box_filter({from}, {result}, stream(), options);
                 box_filter({image.view()}, {mean.view()}, options);
                 expect_fetched(mean, result, test::text_of(s));
+                placed real(test::packed(dtype::f32, s.rows, s.cols, 1), 0, 0);
+                placed deviation(test::packed(dtype::f32, s.rows, s.cols, 1), 0, 0);
+                const any_view means = upload(real), deviations = upload(deviation);
+                cuda::local_statistics({from}, {.mean = means, .deviation = deviations}, stream(), options);
+                local_statistics({image.view()}, {.mean = real.view(), .deviation = deviation.view()}, options);
+                expect_fetched(real, means, test::text_of(s) + ": real mean");
+                expect_fetched(deviation, deviations, test::text_of(s) + ": deviation");
                 memory_.clear();
                 if (HasFailure()) return;
             }

@@ -1,6 +1,7 @@
 #include "cuda/device/ptx.cuh"
 #include "support/device_check.cuh"
 
+#include <algorithm>
 #include <cmath>
 
 namespace boxsum::cuda {
@@ -26,6 +27,27 @@ TEST_F(device_ptx, every_half_float_converts_exactly) {
             ASSERT_EQ(std::signbit(got[bits]), std::signbit(expected)) << bits;
         }
     }
+}
+
+/// 2^20 mantissas of an upper half, with an even and an odd exponent: the lower half is not looked at.
+__global__ void roots_kernel(float* errors, unsigned first, unsigned low) {
+    const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+    const double x = __hiloint2double(static_cast<int>(0x3ff00000u + first + at), static_cast<int>(low));
+    const double y = inverse_root_approximately(x);
+    errors[at] = static_cast<float>(fabs(y * sqrt(x) - 1));
+}
+
+TEST_F(device_ptx, every_inverse_root_is_within_its_bound) {
+    constexpr unsigned step = 1u << 16;
+    const device_buffer out = upload(std::vector<float>(step));
+    float largest = 0;
+    for (unsigned first = 0; first < 2u << 20; first += step)
+        for (const unsigned low : {0u, ~0u}) {
+            launch(roots_kernel, {.grid = step / 256, .block = 256}, stream(), as<float>(out), first, low);
+            for (const float error : download<float>(out)) largest = std::max(largest, error);
+        }
+    EXPECT_LT(largest, 0x1p-20f);
+    EXPECT_GT(largest, 0);
 }
 
 /// One writes words whose halves are equal, others must never see two that differ.

@@ -6,6 +6,7 @@
 
 #include <boxsum/types.hpp>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 
@@ -41,6 +42,12 @@ inline std::uintptr_t opaque(std::uintptr_t x) {
 
 inline float root_within_two_units(float x) {
     return std::sqrt(x);
+}
+
+inline double inverse_root_approximately(double x) {
+    const std::uint64_t upper = ~std::uint64_t{0xffffffff};
+    const double root = 1 / std::sqrt(std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) & upper));
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(root) & upper);
 }
 
 template <typename T>
