@@ -326,26 +326,38 @@ def part_soak():
     return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 
-def part_sanitize():
+# Small shapes under compute-sanitizer: processes that share a program's tests, what it is asked for, its environment.
+SANITIZED = {
+    # But what asks the driver for what it has to refuse, which memcheck reports.
+    **{name: (count, "-*.maps_that_hardware_has_not_are_refused", {})
+       for name, count in (("gpu_small_test", 6), ("gpu_small_histogram_test", 8), ("gpu_device_test", 4))},
+    # What small shapes do not reach: tiles of two panels, whole sectors, sums and squares at once.
+    "gpu_tiles_test": (1, "tile_panels.*:tile_sectors.any_*:tile_sectors.planes_*:tile_squares.*", {}),
+    "gpu_filter_kernels_test": (1, "fused_windows.*:real_windows_test.*:window_kernels.*", {"BOXSUM_FILTER_CASES": "24"}),
+    "gpu_strides_test": (1, "*", {}),
+    "gpu_convolve_test": (1, "*", {}),
+}
+
+
+def part_sanitize(*named):
+    """All of SANITIZED with the shortest list of types; programs that are named are of part_test's build, if it is there."""
     sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     if not os.path.exists(sanitizer):
         fail("no compute-sanitizer on PATH or under /usr/local/cuda")
-    where, seconds = build("gpu-min", "min", "gpu_tests")
-    tests = where / "tests"
-    # What small shapes do not reach: tiles of two panels, whole sectors, sums and squares at once.
-    only = {"gpu_tiles_test": "tile_panels.*:tile_sectors.any_*:tile_sectors.planes_*:tile_squares.*"}
-    programs = ["gpu_small_test", "gpu_small_histogram_test", "gpu_device_test", *only]
+    for name in named:
+        if name not in SANITIZED:
+            fail(f"program: is {name}, must be one of {', '.join(SANITIZED)}")
+    types = "all" if named else "min"
+    where, seconds = build("gpu" if named else "gpu-min", types, *(named or ["gpu_tests"]))
     runs = []
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
-        for program in programs:
-            count = {"gpu_small_test": 6, "gpu_small_histogram_test": 8, "gpu_device_test": 4}.get(program, 1)
-            # Asks the driver for what it has to refuse, which memcheck reports.
-            chosen = only.get(program, "-*.maps_that_hardware_has_not_are_refused")
-            for run in shards(tests / program, count, 420, {"GTEST_FILTER": chosen}):
+        for program in named or SANITIZED:
+            count, chosen, environment = SANITIZED[program]
+            for run in shards(where / "tests" / program, count, 420, {"GTEST_FILTER": chosen, **environment}):
                 run.label = f"{tool}-{run.label}"
                 run.command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "5", *run.command]
                 runs.append(run)
-    return [runs], seconds, {"types": "min"}
+    return [runs], seconds, {"types": types}
 
 
 def part_devices():
@@ -414,14 +426,18 @@ def write_record(part, commit, found, outcomes, build_seconds, extra):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=("test", "sanitize", "soak", "devices", "python", "commit"))
-    part = parser.parse_args().part
+    parser.add_argument("programs", nargs="*", help="of sanitize: not all")
+    arguments = parser.parse_args()
+    part = arguments.part
+    if arguments.programs and part != "sanitize":
+        parser.error("only sanitize takes programs")
     commit = current_commit()
     if part == "commit":
         print(commit)
         return
     found = devices()
     groups, seconds, extra = {"test": part_test, "sanitize": part_sanitize, "soak": part_soak,
-                              "devices": part_devices, "python": part_python}[part]()
+                              "devices": part_devices, "python": part_python}[part](*arguments.programs)
     print(f"built in {seconds:.0f} s", flush=True)
     outcomes = execute_all(groups, ROOT / "build" / f"{part}-logs")
     totals = write_record(part, commit, found, outcomes, seconds, extra)
