@@ -77,22 +77,28 @@ __device__ __noinline__ pixel_runs<u8, K, N> read_mask_anywhere(const fused_view
     pixel_runs<u8, K, N> to;
     const std::uint32_t outside = t.outside_counts ? 1 : 0;
     const int step = t.mask_channels, place = step == 1 ? 0 : channel;
+    std::int64_t row[N];  // below 0: beyond the border
 #pragma unroll
     for (int j = 0; j < N; ++j) {
         to.row[j] = pixel_run<u8, K>::all(0);
-        if (j < begin || j >= end) continue;
-        std::int64_t y = first + j;
-        if (y < 0 || y >= t.rows.extent) y = t.rows.source(y);
+        row[j] = first + j;
+        if (row[j] < 0 || row[j] >= t.rows.extent) row[j] = t.rows.source(row[j]);
+    }
+#pragma unroll 1
+    for (int i = 0; i < K; ++i) {
+        std::int64_t from = col + i;
+        if (from < 0 || from >= t.cols.extent) from = t.cols.source(from);
 #pragma unroll
-        for (int i = 0; i < K; ++i) {
-            std::int64_t from = col + i;
-            if (from < 0 || from >= t.cols.extent) from = t.cols.source(from);
+        for (int j = 0; j < N; ++j) {
+            if (j < begin || j >= end) continue;
             std::uint32_t there = outside;
-            if (y >= 0 && from >= 0)
+            if (row[j] >= 0 && from >= 0)
                 there = t.mask == nullptr
                             ? 1u
-                            : reinterpret_cast<const u8*>(t.mask + y * t.mask_stride)[from * step + place];
-            to.row[j].word[i / 4] |= there << (8 * (i % 4));
+                            : reinterpret_cast<const u8*>(t.mask + row[j] * t.mask_stride)[from * step + place];
+#pragma unroll
+            for (int w = 0; w < K / 4; ++w)
+                if (i / 4 == w) to.row[j].word[w] |= there << (8 * (i % 4));
         }
     }
     return to;
