@@ -31,9 +31,9 @@ fused_sums fused_sums_of(const filters::window_job& job, bool squares);
 bool sliding_supports(const filters::window_job& job);
 fused_sums sliding_sums_of(const filters::window_job& job);
 
-/// Columns that a thread owns.
-constexpr int fused_columns(dtype, fused_sums sums) {
-    return sums >= fused_sums::reals ? 4 : 8;
+/// Columns that a thread owns: as many as its registers hold sums and pixels of.
+constexpr int fused_columns(dtype pixel, fused_sums sums) {
+    return sums >= fused_sums::reals || (sums == fused_sums::counted && pixel != dtype::u8) ? 4 : 8;
 }
 
 /// Bytes of a thread's sums down its columns.

@@ -208,7 +208,8 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
 
 /// Floats leave what may have been rounded to kernels that only add.
 void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream) {
-    constexpr int integers = fused_columns(dtype::u8, fused_sums::counted),
+    constexpr int bytes = fused_columns(dtype::u8, fused_sums::counted),
+                  words = fused_columns(dtype::u16, fused_sums::counted),
                   reals = fused_columns(dtype::f32, fused_sums::reals);
     const filters::window_job& job = *windows.job;
     const fused_sums sums = sliding_sums_of(job);
@@ -222,9 +223,9 @@ void launch_sliding_means(const real_windows& windows, const real_finish& to, st
     else if (sums == fused_sums::weighted_reals)
         launch_means<exact_floats<counts_as::weights, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (windows.image.shape.type == dtype::u8)
-        launch_means<counted_integers<u8, integers>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<counted_integers<u8, bytes>>(windows, to, refused, segments, sums, shape, stream);
     else
-        launch_means<counted_integers<u16, integers>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<counted_integers<u16, words>>(windows, to, refused, segments, sums, shape, stream);
     if (sums == fused_sums::counted) return;
     real_windows rest = windows;
     rest.scratch = segments;
