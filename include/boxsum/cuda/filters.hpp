@@ -32,7 +32,7 @@
 /// - Images of 8u, 16u, 16s, 32f and 64f; 32u, 32s and 16f are unsupported.
 /// - Integer images without weights: the same results, bit for bit, as on the CPU, of parts of images too.
 /// - Floating images and weights, without a table: sums in double, exact or by additions only, within the bounds of
-///   filters.hpp for means and counts. Means of 32f without weights are two to four times as fast where sums are exact,
+///   filters.hpp for means and counts. Means of 32f are two to four times as fast where sums are exact,
 ///   as they are of integers and of fractions of a scale as long as windows are not too large; the results are the
 ///   same. Variances come from sums and sums of squares that keep what they are rounded by, and are 0
 ///   where they are below 2^-104 (w + v)^2 of the mean square, w and v the window's rows and columns: never

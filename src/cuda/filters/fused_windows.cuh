@@ -29,22 +29,28 @@ namespace boxsum::cuda {
 
 inline constexpr int most_fused_threads = 512;
 
-/// A task as the kernels take it.
-struct fused_view {
+/// What is read of one plane.
+struct plane_view {
     filters::window_axis rows, cols;
-    const char* image;
+    const char* image;  ///< null: there is none
     std::int64_t image_stride;
-    const void* segments;
-    int first_row, end_row, band_rows, strip_cols, strips, channels;
-    int segment_cols, first_segment;
+    int channels;
     std::uint32_t flip;     ///< XORed to a word of pixels: centred then
     std::uint32_t outside;  ///< what lies beyond a border that repeats no pixel, in all of a word
     bool in_units;          ///< a thread's columns can be read together
+};
+
+/// A task as the kernels take it.
+struct fused_view : plane_view {
+    const void* segments;
+    int first_row, end_row, band_rows, strip_cols, strips;
+    int segment_cols, first_segment;
     // Of sliding_samples.cuh.
     const char* mask;  ///< null: none
     std::int64_t mask_stride;
     int mask_channels;
     bool mask_in_units;
+    plane_view weights;
     bool outside_counts;  ///< whether what lies beyond a border that repeats no pixel counts
     bool omits_nan;       ///< NaN does not count
     bool has_nodata;      ///< `nodata`, in all of a word, does not count
@@ -96,7 +102,7 @@ struct pixel_runs {
 /// Rows first .. of the extended image, wherever they and the columns lie; those but begin <= j < end are zero. A
 /// function of its own: it is long, and rare but for images of several channels and rows that start anywhere.
 template <typename Pixel, int K, int N>
-__device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const fused_view& t, int first, int begin, int end,
+__device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const plane_view& t, int first, int begin, int end,
                                                               int col, int channel) {
     using run = pixel_run<Pixel, K>;
     pixel_runs<Pixel, K, N> to;
@@ -153,7 +159,7 @@ class run_reader {
   public:
     using run = pixel_run<Pixel, K>;
 
-    __device__ run_reader(const fused_view& t, int col, int channel)
+    __device__ run_reader(const plane_view& t, int col, int channel)
         : t_(t),
           at_(t.image + std::int64_t{col} * static_cast<int>(sizeof(Pixel))),
           col_(col),
@@ -187,7 +193,7 @@ class run_reader {
     }
 
   private:
-    const fused_view& t_;
+    const plane_view& t_;
     const char* at_;
     int col_, channel_;
     bool together_, beyond_;

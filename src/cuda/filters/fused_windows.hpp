@@ -12,12 +12,13 @@ namespace boxsum::cuda {
 
 /// What a kernel keeps of every window.
 enum class fused_sums {
-    narrow,         ///< sums of 32 bits
-    wide,           ///< sums of 64 bits
-    squares,        ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
-    counted,        ///< sums of integers that count, and how many they are, in 64 bits
-    reals,          ///< sums of floats in double
-    counted_reals,  ///< the same of those that count, and how many they are
+    narrow,          ///< sums of 32 bits
+    wide,            ///< sums of 64 bits
+    squares,         ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
+    counted,         ///< sums of integers that count, and how many they are, in 64 bits
+    reals,           ///< sums of floats in double
+    counted_reals,   ///< the same of those that count, and how many they are
+    weighted_reals,  ///< the same of floats times their weights, and of weights
 };
 
 /// Whether fused kernels take the windows of a job: not if their numbers leave the sums' types, or windows reach
@@ -26,13 +27,13 @@ bool fused_supports(const filters::window_job& job, bool squares);
 
 fused_sums fused_sums_of(const filters::window_job& job, bool squares);
 
-/// The same of sums of pixels some of which may not count, and of floats: counted, reals or counted_reals.
+/// The same of sums of pixels some of which may not count, and of floats: counted, or one of reals.
 bool sliding_supports(const filters::window_job& job);
 fused_sums sliding_sums_of(const filters::window_job& job);
 
-/// Columns that a thread owns.
-constexpr int fused_columns(dtype, fused_sums sums) {
-    return sums == fused_sums::reals || sums == fused_sums::counted_reals ? 4 : 8;
+/// Columns that a thread owns: as many as its registers hold sums and pixels of.
+constexpr int fused_columns(dtype pixel, fused_sums sums) {
+    return sums >= fused_sums::reals || (sums == fused_sums::counted && pixel != dtype::u8) ? 4 : 8;
 }
 
 /// Bytes of a thread's sums down its columns.
@@ -47,6 +48,8 @@ constexpr int fused_slot_bytes(dtype pixel, fused_sums sums) {
             return columns * 8 + 8;
         case fused_sums::counted_reals:
             return columns * 12 + 8;
+        case fused_sums::weighted_reals:
+            return columns * 16 + 16;
         default:
             return columns * 4;
     }

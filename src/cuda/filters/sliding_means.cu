@@ -12,7 +12,7 @@ namespace {
 
 struct sliding_output {
     run_output mean, sum, count;
-    std::uint32_t least;  ///< pixels that must count for a result
+    double least;         ///< what must count for a result
     std::uint32_t raise;  ///< what makes centred pixels positive
     std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
     std::uint32_t flip;   ///< XORed to a positive mean
@@ -22,8 +22,9 @@ struct sliding_output {
 };
 
 /// What a window comes to.
+template <typename Count>
 struct sliding_values {
-    std::uint32_t count;
+    Count count;
     bool given;
     double sum, mean;
     std::uint32_t rounded;  ///< of integers: a pixel
@@ -31,9 +32,9 @@ struct sliding_values {
 
 /// Of integers; `mean` and `sum` only where they are wanted.
 template <typename Pixel, int K>
-__device__ sliding_values values_of(const sliding_output& to, const window_sums<std::uint64_t, false>& w, int j, double,
-                                    bool, bool wants_sum) {
-    sliding_values v{};
+__device__ sliding_values<std::uint32_t> values_of(const sliding_output& to, const window_sums<std::uint64_t, false>& w,
+                                                   int j, double, bool, bool wants_sum) {
+    sliding_values<std::uint32_t> v{};
     v.count = packed_count<Pixel>::count(w.sum(j));
     v.given = v.count > 0 && v.count >= to.least;
     const std::int64_t centred = packed_count<Pixel>::sum(w.sum(j));
@@ -55,9 +56,9 @@ __device__ sliding_values values_of(const sliding_output& to, const window_sums<
 
 /// Of floats, with the formulas of real_results.cuh.
 template <typename Pixel, int K>
-__device__ sliding_values values_of(const sliding_output& to, const window_sums<double, false>& w, int j, double n,
-                                    bool uncut, bool) {
-    sliding_values v{};
+__device__ sliding_values<std::uint32_t> values_of(const sliding_output& to, const window_sums<double, false>& w, int j,
+                                                   double n, bool uncut, bool) {
+    sliding_values<std::uint32_t> v{};
     v.count = static_cast<std::uint32_t>(n);
     v.given = true;
     v.sum = w.sum(j);
@@ -65,9 +66,10 @@ __device__ sliding_values values_of(const sliding_output& to, const window_sums<
     return v;
 }
 
-template <typename Pixel, int K>
-__device__ sliding_values values_of(const sliding_output& to, const counted_sums& w, int j, double, bool, bool) {
-    sliding_values v{};
+template <typename Pixel, int K, typename Count>
+__device__ sliding_values<Count> values_of(const sliding_output& to, const counted_sums<Count>& w, int j, double, bool,
+                                           bool) {
+    sliding_values<Count> v{};
     v.count = w.count[j];
     v.given = v.count > 0 && v.count >= to.least;
     v.sum = w.sum(j);
@@ -110,12 +112,13 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
                 const auto w = batch.own_window(i);
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
-                    const sliding_values v = values(w, j, static_cast<int>(t.cols.full), true, false);
+                    const auto v = values(w, j, static_cast<int>(t.cols.full), true, false);
                     std::uint32_t x = real ? __float_as_uint(static_cast<float>(v.mean)) : v.rounded;
                     if (!v.given) x = fill;
                     x <<= bits * (i % in_word) % 32;
                     mean[j][i / in_word] = i % in_word == 0 ? x : mean[j][i / in_word] | x;
-                    count[j][i] = to.count.type == dtype::f32 ? __float_as_uint(static_cast<float>(v.count)) : v.count;
+                    count[j][i] = to.count.type == dtype::f32 ? __float_as_uint(static_cast<float>(v.count))
+                                                              : static_cast<std::uint32_t>(v.count);
                 }
             }
 #pragma unroll
@@ -134,7 +137,7 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_mean_kernel(const 
             const int width = fused_width(t, col);
             const std::int64_t element = std::int64_t{col} * t.channels + batch.channel;
             for (int j = 0; j < rows && j < batch.valid; ++j) {
-                const sliding_values v = values(w, j, width, batch.whole(col), true);
+                const auto v = values(w, j, width, batch.whole(col), true);
                 const int row = batch.row + j;
                 const auto store = [&](const run_output& result, double x) {
                     if (result.data != nullptr) store_element(result, row, element, x);
@@ -170,6 +173,12 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     t.nodata = t.has_nodata ? word_of<Pixel>(nodata) : 0;
     t.outside_counts = job.rows.border == border_mode::constant &&
                        !(outside != outside ? t.omits_nan : t.has_nodata && outside == nodata);
+    t.weights = t;
+    t.weights.image = static_cast<const char*>(windows.weights.data);
+    t.weights.image_stride = windows.weights.shape.row_stride;
+    t.weights.channels = static_cast<int>(windows.weights.shape.channels);
+    t.weights.outside = t.outside_counts ? word_of<std::uint32_t>(1) : 0;
+    t.weights.in_units = t.channels == 1 && windows.weights.data != nullptr && lies_in_units(windows.weights, 16);
     t.refused = refused;
     const auto height = static_cast<double>(job.rows.width()), width = static_cast<double>(job.cols.width());
     t.most_pixels = std::max(height * width, (height + 1) * K);
@@ -178,7 +187,7 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     to.mean = finish.mean;
     to.sum = finish.sum;
     to.count = finish.count;
-    to.least = static_cast<std::uint32_t>(std::min(finish.least, 4294967295.0));
+    to.least = finish.least;
     to.half = finish.half != 0 ? 1 : 0;
     to.raise = type == dtype::u8 ? 128 : 32768;
     to.flip = type == dtype::s16 ? 0x8000 : 0;
@@ -199,7 +208,8 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
 
 /// Floats leave what may have been rounded to kernels that only add.
 void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream) {
-    constexpr int integers = fused_columns(dtype::u8, fused_sums::counted),
+    constexpr int bytes = fused_columns(dtype::u8, fused_sums::counted),
+                  words = fused_columns(dtype::u16, fused_sums::counted),
                   reals = fused_columns(dtype::f32, fused_sums::reals);
     const filters::window_job& job = *windows.job;
     const fused_sums sums = sliding_sums_of(job);
@@ -207,13 +217,15 @@ void launch_sliding_means(const real_windows& windows, const real_finish& to, st
     void* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
     auto* const refused = static_cast<std::uint32_t*>(windows.scratch);
     if (sums == fused_sums::reals)
-        launch_means<exact_floats<false, reals>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<exact_floats<counts_as::all, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (sums == fused_sums::counted_reals)
-        launch_means<exact_floats<true, reals>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<exact_floats<counts_as::samples, reals>>(windows, to, refused, segments, sums, shape, stream);
+    else if (sums == fused_sums::weighted_reals)
+        launch_means<exact_floats<counts_as::weights, reals>>(windows, to, refused, segments, sums, shape, stream);
     else if (windows.image.shape.type == dtype::u8)
-        launch_means<counted_integers<u8, integers>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<counted_integers<u8, bytes>>(windows, to, refused, segments, sums, shape, stream);
     else
-        launch_means<counted_integers<u16, integers>>(windows, to, refused, segments, sums, shape, stream);
+        launch_means<counted_integers<u16, words>>(windows, to, refused, segments, sums, shape, stream);
     if (sums == fused_sums::counted) return;
     real_windows rest = windows;
     rest.scratch = segments;

@@ -77,22 +77,28 @@ __device__ __noinline__ pixel_runs<u8, K, N> read_mask_anywhere(const fused_view
     pixel_runs<u8, K, N> to;
     const std::uint32_t outside = t.outside_counts ? 1 : 0;
     const int step = t.mask_channels, place = step == 1 ? 0 : channel;
+    std::int64_t row[N];  // below 0: beyond the border
 #pragma unroll
     for (int j = 0; j < N; ++j) {
         to.row[j] = pixel_run<u8, K>::all(0);
-        if (j < begin || j >= end) continue;
-        std::int64_t y = first + j;
-        if (y < 0 || y >= t.rows.extent) y = t.rows.source(y);
+        row[j] = first + j;
+        if (row[j] < 0 || row[j] >= t.rows.extent) row[j] = t.rows.source(row[j]);
+    }
+#pragma unroll 1
+    for (int i = 0; i < K; ++i) {
+        std::int64_t from = col + i;
+        if (from < 0 || from >= t.cols.extent) from = t.cols.source(from);
 #pragma unroll
-        for (int i = 0; i < K; ++i) {
-            std::int64_t from = col + i;
-            if (from < 0 || from >= t.cols.extent) from = t.cols.source(from);
+        for (int j = 0; j < N; ++j) {
+            if (j < begin || j >= end) continue;
             std::uint32_t there = outside;
-            if (y >= 0 && from >= 0)
+            if (row[j] >= 0 && from >= 0)
                 there = t.mask == nullptr
                             ? 1u
-                            : reinterpret_cast<const u8*>(t.mask + y * t.mask_stride)[from * step + place];
-            to.row[j].word[i / 4] |= there << (8 * (i % 4));
+                            : reinterpret_cast<const u8*>(t.mask + row[j] * t.mask_stride)[from * step + place];
+#pragma unroll
+            for (int w = 0; w < K / 4; ++w)
+                if (i / 4 == w) to.row[j].word[w] |= there << (8 * (i % 4));
         }
     }
     return to;
@@ -137,6 +143,46 @@ class sample_reader {
     run_reader<Pixel, K> pixels_;
     int col_, channel_;
     bool together_;
+};
+
+/// Pixels and their weights, 0 where they do not count.
+template <int K>
+struct weighted_row : sample_row<std::uint32_t, K> {
+    pixel_run<std::uint32_t, K> weights;
+};
+
+template <int K>
+__device__ void settle(weighted_row<K>& row, const fused_view& t) {
+    settle<std::uint32_t, K>(row, t);
+#pragma unroll
+    for (int i = 0; i < K; ++i) {
+        const float given = __uint_as_float(row.weights.word[i]);
+        const bool counts = (row.counts.word[i / 4] >> (8 * (i % 4)) & 1u) != 0;
+        if (!(counts && given > 0 && given <= 3.402823466e+38f)) row.x.word[i] = row.weights.word[i] = 0;
+    }
+}
+
+template <int K>
+class weighted_reader {
+  public:
+    __device__ weighted_reader(const fused_view& t, int col, int channel)
+        : pixels_(t, col, channel), weights_(t.weights, col, t.weights.channels == 1 ? 0 : channel) {}
+
+    __device__ bool inside(int first, int n) const { return pixels_.inside(first, n); }
+
+    template <int N>
+    __device__ void read(weighted_row<K> (&to)[N], int first, int begin, int end, bool plain) const {
+        sample_row<std::uint32_t, K> samples[N];
+        pixel_run<std::uint32_t, K> weights[N];
+        pixels_.read(samples, first, begin, end, plain);
+        weights_.read(weights, first, begin, end, plain);
+#pragma unroll
+        for (int j = 0; j < N; ++j) to[j] = {samples[j], weights[j]};
+    }
+
+  private:
+    sample_reader<std::uint32_t, K> pixels_;
+    run_reader<std::uint32_t, K> weights_;
 };
 
 // ---- integers of which some may not count ---------------------------------------------------------------------------
@@ -250,11 +296,12 @@ struct float_range {
 /// are made of sums that may be twice as large as they.
 inline constexpr double exact_sums = 0x1p51;
 
-/// Sums of two rows, and how many pixels they hold.
+/// Sums of two rows, and how many pixels they hold, or what those weigh.
+template <typename Count>
 struct counted_sums {
     static constexpr int rows = 2;
     window_sums<double, false> of;
-    std::uint32_t count[rows];
+    Count count[rows];
 
     __device__ double sum(int row) const { return of.value[row]; }
 
@@ -282,10 +329,10 @@ struct counted_sums {
 };
 
 /// Sums, and behind all of them counts: so that neighbouring entries of each are neighbours.
-template <>
-class sum_planes<counted_sums> {
-    struct alignas(8) counts {
-        std::uint32_t of[counted_sums::rows];
+template <typename Count>
+class sum_planes<counted_sums<Count>> {
+    struct alignas(2 * sizeof(Count)) counts {
+        Count of[2];
     };
 
   public:
@@ -301,11 +348,11 @@ class sum_planes<counted_sums> {
         later.counts_ += entry;
         return later;
     }
-    __device__ counted_sums load(int entry) const {
+    __device__ counted_sums<Count> load(int entry) const {
         const counts n = counts_[entry];
         return {sums_[entry], {n.of[0], n.of[1]}};
     }
-    __device__ void store(int entry, const counted_sums& sums) const {
+    __device__ void store(int entry, const counted_sums<Count>& sums) const {
         sums_[entry] = sums.of;
         counts_[entry] = {{sums.count[0], sums.count[1]}};
     }
@@ -315,58 +362,86 @@ class sum_planes<counted_sums> {
     counts* counts_;
 };
 
-template <bool Counted, int K>
+enum class counts_as { all, samples, weights };
+
+template <counts_as How, int K>
 struct float_columns {
     double sum[K] = {};
     float_range range;
 };
 template <int K>
-struct float_columns<true, K> {
+struct float_columns<counts_as::samples, K> {
     double sum[K] = {};
     float_range range;
     column_sums<u8, std::uint32_t, false, K> counts;
 };
+template <int K>
+struct float_columns<counts_as::weights, K> {
+    double sum[K] = {};
+    float_range range;
+    double weight[K] = {};
+    float_range weights;
+};
 
-template <bool Counted, int Columns>
+/// The first 32 bits of a magnitude, which grow with it.
+__device__ inline std::uint32_t upper_magnitude(double x) {
+    return static_cast<std::uint32_t>(static_cast<std::uint64_t>(__double_as_longlong(x)) >> 32) & 0x7fffffffu;
+}
+
+/// Products with weights, of 24 bits each, are exact in double, and multiples of the product of both finest bits.
+template <counts_as How, int Columns>
 class exact_floats {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = false;
-    static constexpr bool counted = Counted;
+    static constexpr bool counted = How == counts_as::samples, weighted = How == counts_as::weights;
     using Pixel = std::uint32_t;  ///< a float's bits
     using run = pixel_run<Pixel, K>;
-    using row = std::conditional_t<Counted, sample_row<Pixel, K>, run>;
-    using reader = std::conditional_t<Counted, sample_reader<Pixel, K>, run_reader<Pixel, K>>;
-    using sums = std::conditional_t<Counted, counted_sums, window_sums<double, false>>;
+    using row = std::conditional_t<weighted, weighted_row<K>,
+                                   std::conditional_t<counted, sample_row<Pixel, K>, pixel_run<Pixel, K>>>;
+    using reader = std::conditional_t<weighted, weighted_reader<K>,
+                                      std::conditional_t<counted, sample_reader<Pixel, K>, run_reader<Pixel, K>>>;
+    using sums =
+        std::conditional_t<weighted, counted_sums<double>,
+                           std::conditional_t<counted, counted_sums<std::uint32_t>, window_sums<double, false>>>;
     static constexpr int rows = sums::rows;
 
-    struct columns : float_columns<Counted, K> {
+    struct columns : float_columns<How, K> {
         __device__ void enter(row in, const fused_view& t) {
-            if constexpr (Counted) {
-                settle(in, t);
-                this->counts.enter_centred(in.counts);
-            }
+            if constexpr (counted || weighted) settle(in, t);
+            if constexpr (counted) this->counts.enter_centred(in.counts);
 #pragma unroll
             for (int i = 0; i < K; ++i) {
-                this->range.add(pixels(in).word[i]);
+                look_at(in, i);
                 this->sum[i] += value(in, i);
+                if constexpr (weighted) this->weight[i] += weight(in, i);
             }
+        }
+        __device__ void look_at(const row& in, int i) {
+            this->range.add(pixels(in).word[i]);
+            if constexpr (weighted) this->weights.add(in.weights.word[i]);
         }
         __device__ void add(const columns& other) {
             this->range.add(other.range);
+            if constexpr (counted) this->counts.add(other.counts);
+            if constexpr (weighted) this->weights.add(other.weights);
 #pragma unroll
-            for (int i = 0; i < K; ++i) this->sum[i] += other.sum[i];
-            if constexpr (Counted) this->counts.add(other.counts);
+            for (int i = 0; i < K; ++i) {
+                this->sum[i] += other.sum[i];
+                if constexpr (weighted) this->weight[i] += other.weight[i];
+            }
         }
     };
 
     __device__ exact_floats(const fused_view& t, const columns& first) : t_(t), columns_(first) {
-        if constexpr (Counted) total_count_ = columns_.counts.total();
+        if constexpr (counted) total_count_ = columns_.counts.total();
     }
 
     __device__ static row nothing(const fused_view& t) {
-        if constexpr (Counted)
-            return {run::all(t.flip), pixel_run<u8, K>::all(0)};
+        if constexpr (weighted)
+            return {{run::all(0), pixel_run<u8, K>::all(0)}, run::all(0)};
+        else if constexpr (counted)
+            return {run::all(0), pixel_run<u8, K>::all(0)};
         else
             return run::all(t.flip);
     }
@@ -382,39 +457,47 @@ class exact_floats {
         sums mine{};
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
-            if constexpr (Counted) {
+            if constexpr (counted || weighted) {
                 settle(in[j], t_);
                 settle(out[j], t_);
-                mine.count[j] = total_count_ += columns_.counts.total_change(in[j].counts, out[j].counts);
             }
-            double before = 0;
+            if constexpr (counted)
+                mine.count[j] = total_count_ += columns_.counts.total_change(in[j].counts, out[j].counts);
+            double before = 0, weight_before = 0;
 #pragma unroll
             for (int i = 0; i < K; ++i) {
-                columns_.range.add(pixels(in[j]).word[i]);
+                columns_.look_at(in[j], i);
                 columns_.sum[i] = (columns_.sum[i] + value(in[j], i)) - value(out[j], i);
                 before = i == 0 ? columns_.sum[0] : before + columns_.sum[i];
                 until_[j][i] = before;
+                if constexpr (weighted) {
+                    columns_.weight[i] = (columns_.weight[i] + weight(in[j], i)) - weight(out[j], i);
+                    weight_before = i == 0 ? columns_.weight[0] : weight_before + columns_.weight[i];
+                    weight_until_[j][i] = weight_before;
+                }
             }
             values(mine)[j] = before;
+            if constexpr (weighted) mine.count[j] = weight_before;
         }
         return mine;
     }
 
     __device__ void watch(const sums& until) {
+        const auto larger = [](std::uint32_t a, std::uint32_t b) { return a > b ? a : b; };
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
-            const auto bits = static_cast<std::uint64_t>(__double_as_longlong(until.sum(j)));
-            const std::uint32_t magnitude = static_cast<std::uint32_t>(bits >> 32) & 0x7fffffffu;
-            largest_prefix_ = magnitude > largest_prefix_ ? magnitude : largest_prefix_;
+            largest_prefix_ = larger(upper_magnitude(until.sum(j)), largest_prefix_);
+            if constexpr (weighted) largest_weight_ = larger(upper_magnitude(until.count[j]), largest_weight_);
         }
     }
 
     __device__ void pass(sums& until, int i, const row (&in)[rows], const row (&out)[rows]) {
+        if (i == 0) first_ = until;
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
-            if (i == 0) first_[j] = until.sum(j);
-            values(until)[j] = first_[j] + until_[j][i];
-            if constexpr (Counted) {
+            values(until)[j] = first_.sum(j) + until_[j][i];
+            if constexpr (weighted) until.count[j] = first_.count[j] + weight_until_[j][i];
+            if constexpr (counted) {
                 columns_.counts.slide(i, in[j].counts, out[j].counts);
                 until.count[j] += columns_.counts.widened(columns_.counts.sum[i]);
             }
@@ -427,16 +510,23 @@ class exact_floats {
 
   private:
     __device__ static const run& pixels(const row& r) {
-        if constexpr (Counted)
+        if constexpr (counted || weighted)
             return r.x;
         else
             return r;
     }
+    __device__ static double weight(const row& r, int i) {
+        return static_cast<double>(__uint_as_float(r.weights.word[i]));
+    }
     __device__ static double value(const row& r, int i) {
-        return static_cast<double>(__uint_as_float(pixels(r).word[i]));
+        const auto x = static_cast<double>(__uint_as_float(pixels(r).word[i]));
+        if constexpr (weighted)
+            return weight(r, i) * x;
+        else
+            return x;
     }
     __device__ static auto& values(sums& s) {
-        if constexpr (Counted)
+        if constexpr (counted || weighted)
             return s.of.value;
         else
             return s.value;
@@ -451,34 +541,46 @@ class exact_floats {
     /// twice that, and so are prefixes within a thread's columns. Were one larger and rounded, what is looked at would
     /// be off by some 2^-50 of it and still too large.
     __device__ bool is_exact() const {
-        float_range range = columns_.range;
-        std::uint32_t prefix = largest_prefix_;
-        range.largest = __reduce_max_sync(~0u, range.largest);
-        range.finest = __reduce_min_sync(~0u, range.finest);
-        prefix = __reduce_max_sync(~0u, prefix);
+        constexpr int seen = weighted ? 6 : 3;
+        std::uint32_t most[seen] = {columns_.range.largest, ~columns_.range.finest, largest_prefix_};
+        if constexpr (weighted) {
+            most[3] = columns_.weights.largest;
+            most[4] = ~columns_.weights.finest;
+            most[5] = largest_weight_;
+        }
+#pragma unroll
+        for (std::uint32_t& x : most) x = __reduce_max_sync(~0u, x);
         if (blockDim.x > 32) {
-            __shared__ std::uint32_t of_warps[3][most_fused_threads / 32];
-            if (threadIdx.x % 32 == 0) {
-                of_warps[0][threadIdx.x / 32] = range.largest;
-                of_warps[1][threadIdx.x / 32] = range.finest;
-                of_warps[2][threadIdx.x / 32] = prefix;
-            }
+            __shared__ std::uint32_t of_warps[most_fused_threads / 32][seen];
+#pragma unroll
+            for (int k = 0; k < seen; ++k)
+                if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][k] = most[k];
             __syncthreads();
             for (unsigned w = 0; w < blockDim.x / 32; ++w) {
-                range.add(float_range{of_warps[0][w], of_warps[1][w]});
-                prefix = of_warps[2][w] > prefix ? of_warps[2][w] : prefix;
+#pragma unroll
+                for (int k = 0; k < seen; ++k) most[k] = of_warps[w][k] > most[k] ? of_warps[w][k] : most[k];
             }
         }
-        const double largest = static_cast<double>(__uint_as_float(range.largest));  // NaN and infinities are refused
-        const double most = exact_sums * static_cast<double>(__uint_as_float(range.finest + 1));
-        const double high = __longlong_as_double(static_cast<long long>(std::uint64_t{prefix} << 32 | 0xffffffffu));
-        return largest * t_.most_pixels <= most && (prefix == 0 || high <= most);
+        // Also where they are NaN or infinite the first is false.
+        const auto fits = [&](double largest, double finest, std::uint32_t prefix) {
+            const double high = __longlong_as_double(static_cast<long long>(std::uint64_t{prefix} << 32 | 0xffffffffu));
+            return largest * t_.most_pixels <= exact_sums * finest && (prefix == 0 || high <= exact_sums * finest);
+        };
+        const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
+        const double largest = of(most[0]), finest = of(~most[1] + 1);
+        if constexpr (weighted) {
+            const double weight = of(most[3]), finest_weight = of(~most[4] + 1);
+            return fits(weight, finest_weight, most[5]) && fits(largest * weight, finest * finest_weight, most[2]);
+        } else {
+            return fits(largest, finest, most[2]);
+        }
     }
 
     const fused_view& t_;
     columns columns_;
-    double until_[rows][K], first_[rows];
-    std::uint32_t largest_prefix_ = 0, total_count_ = 0;
+    double until_[rows][K], weight_until_[rows][weighted ? K : 1];
+    sums first_;
+    std::uint32_t largest_prefix_ = 0, largest_weight_ = 0, total_count_ = 0;
 };
 
 }  // namespace boxsum::cuda

@@ -287,28 +287,29 @@ TEST_F(real_windows_test, parts_have_the_bits_of_the_whole) {
 /// Tiles of what sums of floats may be exact of, and of what they may not.
 float mixed_pixel(std::mt19937_64& random, std::uint64_t kind) {
     const auto fraction = [&] { return static_cast<float>(random() >> 40) * 0x1p-24f; };
-    switch (kind % 8) {
+    switch (kind % 4) {
         case 0:
             return static_cast<float>(random() % 65536);
         case 1:
             return static_cast<float>(random() % 256) / 255;
-        case 2:  // finer than what a double has beside one
-            return (fraction() + 1) * std::ldexp(random() % 2 == 0 ? 1.0f : -1.0f, -static_cast<int>(random() % 40));
-        case 3:
-            if (random() % 40 == 0) {
-                const float odd[] = {std::numeric_limits<float>::quiet_NaN(),
-                                     std::numeric_limits<float>::infinity(),
-                                     -std::numeric_limits<float>::infinity(),
-                                     1e30f,
-                                     -1e30f,
-                                     1e-38f,
-                                     1e-45f};
-                return odd[random() % 7];
-            }
-            return fraction();
+        case 2:  // with some that are finer, by what a double has beside sums of a few pixels, of many, or not at all
+            return (fraction() + 1) * (random() % 20 == 0 ? std::ldexp(1.0f, -static_cast<int>(kind / 4 % 40)) : 1);
         default:
             return static_cast<float>(static_cast<int>(random() % 512) - 256);
     }
+}
+
+/// What spoils every sum that slides.
+float odd_pixel(std::mt19937_64& random) {
+    const float odd[] = {std::numeric_limits<float>::quiet_NaN(),
+                         std::numeric_limits<float>::infinity(),
+                         -std::numeric_limits<float>::infinity(),
+                         1e30f,
+                         -1e30f,
+                         1e-38f,
+                         1e-45f,
+                         1};
+    return odd[random() % 40 == 0 ? random() % 7 : 7];
 }
 
 /// Blocks that slide beside blocks that only add: every window is within the bound, integers' are exact, and results
@@ -319,23 +320,28 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
     for (const std::int64_t reach : {0, 2, 15, 45}) {
         const view_shape shape = test::packed(dtype::f32, rows, cols, 1),
                          real = test::packed(dtype::f64, rows, cols, 1), bytes = test::packed(dtype::u8, rows, cols, 1);
-        test::host_image image(shape), mask(bytes);
+        test::host_image image(shape), mask(bytes), scales(shape);
         std::vector<std::uint64_t> kinds((rows / tall) * (cols / wide));
         for (std::uint64_t& kind : kinds) kind = random();
         auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
         for (std::int64_t i = 0; i < rows * cols; ++i) {
             const std::int64_t tile = i / cols / tall * (cols / wide) + i % cols / wide;
-            pixels[i] = mixed_pixel(random, kinds[static_cast<std::size_t>(tile)]);
+            const bool last = tile + 1 == static_cast<std::int64_t>(kinds.size());
+            pixels[i] = last ? odd_pixel(random) : mixed_pixel(random, kinds[static_cast<std::size_t>(tile)]);
             mask.bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(random() % 4);
+            reinterpret_cast<float*>(scales.bytes.data())[i] = static_cast<float>(random() % 16) / 16;
         }
         test::device_images device(stream());
-        const any_view from = device.upload(image.view()), samples = device.upload(mask.view());
-        for (const bool counted : {false, true}) {
+        const any_view from = device.upload(image.view()), samples = device.upload(mask.view()),
+                       weights = device.upload(scales.view());
+        for (const int how : {0, 1, 2}) {
+            const bool counted = how > 0, weighted = how > 1;
             const std::int64_t above = reach, below = reach / 2, left = reach, right = reach + 3;
             filter_options options{.window = window_extents{above, below, left, right}};
             if (counted) options.nan = nan_mode::omit;
             filter_inputs inputs{.image = from}, on_host{.image = image.view()};
             if (counted) inputs.mask = samples, on_host.mask = mask.view();
+            if (weighted) inputs.weights = weights, on_host.weights = scales.view();
             test::host_image narrow(shape), got(real), cpu(real);
             const any_view means = device.allocate(shape), wide_means = device.allocate(real);
             cuda::box_filter(inputs, {means}, stream(), options);
@@ -361,9 +367,13 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
                         if (counted &&
                             (std::isnan(x) || mask.bytes[static_cast<std::size_t>(r * cols + c)] == std::byte{}))
                             continue;
-                        ++count;
-                        sum += x;
-                        magnitudes += std::abs(x);
+                        const double w =
+                            weighted ? static_cast<double>(reinterpret_cast<float*>(scales.bytes.data())[r * cols + c])
+                                     : 1;
+                        if (w == 0) continue;
+                        count += w;
+                        sum += w * x;
+                        magnitudes += w * std::abs(x);
                         integers = integers && std::abs(x) < 65536 && x == std::floor(x);
                     }
                 exact += integers;
@@ -397,19 +407,39 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
     }
 }
 
-/// Windows of a few pixels are exact, but the sum of a row's pixels before them is not: it has 2^54 and ones.
+/// Windows of a few pixels are exact, but the sum of a row's pixels before them is not: it is above 2^53, and has ones.
 TEST_F(real_windows_test, prefixes_that_are_not_exact_are_not_taken) {
     constexpr std::int64_t rows = 20, cols = 600;
     const view_shape shape = test::packed(dtype::f32, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
     test::host_image image(shape), got(real);
     auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
-    for (std::int64_t i = 0; i < rows * cols; ++i) pixels[i] = i % 3 == 0 ? 0x1.8p47f : static_cast<float>(i % 100);
+    for (std::int64_t i = 0; i < rows * cols; ++i) pixels[i] = i % 8 != 0 ? 0x1.fp46f : static_cast<float>(i % 100 + 1);
     test::device_images device(stream());
     const any_view to = device.allocate(real);
     cuda::box_filter({device.upload(image.view())}, {to}, stream(), {.window = 1});
     cuda::copy(to, got.view(), stream());
     for (std::int64_t i = 0; i < rows * cols; ++i)
         ASSERT_EQ(reinterpret_cast<const double*>(got.bytes.data())[i], pixels[i]) << i;
+}
+
+/// A band's first windows are exact, and the row that enters for its second one has pixels too fine to be beside them.
+TEST_F(real_windows_test, rows_that_enter_are_looked_at) {
+    constexpr std::int64_t rows = 20, cols = 600;
+    const view_shape shape = test::packed(dtype::f32, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
+    test::host_image image(shape), got(real);
+    auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
+    for (std::int64_t i = 0; i < rows * cols; ++i)
+        pixels[i] = i % cols % 8 != 0 ? 0x1.fp40f : i / cols % 12 == 4 ? 3 * 0x1p-10f : 3.0f;
+    test::device_images device(stream());
+    const any_view to = device.allocate(real);
+    cuda::box_filter({device.upload(image.view())}, {to}, stream(), {.window = {3, 1}});
+    cuda::copy(to, got.view(), stream());
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
+        double sum = 0, n = 0;
+        for (std::int64_t y = std::max<std::int64_t>(i / cols - 1, 0); y <= std::min(i / cols + 1, rows - 1); ++y, ++n)
+            sum += pixels[y * cols + i % cols];
+        ASSERT_EQ(reinterpret_cast<const double*>(got.bytes.data())[i], sum / n) << i / cols << ", " << i % cols;
+    }
 }
 
 /// A value that is not finite, or huge, changes the windows that hold it and not one bit of another.
