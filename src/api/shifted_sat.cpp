@@ -62,27 +62,31 @@ T widened(In pixel) {
         return static_cast<T>(pixel);
 }
 
-/// Pixels less the offset, or the offset less them; squared with the sign that they had. The sum of the first `left`.
-template <bool Square, typename T, typename Entry, typename In>
-std::array<Entry, 4> take_row(Entry* to, const In* from, std::int64_t cols, std::int64_t channels, std::int64_t left,
-                              const std::array<T, 4>& offset, bool negated) {
-    const auto take = [&](auto minus, std::int64_t i, T o) {
-        const T x = difference(widened<T>(from[i]), o);
-        Entry taken = x;
-        if constexpr (Square) taken *= taken;
-        if constexpr (minus()) taken = difference(Entry{}, taken);
-        to[i] = taken;
+/// Pixels less the offset, or the offset less them; squared with the sign that they had.
+template <bool Square, typename In, typename T, typename Entry>
+void take_row(void* row, const void* pixels, std::int64_t cols, std::int64_t channels,
+              const std::array<double, 4>& offset, bool negated) {
+    auto* const to = static_cast<Entry*>(row);
+    const auto* const from = static_cast<const In*>(pixels);
+    const auto take = [&](std::int64_t i, T o) {
+        to[i] = difference(widened<T>(from[i]), o);
+        if constexpr (Square) to[i] *= to[i];
     };
-    const auto take_all = [&](auto minus) {
-        if (channels == 1)
-            for (std::int64_t i = 0; i < cols; ++i) take(minus, i, offset[0]);
-        else
-            for (std::int64_t c = 0; c < cols; ++c)
-                for (std::int64_t k = 0; k < channels; ++k)
-                    take(minus, c * channels + k, offset[static_cast<std::size_t>(k)]);
-    };
-    negated ? take_all(std::true_type{}) : take_all(std::false_type{});
+    if (channels == 1) {
+        const T o = static_cast<T>(offset[0]);
+        for (std::int64_t i = 0; i < cols; ++i) take(i, o);
+    } else {
+        for (std::int64_t c = 0; c < cols; ++c)
+            for (std::int64_t k = 0; k < channels; ++k)
+                take(c * channels + k, static_cast<T>(offset[static_cast<std::size_t>(k)]));
+    }
+    for (std::int64_t i = 0; negated && i < cols * channels; ++i) to[i] = difference(Entry{}, to[i]);
+}
+using take_function = void (*)(void*, const void*, std::int64_t, std::int64_t, const std::array<double, 4>&, bool);
 
+/// The sum of each channel of the first `left` pixels.
+template <typename Entry>
+std::array<Entry, 4> left_sums(const Entry* from, std::int64_t left, std::int64_t channels) {
     if (left == 0) return {};
     constexpr std::int64_t lanes = 48;  // of 1 to 4 channels, and independent, so that additions overlap
     std::array<Entry, lanes> sums{};
@@ -90,9 +94,9 @@ std::array<Entry, 4> take_row(Entry* to, const In* from, std::int64_t cols, std:
     std::int64_t i = 0;
     for (; i + lanes <= elements; i += lanes)
         for (std::int64_t k = 0; k < lanes; ++k)
-            sums[static_cast<std::size_t>(k)] = sum_of(sums[static_cast<std::size_t>(k)], to[i + k]);
+            sums[static_cast<std::size_t>(k)] = sum_of(sums[static_cast<std::size_t>(k)], from[i + k]);
     for (std::int64_t k = 0; i < elements; ++i, ++k)
-        sums[static_cast<std::size_t>(k)] = sum_of(sums[static_cast<std::size_t>(k)], to[i]);
+        sums[static_cast<std::size_t>(k)] = sum_of(sums[static_cast<std::size_t>(k)], from[i]);
     std::array<Entry, 4> all{};
     for (std::int64_t channel = 0; channel < channels; ++channel) {
         Entry& sum = all[static_cast<std::size_t>(channel)];
@@ -125,8 +129,8 @@ struct call {
 };
 
 /// The rows of a plane's table on one side of the origin.
-template <bool Square, typename In, typename T, typename Entry>
-void make_side(const call& of, const any_table_view& table, std::int64_t plane, bool up) {
+template <typename Entry>
+void make_side(const call& of, const any_table_view& table, std::int64_t plane, bool up, take_function take) {
     const view_shape& s = of.image.shape;
     const view_shape& t = table.entries.shape;
     const table_origin& origin = of.p.form.origin;
@@ -141,9 +145,9 @@ void make_side(const call& of, const any_table_view& table, std::int64_t plane, 
     const host_buffer memory =
         memory_pool::shared().acquire(static_cast<std::size_t>(strip * elements) * sizeof(Entry));
     Entry* const pixels = static_cast<Entry*>(memory.data());
-    std::array<T, 4> offset{};
+    std::array<double, 4> offset{};
     for (std::int64_t k = 0; k < channels; ++k)
-        offset[static_cast<std::size_t>(k)] = static_cast<T>(of.p.form.offset_of(k, plane, channels));
+        offset[static_cast<std::size_t>(k)] = of.p.form.offset_of(k, plane, channels);
 
     // Row i of the side is written below (above) row i - 1; without a border there is none before the first.
     view_shape part = t;
@@ -151,14 +155,16 @@ void make_side(const call& of, const any_table_view& table, std::int64_t plane, 
     part.row_stride = up ? -t.row_stride : t.row_stride;
     auto* const before = static_cast<std::byte*>(table.entries.data) + (t.planes > 1 ? plane * t.plane_stride : 0) +
                          (origin.row + border - 1) * t.row_stride;
-    const image_view<const In> image(static_cast<const In*>(of.image.data), s);
+    const auto* const image =
+        static_cast<const std::byte*>(of.image.data) + (s.planes > 1 ? plane * s.plane_stride : 0);
     std::vector<std::array<Entry, 4>> starts(static_cast<std::size_t>(strip));
     for (std::int64_t row = 0; row < rows; row += strip) {
         const std::int64_t taken = std::min(strip, rows - row);
         for_rows(of.threads, taken, [&](std::int64_t i) {
             const std::int64_t r = up ? origin.row - 1 - row - i : origin.row + row + i;
-            starts[static_cast<std::size_t>(i)] =
-                take_row<Square>(pixels + i * elements, image.row(r, plane), cols, channels, left, offset, up);
+            Entry* const to = pixels + i * elements;
+            take(to, image + r * s.row_stride, cols, channels, offset, up);
+            starts[static_cast<std::size_t>(i)] = left_sums(to, left, channels);
         });
         std::byte* const first = before + row * part.row_stride;
         for (std::int64_t i = 0; border > 0 && i < taken; ++i)
@@ -182,12 +188,10 @@ void make_side(const call& of, const any_table_view& table, std::int64_t plane, 
     }
 }
 
-template <bool Square, typename In, typename T, typename Entry>
-void make_table(const call& of, const any_table_view& table) {
-    for (std::int64_t plane = 0; plane < of.p.image.planes; ++plane) {
-        make_side<Square, In, T, Entry>(of, table, plane, false);
-        make_side<Square, In, T, Entry>(of, table, plane, true);
-    }
+template <typename Entry>
+void make_table(const call& of, const any_table_view& table, take_function take) {
+    for (std::int64_t plane = 0; plane < of.p.image.planes; ++plane)
+        for (const bool up : {false, true}) make_side<Entry>(of, table, plane, up, take);
 }
 
 /// The row of zeros at the origin.
@@ -220,12 +224,12 @@ void make_shifted_tables(const problem& p, const const_any_view& image, const sa
         write_zeros(p, outputs.squares);
         visit_squares_triple(all_squares_triples{}, p.triple(), [&]<typename In, typename T, typename Entry>() {
             if constexpr (std::is_floating_point_v<T> && std::is_floating_point_v<Entry>)
-                make_table<true, In, T, Entry>(of, outputs.squares);
+                make_table<Entry>(of, outputs.squares, take_row<true, In, T, Entry>);
         });
     }
     write_zeros(p, outputs.sums);
     visit_type_pair(all_type_pairs{}, p.types(),
-                    [&]<typename In, typename T>() { make_table<false, In, T, T>(of, outputs.sums); });
+                    [&]<typename In, typename T>() { make_table<T>(of, outputs.sums, take_row<false, In, T, T>); });
 }
 
 std::vector<double> image_means(const const_any_view& image) {

@@ -169,6 +169,9 @@ class BadRequests(CliTest):
                 ("--range", "threshold", self.image, self.out, "--range", "1", "--method", "wolf"),
                 ("--mean", "stats", self.image), ("two outputs", "stats", self.image, "--mean", self.out, "--std", self.out),
                 ("--epsilon", "normalize", self.image, self.out, "--epsilon", "0"),
+                ("--depth requires --focus", "blur", self.image, self.out, "--depth", self.image),
+                ("--focus", "blur", self.image, self.out, "--depth", self.image, "--focus", "0"),
+                ("--border", "blur", self.image, self.out, "--depth", self.image, "--focus", "9", "--border", "reflect"),
                 ("--operation", "algorithms", "--operation", "fft")):
             self.refused(USAGE, words, *args)
 

@@ -65,6 +65,29 @@ class Filters(CliTest):
                 expected.append(oracle.round_half_up(sum(w) / len(w)))
         self.assertEqual(self.result("x.npy"), expected)
 
+    def test_blur_by_depth(self):
+        depths = [10 + i % 7 * 10 for i in range(ROWS * COLS)]
+        self.write("depth.pgm", f.pnm(ROWS, COLS, 1, depths))
+        for order in (1, 2):
+            self.boxsum("blur", self.source, self.path("x.npy"), "--depth", self.path("depth.pgm"), "--focus", 20,
+                        "--aperture", 4, "--order", order, "-q")
+            expected = []
+            for r in range(ROWS):
+                for c in range(COLS):
+                    z = depths[r * COLS + c]
+                    radius = math.floor(4 / order * abs(1 - 20 / z) + 0.5)
+                    reach = order * radius
+                    # A box, or the tent that it makes with itself.
+                    weight = (lambda d: 1) if order == 1 else (lambda d: 2 * radius + 1 - abs(d))
+                    sums = [0, 0]
+                    for y in range(max(r - reach, 0), min(r + reach + 1, ROWS)):
+                        for x in range(max(c - reach, 0), min(c + reach + 1, COLS)):
+                            w = weight(y - r) * weight(x - c)
+                            sums[0] += w * self.values[y * COLS + x]
+                            sums[1] += w
+                    expected.append((2 * sums[0] + sums[1]) // (2 * sums[1]))
+            self.assertEqual(self.result("x.npy"), expected, order)
+
     def test_stats(self):
         self.boxsum("stats", self.source, "--window", "5,3", "--mean", self.path("m.npy"), "--std", self.path("s.npy"),
                     "--variance", self.path("v.npy"), "-q")

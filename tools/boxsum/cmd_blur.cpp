@@ -5,10 +5,12 @@
 #include "option_types.hpp"
 
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/variable_blur.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace boxsum::cli {
@@ -20,11 +22,16 @@ Integer results are rounded half up. Colour channels are blurred each by itself,
 their opacity, so that what cannot be seen does not bleed into what can. With --radius-map every pixel has its
 own radius: the value of that pixel in a grey image of 8u, 16u, 32u or 32s and of the same size.
 
+With --depth the image is blurred as by a lens: what has depth z by A |z - F| / z pixels to each side, with the --aperture A
+and the --focus F, and no more than 4 A. Depths are the values of a grey image of 8u, 16u, 32f or 64f and of the same size,
+greater ones farther away, and F is one of them. Images are of 8u or 16u; --order 1 is a box, 2 a tent, 3 smoother still.
+
 Examples:
   boxsum blur photo.png blurred.png -r 12
   boxsum blur photo.png blurred.png --radius 0,40 --border reflect
   boxsum blur photo.png means.tif --radius 3 --type 32f
   boxsum blur photo.png depth-of-field.png --radius-map radii.png
+  boxsum blur photo.png focused.png --depth depth.png --focus 90 --aperture 20
   boxsum blur photos/a.png photos/b.png -r 5 -o blurred/{name}.png)";
 
 std::optional<window_radius> parse_radius(std::string_view text) {
@@ -40,14 +47,17 @@ class mean_filter {
         : options_(options), how_(library_options(options.common.filter)) {
         if (options.radius) how_.window = *options.radius;
         samples_ = read_sampling(options.common.filter, options.common.source);
-        if (samples_.given() && !options.radius_map.empty())
-            throw usage_error("--mask and --weights: mean nothing with --radius-map");
+        if (samples_.given() && options.radius_is_per_pixel())
+            throw usage_error("--mask and --weights: mean nothing with --radius-map and --depth");
+        if (!options.depth.empty() && how_.border != border_mode::shrink)
+            throw usage_error("--border: blur by --depth cuts windows off at the border");
     }
 
     void operator()(const image& source, const any_view& result) const {
         filter_outputs to;
         to.result = result;
         const filter_options& filter = options_.common.filter;
+        if (!options_.depth.empty()) return by_depth(source, to);
         if (options_.radius_map.empty())
             return run_filter(
                 filter, "--radius: the window ",
@@ -79,6 +89,24 @@ class mean_filter {
     const sampling& samples() const { return samples_; }
 
   private:
+    /// As a lens does it. The window of an order is as many boxes wide.
+    void by_depth(const image& source, const filter_outputs& to) const {
+        const image depth = read_source(options_.depth, {.region = options_.common.source.region});
+        const view_shape& s = depth.view.shape;
+        const writable_image radii = allocate_like(packed_shape(dtype::u16, s.rows, s.cols, 1), dtype::u16);
+        const double aperture = options_.aperture / options_.order;
+        const std::string prefix = "--depth: '" + input_name(options_.depth) + "': ";
+        run_filter(
+            options_.common.filter, prefix,
+            [&] {
+                circles_of_confusion(
+                    depth.view, radii.view,
+                    {options_.focus, aperture, static_cast<std::int64_t>(std::min(std::ceil(4 * aperture), 65535.0))});
+                variable_blur({.image = source.view, .radius = radii.view}, to, {.order = options_.order});
+            },
+            [](cuda::stream_ref) { throw unsupported("depth: is blurred on the CPU (--device cpu)"); });
+    }
+
     const blur_options& options_;
     boxsum::filter_options how_;
     sampling samples_;
@@ -104,6 +132,22 @@ void setup_blur(CLI::App& app, action& chosen) {
     command->add_option("--radius-map", options->radius_map, "image of radii, one per pixel: grey, 8u, 16u, 32u or 32s")
         ->check(some_text)
         ->excludes(radius);
+    CLI::Option* depth = command->add_option("--depth", options->depth, "image of depths: blur as a lens does")
+                             ->check(some_text)
+                             ->excludes(radius)
+                             ->excludes("--radius-map");
+    CLI::Option* focus = command->add_option("--focus", options->focus, "depth that is sharp, as in --depth")
+                             ->check(CLI::PositiveNumber)
+                             ->needs(depth);
+    depth->needs(focus);
+    command->add_option("--aperture", options->aperture, "radius in pixels of the blur of what is infinitely far away")
+        ->check(CLI::Range(0.0, 16000.0))
+        ->needs(depth)
+        ->capture_default_str();
+    command->add_option("--order", options->order, "of --depth: boxes in a row, 1 to 3")
+        ->check(CLI::Range(1, 3))
+        ->needs(depth)
+        ->capture_default_str();
     add_type(*command, "--type", options->type, "type of the result: the image's (default), 32f or 64f");
     add_filter_command_options(*command, options->common, "png, jpeg, tiff, webp, pnm, pfm, npy");
     command->footer(blur_footer);
@@ -111,8 +155,9 @@ void setup_blur(CLI::App& app, action& chosen) {
 }
 
 exit_code run_blur(const blur_options& options) {
-    if (!options.radius && options.radius_map.empty()) throw usage_error("--radius or --radius-map: give one");
-    if (options.radius_map == "-" && options.common.files.files.front() == "-")
+    if (!options.radius && !options.radius_is_per_pixel())
+        throw usage_error("--radius, --radius-map or --depth: give one");
+    if ((options.radius_map == "-" || options.depth == "-") && options.common.files.files.front() == "-")
         throw usage_error("standard input can be only one of the inputs");
     const mean_filter mean(options);
     const auto type = [&](const view_shape& s) { return options.type.value_or(s.type); };
@@ -130,7 +175,7 @@ exit_code run_blur(const blur_options& options) {
         return result;
     };
     filter_command command{"blurring", shape, blurred};
-    if (options.radius_map.empty()) {
+    if (!options.radius_is_per_pixel()) {
         command.rows = [&](const image& source, image_format) { return mean.in_strips_of(source); };
         command.reach = mean.window();
         command.samples = mean.samples();

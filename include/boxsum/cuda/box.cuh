@@ -31,7 +31,7 @@ namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
 
 /// The tables of a batch of images as a kernel reads them: plain data, made on the host from a view of device memory
-/// and passed to kernels by value. Does not own.
+/// and passed to kernels by value. Does not own. An offset of the form (table_form::offset) is not added back.
 template <typename T>
 struct device_table {
     const std::byte* data = nullptr;  ///< entry (0, 0) of channel 0 of plane 0

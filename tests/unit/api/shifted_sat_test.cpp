@@ -3,6 +3,7 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/integral_histogram.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/window_queries.hpp>
 
@@ -401,6 +402,15 @@ TEST(shifted_sat, refusals) {
             sat({image, {.above = image_view<const double>(above.data(), 1, 6)}}, {t});
         },
         "sums: the form is padded, origin (2, 3), offset 8; a part of a larger table takes neither origin nor offset");
+    expect_message<unsupported>([&] { integral_histogram<std::uint32_t>(image, binning::uniform(4, 0, 256), form); },
+                                "histograms: the form is padded, origin (2, 3), offset 8; an integral histogram takes "
+                                "neither origin nor offset");
+    const auto sums = sat<double>(image, form), squares = sat<double>(image, table_layout::padded);
+    expect_message<invalid_argument>(
+        [&] {
+            box_variance({sums, squares}, {0, 0, 1, 1});
+        },
+        "squares: its form is padded, but that of sums is padded, origin (2, 3), offset 8");
 }
 
 }  // namespace
