@@ -33,9 +33,9 @@ class invalid_argument : public std::invalid_argument, public error {
     const char* what() const noexcept override;
 };
 
-/// The request is well formed, but nothing here can serve it: a type, a pair of types or a layout that the function does
-/// not take, an algorithm that is unknown or does not support the problem, a backend that was not built or finds no
-/// device. It lies outside the domain of this library on this machine, hence the base: asking again does not help.
+/// The request is well formed, but nothing here can serve it: a type, a pair of types or a layout that the function
+/// does not take, an algorithm that is unknown or does not support the problem, a backend that was not built or finds
+/// no device. It lies outside the domain of this library on this machine, hence the base: asking again does not help.
 class unsupported : public std::domain_error, public error {
   public:
     using std::domain_error::domain_error;
