@@ -15,6 +15,7 @@
 
 #include <boxsum/cpu.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/integral_histogram.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/version.hpp>
@@ -272,6 +273,13 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
         candidates.push_back(host_contestant(std::move(name), std::move(run), s.round_ms));
     };
     add("boxsum", run_ours);
+    // The same image as a part of a larger one. Behind the whole, as that has left the table in the caches, which the
+    // limits' streaming stores take out of them.
+    const host_buffer carried = pool.acquire(static_cast<std::size_t>(2 * c.size + 1) * size_of(c.table));
+    fill_carries(carried.data(), c.table, c.size);
+    const sat_inputs part{.image = image, .carries = carries_in(carried.data(), c.table, c.size)};
+    const bool has_part = shows_part(c);
+    if (has_part) add("part", [&] { sat(part, outputs, options); });
     const traffic t{in.data(),
                     out.data(),
                     squares.data(),
@@ -280,12 +288,6 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
                     c.squares ? static_cast<int>(size_of(*c.squares)) : 0};
     for (const limit_stores stores : {limit_stores::cached, limit_stores::fetched, limit_stores::streaming})
         add("limit", [&, stores] { run_streaming_limit(t, c.size * c.size, stores, c.threads); });
-    // The same image as a part of a larger one.
-    const host_buffer carried = pool.acquire(static_cast<std::size_t>(2 * c.size + 1) * size_of(c.table));
-    fill_carries(carried.data(), c.table, c.size);
-    const sat_inputs part{.image = image, .carries = carries_in(carried.data(), c.table, c.size)};
-    const bool has_part = shows_part(c);
-    if (has_part) add("part", [&] { sat(part, outputs, options); });
 #if defined(BOXSUM_BENCH_OPENCV)
     const bool opencv = opencv_has_integral(c.input, c.table, c.squares);
     if (opencv) add("OpenCV", [&] { run_opencv_integral(image, c.table, out.data(), c.squares, squares.data()); });
@@ -309,7 +311,10 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     const std::vector<spread> times = race(candidates, s.rounds, stopwatch);
 
     const double ours = times[0].median;
-    const double limit = std::min({times[1].median, times[2].median, times[3].median});
+    const std::size_t limits = has_part ? 2 : 1;
+    const double cached = times[limits].median, fetched = times[limits + 1].median,
+                 streaming = times[limits + 2].median;
+    const double limit = std::min({cached, fetched, streaming});
     const cpu_decision decided = decide_sat({image}, {.sums = outputs.sums}, options);
     json row;
     row["types"] = types_of(c);
@@ -323,15 +328,15 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     row["correct"] = correct;
     row["boxsum_us"] = ours;
     row["limit_us"] = limit;
-    row["limit_cached_us"] = times[1].median;
-    row["limit_fetched_us"] = times[2].median;
-    row["limit_streaming_us"] = times[3].median;
+    row["limit_cached_us"] = cached;
+    row["limit_fetched_us"] = fetched;
+    row["limit_streaming_us"] = streaming;
     row["share_of_limit"] = limit / ours;
     if (has_part) {
-        row["part_us"] = times[4].median;
-        row["part_over_whole"] = times[4].median / ours;
+        row["part_us"] = times[1].median;
+        row["part_over_whole"] = times[1].median / ours;
     }
-    for (std::size_t i = has_part ? 5 : 4; i < times.size(); ++i) {
+    for (std::size_t i = limits + 3; i < times.size(); ++i) {
         const std::string name = candidates[i].name == "OpenCV" ? "opencv" : "newest";
         row[name + "_us"] = times[i].median;
         row["speedup_over_" + name] = times[i].median / ours;
@@ -462,6 +467,64 @@ json run_callers(const settings& s) {
     return rows;
 }
 
+/// 32 bins of 512 rows, one thread, past the caches: tensors whose rows start anywhere beside ones on multiples of 64
+/// bytes, by time a pixel.
+json run_histograms(const settings& s) {
+    constexpr std::int64_t rows = 512, bins = 32, widest = 720;
+    struct shape {
+        std::int64_t cols;
+        table_layout layout;
+        std::int64_t alignment;
+    };
+    constexpr shape shapes[] = {{512, table_layout::inclusive, 64}, {513, table_layout::inclusive, 64},
+                                {513, table_layout::inclusive, 1},  {512, table_layout::padded, 1},
+                                {600, table_layout::padded, 1},     {720, table_layout::padded, 1}};
+    memory_pool& pool = memory_pool::shared();
+    const host_buffer pixels = pool.acquire(rows * widest);
+    fill_random(pixels.data(), dtype::u8, rows * widest);
+    const host_buffer tensor = pool.acquire(static_cast<std::size_t>(bins * (rows + 1) * (widest + 64) * 4));
+    std::memset(tensor.data(), 0, tensor.size());
+    const binning rule = binning::uniform(bins, 0, 256);
+    std::vector<contestant> candidates;
+    for (const shape& c : shapes)
+        candidates.push_back(host_contestant(
+            "boxsum",
+            [&, c] {
+                const std::int64_t border = c.layout == table_layout::padded ? 1 : 0, n = c.cols + border;
+                const std::int64_t row = (n * 4 + c.alignment - 1) / c.alignment * c.alignment,
+                                   bin = row * (rows + border);
+                const any_histogram_view out{
+                    {tensor.data(), {dtype::u32, 1, bins, rows + border, n, row, bin, bin * bins}}, c.layout};
+                integral_histogram(
+                    {image_view<const std::uint8_t>(static_cast<const std::uint8_t*>(pixels.data()), rows, c.cols)},
+                    rule, {out}, {.threads = 1, .store = store_policy::streaming});
+            },
+            s.round_ms));
+    const std::vector<spread> times =
+        race(candidates, s.rounds, [](const std::function<void()>& run) { return host_us(run); });
+    json result = json::array();
+    if (!s.raw)
+        std::printf(
+            "| 8u, 32 bins, 512 rows | columns | rows | us | a pixel, over the first |\n|---|---|---|---|---|\n");
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        const shape& c = shapes[i];
+        json row;
+        row["cols"] = c.cols;
+        row["layout"] = name_of(c.layout);
+        row["rows"] = c.alignment == 64 ? "aligned" : "packed";
+        row["us"] = times[i].median;
+        row["over_aligned"] = times[i].median / static_cast<double>(c.cols) / (times[0].median / 512.0);
+        row["target_most"] = 1.1;
+        if (!s.raw)
+            std::printf("| %s | %lld | %s | %.0f | %.2f (<= 1.10: %s) |\n", std::string(name_of(c.layout)).c_str(),
+                        static_cast<long long>(c.cols), c.alignment == 64 ? "aligned" : "packed", times[i].median,
+                        row["over_aligned"].get<double>(), row["over_aligned"].get<double>() <= 1.1 ? "yes" : "no");
+        result.push_back(std::move(row));
+    }
+    if (!s.raw) std::printf("\n");
+    return result;
+}
+
 int run(const settings& s) {
     const bool with_callers = s.types.empty() && s.isa == "auto" && s.wants("callers");
     const json callers = with_callers ? run_callers(s) : json::array();
@@ -474,6 +537,7 @@ int run(const settings& s) {
         std::fprintf(stderr, "bench_cpu: the newest OpenCV is left out: %s\n", newest.absent().c_str());
     else
         report["machine"]["newest_opencv"] = newest.version() + ", called from Python";
+    if (s.types.empty() && s.isa == "auto" && s.wants("histograms")) report["histograms"] = run_histograms(s);
     report["rows"] = json::array();
     if (!s.raw) {
         std::printf("machine: %s\n\n", report["machine"].dump().c_str());
@@ -516,9 +580,9 @@ int main(int argc, char** argv) {
     app.add_option("--threads", s.threads, "thread counts")->delimiter(',')->check(CLI::Range(1, 256));
     app.add_option("--only", s.only,
                    "groups of the table of targets: aligned, packed (OpenCV's own layout), parts (a part beside the "
-                   "whole), small, callers (many threads at once), avx2")
+                   "whole), small, callers (many threads at once), histograms (of any width), avx2")
         ->delimiter(',')
-        ->check(CLI::IsMember({"aligned", "packed", "parts", "small", "callers", "avx2"}));
+        ->check(CLI::IsMember({"aligned", "packed", "parts", "small", "callers", "histograms", "avx2"}));
     app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
     app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
     app.add_option("--rows", s.rows, "of tables of --types: aligned to 64 bytes, or packed")

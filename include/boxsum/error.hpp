@@ -25,17 +25,17 @@ class error {
     virtual ~error() = default;
 };
 
-/// An argument breaks its contract: a stride smaller than a row, overlapping buffers, a box outside the image. The
-/// message names the argument and its value.
+/// An argument that cannot be right, or does not go with another: a stride smaller than a row, overlapping buffers, a
+/// box outside the image, a result whose type has to be the table's. The message names the argument and its value.
 class invalid_argument : public std::invalid_argument, public error {
   public:
     using std::invalid_argument::invalid_argument;
     const char* what() const noexcept override;
 };
 
-/// The request is well formed, but nothing here can serve it: a type pair that is not in the closed list, an unknown
-/// algorithm, an algorithm that does not support the problem, a backend that was not built or finds no device. It lies
-/// outside the domain of this library on this machine, hence the base: asking again does not help.
+/// The request is well formed, but nothing here can serve it: a type, a pair of types or a layout that the function
+/// does not take, an algorithm that is unknown or does not support the problem, a backend that was not built or finds
+/// no device. It lies outside the domain of this library on this machine, hence the base: asking again does not help.
 class unsupported : public std::domain_error, public error {
   public:
     using std::domain_error::domain_error;

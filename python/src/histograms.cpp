@@ -126,6 +126,8 @@ nb::object py_integral_histogram(nb::handle image, nb::handle bins, nb::handle w
         inputs.weights = weighing->view;
     }
     const table_form form = layout_argument(layout);
+    if (form.layout == table_layout::exclusive)  // a wrong value in Python, where `unsupported` is a wrong type
+        throw invalid_argument("layout: is 'exclusive', histograms are 'inclusive' or 'padded'");
     const element type = element_argument(dtype, weighing ? element::f32 : element::u32);
     if (type != element::u32 && type != element::u16 && type != element::f32)
         throw unsupported("dtype: is " + std::string(name_of(type)) +

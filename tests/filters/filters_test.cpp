@@ -244,6 +244,21 @@ TYPED_TEST(floating_filters, box_mean_is_within_the_stated_bound) {
     });
 }
 
+/// A mean alone takes sums, not pairs of means and squares, whose bits are others.
+TYPED_TEST(floating_filters, a_mean_alone_is_that_of_box_filter) {
+    using T = TypeParam;
+    picture<T> image(1, 18, 41, 1, 3);
+    oracle::fill_random(image, 77);
+    const filter_options options{.window = window_radius(3, 5), .border = border_mode::reflect};
+    picture<double> alone(1, 18, 41, 1), beside(1, 18, 41, 1), deviation(1, 18, 41, 1), expected(1, 18, 41, 1);
+    box_filter({image.view()}, {expected.view()}, options);
+    local_statistics({image.view()}, {.mean = alone.view()}, options);
+    local_statistics({image.view()}, {.mean = beside.view(), .deviation = deviation.view()}, options);
+    const auto of_box_filter = [&](auto... at) { return expected.view()(at...); };
+    EXPECT_EQ(oracle::first_difference(alone.view(), of_box_filter), "");
+    EXPECT_NE(oracle::first_difference(beside.view(), of_box_filter), "");
+}
+
 TYPED_TEST(floating_filters, statistics_do_not_cancel) {
     using T = TypeParam;
     for (const double base : {0.0, 1e6}) {
