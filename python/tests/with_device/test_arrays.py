@@ -99,7 +99,8 @@ def test_arrays_that_describe_themselves(library, emulated):
         there = library.up(pixels)
         image = emulated_cupy.exchanging._on(there._memory, there._host)
         asked.clear()
-        np.testing.assert_array_equal(library.down(boxsum.sat(image, dtype="uint32")), tables_of(pixels, dtype="uint32"))
+        actual = library.down(boxsum.sat(image, dtype="uint32"))
+        np.testing.assert_array_equal(actual, tables_of(pixels, dtype="uint32"))
         assert asked == ["described", ("stream", 2, 0)]
     out = emulated_cupy.exchanging((37, 53), np.uint32)
     assert boxsum.sat(library.up(IMAGE[0]), dtype="uint32", out=out) is out
