@@ -141,14 +141,16 @@ def packed(array: Any, order: tuple[int, ...], dtype: str) -> Any:
     return array.transpose(order).astype(dtype, order="C", copy=True)
 
 
-def is_captured(array: Any) -> bool:
-    """Whether the current stream records a graph. What CuPy gives then it would give to others again, while the graph
-    still writes there, so its captures are refused; PyTorch keeps such memory for the graph."""
+def tensor_and_captured(array: Any) -> tuple[bool, bool]:
+    """Whether an array is PyTorch's, and whether the current stream records a graph. What CuPy gives then it would give
+    to others again, while the graph still writes there, so its captures are refused; PyTorch keeps such memory for the
+    graph.
+    """
     if _is_tensor(array):
-        return bool(sys.modules["torch"].cuda.is_current_stream_capturing())
+        return True, sys.modules["torch"].cuda.is_current_stream_capturing()
     if sys.modules["cupy"].cuda.get_current_stream().is_capturing():
         raise Unsupported("image: its stream is being captured, and CuPy keeps no memory for graphs; PyTorch does")
-    return False
+    return False, False
 
 
 def block(library: str, device: int, size: int) -> tuple[Any, int]:

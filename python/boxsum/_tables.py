@@ -51,8 +51,9 @@ def sat(
     Args:
         image: (..., rows, cols), or with ``channel_axis`` one axis more. NumPy's arrays and those of every library that
             speaks DLPack, in host memory or, in builds with CUDA, on a GPU, of bool, integers or real floating types.
-            Calls on a GPU enqueue on its library's current stream. Axes before the last two are a batch. Any distance between rows and images is taken as it is, and Fortran order, too; other strides are
-            copied and counted (`boxsum.memory.copies`).
+            Calls on a GPU enqueue on its library's current stream. Axes before the last two are a batch. Any distance
+            between rows and images is taken as it is, and Fortran order, too; other strides are copied and counted
+            (`boxsum.memory.copies`).
         layout: ``"inclusive"`` has the image's shape and includes its own pixel, as two ``cumsum``. ``"exclusive"``
             ends before it. ``"padded"`` is that with the last row and column kept, (rows + 1) x (cols + 1): OpenCV's.
         dtype: Of the table. By default uint64 for bool and unsigned images, int64 for signed, float64 for floating

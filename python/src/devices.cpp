@@ -227,10 +227,11 @@ device_turn::~device_turn() {
     }
 }
 
-device_call::device_call(const strided& array)
-    : array_(array),
-      is_tensor_(array.library != nullptr || nb::cast<bool>(helpers().attr("_is_tensor")(array.owner))),
-      captured_(nb::cast<bool>(helpers().attr("is_captured")(array.owner))) {}
+device_call::device_call(const strided& array) : array_(array) {
+    const nb::object pair = helpers().attr("tensor_and_captured")(array.owner);
+    is_tensor_ = nb::cast<bool>(nb::object(pair[0]));
+    captured_ = nb::cast<bool>(nb::object(pair[1]));
+}
 
 device_call::lease::lease(const device_call& call) {
     const device_place& place = *call.array_.device;

@@ -1,4 +1,4 @@
-"""boxsum in the place of scikit-image's, SciPy's, OpenCV's, astropy's, Kornia's and cuCIM's functions, with their semantics.
+"""boxsum in the place of functions of scikit-image, SciPy, OpenCV, astropy, Kornia and cuCIM, with their semantics.
 
 Change one import: ``boxsum.compat.`` before the module's own name. What is not replaced is the library's own::
 

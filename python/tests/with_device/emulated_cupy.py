@@ -114,6 +114,70 @@ class ndarray:
         return self._host.copy()
 
 
+class _Shape(ctypes.Structure):
+    """DLPack's description of an array."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+        ("axes", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("extents", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Shape))
+def _describe(array, shape):
+    host = array._host
+    steps = [stride // host.itemsize for stride in host.strides]
+    array._described = [(ctypes.c_int64 * host.ndim)(*numbers) for numbers in (host.shape, steps)]
+    extents, strides = (ctypes.cast(numbers, ctypes.POINTER(ctypes.c_int64)) for numbers in array._described)
+    code = {"i": 0, "u": 1, "f": 2, "b": 6}[host.dtype.kind]
+    shape[0] = _Shape(host.ctypes.data, 2, 0, host.ndim, code, 8 * host.itemsize, 1, extents, strides, 0)
+    exchanges.append("described")
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+def _current_stream(device_type, device, stream):
+    stream[0] = None
+    exchanges.append(("stream", device_type, device))
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+def _refuse(managed, array):
+    return -1
+
+
+class _Exchange(ctypes.Structure):
+    """DLPack's table of functions."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32)]
+    _fields_ += [(name, ctypes.c_void_p) for name in ("previous", "allocate", "take", "make", "describe", "stream")]
+
+
+exchanges = []
+"""What was asked of the table."""
+_NAME = b"dlpack_exchange_api"  # the capsule keeps its address only
+_functions = (ctypes.cast(one, ctypes.c_void_p) for one in (_refuse, _describe, _current_stream))
+_table = _Exchange(1, 3, None, None, None, *_functions)
+
+
+class exchanging(ndarray):
+    """Arrays that describe themselves by the table of functions, as PyTorch's do."""
+
+    ctypes.pythonapi.PyCapsule_New.restype = ctypes.py_object
+    ctypes.pythonapi.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    __module__ = "cupy"
+    __dlpack_c_exchange_api__ = ctypes.pythonapi.PyCapsule_New(ctypes.addressof(_table), _NAME, None)
+
+
 def _host(value):
     return value._host if isinstance(value, ndarray) else value
 

@@ -89,6 +89,26 @@ def test_results_go_where_they_are_told(library):
         boxsum.sat(IMAGE[0], layout="padded", dtype=kind, out=out)
 
 
+def test_arrays_that_describe_themselves(library, emulated):
+    if not emulated:
+        pytest.skip("PyTorch's tensors do, in all tests here")
+    import emulated_cupy
+
+    asked = emulated_cupy.exchanges
+    for pixels in (IMAGE, np.asfortranarray(IMAGE[0])):
+        there = library.up(pixels)
+        image = emulated_cupy.exchanging._on(there._memory, there._host)
+        asked.clear()
+        actual = library.down(boxsum.sat(image, dtype="uint32"))
+        np.testing.assert_array_equal(actual, tables_of(pixels, dtype="uint32"))
+        assert asked == ["described", ("stream", 2, 0)]
+    out = emulated_cupy.exchanging((37, 53), np.uint32)
+    assert boxsum.sat(library.up(IMAGE[0]), dtype="uint32", out=out) is out
+    np.testing.assert_array_equal(out.get(), tables_of(IMAGE[0], dtype="uint32"))
+    with pytest.raises(boxsum.InvalidArgument, match="out: is on cuda:0, but image is in host memory"):
+        boxsum.sat(IMAGE[0], dtype="uint32", out=out)
+
+
 def test_squares(library):
     sums, squares = boxsum.sat_squares(library.up(IMAGE), dtype="uint32", squares_dtype="uint64")
     expected = boxsum.sat_squares(IMAGE, dtype="uint32", squares_dtype="uint64")
