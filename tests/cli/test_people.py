@@ -107,7 +107,7 @@ class Strips(CliTest):
             source = self.write("in.npy", f.npy((300, 90, channels), kind, values))
             mask = self.write("mask.pgm", f.pnm(300, 90, 1, [1 if v % 7 else 0 for v in f.pixels("8u", 27000)]))
             for args in (("blur", "-r", "3,5"), ("blur", "-r", 2, "--border", "reflect"), ("blur", "-r", 90, "--type", "64f"),
-                         ("blur", "-r", "0,4", "--mask", mask), ("normalize", "-w", 9),
+                         ("blur", "-r", "0,4", "--mask", mask), ("blur", "-r", 2, "--weights", mask), ("normalize", "-w", 9),
                          ("threshold", "-w", 7, "--method", "niblack"), ("threshold", "-w", 7, "--method", "bradley"),
                          ("threshold", "-w", 7, "--method", "sauvola")):
                 whole, strips = self.path("whole.npy"), self.path("strips.npy")
@@ -121,9 +121,20 @@ class Strips(CliTest):
                 self.boxsum("blur", self.path(name), self.path("again.npy"), "-r", 0, "-q")
                 self.assertEqual(self.read("again.npy"), self.read("whole.npy"), (kind, name))
             if kind in ("8u", "16u"):  # numbers that are rounded on their way to the file
-                self.boxsum("normalize", source, self.path("x.pgm"), "-w", 9, "-q")
-                self.boxsum("normalize", source, self.path("y.pgm"), "-w", 9, "-q", "--memory", "100K")
-                self.assertEqual(self.read("y.pgm"), self.read("x.pgm"), kind)
+                for name, options in (("x.png", ()), ("x.pgm", ("--memory", "100K"))):  # PNG is made at once
+                    self.boxsum("normalize", source, self.path(name), "-w", 9, "-q", *options)
+                    self.boxsum("blur", self.path(name), self.path(name + ".npy"), "-r", 0, "-q")
+                self.assertEqual(self.read("x.pgm.npy"), self.read("x.png.npy"), kind)
+
+    def test_strips_of_a_tiff(self):
+        """The file's are of a MiB: some go into it as they are, others are put together of what was computed."""
+        rows, cols = 2500, 1000
+        source = self.write("in.npy", f.npy((rows, cols), "8u", None, data=bytes(v * (r % 7) % 256 for r in range(rows) for v in range(cols))))
+        self.boxsum("blur", source, self.path("x.npy"), "-r", 1, "-q")
+        for options in ((), ("--memory", "2M"), ("--compress", "deflate")):
+            self.boxsum("blur", source, self.path("x.tif"), "-r", 1, *options, "-q")
+            self.boxsum("blur", self.path("x.tif"), self.path("y.npy"), "-r", 0, "-q")
+            self.assertTrue(self.read("y.npy") == self.read("x.npy"), options)
 
     def test_statistics(self):
         for kind, channels in (("8u", 3), ("16u", 1), ("16s", 1), ("32f", 1), ("64f", 2)):

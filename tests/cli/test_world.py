@@ -48,7 +48,7 @@ def chunks(data):
     return found
 
 
-class Reading(CliTest):
+class Pixels(CliTest):
     def pixels(self, data, *options, notes=b""):
         source = self.write("in", data)
         done = self.start("blur", source, self.path("x.npy"), "-r", 0, *options, "-q")
@@ -57,6 +57,8 @@ class Reading(CliTest):
         shape, _, values = f.read_npy(self.read("x.npy"))
         return shape, values
 
+
+class Reading(Pixels):
     def test_bits_in_tiff(self):
         """The scanners' format: 1, 2 and 4 bits, in strips and tiles, black or white as 0."""
         for bits in (1, 2, 4):
@@ -171,7 +173,7 @@ class Reading(CliTest):
             self.assertEqual(self.pixels(jpeg), ((16, 16, 3), decoded))
 
 
-class OnlyRead(Reading):
+class OnlyRead(Pixels):
     """Formats whose library a build may lack."""
 
     def need(self, library):

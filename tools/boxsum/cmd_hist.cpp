@@ -40,7 +40,7 @@ image. A CSV file has one box a line. Every channel is counted by itself, with -
 Few or small boxes are counted in the image, many boxes in integral histograms of the part that they lie in, as many
 bins at a time as memory holds; --device, --algorithm and --threads ask for the latter.
 Bins are ranges of equal width over [lo, hi); values outside are counted nowhere, or with --clamp in the first and last
-bin. Without --range it is all values of 8-bit and 16-bit images; other images need it.
+bin. Without --range it is all values of images of 8u and 16u; others need it.
 
 Examples:
   boxsum hist photo.png --bins 8 --box 10,20,50,70

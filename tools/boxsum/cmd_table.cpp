@@ -11,8 +11,6 @@
 #include "progress.hpp"
 #include "stopwatch.hpp"
 
-#include <boxsum/cuda/device.hpp>
-
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -24,7 +22,7 @@ namespace {
 
 constexpr const char* table_footer =
     R"(The table is padded by default: (rows + 1) x (cols + 1), first row and column zero. Colour channels are summed each
-by itself and become the last axis of an NPY file. Images are integers of up to 32 bits or floats. By default the
+by itself and become the last axis of an NPY file. By default the
 table's type is the one that loses nothing: 64u for unsigned images, 64s for signed ones, 64f for floats. Integer tables
 of fewer bits wrap around; boxes whose own sum fits stay exact.
 
@@ -53,8 +51,7 @@ dtype chosen_squares_type(const table_options& options, dtype image, dtype table
 bool goes_in_strips(const table_options& options, dtype image, dtype table, std::uint64_t bytes) {
     const compute_options usual;
     if (image == dtype::f16 || options.compute.algorithm != usual.algorithm || !options.compute.parameters.empty() ||
-        options.compute.store != usual.store || chosen_device(options.compute.device) != "cpu" ||
-        (options.compute.device != "cpu" && cuda::device_count() > 0))
+        options.compute.store != usual.store || chosen_device(options.compute.device) != "cpu")
         return false;
     return !is_floating(table) || bytes > memory_limit() - std::min(memory_limit(), memory_in_use());
 }

@@ -54,25 +54,10 @@ std::string run_on_gpu(int device, const table_job& job) {
     return "cuda:" + std::to_string(device);
 }
 
-bool some_gpu_algorithm_supports(const table_job& job) {
-    const any_table_view &sums = job.outputs.sums, &squares = job.outputs.squares;
-    const auto squares_type =
-        squares.entries.data != nullptr ? std::optional<dtype>(squares.entries.shape.type) : std::nullopt;
-    const auto list = algorithms(operation::sat);
-    return std::any_of(list.begin(), list.end(), [&](const algorithm_info* a) {
-        return a->where == backend::cuda && a->built &&
-               supports(*a, job.inputs.image.shape, sums.entries.shape.type, sums.form, squares_type);
-    });
-}
-
-/// Whether "auto" should try a GPU.
-bool prefers_gpu(const table_job& job) {
-    if (job.options.algorithm != "auto") {
-        const algorithm_info* a = find_algorithm(operation::sat, job.options.algorithm);
-        return a != nullptr && a->where == backend::cuda;
-    }
-    if (device_of_environment() == "cpu") return false;
-    return cuda::device_count() > 0 && some_gpu_algorithm_supports(job);
+/// Whether an algorithm is named that only GPUs have.
+bool needs_gpu(const std::string& algorithm) {
+    const algorithm_info* const known = algorithm == "auto" ? nullptr : find_algorithm(operation::sat, algorithm);
+    return known != nullptr && known->where == backend::cuda;
 }
 
 bool names_device(const std::string& text) {
@@ -92,7 +77,7 @@ std::string check_device(const std::string& text) {
 }
 
 void add_device_options(CLI::App& command, std::string& device, int& threads) {
-    command.add_option("--device", device, "auto, cpu, cuda or cuda:N")
+    command.add_option("--device", device, "auto (the CPU, unless BOXSUM_DEVICE names a GPU), cpu, cuda or cuda:N")
         ->capture_default_str()
         ->check(CLI::Validator(check_device, ""));
     command.add_option("--threads", threads, "CPU threads; 0 chooses by size")
@@ -115,16 +100,10 @@ std::string device_of_environment() {
 }
 
 std::string compute_on(const std::string& text, const table_job& job) {
-    if (text == "auto" || text == "cuda") device_of_environment();  // which must make sense
-    if (text == "cpu") return run_on_cpu(job);
-    if (text != "auto") return run_on_gpu(device_from_text(text), job);
-    if (!prefers_gpu(job)) return run_on_cpu(job);
-    try {
-        return run_on_gpu(device_from_text("cuda"), job);
-    } catch (const out_of_memory&) {
-        if (job.options.algorithm != "auto") throw;
-        return run_on_cpu(job);
-    }
+    const std::string device = chosen_device(text);
+    if (device != "cpu") return run_on_gpu(device_from_text(device), job);
+    return text == "auto" && needs_gpu(job.options.algorithm) ? run_on_gpu(device_from_text("cuda"), job)
+                                                              : run_on_cpu(job);
 }
 
 }  // namespace boxsum::cli

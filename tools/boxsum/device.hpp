@@ -18,8 +18,9 @@ std::string check_device(const std::string& text);
 /// --device and --threads of every command.
 void add_device_options(CLI::App& command, std::string& device, int& threads);
 
-/// What --device means for commands that compute no table: "auto" is the CPU, unless BOXSUM_DEVICE names a GPU. "cpu",
-/// "cuda" or "cuda:N". Throws usage_error for a wrong BOXSUM_DEVICE.
+/// What --device means: "auto" is the CPU, because what comes from a file and goes to one travels to a GPU and back in
+/// longer than the CPU takes, unless BOXSUM_DEVICE names a GPU. "cpu", "cuda" or "cuda:N". Throws usage_error for a
+/// wrong BOXSUM_DEVICE.
 std::string chosen_device(const std::string& device);
 
 /// BOXSUM_DEVICE, which says what "auto" and "cuda" mean: "cpu", "cuda" or "cuda:N"; empty when it is not set. Throws
@@ -33,10 +34,9 @@ struct table_job {
     sat_options options;
 };
 
-/// Computes a table on the device that `text` names; host memory is copied to a GPU and back. "auto" follows a named
-/// algorithm to its backend; else it takes a GPU when there is one that computes such tables and has the memory, else
-/// the CPU. BOXSUM_DEVICE steers "auto" and "cuda". Returns where it ran, "cpu" or "cuda:N".
-/// Throws `unsupported` (no such device, types, algorithm), out_of_memory, cuda_error.
+/// Computes a table on the chosen device; host memory is copied to a GPU and back. "auto" follows an algorithm that
+/// only GPUs have to one. Returns where it ran, "cpu" or "cuda:N". Throws `unsupported` (no such device, types,
+/// algorithm), out_of_memory, cuda_error.
 std::string compute_on(const std::string& text, const table_job& job);
 
 }  // namespace boxsum::cli

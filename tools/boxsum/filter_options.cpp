@@ -92,7 +92,8 @@ void add_filter_options(CLI::App& command, filter_options& options) {
         ->default_str("shrink");
     command.add_option("--border-value", options.border_value, "the value, with --border constant (default: 0)")
         ->check(finite_number);
-    command.add_option("--nodata", options.nodata, "pixels of this value do not count (default: what a GeoTIFF says)");
+    command.add_option("--nodata", options.nodata,
+                       "pixels of this value do not count (default: what GeoTIFF or FITS says)");
     command.add_flag("--ignore-nan", options.ignore_nan, "nor do pixels that are NaN");
     command.add_option("--mask", options.mask, "image file: pixels where it is 0 do not count")->check(some_text);
     CLI::Option* weights =

@@ -37,9 +37,8 @@ struct filter_options {
 /// --device
 void add_filter_options(CLI::App& command, filter_options& options);
 
-/// Runs a filter where --device says: `on_cpu`, or `on_gpu` on a stream of that GPU. "auto" is the CPU, because an
-/// image from a file travels to a GPU and back in longer than the CPU takes, unless BOXSUM_DEVICE names a GPU. Throws
-/// `unsupported` for no such device. What the library refuses is said of the option that gave it: of `window_option`
+/// Runs a filter where --device says: `on_cpu`, or `on_gpu` on a stream of that GPU. Throws `unsupported` for no such
+/// device. What the library refuses is said of the option that gave it: of `window_option`
 /// ("--window: ") in place of its argument `window`.
 void run_filter(const filter_options& options, std::string_view window_option, const std::function<void()>& on_cpu,
                 const std::function<void(cuda::stream_ref)>& on_gpu);
