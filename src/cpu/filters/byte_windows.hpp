@@ -113,19 +113,22 @@ class sampled_bytes final : public row_source<u8> {
         const u8* const x = job_.pixels<u8>(row, plane_);
         u8* const to = kept_[turn_ ^= 1].data();
         const std::int64_t n = job_.n();
-        for (std::int64_t i = 0; i < n; ++i) to[i] = which_ == part::values ? x[i] : u8{1};
-        if (job_.nodata) {
-            const u8 none = static_cast<u8>(*job_.nodata);
-            for (std::int64_t i = 0; i < n; ++i) to[i] = x[i] == none ? u8{0} : to[i];
-        }
-        if (job_.masked) {
-            const u8* const mask = row_of<u8>(job_.mask, row - job_.part_row, job_.mask.shape.planes == 1 ? 0 : plane_);
-            for (std::int64_t i = 0; i < n; ++i) to[i] = mask[i] == 0 ? u8{0} : to[i];
-        }
+        if (which_ == part::values)
+            std::copy_n(x, n, to);
+        else
+            std::fill_n(to, n, u8{1});
+        if (job_.nodata) clear_where_equal(to, x, static_cast<u8>(*job_.nodata), n);
+        if (job_.masked)
+            clear_where_equal(to, row_of<u8>(job_.mask, row - job_.part_row, job_.mask.shape.planes == 1 ? 0 : plane_),
+                              u8{0}, n);
         return to;
     }
 
   private:
+    static void clear_where_equal(u8* __restrict to, const u8* __restrict x, u8 value, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<u8>(to[i] & (x[i] == value ? 0 : 255));
+    }
+
     const row_job& job_;
     std::int64_t plane_;
     part which_;
