@@ -4,8 +4,8 @@ What a larger window costs
 
 Running sums add a pixel once, whatever the area of the windows that it is in: a window of 255 x 255 has 7225 times the pixels of
 one of 3 x 3. What it does cost is its reach beyond the border. Cut off there (``"shrink"``) it costs little; continued
-(``"reflect"``, the default), the continuation is summed, too, and here, where the window is a quarter of the image, that is most
-of the time. The windows of a table that exists (`Table.window_means`) are cut off, too, and cost nearly the same for every size.
+(``"reflect"``, the default), the continuation is summed, too, which adds little while the window is smaller than the image.
+The windows of a table that exists (`Table.window_means`) are cut off, too, and cost nearly the same for every size.
 """
 
 import time

@@ -368,7 +368,7 @@ TYPED_TEST(all_filters, the_number_of_threads_changes_no_bit) {
             run(one, 1);
             // As many as the library likes, fewer than rows, more than rows; all of them once for each border and
             // window.
-            for (const int threads : i == j ? std::vector{0, 2, 3, 7, 200} : std::vector{2, 7}) {
+            for (const int threads : i == j ? std::vector{0, 2, 3, 7, 200} : std::vector{7}) {
                 results many;
                 run(many, threads);
                 const auto equal = [](const auto& a, const auto& b) {

@@ -273,7 +273,7 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
 }
 
 /// Bytes have windows of their own; the same pixels in 16 bits do not, and are the oracle. Noise, ties (flat areas,
-/// black ones, too), and ramps; windows in 16 bits and taller ones; every border.
+/// black ones, too), ramps, and images of one value but for a pixel; windows in 16 bits and taller ones; every border.
 TEST(byte_windows, are_as_of_wider_pixels) {
     const struct {
         std::int64_t rows, cols;
@@ -287,12 +287,13 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                  {1, 65, window_radius(0, 7)},
                  {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}}};
     for (const auto& c : cases)
-        for (int kind = 0; kind < 3; ++kind) {
+        for (int kind = 0; kind < 4; ++kind) {
             oracle::picture<u8> bytes(2, c.rows, c.cols, 1, 5);
             oracle::picture<u16> words(2, c.rows, c.cols, 1, 1);
             oracle::fill_random(bytes, 21);
             if (kind > 0)
                 bytes.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
+                    if (kind == 3) return p == 1 && row == c.rows / 2 && col == c.cols / 2 ? 41 : 40;
                     const bool black = col < c.cols / 3, flat = row < c.rows / 2;
                     const int value = flat ? 201 + static_cast<int>(p) : static_cast<int>(row * 2 + col / 3);
                     return black ? 0 : kind == 1 ? value : 255 - value % 2;
@@ -347,8 +348,21 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                         ASSERT_TRUE(mean.guards_intact() && deviation.guards_intact());
                     }
                     oracle::picture<u8> verdict(2, c.rows, c.cols, 1);
-                    for (const threshold_method method : {threshold_method::bradley, threshold_method::niblack,
-                                                          threshold_method::sauvola, threshold_method::nick})
+                    for (const double epsilon : {1e-6, 2.0, 1e-320}) {
+                        local_contrast({words.view()}, {wide_mean.view()}, {.epsilon = epsilon}, options);
+                        for (const kernel_set& set : runnable()) {
+                            mean.fill([](auto...) { return 99; });
+                            filters::local_contrast(job_of(set), epsilon, {mean.view()});
+                            ASSERT_EQ(oracle::first_difference(mean.view(),
+                                                               [&](auto... at) { return wide_mean.view()(at...); }),
+                                      "")
+                                << set.name << " " << epsilon;
+                            ASSERT_TRUE(mean.guards_intact());
+                        }
+                    }
+                    for (const threshold_method method :
+                         {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
+                          threshold_method::wolf, threshold_method::nick})
                         for (const double k : {default_k(method), -default_k(method), 0.0, 1.5}) {
                             threshold_rule rule{.method = method, .k = k, .output = threshold_output::zero_one};
                             if (method == threshold_method::sauvola) rule.range = 128;
@@ -368,6 +382,57 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                     ASSERT_FALSE(testing::Test::HasFatalFailure());
                 }
         }
+}
+
+/// Means of bytes that may not count, and their numbers: again as of wider pixels, whose windows know no bytes.
+TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
+    std::mt19937 random(9);
+    for (const window& reach : {window(3), window(8, 5), window(window_radius(70, 33)), window(window_radius(2, 90)),
+                                window(window_extents{.above = 130, .below = 3, .left = 1, .right = 40})}) {
+        constexpr std::int64_t rows = 53, cols = 150;
+        oracle::picture<u8> bytes(2, rows, cols, 1, 5), mask(1, rows, cols, 1, 2), out(2, rows, cols, 1, 3);
+        oracle::picture<u16> words(2, rows, cols, 1, 1), expected(2, rows, cols, 1);
+        oracle::picture<u32> number(2, rows, cols, 1, 1), expected_number(2, rows, cols, 1);
+        oracle::picture<f32> real_number(2, rows, cols, 1, 2);
+        bytes.fill([&](auto...) { return random() % 4 == 0 ? 77 : random(); });
+        mask.fill([&](std::int64_t, std::int64_t row, std::int64_t col, std::int64_t) {
+            return row > 30 && col < 60 ? 0 : random() % 3;
+        });
+        words.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
+            return bytes.view()(row, col, 0, p);
+        });
+        int turn = 0;
+        for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                         border_mode::constant, border_mode::mirror, border_mode::wrap})
+            for (const bool masked : {true, false})
+                for (const kernel_set& set : runnable()) {
+                    SCOPED_TRACE(set.name + " " + std::string(name_of(border)));
+                    filter_options options{.window = reach, .border = border, .threads = 1};
+                    if (border == border_mode::constant) options.border_value = turn % 2 == 0 ? 77 : 200;
+                    if (turn % 3 == 0) options.rounding = rounding_mode::floor;
+                    if (!masked || turn % 2 == 0) options.nodata = 77;
+                    if (turn % 4 == 1) options.min_count = 9;
+                    if (turn++ % 5 == 0) options.fill = 13;
+                    filter_inputs of_words{.image = words.view()}, of_bytes{.image = bytes.view()};
+                    if (masked) of_words.mask = of_bytes.mask = mask.view();
+                    box_filter(of_words, {expected.view(), expected_number.view()}, options);
+                    row_job job(windows_of(part_of(of_bytes), options), of_bytes);
+                    job.kernels = set.kernels;
+                    out.fill([](auto...) { return 99; });
+                    filters::box_filter(job, {out.view(), number.view()});
+                    const auto mean = [&](auto... at) { return static_cast<u8>(expected.view()(at...)); };
+                    const auto count = [&](auto... at) { return expected_number.view()(at...); };
+                    ASSERT_EQ(oracle::first_difference(out.view(), mean), "");
+                    ASSERT_EQ(oracle::first_difference(number.view(), count), "");
+                    out.fill([](auto...) { return 99; });
+                    filters::box_filter(job, {out.view(), real_number.view()});
+                    ASSERT_EQ(oracle::first_difference(out.view(), mean), "");
+                    ASSERT_EQ(oracle::first_difference(real_number.view(),
+                                                       [&](auto... at) { return static_cast<f32>(count(at...)); }),
+                              "");
+                    ASSERT_TRUE(out.guards_intact() && number.guards_intact() && real_number.guards_intact());
+                }
+    }
 }
 
 }  // namespace

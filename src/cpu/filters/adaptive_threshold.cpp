@@ -61,7 +61,8 @@ void threshold(const row_job& job, const threshold_job& formula, const any_view&
 bool has_byte_decisions(const row_job& job, const threshold_job& formula) {
     const bool spread = formula.method != threshold_method::bradley;
     const bool known = !spread || formula.method == threshold_method::niblack ||
-                       formula.method == threshold_method::sauvola || formula.method == threshold_method::nick;
+                       formula.method == threshold_method::sauvola || formula.method == threshold_method::wolf ||
+                       formula.method == threshold_method::nick;
     return known && formula.output != threshold_output::threshold && std::abs(formula.k) <= 16 && formula.range >= 1 &&
            formula.range <= 65536 && has_byte_windows(job, spread);
 }
@@ -85,18 +86,60 @@ byte_threshold numbers_of(const threshold_job& formula, const threshold_terms& d
     return t;
 }
 
-void byte_thresholds(const row_job& job, const threshold_job& formula, const any_view& result) {
-    const threshold_terms definition{formula.method, formula.k, formula.range, formula.p, formula.q, nullptr, nullptr};
-    const byte_threshold numbers = numbers_of(formula, definition);
-    const bool spread = formula.method != threshold_method::bradley;
+/// Wolf's bounds hold for the largest deviation of all windows.
+void add_extremes(byte_threshold& t, const extremes& wolf) {
+    constexpr double u = 0x1p-24;
+    const double k = t.definition->k, largest = wolf.largest_deviation[0], smallest = wolf.smallest_pixel[0];
+    const double c = largest > 0 ? k / largest : 0, h = std::max({1.0, std::abs(1 - k), std::abs(k)});
+    t.scale = static_cast<f32>(1 - k);
+    t.square = static_cast<f32>(c * std::abs(c));
+    t.bound_of_difference = static_cast<f32>(16384 * u * h);
+    t.bound = static_cast<f32>(700000 * u * c * c);
+    t.bound_of_mean = static_cast<f32>(2100 * u * k * k);
+    t.least_bound = static_cast<f32>(2 * u * h * h);
+    t.smallest = static_cast<f32>(smallest);
+    t.shift = static_cast<f32>(k * smallest);
+}
+
+std::vector<extremes> find_byte_extremes(const row_job& job) {
+    std::vector<extremes> planes(static_cast<std::size_t>(job.shape.planes));
+    std::mutex joining;
     for_each_band(job, [&](const band& b, int) {
-        byte_window_rows rows(job, b.plane, spread);
-        for (std::int64_t row = b.first; row < b.end; ++row) {
-            rows.move_to(row, row == b.first);
+        f64 variance = 0;
+        u8 smallest = 255;
+        for_each_byte_row(job, b, true, [&](const byte_window_rows& rows, std::int64_t row) {
+            variance =
+                job.kernels->byte.largest_variance(variance, rows.sums(), rows.spreads(), rows.counts(), job.n());
+            const u8* const x = job.pixels<u8>(row, b.plane);
+            for (std::int64_t i = 0; i < job.n(); ++i) smallest = std::min(smallest, x[i]);
+        });
+        extremes mine;
+        mine.largest_deviation[0] = std::sqrt(variance);
+        mine.smallest_pixel[0] = smallest;
+        const std::lock_guard lock(joining);
+        planes[static_cast<std::size_t>(b.plane)].include(mine);
+    });
+    return planes;
+}
+
+void byte_thresholds(const row_job& job, const threshold_job& formula, const any_view& result) {
+    const bool spread = formula.method != threshold_method::bradley;
+    std::vector<extremes> planes;
+    if (formula.method == threshold_method::wolf) planes = find_byte_extremes(job);
+    for_each_band(job, [&](const band& b, int) {
+        threshold_terms definition{formula.method, formula.k, formula.range, formula.p, formula.q, nullptr, nullptr};
+        byte_threshold numbers = numbers_of(formula, definition);
+        if (!planes.empty()) {
+            const extremes& wolf = planes[static_cast<std::size_t>(b.plane)];
+            definition.largest_deviation = wolf.largest_deviation.data();
+            definition.smallest_pixel = wolf.smallest_pixel.data();
+            add_extremes(numbers, wolf);
+        }
+        for_each_byte_row(job, b, spread, [&](const byte_window_rows& rows, std::int64_t row) {
             const byte_windows sums = rows.sums();
             job.kernels->byte.decide(job.row_to<u8>(result, row, b.plane), job.pixels<u8>(row, b.plane), sums,
                                      spread ? rows.spreads() : sums, rows.counts(), numbers, job.n());
-        }
+        });
     });
 }
 

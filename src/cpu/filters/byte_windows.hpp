@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/filters/extend_row.hpp"
 #include "cpu/filters/integer_windows.hpp"
 
 #include <algorithm>
@@ -31,53 +32,117 @@ class byte_planes {
         odd = even + length;
     }
 
-    u16& at(std::int64_t col) const { return (col & 1) != 0 ? odd[col >> 1] : even[col >> 1]; }
-
-    /// Continues the row beyond its ends; `constant`: columns beyond a constant border.
+    /// Continues the row beyond its ends, on the left by one column more; `constant`: columns beyond a constant border.
     void extend(const window_axis& axis, u16 constant) const {
-        if (axis.border == border_mode::shrink) {
-            // Columns behind the last one are 0 as they were.
-            return;
+        const std::int64_t first = -axis.before - 1, end = axis.extent + axis.after;
+        if (axis.border == border_mode::constant) {
+            const auto fill = [&](std::int64_t begin, std::int64_t stop) {
+                for (std::int64_t k = 0; k < 2; ++k)
+                    std::fill(plane(k) + columns_before(begin, k), plane(k) + columns_before(stop, k), constant);
+            };
+            fill(first, 0);
+            fill(axis.extent, end);
         }
-        const bool is_constant = axis.border == border_mode::constant;
-        for (std::int64_t c = -axis.before - 1; c < 0; ++c) at(c) = is_constant ? constant : at(axis.source(c));
-        for (std::int64_t c = axis.extent; c < axis.extent + axis.after; ++c)
-            at(c) = is_constant ? constant : at(axis.source(c));
+        if (!axis.continues()) return;  // columns beyond a cut are 0 as they were
+        const auto run = [&](std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
+            for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 2); ++i) {  // every other column
+                u16* const put = plane(to + i) + columns_before(to + i, to + i);
+                const std::int64_t source = from + i * step, many = (count - i + 1) / 2;
+                const u16* const x = plane(source) + columns_before(source, source);
+                if (step > 0)
+                    std::copy_n(x, many, put);
+                else if (step < 0)
+                    copy_mirrored(put, x, many, 1);
+                else
+                    std::fill_n(put, many, *x);
+            }
+        };
+        for_each_run(axis, first, 0, run);
+        for_each_run(axis, axis.extent, end, run);
     }
 
     u16 *even = nullptr, *odd = nullptr;
 
   private:
+    /// Columns of the parity of `k`.
+    u16* plane(std::int64_t k) const { return (k & 1) != 0 ? odd : even; }
+    /// How many columns of that parity lie between column 0 and `col`; negative before it.
+    static std::int64_t columns_before(std::int64_t col, std::int64_t k) { return (col + 1 - (k & 1)) >> 1; }
+
     work_buffer<u16> memory_;
 };
 
 /// Rows of P = x (255 - x) / 2.
 class spread_rows final : public row_source<u16> {
   public:
-    spread_rows(const row_job& job, std::int64_t plane) : job_(job), plane_(plane) {
-        for (auto& row : kept_) row = work_buffer<u16>(job.n());
+    spread_rows(row_source<u8>& rows, std::int64_t n) : rows_(rows), n_(n) {
+        for (auto& row : kept_) row = work_buffer<u16>(n);
     }
     static u16 of(u32 x) { return static_cast<u16>(x * (255 - x) / 2); }
 
     const u16* row(std::int64_t row) override {
-        const u8* const x = job_.pixels<u8>(row, plane_);
+        const u8* const x = rows_.row(row);
         u16* const to = kept_[turn_ ^= 1].data();
-        for (std::int64_t i = 0; i < job_.n(); ++i) to[i] = of(x[i]);
+        for (std::int64_t i = 0; i < n_; ++i) to[i] = of(x[i]);
         return to;
     }
 
   private:
+    row_source<u8>& rows_;
+    std::int64_t n_;
+    std::array<work_buffer<u16>, 2> kept_;
+    std::size_t turn_ = 0;
+};
+
+/// Rows of an image whose pixels may not count: those that do, 0 for others; or 1 and 0.
+class sampled_bytes final : public row_source<u8> {
+  public:
+    enum class part { values, counts };
+
+    sampled_bytes(const row_job& job, std::int64_t plane, part which) : job_(job), plane_(plane), which_(which) {
+        for (auto& row : kept_) row = work_buffer<u8>(job.n());
+    }
+
+    /// What a pixel beyond a constant border adds.
+    static u8 beyond(const row_job& job, part which) {
+        if (job.rows.border != border_mode::constant || (job.nodata && *job.nodata == job.border_value)) return 0;
+        return which == part::values ? static_cast<u8>(job.border_value) : u8{1};
+    }
+
+    const u8* row(std::int64_t row) override {
+        const u8* const x = job_.pixels<u8>(row, plane_);
+        u8* const to = kept_[turn_ ^= 1].data();
+        const std::int64_t n = job_.n();
+        if (which_ == part::values)
+            std::copy_n(x, n, to);
+        else
+            std::fill_n(to, n, u8{1});
+        if (job_.nodata) clear_where_equal(to, x, static_cast<u8>(*job_.nodata), n);
+        if (job_.masked)
+            clear_where_equal(to, row_of<u8>(job_.mask, row - job_.part_row, job_.mask.shape.planes == 1 ? 0 : plane_),
+                              u8{0}, n);
+        return to;
+    }
+
+  private:
+    static void clear_where_equal(u8* __restrict to, const u8* __restrict x, u8 value, std::int64_t n) {
+        for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<u8>(to[i] & (x[i] == value ? 0 : 255));
+    }
+
     const row_job& job_;
     std::int64_t plane_;
-    std::array<work_buffer<u16>, 2> kept_;
+    part which_;
+    std::array<work_buffer<u8>, 2> kept_;
     std::size_t turn_ = 0;
 };
 
 class byte_window_rows {
   public:
-    byte_window_rows(const row_job& job, std::int64_t plane, bool spread)
+    /// `beyond`: a pixel beyond a constant border, 0 with others.
+    byte_window_rows(const row_job& job, row_source<u8>& rows, u8 beyond, bool spread)
         : job_(job),
-          plane_(plane),
+          source_(rows),
+          beyond_(beyond),
           spread_(spread),
           runs_(job.rows.width() > 128),
           block_(job.kernels->byte.block),
@@ -85,8 +150,7 @@ class byte_window_rows {
           outside_(job.n() + block_),
           cols_(round_up(job.n())) {
         if (spread) spreads_.emplace(job);
-        const bool constant = job.rows.border == border_mode::constant;
-        std::fill_n(outside_.data(), job.n() + block_, constant ? static_cast<u8>(job.border_value) : u8{0});
+        std::fill_n(outside_.data(), job.n() + block_, beyond);
         for (std::int64_t c = 0; c < round_up(job.n()); ++c)
             cols_[lane_order(c)] = static_cast<u32>(c < job.n() ? job.cols.count(c) : 1);
     }
@@ -106,8 +170,7 @@ class byte_window_rows {
             kernels.change_both(sums_.even, sums_.odd, spreads_->even, spreads_->odd, in, out, !runs_, job_.n());
         else
             kernels.change(sums_.even, sums_.odd, in, out, !runs_, job_.n());
-        const u32 constant = job_.rows.border == border_mode::constant ? static_cast<u32>(job_.border_value) : 0;
-        sums_.extend(job_.cols, static_cast<u16>(runs_ ? 0 : constant * static_cast<u32>(job_.rows.full)));
+        sums_.extend(job_.cols, static_cast<u16>(runs_ ? 0 : beyond_ * static_cast<u32>(job_.rows.full)));
         if (spread_) spreads_->extend(job_.cols, 0);
         rows_ = static_cast<u32>(job_.rows.count(row));
     }
@@ -127,26 +190,24 @@ class byte_window_rows {
     std::int64_t lane_order(std::int64_t c) const {
         return c / block_ * block_ + c % 4 * (block_ / 4) + c % block_ / 4;
     }
-    const u8* pixels(std::int64_t row) const { return row < 0 ? outside_.data() : job_.pixels<u8>(row, plane_); }
+    const u8* pixels(std::int64_t row) const { return row < 0 ? outside_.data() : source_.row(row); }
 
     void start(std::int64_t row) {
-        const u32 value = job_.rows.border == border_mode::constant ? static_cast<u32>(job_.border_value) : 0;
         if (runs_) {
-            image_rows<u8> rows(job_, plane_);
-            running_ = windows_at<u8>(row, rows, value);
+            running_ = windows_at<u8>(row, source_, beyond_);
         } else {
             for (std::int64_t i = row - job_.rows.before; i <= row + job_.rows.after; ++i)
-                if (const std::int64_t from = job_.rows.source(i); from >= 0 || value != 0)
+                if (const std::int64_t from = job_.rows.source(i); from >= 0 || beyond_ != 0)
                     job_.kernels->byte.change(sums_.even, sums_.odd, pixels(from), zeros(), true, job_.n());
         }
         if (!spread_) return;
-        spread_rows rows(job_, plane_);
-        running_spreads_ = windows_at<u16>(row, rows, spread_rows::of(value));
+        spread_rows rows(source_, job_.n());
+        running_spreads_ = windows_at<u16>(row, rows, spread_rows::of(beyond_));
     }
 
     /// Rows of zeros that are not those of a constant border.
     const u8* zeros() {
-        if (job_.rows.border != border_mode::constant) return outside_.data();
+        if (beyond_ == 0) return outside_.data();
         if (zeros_.data() == nullptr) {
             zeros_ = work_buffer<u8>(job_.n() + block_);
             std::fill_n(zeros_.data(), job_.n() + block_, u8{0});
@@ -191,7 +252,8 @@ class byte_window_rows {
     }
 
     const row_job& job_;
-    std::int64_t plane_;
+    row_source<u8>& source_;
+    u8 beyond_;
     bool spread_, runs_;
     std::int64_t block_;
     byte_planes sums_;
@@ -200,5 +262,17 @@ class byte_window_rows {
     work_buffer<u32> cols_, running_, running_spreads_;
     u32 rows_ = 1;
 };
+
+/// Calls f(windows, row) for each row of the band.
+template <typename F>
+void for_each_byte_row(const row_job& job, const band& b, bool spread, F&& f) {
+    image_rows<u8> image(job, b.plane);
+    const bool constant = job.rows.border == border_mode::constant;
+    byte_window_rows rows(job, image, constant ? static_cast<u8>(job.border_value) : u8{0}, spread);
+    for (std::int64_t row = b.first; row < b.end; ++row) {
+        rows.move_to(row, row == b.first);
+        f(static_cast<const byte_window_rows&>(rows), row);
+    }
+}
 
 }  // namespace boxsum::filters

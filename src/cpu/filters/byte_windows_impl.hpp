@@ -272,8 +272,13 @@ inline bool any(numbers mask) {
 ///     nick: e = k |k| (255 m - 2 P / n), likewise.
 ///   Where both sides are closer than E, e is at most a^2 + E. All in all E = 8192 u g |a| + 3600 u f m with f = 255
 ///   (k / R)^2 m or k^2.
-/// Pixels within E are in doubt. Those of a window that is one value, ties of niblack, are told by integers; a block
-/// with others is done again by the definition, in double.
+///   wolf, with r = m - I and its true size at most R = |r| + 1024 u, h = max(1, |1 - k|, |k|), D the largest
+///   deviation:
+///     a = x - ((1 - k) m + k I) errs by 2040 u h + u |a|, so a |a| by 16384 u h |a|, and by (2 u h)(h) where |a| is
+///     less than its error; e = (k / D) |k / D| r |r| var by (k / D)^2 R^2 650250 u and, as var is at most D^2, by 2040
+///     u k^2 R.
+/// Pixels within E are in doubt. Those of a window that is one value, ties of niblack, and of wolf where it is I, are
+/// told by integers; a block with others is done again by the definition, in double.
 struct verdicts {
     numbers yes[4];
     bool doubt = false;
@@ -294,9 +299,15 @@ inline verdicts decide(words x, const four& s, const four& p, const words* n, co
             continue;
         }
         const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal[j] + reciprocal[j]);
-        const reals a = pixel - m * rule.scale, size = absolute(a);
+        reals a = pixel - m * rule.scale;
+        if constexpr (method == threshold_method::wolf) a = pixel - (m * rule.scale + rule.shift);
+        const reals size = absolute(a);
         reals e, bound;
-        if constexpr (method == threshold_method::nick) {
+        if constexpr (method == threshold_method::wolf) {
+            const reals r = m - rule.smallest, most = absolute(r) + 0x1p-14f;
+            e = r * absolute(r) * (m * (255.0f - m) - q) * rule.square;
+            bound = most * (most * rule.bound + rule.bound_of_mean) + rule.least_bound;
+        } else if constexpr (method == threshold_method::nick) {
             e = (255.0f * m - q) * rule.square;
             bound = m * rule.bound;
         } else if constexpr (method == threshold_method::niblack) {
@@ -310,12 +321,13 @@ inline verdicts decide(words x, const four& s, const four& p, const words* n, co
         const reals d = a * size - e;
         v.yes[j] = d > 0;
         numbers close = absolute(d) < size * rule.bound_of_difference + bound;
-        if constexpr (method == threshold_method::niblack) {
+        if constexpr (method == threshold_method::niblack || method == threshold_method::wolf) {
             // All pixels alike, x: S = n x and P = n x (255 - x) / 2, and only then, as P is strictly concave.
             const words value = (words) __builtin_convertvector(pixel, numbers);
             const words of_one = value * (255 - value) >> 1;
-            const numbers alike =
+            numbers alike =
                 ((numbers)(value * n[j]) == (numbers)s.w[j]) & ((numbers)(of_one * n[j]) == (numbers)p.w[j]);
+            if constexpr (method == threshold_method::wolf) alike &= pixel == all_real(rule.smallest);
             v.yes[j] &= ~alike;
             close &= ~alike;
         }
@@ -373,6 +385,8 @@ void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_wi
             return decide_row<threshold_method::niblack>(out, x, sums, spreads, counts, rule, n);
         case threshold_method::nick:
             return decide_row<threshold_method::nick>(out, x, sums, spreads, counts, rule, n);
+        case threshold_method::wolf:
+            return decide_row<threshold_method::wolf>(out, x, sums, spreads, counts, rule, n);
         default:
             return decide_row<threshold_method::sauvola>(out, x, sums, spreads, counts, rule, n);
     }
@@ -401,6 +415,25 @@ inline void store_reals(f32* to, const f32* in_lanes, i64 n) {
     f32 some[bytes];
     std::memcpy(some, ordered, sizeof ordered);
     std::memcpy(to, some, static_cast<std::size_t>(n) * sizeof(f32));
+}
+
+void sampled_means(u8* out, u32* counts, const byte_windows& sums, const byte_windows& numbers_of, u32 least, u8 fill,
+                   bool half_up, i64 n) {
+    row_scan s_scan(sums), n_scan(numbers_of);
+    for (i64 i = 0; i < n; i += bytes) {
+        four f = s_scan.next(i);
+        const four count = n_scan.next(i);
+        for (int j = 0; j < 4; ++j) {
+            const words none = (words)(count.w[j] == 0u), given = (words)(count.w[j] >= all(least));
+            const words mean = means_of_each(f.w[j], count.w[j] - none, half_up);  // of 0 pixels as if they were 1
+            f.w[j] = (mean & given) | (all(fill) & ~given);
+        }
+        store_pixels(out + i, pack(f), n - i);
+        if (counts == nullptr) continue;
+        f32 moved[bytes];  // bits are bits
+        std::memcpy(moved, count.w, sizeof moved);
+        store_reals(reinterpret_cast<f32*>(counts + i), moved, n - i);
+    }
 }
 
 /// Mean and deviation in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n P,
@@ -454,6 +487,105 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
         const i64 here = n - i < bytes ? n - i : bytes;
         if (mean != nullptr) convert_32f(mean + i, block.mean, here);
         convert_32f(deviation + i, block.deviation, here);
+    }
+}
+
+/// Sums, P and counts of a block's windows in lane order, in memory: plain loops, of which every instruction set makes
+/// what it has.
+struct numbers_of_block {
+    alignas(bytes) u32 sum[bytes], spread[bytes], count[bytes];
+
+    inline void fill(const four& s, const four& p, const byte_counts& counts, i64 i) {
+        for (int j = 0; j < 4; ++j) {
+            const words n = i >= counts.first_full && i < counts.end_full
+                                ? all(counts.rows * counts.full)
+                                : load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
+            store(sum + j * lanes_of_block, s.w[j]);
+            store(spread + j * lanes_of_block, p.w[j]);
+            store(count + j * lanes_of_block, n);
+        }
+    }
+
+    /// n^2 times the variance, an integer below 2^53.
+    inline f64 numerator(int k) const {
+        const f64 total = sum[k], n = count[k];
+        return total * (255 * n - total) - static_cast<f64>(spread[k]) * (2 * n);
+    }
+};
+
+/// The largest variance of the row's windows and of `largest`. In 32 bits a variance errs by at most 2550 u 255 < 0.04
+/// (see verdicts): only blocks that may have a larger one are done in double, by the definition.
+f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
+                     i64 n) {
+    row_scan s_scan(sums), p_scan(spreads);
+    const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
+    reals limit = all_real(static_cast<f32>(largest) - 0.05f);
+    numbers_of_block b;
+    for (i64 i = 0; i < n; i += bytes) {
+        const four s = s_scan.next(i), p = p_scan.next(i);
+        numbers above = {};
+        for (int j = 0; j < 4; ++j) {
+            reals reciprocal = full_reciprocal;
+            if (i < counts.first_full || i >= counts.end_full) {
+                const words count = load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
+                reciprocal = 1.0f / __builtin_convertvector((numbers)count, reals);
+            }
+            const reals m = __builtin_convertvector((numbers)s.w[j], reals) * reciprocal;
+            const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal + reciprocal);
+            above |= m * (255.0f - m) - q > limit;
+        }
+        if (!any(above)) continue;
+        b.fill(s, p, counts, i);
+        for (int k = 0; k < bytes; ++k) {
+            const f64 c = b.count[k], x = b.numerator(k) / (c * c);
+            const bool there = 4 * (k % lanes_of_block) + k / lanes_of_block < n - i;
+            largest = there && x > largest ? x : largest;
+        }
+        limit = all_real(static_cast<f32>(largest) - 0.05f);
+    }
+    return largest;
+}
+
+/// (x - S / n) / max(root, epsilon), as the definition has it, by a product with 1 / n: x - S / n = (n x - S) / n is
+/// exactly 0 or as good as its numerator; the definition's errs by 2^-46 and one rounding, as it rounds S / n first;
+/// all others of both by less than 16 units of the last place. Where that decides what 32 bits hold, the block is done
+/// by the definition.
+void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
+               f64 epsilon, i64 n) {
+    row_scan s_scan(sums), p_scan(spreads);
+    const f64 full_reciprocal = 1 / static_cast<f64>(counts.rows * counts.full);
+    numbers_of_block b;
+    for (i64 i = 0; i < n; i += bytes) {
+        const four s = s_scan.next(i), p = p_scan.next(i);
+        b.fill(s, p, counts, i);
+        const words pixels = load_pixels(x + i, n - i);
+        alignas(bytes) u32 pixel[bytes];
+        for (int j = 0; j < 4; ++j) store(pixel + j * lanes_of_block, (pixels >> (8 * j)) & 0xffu);
+        alignas(bytes) f64 reciprocal[bytes];
+        alignas(bytes) f32 low[bytes], high[bytes];
+        if (i >= counts.first_full && i < counts.end_full)
+            for (int k = 0; k < bytes; ++k) reciprocal[k] = full_reciprocal;
+        else
+            for (int k = 0; k < bytes; ++k) reciprocal[k] = 1 / static_cast<f64>(b.count[k]);
+        for (int k = 0; k < bytes; ++k) {
+            const f64 root = __builtin_sqrt(b.numerator(k)) * reciprocal[k];
+            const f64 inverse = 1 / (root < epsilon ? epsilon : root);
+            const f64 d = static_cast<f64>(b.count[k]) * static_cast<f64>(pixel[k]) - static_cast<f64>(b.sum[k]);
+            const f64 difference = d * reciprocal[k], result = difference * inverse;
+            const f64 slack = (__builtin_fabs(difference) * 0x1p-49 + (d != 0 ? 0x1p-45 : 0.0)) * inverse;
+            low[k] = static_cast<f32>(result - slack);
+            high[k] = static_cast<f32>(result + slack);
+        }
+        u32 differ = 0;
+        for (int k = 0; k < bytes; ++k) differ |= low[k] == high[k] ? 0u : 1u;  // NaN, too
+        if (differ == 0) {
+            store_reals(out + i, low, n - i);
+            continue;
+        }
+        words count[4];
+        for (int j = 0; j < 4; ++j) count[j] = load<words>(b.count + j * lanes_of_block);
+        const defined_block block(s, p, count);
+        contrast<u8>(out + i, x + i, block.mean, block.deviation, epsilon, n - i < bytes ? n - i : bytes);
     }
 }
 

@@ -29,40 +29,50 @@ void repeat_column(T* to, const T* from, std::int64_t cols, std::int64_t channel
         for (std::int64_t k = 0; k < channels; ++k) to[i * channels + k] = from[k];
 }
 
+/// Calls run(to, from, count, step) for positions begin .. end - 1 beyond the image on an axis that continues it: the
+/// samples from `from` on, forwards (1), backwards (-1), or that one again and again (0).
+template <typename Run>
+void for_each_run(const window_axis& axis, std::int64_t begin, std::int64_t end, Run&& run) {
+    for (std::int64_t i = begin, count = 1; i < end; i += count) {
+        const std::int64_t from = axis.source(i), step = i + 1 < end ? axis.source(i + 1) - from : 0;
+        count = 1;
+        if (step == 1)
+            count = std::min(end - i, axis.extent - from);
+        else if (step == -1)
+            count = std::min(end - i, from + 1);
+        else if (axis.border == border_mode::replicate)
+            count = end - i;
+        run(i, from, count, count == 1 ? 0 : step);
+    }
+}
+
+/// The same for both sides.
+template <typename Run>
+void for_each_run(const window_axis& axis, Run&& run) {
+    for_each_run(axis, -axis.before, 0, run);
+    for_each_run(axis, axis.extent, axis.extent + axis.after, run);
+}
+
 /// Continues a row, whose first column x points to, to both sides as far as windows along it reach: with a border that
 /// continues the image. `constant` is every element beyond a constant border.
 template <typename T>
 void extend_row(T* x, const window_axis& axis, std::int64_t channels, T constant) {
-    const std::int64_t before = axis.before, after = axis.after, extent = axis.extent;
-    T* const left = x - before * channels;
-    T* const right = x + extent * channels;
-    switch (axis.border) {
-        case border_mode::shrink:
-            return;
-        case border_mode::constant:
-            std::fill_n(left, before * channels, constant);
-            std::fill_n(right, after * channels, constant);
-            return;
-        case border_mode::replicate:
-            repeat_column(left, x, before, channels);
-            repeat_column(right, right - channels, after, channels);
-            return;
-        case border_mode::mirror:
-        case border_mode::wrap:
-            for (std::int64_t i = -before; i < 0; ++i)
-                std::copy_n(x + axis.source(i) * channels, channels, x + i * channels);
-            for (std::int64_t i = extent; i < extent + after; ++i)
-                std::copy_n(x + axis.source(i) * channels, channels, x + i * channels);
-            return;
-        case border_mode::reflect:
-            break;
+    if (axis.border == border_mode::shrink) return;
+    if (axis.border == border_mode::constant) {
+        std::fill_n(x - axis.before * channels, axis.before * channels, constant);
+        std::fill_n(x + axis.extent * channels, axis.after * channels, constant);
+        return;
     }
-    // Neither side reaches 2 * extent: the image mirrored, then the image.
-    const std::int64_t mirrored_left = std::min(before, extent), mirrored_right = std::min(after, extent);
-    copy_mirrored(x - mirrored_left * channels, x + (mirrored_left - 1) * channels, mirrored_left, channels);
-    copy_mirrored(right, right - channels, mirrored_right, channels);
-    std::copy_n(x + (2 * extent - before) * channels, (before - mirrored_left) * channels, left);
-    std::copy_n(x, (after - mirrored_right) * channels, right + mirrored_right * channels);
+    for_each_run(axis, [&](std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
+        T* const put = x + to * channels;
+        const T* const first = x + from * channels;
+        if (step > 0)
+            std::copy_n(first, count * channels, put);
+        else if (step < 0)
+            copy_mirrored(put, first, count, channels);
+        else
+            repeat_column(put, first, count, channels);
+    });
 }
 
 }  // namespace boxsum::filters

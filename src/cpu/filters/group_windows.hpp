@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cpu/filters/extend_row.hpp"
 #include "cpu/filters/row_job.hpp"
 #include "cpu/filters/row_source.hpp"
 
@@ -138,15 +139,18 @@ class group_sums {
         const window_axis& axis = job_.cols;
         f64* const x = line_.data() + axis.before * step_;
         const f64 outside = constant_ * static_cast<f64>(job_.rows.full);
-        const auto put = [&](std::int64_t c) {
-            if (const std::int64_t from = axis.source(c); from < 0)
-                std::fill_n(x + c * step_, step_, outside);
-            else
-                std::copy_n(x + from * step_, step_, x + c * step_);
-        };
-        if (axis.border != border_mode::shrink) {
-            for (std::int64_t c = -axis.before; c < 0; ++c) put(c);
-            for (std::int64_t c = axis.extent; c < axis.extent + axis.after; ++c) put(c);
+        if (axis.continues()) {
+            for_each_run(axis, [&](std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
+                if (step > 0) {
+                    std::copy_n(x + from * step_, count * step_, x + to * step_);
+                    return;
+                }
+                for (std::int64_t i = 0; i < count; ++i)
+                    std::copy_n(x + (from + i * step) * step_, step_, x + (to + i) * step_);
+            });
+        } else if (axis.border == border_mode::constant) {
+            std::fill_n(x - axis.before * step_, axis.before * step_, outside);
+            std::fill_n(x + axis.extent * step_, axis.after * step_, outside);
         }
         if (!axis.reduced()) return;
         for (std::int64_t i = 0; i < step_; ++i) {

@@ -68,13 +68,11 @@ bool has_byte_deviations(const row_job& job, const window_outputs& outputs) {
 }
 
 void byte_deviations(const row_job& job, const window_outputs& outputs, const band& b) {
-    byte_window_rows rows(job, b.plane, true);
-    for (std::int64_t row = b.first; row < b.end; ++row) {
-        rows.move_to(row, row == b.first);
+    for_each_byte_row(job, b, true, [&](const byte_window_rows& rows, std::int64_t row) {
         job.kernels->byte.deviations(
             outputs.mean.data == nullptr ? nullptr : job.row_to<f32>(outputs.mean, row, b.plane),
             job.row_to<f32>(outputs.deviation, row, b.plane), rows.sums(), rows.spreads(), rows.counts(), job.n());
-    }
+    });
 }
 
 }  // namespace
@@ -97,10 +95,13 @@ void write_counts(const row_job& job, const any_view& count) {
 }
 
 void local_statistics(const row_job& job, const window_outputs& outputs) {
-    if (job.sampled()) return sampled_statistics(job, outputs);
+    const bool spread = outputs.variance.data != nullptr || outputs.deviation.data != nullptr;
+    if (job.sampled()) {
+        const bool mean_alone = outputs.mean.data != nullptr && outputs.sum.data == nullptr && !spread;
+        return mean_alone ? box_filter(job, {outputs.mean, outputs.count}) : sampled_statistics(job, outputs);
+    }
     write_counts(job, outputs.count);
     window_outputs rest = outputs;
-    const bool spread = outputs.variance.data != nullptr || outputs.deviation.data != nullptr;
     // A mean alone needs no squares. And rounding needs the sum itself: a mean in double just below a half would round
     // up.
     if (outputs.mean.data != nullptr && (!spread || !is_floating(outputs.mean.shape.type))) {

@@ -153,6 +153,7 @@ struct byte_threshold {
     const threshold_terms* definition;
     f32 scale, square, bound_of_difference, bound;
     u8 yes;
+    f32 smallest = 0, shift = 0, bound_of_mean = 0, least_bound = 0;  ///< wolf
 };
 
 struct byte_kernels {
@@ -163,12 +164,21 @@ struct byte_kernels {
     /// The sum of `count` columns from `first` on; where windows run, planes are signed.
     u32 (*total)(const u16* even, const u16* odd, std::int64_t first, std::int64_t count, bool is_signed);
     void (*means)(u8* out, const byte_windows& sums, const byte_counts& counts, bool half_up, std::int64_t n);
-    /// bradley, niblack, sauvola, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
+    /// Means of windows whose numbers of pixels are windows, too; `fill` where they have fewer than `least` (at least
+    /// 1). `counts` gets the numbers unless it is null.
+    void (*sampled_means)(u8* out, u32* counts, const byte_windows& sums, const byte_windows& numbers, u32 least,
+                          u8 fill, bool half_up, std::int64_t n);
+    /// bradley, niblack, sauvola, wolf, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
     void (*decide)(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, const byte_threshold& rule, std::int64_t n);
     /// `mean` may be null.
     void (*deviations)(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
                        const byte_counts& counts, std::int64_t n);
+    /// Of the row's windows and `largest`.
+    f64 (*largest_variance)(f64 largest, const byte_windows& sums, const byte_windows& spreads,
+                            const byte_counts& counts, std::int64_t n);
+    void (*contrast)(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
+                     const byte_counts& counts, f64 epsilon, std::int64_t n);
 };
 
 struct row_kernels {

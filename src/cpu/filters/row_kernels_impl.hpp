@@ -410,8 +410,6 @@ void exceeds(u8* __restrict out, const T* __restrict x, const f64* __restrict li
     for (i64 i = 0; i < n; ++i) out[i] = static_cast<f64>(x[i]) > limit[i] ? yes : u8{0};
 }
 
-#include "cpu/filters/byte_windows_impl.hpp"
-
 template <typename T>
 void contrast(f32* __restrict out, const T* __restrict x, const f64* __restrict m, const f64* __restrict s, f64 epsilon,
               i64 n) {
@@ -419,6 +417,8 @@ void contrast(f32* __restrict out, const T* __restrict x, const f64* __restrict 
     for (i64 i = 0; i < n; ++i)
         out[i] = static_cast<f32>((static_cast<f64>(x[i]) - m[i]) / (s[i] < epsilon ? epsilon : s[i]));
 }
+
+#include "cpu/filters/byte_windows_impl.hpp"
 
 }  // namespace
 
@@ -436,7 +436,8 @@ constinit const row_kernels rows = {
      pixel_kernels<f32>{thresholds<f32>, exceeds<f32>, contrast<f32>},
      pixel_kernels<f64>{thresholds<f64>, exceeds<f64>, contrast<f64>}},
     {byte_lanes::bytes, byte_lanes::change_planes, byte_lanes::change_both_planes, byte_lanes::plane_total,
-     byte_lanes::means, byte_lanes::decide_pixels, byte_lanes::deviations},
+     byte_lanes::means, byte_lanes::sampled_means, byte_lanes::decide_pixels, byte_lanes::deviations,
+     byte_lanes::largest_variance, byte_lanes::contrasts},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS
