@@ -253,7 +253,7 @@ TEST(strides, windows_see_the_same_tables) {
         const auto expect = [&]<typename Result>(const char* what, Result, auto&& query) {
             const block<Result> result(rows, cols, channels, planes, lying::anyhow, random);
             const block<Result> expected(rows, cols, channels, planes, lying::row_major, random);
-            const auto of = [&](const auto& t) { return const_any_table_view(t.view(), form); };
+            const auto of = [&](const auto& t) { return const_any_table_view{t.view(), form}; };
             query(of(sums.strided), of(squares.strided), any_view(result.view()));
             query(of(sums.plain), of(squares.plain), any_view(expected.view()));
             expect_same(result, expected, what);
