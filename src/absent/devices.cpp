@@ -174,6 +174,9 @@ int convolve_plan::device() const noexcept {
 void convolve_plan::run_async(const const_any_view&, const convolve_outputs&, stream_ref) const {
     refuse();
 }
+void convolve_async(const convolve_inputs&, const convolve_outputs&, workspace&, stream_ref, const convolve_options&) {
+    refuse();
+}
 void convolve(const convolve_inputs&, const convolve_outputs&, stream_ref, const convolve_options&) {
     refuse();
 }

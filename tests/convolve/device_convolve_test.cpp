@@ -2,6 +2,7 @@
 // kind.
 
 #include "convolve/oracle.hpp"
+#include "cuda/runtime/workspace_use.hpp"
 #include "support/gpu.hpp"
 #include "support/strided_block.hpp"
 
@@ -32,6 +33,17 @@ class device_convolve : public test::gpu_stream_test {
         const auto elements = static_cast<std::int64_t>(image.memory.size());
         cuda::copy(image_view<const T>(static_cast<const T*>(buffer.data()), 1, elements),
                    image_view<T>(image.memory.data(), 1, elements), stream());
+    }
+
+    /// As plans of other operations want to find it.
+    bool is_zero(cuda::workspace& workspace) const {
+        const auto bytes = static_cast<std::int64_t>(workspace.bytes());
+        std::vector<std::uint8_t> found(workspace.bytes(), 1);
+        const cuda::workspace_use use(workspace, 0, workspace.device(), stream());
+        if (bytes > 0)
+            cuda::copy(image_view<const std::uint8_t>(static_cast<const std::uint8_t*>(use.data()), 1, bytes),
+                       image_view<std::uint8_t>(found.data(), 1, bytes), stream());
+        return std::all_of(found.begin(), found.end(), [](std::uint8_t x) { return x == 0; });
     }
 
     struct shape {
@@ -65,10 +77,11 @@ class device_convolve : public test::gpu_stream_test {
 };
 
 /// Views of any strides through copies; the same bits.
-TEST_F(device_convolve, takes_any_strides_when_it_waits) {
+TEST_F(device_convolve, takes_any_strides_without_a_plan) {
     std::mt19937_64 random(3);
     const std::vector<double> weights = test::random_weights(15, 3);
     const image_view<const double> kernel(weights.data(), 3, 5);
+    cuda::workspace workspace(0, stream());
     for (int i = 0; i < 10; ++i) {
         const std::int64_t rows = 1 + i * 5, cols = 40 - i * 3, channels = 1 + i % 3, planes = 1 + i % 2;
         const test::block<float> strided(rows, cols, channels, planes, test::lying::repeated, random),
@@ -90,11 +103,15 @@ TEST_F(device_convolve, takes_any_strides_when_it_waits) {
             const auto at = [](const cuda::device_buffer& d, const test::block<float>& b) {
                 return any_view{static_cast<std::byte*>(d.data()) + b.offset(), b.view().shape()};
             };
-            cuda::convolve({at(d_image, image), kernel}, {at(d_to, to)}, stream());
+            if (i % 2 == 0)
+                cuda::convolve({at(d_image, image), kernel}, {at(d_to, to)}, stream());
+            else
+                cuda::convolve_async({at(d_image, image), kernel}, {at(d_to, to)}, workspace, stream());
             cuda::copy(at(d_to, to), to.view(), stream());
         };
         convolved(strided, result);
         convolved(plain, expected);
+        EXPECT_TRUE(is_zero(workspace));
         expected.for_each([&](auto p, auto r, auto c, auto k, float& x) {
             ASSERT_EQ(std::memcmp(&x, &result.view()(r, c, k, p), sizeof x), 0)
                 << test::text_of(strided.view().shape());

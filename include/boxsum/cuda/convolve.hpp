@@ -2,6 +2,7 @@
 
 #include <boxsum/convolve.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/export.hpp>
 
 #include <memory>
@@ -17,8 +18,8 @@
 /// - Image and result in device memory, of the stream's device (a plan's: of the one that was current when it was
 /// made); weights are read from host memory when a plan is made.
 /// - Images of 8u, 16u and 32f with results of 32f, images of 64f with results of 64f; others are unsupported.
-/// - convolve() takes any strides, and copies what is not plain (pixels side by side, rows and planes in the order of
-/// addresses); a plan, which has no workspace, takes plain views.
+/// - Calls without a plan take any strides, and copy what is not plain (pixels side by side, rows and planes in the
+/// order of addresses) in the workspace; a plan, which has none, takes plain views.
 /// - `threads` is not read. Each algorithm adds in an order of its own; the bits do not depend on timing.
 /// - `systolic` adds the weights of a part of the kernel before those of the next. Parts overlap, with weights of zero,
 ///   so where a window holds an infinity the result may be NaN.
@@ -47,7 +48,12 @@ class convolve_plan {
     std::shared_ptr<const state> state_;
 };
 
-/// Makes a plan, runs it and waits, as the plan's weights are freed with it.
+/// Enqueues it on the workspace's device, which keeps weights and copies meanwhile and grows as needed; so this may
+/// allocate, and its stream must not be captured. Weights have been read when it returns.
+void convolve_async(const convolve_inputs& inputs, const convolve_outputs& outputs, workspace& workspace,
+                    stream_ref stream, const convolve_options& options = {});
+
+/// The same on the device of `stream`, and waits.
 void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,
               const convolve_options& options = {});
 

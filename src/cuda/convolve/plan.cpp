@@ -6,6 +6,7 @@
 #include "cuda/runtime/packed_copies.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/workspace_use.hpp"
 #include "filters/filter_jobs.hpp"
 
 #include <boxsum/cuda/convolve.hpp>
@@ -14,6 +15,7 @@
 #include <boxsum/error.hpp>
 
 #include <array>
+#include <cstring>
 #include <string>
 
 namespace boxsum::cuda {
@@ -44,13 +46,30 @@ void check_types(const convolution::job& j) {
                           std::to_string(j.image.channels) + " channels; must be at most 65535 together");
 }
 
-device_buffer uploaded(const std::vector<double>& weights, dtype type, stream_ref stream) {
+/// Weights in the result's type.
+std::vector<std::byte> bytes_of(const std::vector<double>& weights, dtype type) {
     const std::vector<float> narrow(weights.begin(), weights.end());
     const void* const from = type == dtype::f32 ? static_cast<const void*>(narrow.data()) : weights.data();
-    device_buffer buffer(weights.size() * size_of(type), stream);
-    BOXSUM_CUDA_TRY(cudaMemcpyAsync(buffer.data(), from, buffer.size(), cudaMemcpyHostToDevice, stream.get()));
+    std::vector<std::byte> bytes(weights.size() * size_of(type));
+    std::memcpy(bytes.data(), from, bytes.size());
+    return bytes;
+}
+
+device_buffer uploaded(const std::vector<double>& weights, dtype type, stream_ref stream) {
+    const std::vector<std::byte> bytes = bytes_of(weights, type);
+    device_buffer buffer(bytes.size(), stream);
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(buffer.data(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice, stream.get()));
     stream.synchronize();
     return buffer;
+}
+
+/// A graph would read the weights again when they are gone.
+void refuse_capture(stream_ref stream) {
+    if (stream.get() == nullptr) return;
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    BOXSUM_CUDA_TRY(cudaStreamIsCapturing(stream.get(), &status));
+    if (status != cudaStreamCaptureStatusNone)
+        throw invalid_argument("stream: is being captured, which only a convolve_plan allows");
 }
 
 }  // namespace
@@ -92,26 +111,47 @@ void convolve_plan::run_async(const const_any_view& image, const convolve_output
     s.algorithm.enqueue(s.job, image.data, outputs.result.data, s.weights.data(), stream);
 }
 
-void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,
-              const convolve_options& options) {
-    const int device = device_of(stream);
+// ---- without a plan -------------------------------------------------------------------------------------------------
+
+void convolve_async(const convolve_inputs& inputs, const convolve_outputs& outputs, workspace& workspace,
+                    stream_ref stream, const convolve_options& options) {
+    if (workspace.device() < 0) workspace.reserve(0, stream);
+    const int device = workspace.device();
     const device_scope scope(device);
     check_read("image", inputs.image);
     filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     check_device_pointer("image", inputs.image.data, device);
     check_device_pointer("result", outputs.result.data, device);
-    const_any_view image = inputs.image;
-    any_view result = outputs.result;
+    refuse_capture(stream);
+
+    view_shape image = inputs.image.shape, result = outputs.result.shape;
     packed_copy of_image, of_result;
     std::size_t bytes = 0;
-    of_image.add(image.shape, bytes);
-    of_result.add(result.shape, bytes);
-    const convolve_plan plan({{nullptr, image.shape}, inputs.kernel}, {{nullptr, result.shape}}, options);
-    const device_buffer space(bytes, stream);
-    image.data = of_image.fill(image.data, space.data(), stream);
-    result.data = of_result.place(result.data, space.data());
-    plan.run_async(image, {result}, stream);
-    of_result.empty(outputs.result.data, space.data(), stream);
+    of_image.add(image, bytes);
+    of_result.add(result, bytes);
+    const convolution::job job = convolution::make_job(image, inputs.kernel, result, options);
+    check_types(job);
+    const convolve_algorithm& algorithm = chosen(job, options.algorithm);
+    const std::vector<std::byte> weights = bytes_of(algorithm.weights(job), result.type);
+    bytes += (weights.size() + 255) / 256 * 256;
+
+    workspace.reserve(bytes, stream);
+    const workspace_use use(workspace, bytes, device, stream);
+    // At the end, and zero afterwards, as plans of tables want it.
+    const std::size_t before = (use.bytes() - bytes) / 256 * 256;
+    auto* const space = static_cast<std::byte*>(use.data()) + before;
+    std::byte* const d_weights = space + bytes - (weights.size() + 255) / 256 * 256;
+    BOXSUM_CUDA_TRY(cudaMemcpyAsync(d_weights, weights.data(), weights.size(), cudaMemcpyHostToDevice, stream.get()));
+    algorithm.enqueue(job, of_image.fill(inputs.image.data, space, stream), of_result.place(outputs.result.data, space),
+                      d_weights, stream);
+    of_result.empty(outputs.result.data, space, stream);
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(space, 0, use.bytes() - before, stream.get()));
+}
+
+void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,
+              const convolve_options& options) {
+    workspace memory;
+    convolve_async(inputs, outputs, memory, stream, options);
     stream.synchronize();
 }
 

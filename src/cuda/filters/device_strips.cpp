@@ -218,7 +218,7 @@ void run_on_packed_host_memory(const window_filter& filter, const filter_memory&
     plain.weights = weights.view();
     for (std::size_t i = 0; i < results.size(); ++i) plain.results[i] = results[i].view();
     run_on_host_memory(filter, plain, strip_bytes);
-    for (const packed_output& result : results) result.unpack();
+    for (const packed_output& one : results) one.unpack();
 }
 
 // ---- arguments ------------------------------------------------------------------------------------------------------
