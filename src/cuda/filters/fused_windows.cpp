@@ -78,7 +78,7 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     const bool prepares = taken > 64;
     // What a band takes beside its rows, in rows: the rows of its first windows, or segments of them, or what comes of
     // two prefix sums.
-    const bool prefixes = sums != fused_sums::reals && sums != fused_sums::counted_reals;
+    const bool prefixes = sums < fused_sums::reals;
     const auto start_of = [&](std::int64_t band) {
         return 4 + (!prepares ? taken / 3 : prefixes ? 0 : 4 * taken / (5 * band));
     };
