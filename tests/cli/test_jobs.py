@@ -23,6 +23,7 @@ class Jobs(CliTest):
         for name in ("page.png", "scans/1.png", "scans/2.png"):
             self.write(name, f.png(80, 90, 1, 8, grey))
         self.write("radii.pgm", f.pnm(512, 512, 1, [i % 7 for i in range(512 * 512)]))
+        self.write("depth.pgm", f.pnm(512, 512, 1, [i // 512 % 256 for i in range(512 * 512)]))
         self.write("stack.tif", f.tiff(20, 30, 1, "8u", grey[:600], pages=3))
         self.write("boxes.csv", b"id,x,y,w,h\nleft,5,6,7,8\nright,300,200,40,50\n")
         self.write("dem.tif", f.tiff(60, 70, 1, "32f", [float(i % 251) for i in range(4200)],
