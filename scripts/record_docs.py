@@ -191,6 +191,45 @@ def filters():
     return text or NOT_MEASURED
 
 
+# Times of a copy that windows of an image on the device shall take at 16384^2: for radius 3 and 15, and for 250.
+WINDOW_MARKS = {
+    "box mean 8u": (2.2, 3.2), "box mean 16u": (2.2, 3.5), "box mean 32f": (2.5, 4.0), "Bradley 8u": (2.7, 3.5),
+    "Sauvola 8u": (5.5, 8.0), "Niblack 8u": (5.5, 8.0), "Wolf 8u": (11, 16), "mean and deviation 8u": (2.0, 3.0),
+    "local contrast 8u": (3.0, 4.0),
+}
+# What samples are held against: as often as this their unmasked filter, each over a copy of its own bytes.
+MOST_OF_UNMASKED = 1.6
+
+
+def windows():
+    """Windows of images on the device over a copy of all that they read and write, beside their marks."""
+    text = ""
+    for path, record in records("bench-sat.json"):
+        found = {(row["filter"], row["n"], row["radius"]): row for row in record["rows"] if row["section"] == "windows"}
+        lines = []
+        for name in dict.fromkeys(key[0] for key in found):
+            marks = WINDOW_MARKS.get(name)
+            line = [name]
+            for n, radius in ((16384, 3), (16384, 15), (16384, 250), (4096, 3), (4096, 15), (4096, 250)):
+                row = found.get((name, n, radius))
+                cell = figure(row and row["x"], 2)
+                plain = found.get((name.split(",")[0], n, radius))
+                if row and n == 16384 and marks:
+                    cell += f" (<= {marks[radius == 250]:.1f})"
+                elif row and n == 16384 and plain and plain is not row and "count" in name:
+                    cell += f" (<= {MOST_OF_UNMASKED * plain['x']:.1f})"
+                line.append(cell)
+            lines.append(line)
+        small = [row for row in found.values() if row["n"] == 256]
+        if not lines:
+            continue
+        text += source(path, record) + table(["filter", *(f"{n}^2, r {r}" for n in (16384, 4096) for r in (3, 15, 250))],
+                                             ["---", *["--:"] * 6], lines) + "\n"
+        for row in small:
+            text += f"{row['filter']}, radius {row['radius']}, {row['n']} x {row['n']}: {figure(row['us'], 1)} us a launch.\n\n"
+    return text or NOT_MEASURED
+
+
 def readme():
     """The few tables that README shows: ours beside others', ms of one table, and how often ours fits into theirs."""
     lines = []
@@ -288,8 +327,8 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `filters`, `marks size`, `marks other`, `peers`, `profile`,
+    """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `filters`, `windows`, `marks size`, `marks other`, `peers`, `profile`,
     `readme`, `tasks` or `tensors`."""
     word, *rest = what.split()
-    return {"cpu": cpu, "filters": filters, "marks": marks, "peers": peers, "profile": profile,
+    return {"cpu": cpu, "filters": filters, "windows": windows, "marks": marks, "peers": peers, "profile": profile,
             "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)
