@@ -251,10 +251,16 @@ def test_tracking(library):
     assert actual == expected
 
 
+def test_pixels_that_do_not_count(library):
+    mask = IMAGE[0] > 3
+    expected = boxsum.box_filter(IMAGE[0], 3, mask=mask)
+    np.testing.assert_array_equal(library.down(boxsum.box_filter(library.up(IMAGE[0]), 3, mask=library.up(mask))), expected)
+
+
 def test_what_only_the_cpu_does_is_refused(library):
     image = library.up(IMAGE[0])
-    with pytest.raises(boxsum.Unsupported, match="mask"):
-        boxsum.box_filter(image, 3, mask=library.up(IMAGE[0] > 3))
+    with pytest.raises(boxsum.Unsupported, match="image: type is uint32"):
+        boxsum.box_filter(library.up(IMAGE[0].astype(np.uint32)), 3)
     with pytest.raises(boxsum.InvalidArgument, match="mask: is in host memory, but image is on cuda:0"):
         boxsum.box_filter(image, 3, mask=IMAGE[0] > 3)
     with pytest.raises(boxsum.Unsupported, match="table: is on cuda:0, and windows of tables are made of"):
