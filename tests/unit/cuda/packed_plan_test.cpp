@@ -303,6 +303,7 @@ TEST_F(packed_plan, boxes_are_asked_of_tables_as_they_lie) {
 
 TEST_F(packed_plan, a_run_with_other_strides_is_refused) {
     const cuda::device_buffer memory(4000, stream());
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(memory.data(), 0, memory.size(), stream().get()));
     auto* const first = static_cast<float*>(memory.data());
     const image_view<float> image{first, 5, 6, {.row = 80, .col = 8}};
     const auto table = [&](std::int64_t at, const view_strides& strides) {
