@@ -31,7 +31,7 @@ MOST_OVER_GRAPH = 1.05  # of eager calls from 2048 x 2048 on
 
 
 class Row(NamedTuple):
-    library: str
+    framework: str
     name: str
     size: int
     peer: Callable[[], Any]
@@ -160,26 +160,26 @@ def kornia_rows() -> Iterator[Row]:
 ROWS = {"torch": torch_rows, "cupy": cupy_rows, "cucim": cucim_rows, "kornia": kornia_rows}
 
 
-def synchronize(library: str) -> None:
-    if library in ("torch", "kornia"):
+def synchronize(framework: str) -> None:
+    if framework in ("torch", "kornia"):
         sys.modules["torch"].cuda.synchronize()
     else:
         sys.modules["cupy"].cuda.Device().synchronize()
 
 
-def microseconds_of(library: str, call: Callable[[], Any], count: int) -> float:
-    synchronize(library)
+def microseconds_of(framework: str, call: Callable[[], Any], count: int) -> float:
+    synchronize(framework)
     start = time.perf_counter()
     for _ in range(count):
         call()
-    synchronize(library)
+    synchronize(framework)
     return (time.perf_counter() - start) / count * 1e6
 
 
-def repetitions(library: str, call: Callable[[], Any]) -> int:
+def repetitions(framework: str, call: Callable[[], Any]) -> int:
     """As many calls as take ten milliseconds, so that the wait behind them is a part in a hundred."""
     call()
-    one = min(microseconds_of(library, call, 1) for _ in range(3))
+    one = min(microseconds_of(framework, call, 1) for _ in range(3))
     return max(3, min(2000, int(1e4 / one)))
 
 
@@ -204,25 +204,25 @@ def measure(row: Row, seconds: float) -> dict[str, Any]:
     difference = np.inf
     if theirs.shape == ours.shape:
         difference = np.abs(theirs.astype(np.float64) - ours.astype(np.float64)).max()
-    result: dict[str, Any] = {"library": row.library, "name": row.name, "n": row.size}
+    result: dict[str, Any] = {"framework": row.framework, "name": row.name, "n": row.size}
     if not difference <= row.tolerance:
         return {**result, "check": f"differs by {difference:g}, allowed are {row.tolerance:g}"}
     result["check"] = "equal" if row.tolerance == 0 else f"within {row.tolerance:g}"
     del theirs, ours
-    counts = [repetitions(row.library, call) for call in (row.peer, row.ours)]
+    counts = [repetitions(row.framework, call) for call in (row.peer, row.ours)]
     calls: list[Callable[[], Any]] = [row.peer, row.ours]
     per_replay = 20
-    if row.library == "torch":
+    if row.framework == "torch":
         calls.append(in_a_graph(row.ours, per_replay))
         counts.append(max(1, counts[1] // per_replay))
     best = [np.inf] * len(calls)
     rounds, start = 0, time.perf_counter()
     while rounds < 5 or time.perf_counter() - start < seconds:
         for i, call in enumerate(calls):
-            best[i] = min(best[i], microseconds_of(row.library, call, counts[i]))
+            best[i] = min(best[i], microseconds_of(row.framework, call, counts[i]))
         rounds += 1
     result |= {"rounds": rounds, "peer_us": best[0], "us": best[1], "ratio": best[0] / best[1]}
-    if row.library == "torch":
+    if row.framework == "torch":
         result["graph_us"] = best[2] / per_replay
         result["x_of_graph"] = best[1] / result["graph_us"]
     return result
@@ -233,7 +233,7 @@ def marks(row: dict[str, Any]) -> dict[str, bool]:
     if "us" not in row:
         return {}
     found = {}
-    if row["n"] == 256 and row["library"] in ("torch", "cupy"):
+    if row["n"] == 256 and row["framework"] in ("torch", "cupy"):
         found[f"at most {MOST_US} us"] = row["us"] <= MOST_US
     if row["n"] >= 2048 and "x_of_graph" in row:
         found[f"at most {MOST_OVER_GRAPH} of a graph's time"] = row["x_of_graph"] <= MOST_OVER_GRAPH
@@ -242,7 +242,7 @@ def marks(row: dict[str, Any]) -> dict[str, bool]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rows", default="", help="only rows whose library or name contain this")
+    parser.add_argument("--rows", default="", help="only rows whose framework or name contain this")
     parser.add_argument("--seconds", type=float, default=0.4, help="for each row (default 0.4), at least five rounds")
     given = parser.parse_args()
     wrong = 0
@@ -253,7 +253,7 @@ def main() -> int:
             print(json.dumps({"left_out": module}), flush=True)
             continue
         for row in make():
-            if given.rows not in f"{row.library} {row.name}":
+            if given.rows not in f"{row.framework} {row.name}":
                 continue
             found = measure(row, given.seconds)
             wrong += "us" not in found
