@@ -3,6 +3,7 @@
 
 #include "cuda/filters/real_windows.hpp"
 
+#include "cuda/filters/fused_windows.hpp"
 #include "filters/filter_jobs.hpp"
 #include "support/placed_image.hpp"
 
@@ -241,6 +242,44 @@ TEST_F(real_windows_test, large_windows_have_the_results_of_the_cpu) {
                 memory_.clear();
                 if (HasFailure()) return;
             }
+}
+
+/// Bands whose first windows are made of prepared segments, of floats and of pixels that may not count: all sums are
+/// exact, so no kernel that only adds makes a window again.
+TEST_F(real_windows_test, large_windows_slide_over_segments) {
+    for (const dtype type : {dtype::f32, dtype::u8, dtype::u16})
+        for (const bool counted : {false, true}) {
+            if (!counted && !is_floating(type)) continue;
+            const filter_case s{type, 140, 413, 1, 1, window(window_extents{70, 60, 90, 100}), border_mode::shrink};
+            placed image(test::packed(type, s.rows, s.cols, 1), 3, 0),
+                mask(test::packed(dtype::u8, s.rows, s.cols, 1), 5, 0);
+            fill(image.view(), pattern::random, 5);
+            std::mt19937_64 random(20261128);
+            for (std::int64_t r = 0; r < s.rows; ++r)
+                for (std::int64_t c = 0; c < s.cols; ++c) {
+                    static_cast<u8*>(mask.view().data)[r * mask.view().shape.row_stride + c] = random() % 4 != 0;
+                    if (type == dtype::f32)
+                        reinterpret_cast<float*>(static_cast<char*>(image.view().data) +
+                                                 r * image.view().shape.row_stride)[c] =
+                            static_cast<float>(random() % 256);
+                }
+            filter_inputs inputs{.image = image.view()}, on_device{.image = upload(image)};
+            if (counted) inputs.mask = mask.view(), on_device.mask = upload(mask);
+            const filter_options options = test::options_of(s);
+            const filters::window_job job = filters::windows_of(filters::part_of(inputs), options);
+            ASSERT_TRUE(cuda::sliding_supports(job));
+            const cuda::fused_shape shape = cuda::fused_shape_of(job, cuda::sliding_sums_of(job), s.rows);
+            EXPECT_TRUE(shape.prepared && shape.bands > 2);
+            placed mean(test::packed(type == dtype::f32 ? dtype::f64 : type, s.rows, s.cols, 1), 0, 0),
+                count(test::packed(dtype::u32, s.rows, s.cols, 1), 0, 0);
+            const any_view means = upload(mean), counts = upload(count);
+            cuda::box_filter(on_device, {means, counts}, stream(), options);
+            box_filter(inputs, {mean.view(), count.view()}, options);
+            expect_fetched(mean, means, test::text_of(s) + ": mean");
+            expect_fetched(count, counts, test::text_of(s) + ": count");
+            memory_.clear();
+            if (HasFailure()) return;
+        }
 }
 
 /// Parts, strips of host memory, and channels: what a pixel's result is depends on nothing but its window.
