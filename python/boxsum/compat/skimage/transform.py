@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from boxsum import _core
 from boxsum._tables import sat
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
-from boxsum.compat.skimage._images import check_plane
+from boxsum.compat.skimage._images import check_plane, sums_of_windows
 
 __getattr__ = rest_of("skimage.transform")
 
@@ -37,17 +36,4 @@ def integrate(ii: Any, start: Any, end: Any) -> Any:
     """Tables of two axes and of the types that boxsum makes. Exact where the original goes through float64."""
     if type(ii) is not np.ndarray or ii.ndim != 2:
         raise NotCovered("the table is no array of two axes")
-    first, last = np.atleast_2d(np.array(start)), np.atleast_2d(np.array(end))
-    if first.shape != last.shape or first.ndim != 2 or first.shape[1] != 2:
-        raise NotCovered(f"windows of shapes {first.shape} and {last.shape}")
-    if first.dtype.kind not in "iu" or last.dtype.kind not in "iu":
-        raise NotCovered("windows that are no integers")
-    shape = np.array(ii.shape)
-    first, last = (np.where(one < 0, one + shape, one).astype(np.int64) for one in (first, last))
-    if (last < first).any():
-        raise NotCovered("a window ends before it starts")
-    if (first < 0).any() or (last >= shape).any():
-        raise NotCovered("a window is outside the table")
-    boxes = np.concatenate([first, last + 1], axis=1)
-    sums = _core.box_query("sum", ii, None, boxes, "inclusive", "yxyx", None, None)
-    return sums.astype(np.float64, copy=False)
+    return sums_of_windows(ii, np.atleast_2d(np.array(start)), np.atleast_2d(np.array(end)))
