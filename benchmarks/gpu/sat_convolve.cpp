@@ -54,6 +54,7 @@ void convolve_section(cuda::stream_ref stream) {
         for (int i = 0; i < side * side; ++i) weights.push_back(((i * 37) % 101 - 50) / 100.0);
         const image_view<const double> kernel(weights.data(), side, side);
         std::deque<cuda::convolve_plan> plans;
+        cuda::workspace workspace(0, stream);  // nothing is copied
         std::vector<runner> runners = references(sets);
         const std::size_t first = runners.size();
         for (const char* algorithm : {"systolic", "ssam", "direct"}) {
@@ -61,8 +62,8 @@ void convolve_section(cuda::stream_ref stream) {
             const cuda::convolve_plan& plan =
                 plans.emplace_back(convolve_inputs{sets.image(0), kernel}, convolve_outputs{sets.table(0)},
                                    convolve_options{.algorithm = algorithm});
-            runners.push_back({algorithm, [&sets, &plan](int i, cuda::stream_ref s) {
-                                   plan.run_async(sets.image(i), {sets.table(i)}, s);
+            runners.push_back({algorithm, [&sets, &plan, &workspace](int i, cuda::stream_ref s) {
+                                   plan.run_async(sets.image(i), {sets.table(i)}, workspace, s);
                                }});
         }
         const std::vector<double> us = times_of(runners, 4, false, stream);

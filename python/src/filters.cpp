@@ -393,15 +393,13 @@ nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction
                                  {type, in.array.extent[static_cast<std::size_t>(in.roles.rows())],
                                   in.array.extent[static_cast<std::size_t>(in.roles.cols())]});
     const convolve_inputs inputs{in.view, {weights.data(), rows, cols}};
-    if (in.array.device && !in.empty) {
-        nb::gil_scoped_release released;
-        const device_turn turn(in.array);
-        plan_of(in.array.device->number, inputs, weights, {result.view}, options)
-            .run_async(in.view, {result.view}, in.array.device->stream);
-    } else if (!in.empty) {
-        nb::gil_scoped_release released;
-        convolve(inputs, {result.view}, options);
-    }
+    compute(
+        in, [&] { convolve(inputs, {result.view}, options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            const cuda::convolve_plan& plan = plan_of(in.array.device->number, inputs, weights, {result.view}, options);
+            workspace.reserve(plan.workspace_bytes(), stream);
+            plan.run_async(in.view, {result.view}, workspace, stream);
+        });
     return result.finish(in);
 }
 

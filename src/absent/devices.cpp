@@ -171,7 +171,13 @@ convolve_plan::convolve_plan(const convolve_inputs&, const convolve_outputs&, co
 int convolve_plan::device() const noexcept {
     return -1;
 }
-void convolve_plan::run_async(const const_any_view&, const convolve_outputs&, stream_ref) const {
+std::size_t convolve_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+std::size_t convolve_plan::packed_bytes() const noexcept {
+    return 0;
+}
+void convolve_plan::run_async(const const_any_view&, const convolve_outputs&, workspace&, stream_ref) const {
     refuse();
 }
 void convolve_async(const convolve_inputs&, const convolve_outputs&, workspace&, stream_ref, const convolve_options&) {

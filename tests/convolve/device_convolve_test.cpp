@@ -67,7 +67,9 @@ class device_convolve : public test::gpu_stream_test {
         const const_any_view in{d_image.data(), image.view.shape()};
         const convolve_outputs out{{d_result.data(), result.view.shape()}};
         const cuda::convolve_plan plan({in, kernel}, out, options);
-        plan.run_async(in, out, stream());
+        EXPECT_EQ(plan.packed_bytes(), 0);
+        cuda::workspace workspace(plan.workspace_bytes(), stream());
+        plan.run_async(in, out, workspace, stream());
         stream().synchronize();
         download(d_result, result);
         const std::string wrong = test::compare<Result>(result, poison, same.view, kernel, options);
@@ -76,8 +78,8 @@ class device_convolve : public test::gpu_stream_test {
     }
 };
 
-/// Views of any strides through copies; the same bits.
-TEST_F(device_convolve, takes_any_strides_without_a_plan) {
+/// Views of any strides through copies, with and without a plan; the same bits.
+TEST_F(device_convolve, takes_any_strides) {
     std::mt19937_64 random(3);
     const std::vector<double> weights = test::random_weights(15, 3);
     const image_view<const double> kernel(weights.data(), 3, 5);
@@ -103,10 +105,17 @@ TEST_F(device_convolve, takes_any_strides_without_a_plan) {
             const auto at = [](const cuda::device_buffer& d, const test::block<float>& b) {
                 return any_view{static_cast<std::byte*>(d.data()) + b.offset(), b.view().shape()};
             };
-            if (i % 2 == 0)
-                cuda::convolve({at(d_image, image), kernel}, {at(d_to, to)}, stream());
-            else
-                cuda::convolve_async({at(d_image, image), kernel}, {at(d_to, to)}, workspace, stream());
+            const convolve_inputs in{at(d_image, image), kernel};
+            const convolve_outputs out{at(d_to, to)};
+            if (i % 3 == 0) {
+                cuda::convolve(in, out, stream());
+            } else if (i % 3 == 1) {
+                cuda::convolve_async(in, out, workspace, stream());
+            } else {
+                const cuda::convolve_plan plan(in, out);
+                workspace.reserve(plan.workspace_bytes(), stream());
+                plan.run_async(in.image, out, workspace, stream());
+            }
             cuda::copy(at(d_to, to), to.view(), stream());
         };
         convolved(strided, result);
@@ -188,9 +197,24 @@ TEST_F(device_convolve, bad_arguments_are_named) {
     const cuda::convolve_plan plan(in, out);
     const cuda::device_buffer memory(20 * 31 * 4, stream());
     std::vector<float> host(20 * 30);
-    refuses([&] { plan.run_async({memory.data(), other}, {{memory.data(), image}}, stream()); }, "image");
-    refuses([&] { plan.run_async({memory.data(), image}, {{memory.data(), image}}, stream()); }, "result: overlaps");
-    refuses([&] { plan.run_async({host.data(), image}, {{memory.data(), image}}, stream()); }, "image");
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    const auto run = [&](const const_any_view& from) {
+        plan.run_async(from, {{memory.data(), image}}, workspace, stream());
+    };
+    refuses([&] { run({memory.data(), other}); }, "image");
+    refuses([&] { run({memory.data(), image}); }, "result: overlaps");
+    refuses([&] { run({host.data(), image}); }, "image");
+    view_shape turned = image;
+    turned.row_stride = -image.row_stride;
+    const cuda::convolve_plan copies({{nullptr, turned}, kernel}, out);
+    EXPECT_EQ(copies.packed_bytes(), copies.workspace_bytes());
+    const cuda::device_buffer result(20 * 30 * 4, stream());
+    const std::byte* const last_row = static_cast<const std::byte*>(memory.data()) + 19 * image.row_stride;
+    refuses(
+        [&] {
+            copies.run_async({last_row, turned}, {{result.data(), image}}, workspace, stream());
+        },
+        "workspace: has");
 }
 
 }  // namespace

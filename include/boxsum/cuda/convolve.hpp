@@ -5,6 +5,7 @@
 #include <boxsum/cuda/workspace.hpp>
 #include <boxsum/export.hpp>
 
+#include <cstddef>
 #include <memory>
 
 /// convolve.hpp on a GPU.
@@ -18,8 +19,8 @@
 /// - Image and result in device memory, of the stream's device (a plan's: of the one that was current when it was
 /// made); weights are read from host memory when a plan is made.
 /// - Images of 8u, 16u and 32f with results of 32f, images of 64f with results of 64f; others are unsupported.
-/// - Calls without a plan take any strides, and copy what is not plain (pixels side by side, rows and planes in the
-/// order of addresses) in the workspace; a plan, which has none, takes plain views.
+/// - Any strides: what is not plain (pixels side by side, rows and planes in the order of addresses) is copied in the
+/// workspace.
 /// - `threads` is not read. Each algorithm adds in an order of its own; the bits do not depend on timing.
 /// - `systolic` adds the weights of a part of the kernel before those of the next. Parts overlap, with weights of zero,
 ///   so where a window holds an infinity the result may be NaN.
@@ -31,17 +32,22 @@ namespace cuda {
 /// made, and may be null. Keeps the weights on the device. Immutable: any number of threads and streams may run one.
 ///
 ///     boxsum::cuda::convolve_plan plan({d_image, {weights, 5, 5}}, {d_result});
-///     plan.run_async(d_image, {d_result}, stream);
+///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
+///     plan.run_async(d_image, {d_result}, workspace, stream);
 class convolve_plan {
   public:
     convolve_plan(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options = {});
 
+    std::size_t workspace_bytes() const noexcept;
+    /// Bytes of the workspace that are copies without gaps: all of it; 0: none.
+    std::size_t packed_bytes() const noexcept;
     int device() const noexcept;
 
-    /// The image alone: weights are the plan's, and no workspace is needed. Neither allocates nor synchronises, and can
-    /// be captured into a graph. Throws invalid_argument, naming argument and values, for shapes of another plan, host
-    /// memory and overlapping memory. The plan must outlive the work.
-    void run_async(const const_any_view& image, const convolve_outputs& outputs, stream_ref stream) const;
+    /// The image alone: weights are the plan's. Neither allocates nor synchronises, and can be captured into a graph.
+    /// Throws invalid_argument, naming argument and values, for shapes of another plan, host memory, overlapping
+    /// memory, and a workspace as sat_plan::run_async() refuses it. The plan must outlive the work.
+    void run_async(const const_any_view& image, const convolve_outputs& outputs, workspace& workspace,
+                   stream_ref stream) const;
 
   private:
     struct state;

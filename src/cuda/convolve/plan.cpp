@@ -72,23 +72,67 @@ void refuse_capture(stream_ref stream) {
         throw invalid_argument("stream: is being captured, which only a convolve_plan allows");
 }
 
+/// Views as kernels take them: those that are not plain as copies in the workspace.
+struct plain_views {
+    packed_copy image, result;
+    std::size_t bytes = 0;  ///< of the copies
+    convolution::job job;
+
+    plain_views(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options)
+        : job(convolution::make_job(added(image, inputs.image.shape), inputs.kernel,
+                                    added(result, outputs.result.shape), options)) {
+        check_types(job);
+    }
+
+    /// The copies lie at `space`.
+    void enqueue(const convolve_algorithm& algorithm, const void* from, void* to, const void* weights, void* space,
+                 stream_ref stream) const {
+        algorithm.enqueue(job, image.fill(from, space, stream), result.place(to, space), weights, stream);
+        result.empty(to, space, stream);
+    }
+
+  private:
+    view_shape added(packed_copy& copy, view_shape shape) {
+        copy.add(shape, bytes);
+        return shape;
+    }
+};
+
+/// The last bytes of a workspace, which are zero again afterwards, as plans of tables want them.
+class workspace_end {
+  public:
+    workspace_end(workspace& memory, std::size_t bytes, int device, stream_ref stream)
+        : use_(memory, bytes, device, stream), before_((use_.bytes() - bytes) / 256 * 256) {}
+    std::byte* data() const noexcept { return static_cast<std::byte*>(use_.data()) + before_; }
+    void clear(stream_ref stream) const {
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(data(), 0, use_.bytes() - before_, stream.get()));
+    }
+
+  private:
+    workspace_use use_;
+    std::size_t before_;
+};
+
 }  // namespace
 
 struct convolve_plan::state {
-    convolution::job job;
+    view_shape image, result;
+    byte_reach image_reach, result_reach;
+    plain_views views;
     int device;
     const convolve_algorithm& algorithm;
-    std::size_t image_bytes, result_bytes;
     stream own;  // of the weights' memory, which it outlives
     device_buffer weights;
 
     state(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options)
-        : job(convolution::make_job(inputs.image.shape, inputs.kernel, outputs.result.shape, options)),
-          device((check_types(job), current_device())),
-          algorithm(chosen(job, options.algorithm)),
-          image_bytes(static_cast<std::size_t>(checked_span_bytes("image", job.image))),
-          result_bytes(static_cast<std::size_t>(checked_span_bytes("result", job.result))),
-          weights(uploaded(algorithm.weights(job), job.result.type, own)) {}
+        : image(inputs.image.shape),
+          result(outputs.result.shape),
+          image_reach(checked_reach("image", image, access::read)),
+          result_reach(checked_reach("result", result, access::write)),
+          views(inputs, outputs, options),
+          device(current_device()),
+          algorithm(chosen(views.job, options.algorithm)),
+          weights(uploaded(algorithm.weights(views.job), views.job.result.type, own)) {}
 };
 
 convolve_plan::convolve_plan(const convolve_inputs& inputs, const convolve_outputs& outputs,
@@ -99,16 +143,30 @@ int convolve_plan::device() const noexcept {
     return state_->device;
 }
 
-void convolve_plan::run_async(const const_any_view& image, const convolve_outputs& outputs, stream_ref stream) const {
+std::size_t convolve_plan::workspace_bytes() const noexcept {
+    return state_->views.bytes;
+}
+
+std::size_t convolve_plan::packed_bytes() const noexcept {
+    return state_->views.bytes;
+}
+
+void convolve_plan::run_async(const const_any_view& image, const convolve_outputs& outputs, workspace& workspace,
+                              stream_ref stream) const {
     const state& s = *state_;
-    require_shape("image", image.shape, s.job.image);
-    require_shape("result", outputs.result.shape, s.job.result);
-    const std::array<memory_range, 2> ranges{memory_range{"image", image.data, s.image_bytes, false},
-                                             memory_range{"result", outputs.result.data, s.result_bytes, true}};
-    check_range(ranges[0], size_of(s.job.image.type), s.device);
-    check_range(ranges[1], size_of(s.job.result.type), s.device);
+    require_shape("image", image.shape, s.image);
+    require_shape("result", outputs.result.shape, s.result);
+    const auto range = [](const char* name, const void* data, const byte_reach& reach, bool written) {
+        return memory_range{name, data, static_cast<std::size_t>(reach.bytes()), written, reach.first};
+    };
+    const std::array ranges{range("image", image.data, s.image_reach, false),
+                            range("result", outputs.result.data, s.result_reach, true)};
+    check_range(ranges[0], size_of(s.image.type), s.device);
+    check_range(ranges[1], size_of(s.result.type), s.device);
     if (any_meet(ranges)) filters::check_results({{"image", image}}, {{"result", outputs.result}});
-    s.algorithm.enqueue(s.job, image.data, outputs.result.data, s.weights.data(), stream);
+    const workspace_end space(workspace, s.views.bytes, s.device, stream);
+    s.views.enqueue(s.algorithm, image.data, outputs.result.data, s.weights.data(), space.data(), stream);
+    if (s.views.bytes > 0) space.clear(stream);
 }
 
 // ---- without a plan -------------------------------------------------------------------------------------------------
@@ -124,28 +182,16 @@ void convolve_async(const convolve_inputs& inputs, const convolve_outputs& outpu
     check_device_pointer("result", outputs.result.data, device);
     refuse_capture(stream);
 
-    view_shape image = inputs.image.shape, result = outputs.result.shape;
-    packed_copy of_image, of_result;
-    std::size_t bytes = 0;
-    of_image.add(image, bytes);
-    of_result.add(result, bytes);
-    const convolution::job job = convolution::make_job(image, inputs.kernel, result, options);
-    check_types(job);
-    const convolve_algorithm& algorithm = chosen(job, options.algorithm);
-    const std::vector<std::byte> weights = bytes_of(algorithm.weights(job), result.type);
-    bytes += (weights.size() + 255) / 256 * 256;
-
+    const plain_views views(inputs, outputs, options);
+    const convolve_algorithm& algorithm = chosen(views.job, options.algorithm);
+    const std::vector<std::byte> weights = bytes_of(algorithm.weights(views.job), views.job.result.type);
+    const std::size_t bytes = views.bytes + (weights.size() + 255) / 256 * 256;
     workspace.reserve(bytes, stream);
-    const workspace_use use(workspace, bytes, device, stream);
-    // At the end, and zero afterwards, as plans of tables want it.
-    const std::size_t before = (use.bytes() - bytes) / 256 * 256;
-    auto* const space = static_cast<std::byte*>(use.data()) + before;
-    std::byte* const d_weights = space + bytes - (weights.size() + 255) / 256 * 256;
+    const workspace_end space(workspace, bytes, device, stream);
+    std::byte* const d_weights = space.data() + views.bytes;
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(d_weights, weights.data(), weights.size(), cudaMemcpyHostToDevice, stream.get()));
-    algorithm.enqueue(job, of_image.fill(inputs.image.data, space, stream), of_result.place(outputs.result.data, space),
-                      d_weights, stream);
-    of_result.empty(outputs.result.data, space, stream);
-    BOXSUM_CUDA_TRY(cudaMemsetAsync(space, 0, use.bytes() - before, stream.get()));
+    views.enqueue(algorithm, inputs.image.data, outputs.result.data, d_weights, space.data(), stream);
+    space.clear(stream);
 }
 
 void convolve(const convolve_inputs& inputs, const convolve_outputs& outputs, stream_ref stream,
