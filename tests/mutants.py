@@ -531,7 +531,7 @@ MUTANTS = (
            "(ones(k) - ones(k - n))", "ones(k)"),
     Mutant("receiver_keeps_the_offset", "shadows of a map less an offset are of receivers that are farther away",
            "src/api/shadow.cpp", "shadows", "variance_shadows.every_pixel*",
-           "real_at(inputs.receiver, r, c, 0) - offset - mean", "real_at(inputs.receiver, r, c, 0) - mean"),
+           "real_at(inputs.receiver, r, c, 0) - job.offset", "real_at(inputs.receiver, r, c, 0)"),
     Mutant("channel_of_a_box_forgotten", "every channel gets the first one's answers",
            "include/boxsum/cuda/box.cuh", "device boxes", "device_boxes.sums*",
            "channel * static_cast<std::int64_t>(sizeof(T))",
