@@ -22,7 +22,9 @@ constexpr double slow_us = 20'000;  // a call is not replayed from here on, and 
 constexpr int rounds_of_slow = 3;
 constexpr double most_us = 300'000;  // of all rounds of a candidate, about
 constexpr std::int64_t most_nodes = 8192;
-constexpr std::int64_t most_nodes_apart = 1024;
+constexpr std::int64_t most_nodes_apart = 1024;  // of one graph, with those that are not enabled
+constexpr std::int64_t most_parts = 1 << 17;     // each name's in a graph of its own
+constexpr int rounds_of_many = 3;
 
 /// What takes turns.
 struct candidate {
@@ -122,7 +124,7 @@ class device_case {
     std::vector<histogram_row> parts() {
         std::vector<histogram_row> found;
         for (const candidate& whole : all_) {
-            if (whole.row.what != "tensor" || !whole.row.us || whole.slow || !whole.row.parameters.empty()) continue;
+            if (whole.row.what != "tensor" || !whole.row.us || !whole.row.parameters.empty()) continue;
             histogram_row part = row("part", whole.row.algorithm);
             try {
                 add_parts(whole, part, found);
@@ -185,7 +187,7 @@ class device_case {
     void add_parts(const candidate& whole, const histogram_row& empty, std::vector<histogram_row>& found) {
         const captured_graph one([&] { whole.launch(0, stream_); }, stream_);
         const std::int64_t kernels = one.kernels();
-        if (kernels == 0 || kernels > most_nodes_apart)
+        if (kernels == 0 || kernels > most_parts)
             throw unsupported(std::to_string(kernels) + " launches are not taken apart");
         if (one.memsets() + one.others() > 0) throw unsupported("what is not a kernel cannot be taken apart");
         std::vector<std::string> name_of_kernel, names;
@@ -194,17 +196,28 @@ class device_case {
             if (std::find(names.begin(), names.end(), name_of_kernel.back()) == names.end())
                 names.push_back(name_of_kernel.back());
         }
+        const bool many_kernels = kernels > most_nodes_apart;
         const int calls = static_cast<int>(std::clamp<std::int64_t>(most_nodes_apart / kernels, 1, 16));
-        captured_graph many(
-            [&] {
-                for (int i = 0; i < calls; ++i) whole.launch(i, stream_);
-            },
-            stream_);
+        std::optional<captured_graph> together;
+        if (!many_kernels)
+            together.emplace(
+                [&] {
+                    for (int i = 0; i < calls; ++i) whole.launch(i, stream_);
+                },
+                stream_);
         for (const std::string& name : names) {
-            many.enable_chosen(
-                [&](std::int64_t k) { return name_of_kernel[static_cast<std::size_t>(k % kernels)] == name; });
-            const std::vector<contestant> alone{{name, [&] { many.launch(stream_); }, calls}};
-            const spread us = race(alone, options_.rounds, device_stopwatch(stream_))[0];
+            const auto chosen = [&](std::int64_t k) {
+                return name_of_kernel[static_cast<std::size_t>(k % kernels)] == name;
+            };
+            std::unique_ptr<captured_graph> apart;
+            if (many_kernels)
+                apart = one.only(chosen);
+            else
+                together->enable_chosen(chosen);
+            const captured_graph& timed = many_kernels ? *apart : *together;
+            const std::vector<contestant> alone{{name, [&] { timed.launch(stream_); }, calls}};
+            const int rounds = many_kernels ? std::min(options_.rounds, rounds_of_many) : options_.rounds;
+            const spread us = race(alone, rounds, device_stopwatch(stream_))[0];
             histogram_row part = empty;
             part.part = name;
             part.launched = "graph";
