@@ -542,7 +542,7 @@ MUTANTS = (
            ""),
     Mutant("answers_for_boxes_outside", "boxes outside of the image have sums",
            "src/cuda/queries/box_kernels.cu", "device boxes", "device_boxes.sums*",
-           "own.inside(k) ? sum : no_answer<T>()",
+           "own.inside(k) ? table.offset.added_to_sum(sum, own[k]) : no_answer<T>()",
            "sum"),
     Mutant("convolution_pairs_are_turned", "a pair of results is written one column off where the kernel's reach is odd",
            "src/cuda/convolve/systolic.cu", "systolic", "*pairs_of_pixels*",

@@ -82,8 +82,7 @@ void convolve_section(cuda::stream_ref stream) {
         std::optional<cuda::device_buffer> turned;
         const auto pixels = [&sets](int i) { return static_cast<const float*>(sets.image(i).data); };
         const auto results = [&sets](int i) { return static_cast<float*>(sets.table(i).data); };
-        if (const std::string absent = side > 20 ? "the figure ends at 20 x 20" : npp_filter_absent();
-            absent.empty()) {
+        if (const std::string absent = side > 20 ? "the figure ends at 20 x 20" : npp_filter_absent(); absent.empty()) {
             const std::vector<float> backwards(weights.rbegin(), weights.rend());
             turned.emplace(backwards.size() * sizeof(float), stream);
             BOXSUM_CUDA_TRY(cudaMemcpyAsync(turned->data(), backwards.data(), turned->size(), cudaMemcpyHostToDevice,
