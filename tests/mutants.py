@@ -66,6 +66,8 @@ SUBJECTS = {
     "shadows": Subject("applied_test", ("src/api/shadow.cpp",)),
     "packed tables": Subject("api_test", ("src/api/sat.cpp",)),
     "packed copies": Subject("emulated_strides_test", ("src/cuda/runtime/packed_copies.cpp",)),
+    "recursive filters": Subject("emulated_zoo_test", ("src/cuda/zoo/recursive_gaussian.cu",)),
+    "strips of columns": Subject("emulated_histogram_query_test", ("src/cuda/runtime/column_carries.cu",)),
     "strided copies": Subject("emulated_strides_test", ("src/cuda/runtime/strided_copy.cu",)),
 }
 
@@ -544,6 +546,14 @@ MUTANTS = (
            "src/cuda/queries/box_kernels.cu", "device boxes", "device_boxes.sums*",
            "own.inside(k) ? table.offset.added_to_sum(sum, own[k]) : no_answer<T>()",
            "sum"),
+    Mutant("epilogues_forget_the_other_direction", "what a tile passes back of its prologue is left out",
+           "src/cuda/zoo/recursive_gaussian.cu", "recursive filters", "recursive_gaussian.every_pixel*",
+           "add_product(own, f.turned, p);",
+           ""),
+    Mutant("strips_have_the_carry_of_the_first_column", "the next strip continues from a strip's first column",
+           "src/cuda/runtime/column_carries.cu", "strips of columns", "gpu_histogram_plan.images_of_which*",
+           "if (c == s.cols - 1) carry = row[c];",
+           "if (c == 0) carry = row[c];"),
     Mutant("convolution_pairs_are_turned", "a pair of results is written one column off where the kernel's reach is odd",
            "src/cuda/convolve/systolic.cu", "systolic", "*pairs_of_pixels*",
            "shift != 0 ? pair_of<Sum>",
