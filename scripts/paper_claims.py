@@ -165,6 +165,32 @@ def chen_over(library, types):
     return measure
 
 
+def scan_scan_gains(record, types, name):
+    """[(n, OpenCV's scan-scan over an algorithm)] at the paper's sizes."""
+    rows = docs.squares(record, types)
+    timed = [(n, docs.best_us(rows, n, "opencv-scan-scan"), docs.best_us(rows, n, name)) for n in docs.sizes_of(rows)
+             if n % 1024 == 0]
+    return [(n, other / own) for n, other, own in timed if own and other]
+
+
+def chen_ahead_up_to(types, most):
+    def measure(record):
+        gains = [gain for n, gain in scan_scan_gains(record, types, "brlt-scanrow") if n <= most]
+        return unknown() if not gains else (f"{min(gains):.2f} to {max(gains):.2f} times", None, min(gains) > 1)
+    return measure
+
+
+def chen_gain_shrinks(types):
+    """The gain at the largest size against that at the smallest."""
+    def measure(record):
+        gains = scan_scan_gains(record, types, "brlt-scanrow")
+        if len(gains) < 2:
+            return unknown()
+        (small, before), (large, after) = gains[0], gains[-1]
+        return f"{before:.2f} at {docs.size(small)}, {after:.2f} at {docs.size(large)}", None, after < before
+    return measure
+
+
 def scans_alike(record):
     timed = {(r["algorithm"], r["types"], r["cols"], r.get("parameters")): r["us"] for r in record["tables"] if "us" in r}
     found = []
@@ -343,14 +369,46 @@ def over_cpu(threads, least):
 # SSAM
 
 def ssam_us(record, algorithm, side):
-    return next((r["us"] for r in record["rows"] if r["section"] == "convolve" and r["algorithm"] == algorithm
-                 and r["side"] == side), None)
+    return next((r["us"] for r in record["rows"] if r["section"] == "convolve" and r.get("algorithm") == algorithm
+                 and r.get("side") == side), None)
 
 
 def ssam_figure_4(side, printed):
     def measure(record):
         us = ssam_us(record, "ssam", side)
         return unknown() if us is None else (f"{us / 1000:.2f} ms", us / 1000, us / 1000 <= printed)
+    return measure
+
+
+def ssam_over(peer):
+    """`systolic` against a library of the figure, at its kernels' sizes."""
+    def measure(record):
+        found = []
+        for side in docs.paper("ssam-2019")["figure_4"]["sides"]:
+            theirs = next((r["us"] for r in record["rows"] if r["section"] == "convolve" and r.get("side") == side and "us" in r
+                           and peer in r.get("algorithm", "")), None)
+            if theirs and ssam_us(record, "systolic", side):
+                found.append(theirs / ssam_us(record, "systolic", side))
+        return unknown() if not found else (f"{min(found):.2f} to {max(found):.2f}", max(found), min(found) >= 1)
+    return measure
+
+
+def shadows_in_time(edge, most_ms):
+    """The slowest frame of variance shadows from maps of a size, their tables included."""
+    def measure(record):
+        rows = [r for r in record["rows"] if r["section"] == "shadows" and r.get("map") == edge and "frame_us" in r]
+        if not rows:
+            return unknown()
+        slowest = max(r["frame_us"] for r in rows) / 1000
+        return f"{min(r['frame_us'] for r in rows) / 1000:.2f} to {slowest:.2f} ms", slowest, slowest <= most_ms
+    return measure
+
+
+def recursive_over_copy(edge, most):
+    def measure(record):
+        x = next((r["x"] for r in record["rows"] if r["section"] == "recursive" and r.get("type") == "32f" and r.get("n") == edge),
+                 None)
+        return unknown() if x is None else (f"{x:.2f} times", x, x <= most)
     return measure
 
 
@@ -399,6 +457,10 @@ CLAIMS = (
     *(Claim("chen-2018", "section VI.C, figures 6 and 7",
             f"up to 2.3 times as fast as OpenCV's scan-scan, {types}; here as section VI.B.2 tells it", 2.3,
             chen_over("opencv-scan-scan", types)) for types in ("8u32s", "32f32f", "32u32u", "64f64f")),
+    Claim("chen-2018", "section VI.C.4", "64f64f: BRLT-ScanRow is faster than OpenCV up to 6K; here than its scan-scan", None,
+          chen_ahead_up_to("64f64f", 6144)),
+    Claim("chen-2018", "section VI.C", "over OpenCV the gain of 32f32f disappears for larger matrices; here over its scan-scan", None,
+          chen_gain_shrinks("32f32f")),
     Claim("chen-2018", "section VI.C.1", "the LF-scan gives no gain over Kogge-Stone", None, scans_alike),
     Claim("chen-2018", "section VI.D, (1)", "T_ScanColumn < T_BRLT-ScanRow, 1K to 4K", None, chen_inequality(0),
           "Why, a profile would have to say: both kernels have as many blocks, and ScanColumn has less to do."),
@@ -421,6 +483,11 @@ CLAIMS = (
     Claim("notes-2025", "'time'", "BRLT-ScanRow's passes are shorter than ScanRow-BRLT's (23 against 46 us)", None, notes_order),
     Claim("notes-2025", "'time'", "box blur of a small image, us", 8, notes_blur,
           "Ours contains the table; the window kernel walks eight rows one after the other, a fixed chain on small images."),
+
+    *(Claim("notes-2025", "'SAVSM(GPU gem3)'", f"in real time: a frame of 1080 x 1920 from a map of {edge} x {edge}, its tables "
+            "included, in a sixtieth of a second", None, shadows_in_time(edge, 16.7), kind="convolve") for edge in (1024, 2048)),
+    Claim("notes-2025", "'2011' (Nehab et al.)", "a recursive filter reads twice and writes once: at 8192 x 8192 within twice a "
+          "copy's time", None, recursive_over_copy(8192, 2), kind="convolve"),
 
     Claim("poostchi-2017", "section 3.4, (4)", "efficiency of a work-efficient scan of 1024 elements, %", 30, scan_efficiency,
           kind="hist"),
@@ -454,6 +521,8 @@ CLAIMS = (
     *(Claim("ssam-2019", "figure 4", f"SSAM, {side} x {side}, 8192 x 8192, 32f, on a V100, ms", printed, ssam_figure_4(side, printed),
             kind="convolve")
       for side, printed in ((3, 0.74), (5, 0.74), (7, 0.81), (9, 1.4), (13, 2.8), (20, 9.5))),
+    *(Claim("ssam-2019", "figure 4", f"faster than {peer} from 2 x 2 to 20 x 20; here `systolic`, times as fast", None,
+            ssam_over(peer), kind="convolve") for peer in ("NPP", "PyTorch", "cuFFT")),
 )
 
 

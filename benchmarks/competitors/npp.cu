@@ -1,5 +1,5 @@
 #include "competitors/device_kernels.hpp"
-#include "cuda/runtime/cuda_try.hpp"
+#include "competitors/npp_context.hpp"
 
 #include <boxsum/error.hpp>
 
@@ -14,21 +14,7 @@ bool npp_available() {
 }
 
 void npp_integral(dtype out, const void* image, void* table, std::int64_t n, cuda::stream_ref stream) {
-    static const NppStreamContext device = [] {
-        NppStreamContext context{};
-        cudaDeviceProp properties{};
-        BOXSUM_CUDA_TRY(cudaGetDevice(&context.nCudaDeviceId));
-        BOXSUM_CUDA_TRY(cudaGetDeviceProperties(&properties, context.nCudaDeviceId));
-        context.nMultiProcessorCount = properties.multiProcessorCount;
-        context.nMaxThreadsPerMultiProcessor = properties.maxThreadsPerMultiProcessor;
-        context.nMaxThreadsPerBlock = properties.maxThreadsPerBlock;
-        context.nSharedMemPerBlock = properties.sharedMemPerBlock;
-        context.nCudaDevAttrComputeCapabilityMajor = properties.major;
-        context.nCudaDevAttrComputeCapabilityMinor = properties.minor;
-        return context;
-    }();
-    NppStreamContext context = device;
-    context.hStream = stream.get();
+    const NppStreamContext context = npp_context(stream);
     const int side = static_cast<int>(n);
     const auto* const pixels = static_cast<const Npp8u*>(image);
     const NppiSize size{side, side};

@@ -2,7 +2,7 @@
 // scripts/bench_gpu collects them.
 //
 //     gpu_sat_bench [section...]      sections: table small host layouts carries special algorithms boxes peers
-//     filters windows convolve; none: all
+//     filters windows convolve shadows recursive; none: all
 //
 // Inputs are random and rotate through more memory than the second-level cache holds, so that every launch reads from
 // memory. A figure is the median of several repetitions; runners take turns within a repetition, so that a drift of
@@ -29,10 +29,11 @@ struct section {
 };
 
 constexpr section sections[] = {
-    {"table", table_section},     {"small", small_section},       {"host", host_section},
-    {"layouts", layouts_section}, {"carries", carries_section},   {"special", special_section},
-    {"boxes", boxes_section},     {"peers", peers_section},       {"filters", filters_section},
-    {"windows", windows_section}, {"convolve", convolve_section}, {"algorithms", algorithms_section}};
+    {"table", table_section},         {"small", small_section},          {"host", host_section},
+    {"layouts", layouts_section},     {"carries", carries_section},      {"special", special_section},
+    {"boxes", boxes_section},         {"peers", peers_section},          {"filters", filters_section},
+    {"windows", windows_section},     {"convolve", convolve_section},    {"shadows", shadows_section},
+    {"recursive", recursive_section}, {"algorithms", algorithms_section}};
 
 int run(int count, char** names) {
     cuda::set_device(cli::device_from_text("cuda"));

@@ -39,4 +39,8 @@ void windows_section(cuda::stream_ref stream);
 /// Convolutions with kernels of growing size over a copy.
 void convolve_section(cuda::stream_ref stream);
 
+/// Variance shadows of a frame of 1080 x 1920 from maps of two sizes, with their tables; recursive filters over a copy.
+void shadows_section(cuda::stream_ref stream);
+void recursive_section(cuda::stream_ref stream);
+
 }  // namespace boxsum::bench

@@ -7,10 +7,18 @@
 #include "histogram/rows.hpp"
 #include "measure/device_links.hpp"
 #include "measure/device_tensors.hpp"
+#include "measure/pipeline_runs.hpp"
+#include "measure/plain_histogram.hpp"
 
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/workspace.hpp>
 #include <boxsum/error.hpp>
+#include <boxsum/histogram_table.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -22,7 +30,9 @@ constexpr double slow_us = 20'000;  // a call is not replayed from here on, and 
 constexpr int rounds_of_slow = 3;
 constexpr double most_us = 300'000;  // of all rounds of a candidate, about
 constexpr std::int64_t most_nodes = 8192;
-constexpr std::int64_t most_nodes_apart = 1024;
+constexpr std::int64_t most_nodes_apart = 1024;  // of one graph, with those that are not enabled
+constexpr std::int64_t most_parts = 1 << 17;     // each name's in a graph of its own
+constexpr int rounds_of_many = 3;
 
 /// What takes turns.
 struct candidate {
@@ -122,7 +132,7 @@ class device_case {
     std::vector<histogram_row> parts() {
         std::vector<histogram_row> found;
         for (const candidate& whole : all_) {
-            if (whole.row.what != "tensor" || !whole.row.us || whole.slow || !whole.row.parameters.empty()) continue;
+            if (whole.row.what != "tensor" || !whole.row.us || !whole.row.parameters.empty()) continue;
             histogram_row part = row("part", whole.row.algorithm);
             try {
                 add_parts(whole, part, found);
@@ -185,7 +195,7 @@ class device_case {
     void add_parts(const candidate& whole, const histogram_row& empty, std::vector<histogram_row>& found) {
         const captured_graph one([&] { whole.launch(0, stream_); }, stream_);
         const std::int64_t kernels = one.kernels();
-        if (kernels == 0 || kernels > most_nodes_apart)
+        if (kernels == 0 || kernels > most_parts)
             throw unsupported(std::to_string(kernels) + " launches are not taken apart");
         if (one.memsets() + one.others() > 0) throw unsupported("what is not a kernel cannot be taken apart");
         std::vector<std::string> name_of_kernel, names;
@@ -194,17 +204,28 @@ class device_case {
             if (std::find(names.begin(), names.end(), name_of_kernel.back()) == names.end())
                 names.push_back(name_of_kernel.back());
         }
+        const bool many_kernels = kernels > most_nodes_apart;
         const int calls = static_cast<int>(std::clamp<std::int64_t>(most_nodes_apart / kernels, 1, 16));
-        captured_graph many(
-            [&] {
-                for (int i = 0; i < calls; ++i) whole.launch(i, stream_);
-            },
-            stream_);
+        std::optional<captured_graph> together;
+        if (!many_kernels)
+            together.emplace(
+                [&] {
+                    for (int i = 0; i < calls; ++i) whole.launch(i, stream_);
+                },
+                stream_);
         for (const std::string& name : names) {
-            many.enable_chosen(
-                [&](std::int64_t k) { return name_of_kernel[static_cast<std::size_t>(k % kernels)] == name; });
-            const std::vector<contestant> alone{{name, [&] { many.launch(stream_); }, calls}};
-            const spread us = race(alone, options_.rounds, device_stopwatch(stream_))[0];
+            const auto chosen = [&](std::int64_t k) {
+                return name_of_kernel[static_cast<std::size_t>(k % kernels)] == name;
+            };
+            std::unique_ptr<captured_graph> apart;
+            if (many_kernels)
+                apart = one.only(chosen);
+            else
+                together->enable_chosen(chosen);
+            const captured_graph& timed = many_kernels ? *apart : *together;
+            const std::vector<contestant> alone{{name, [&] { timed.launch(stream_); }, calls}};
+            const int rounds = many_kernels ? std::min(options_.rounds, rounds_of_many) : options_.rounds;
+            const spread us = race(alone, rounds, device_stopwatch(stream_))[0];
             histogram_row part = empty;
             part.part = name;
             part.launched = "graph";
@@ -246,6 +267,80 @@ std::vector<histogram_row> measure_on_device(const tensor_case& c, const histogr
         }
     }
     return rows;
+}
+
+histogram_row measure_breadth_first(const stream_case& c, const std::string& algorithm, int frames) {
+    histogram_row row = row_for("frames-breadth-first", backend::cuda, c.rows, c.cols, c.bins, algorithm);
+    row.buffers = 2;
+    row.launched = "stream";
+    try {
+        const view_shape frame = cuda::device_shape(dtype::u8, c.rows, c.cols);
+        const histogram_shape tensor = cuda::device_histogram_shape(dtype::u32, c.bins, c.rows, c.cols, {});
+        const auto tensor_bytes = static_cast<std::size_t>(tensor.entries.planes * tensor.entries.plane_stride);
+        const binning bins = binning::uniform(c.bins, 0, 256);
+        histogram_options how;
+        how.algorithm = algorithm;
+        const cuda::histogram_plan plan(histogram_shapes{frame, tensor}, bins, how);
+        struct buffer {
+            cuda::stream stream;  // outlives what is allocated on it
+            cuda::pinned_buffer host_frame, host_tensor;
+            cuda::device_buffer frame, tensor;
+            cuda::workspace workspace;
+        };
+        std::array<buffer, 2> buffers;
+        for (buffer& b : buffers) {
+            b.host_frame = cuda::pinned_buffer(cuda::span_bytes(frame));
+            b.host_tensor = cuda::pinned_buffer(tensor_bytes);
+            b.frame = cuda::device_buffer(cuda::span_bytes(frame), b.stream);
+            b.tensor = cuda::device_buffer(tensor_bytes, b.stream);
+            b.workspace.reserve(plan.workspace_bytes(), b.stream);
+            std::memset(b.host_tensor.data(), 0xa5, tensor_bytes);
+        }
+        const std::vector<std::uint8_t> pixels = random_pixels(c.rows * c.cols);
+        const auto read = [&](buffer& b) {
+            for (std::int64_t r = 0; r < c.rows; ++r)
+                std::memcpy(static_cast<std::byte*>(b.host_frame.data()) + r * frame.row_stride,
+                            pixels.data() + r * c.cols, static_cast<std::size_t>(c.cols));
+        };
+        const auto run = [&](int pairs) {
+            for (int i = 0; i < pairs; ++i) {
+                for (buffer& b : buffers) {
+                    cuda::stream_ref(b.stream).synchronize();  // the tensor is there, the frame's memory free
+                    read(b);
+                }
+                for (buffer& b : buffers)
+                    BOXSUM_CUDA_TRY(cudaMemcpyAsync(b.frame.data(), b.host_frame.data(), cuda::span_bytes(frame),
+                                                    cudaMemcpyHostToDevice, cuda::stream_ref(b.stream).get()));
+                for (buffer& b : buffers)
+                    plan.run_async({any_view{b.frame.data(), frame}},
+                                   {any_histogram_view{{b.tensor.data(), tensor.entries}, tensor.form}}, b.workspace,
+                                   b.stream);
+                for (buffer& b : buffers)
+                    BOXSUM_CUDA_TRY(cudaMemcpyAsync(b.host_tensor.data(), b.tensor.data(), tensor_bytes,
+                                                    cudaMemcpyDeviceToHost, cuda::stream_ref(b.stream).get()));
+            }
+            for (buffer& b : buffers) cuda::stream_ref(b.stream).synchronize();
+        };
+        run(1);
+        histogram_table<std::uint32_t> expected(c.bins, c.rows, c.cols);
+        plain_histogram<std::uint32_t>(image_view<const std::uint8_t>(pixels.data(), c.rows, c.cols), c.bins,
+                                       expected.view().entries());
+        const tensor_shape& t = tensor.entries;
+        for (const buffer& b : buffers) {
+            const tensor_view<const std::uint32_t> found(static_cast<const std::uint32_t*>(b.host_tensor.data()),
+                                                         t.bins, t.rows, t.cols, t.row_stride, t.bin_stride);
+            row.check = same_tensor<std::uint32_t>(found, std::as_const(expected).view().entries())
+                            ? "equal"
+                            : "wrong: differs from a plain loop's";
+            if (row.wrong()) return row;
+        }
+        const int pairs = std::max(frames / 2, 1);
+        row.samples = 2 * pairs;
+        row.us = host_us([&] { run(pairs); }) / (2 * pairs);
+    } catch (...) {
+        failed(row);
+    }
+    return row;
 }
 
 void measure_links(histogram_row& row, void* memory, std::int64_t bytes) {

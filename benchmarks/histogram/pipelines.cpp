@@ -241,6 +241,11 @@ std::vector<histogram_row> measure_stream(const stream_case& c, const histogram_
             }
             rows.push_back(std::move(row));
         }
+    const bool with_two = std::find(c.buffers.begin(), c.buffers.end(), 2) != c.buffers.end();
+    for (const std::string& algorithm : c.algorithms)
+        if (where.where == backend::cuda && with_two)
+            rows.push_back(measure_breadth_first(
+                c, algorithm, c.most_frames > 0 ? std::min(options.frames, c.most_frames) : options.frames));
     return rows;
 }
 

@@ -126,8 +126,8 @@ captured_graph::captured_graph(const std::function<void()>& enqueue, cuda::strea
 }
 
 captured_graph::~captured_graph() {
-    (void)cudaGraphExecDestroy(executable_);
-    (void)cudaGraphDestroy(graph_);
+    if (executable_ != nullptr) (void)cudaGraphExecDestroy(executable_);
+    if (graph_ != nullptr) (void)cudaGraphDestroy(graph_);
 }
 
 void captured_graph::launch(cuda::stream_ref stream) const {
@@ -150,6 +150,22 @@ kernel_facts captured_graph::facts(std::int64_t i) const {
     facts.dynamic_shared_bytes = node.sharedMemBytes;
     facts.local_bytes = attribute_of(kernel, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     return facts;
+}
+
+std::unique_ptr<captured_graph> captured_graph::only(const std::function<bool(std::int64_t)>& chosen) const {
+    std::unique_ptr<captured_graph> part(new captured_graph);
+    BOXSUM_CUDA_TRY(cudaGraphCreate(&part->graph_, 0));
+    for (std::int64_t i = 0; i < kernels(); ++i) {
+        if (!chosen(i)) continue;
+        CUDA_KERNEL_NODE_PARAMS node{};
+        DRIVER_TRY(cuGraphKernelNodeGetParams, 12000, kernels_[static_cast<std::size_t>(i)], &node);
+        cudaGraphNode_t added = nullptr;
+        const cudaGraphNode_t* const before = part->kernels_.empty() ? nullptr : &part->kernels_.back();
+        DRIVER_TRY(cuGraphAddKernelNode, 12000, &added, part->graph_, before, before == nullptr ? 0 : 1, &node);
+        part->kernels_.push_back(added);
+    }
+    BOXSUM_CUDA_TRY(cudaGraphInstantiate(&part->executable_, part->graph_, 0));
+    return part;
 }
 
 #undef DRIVER_TRY

@@ -52,7 +52,13 @@ class captured_graph {
     /// Later launches run the kernels whose number is chosen, and nothing else.
     void enable_chosen(const std::function<bool(std::int64_t)>& chosen);
 
+    /// The chosen kernels in a graph of their own, one after the other: where there are thousands, those that are not
+    /// enabled take time, too.
+    std::unique_ptr<captured_graph> only(const std::function<bool(std::int64_t)>& chosen) const;
+
   private:
+    captured_graph() = default;
+
     cudaGraph_t graph_ = nullptr;
     cudaGraphExec_t executable_ = nullptr;
     std::vector<cudaGraphNode_t> kernels_;

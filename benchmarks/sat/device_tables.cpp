@@ -2,6 +2,7 @@
 
 #include "api/registry.hpp"
 #include "competitors/device_kernels.hpp"
+#include "competitors/host_competitors.hpp"
 #include "competitors/opencv_cuda.hpp"
 #include "core/validate.hpp"
 #include "cuda/runtime/cuda_try.hpp"
@@ -25,6 +26,8 @@ namespace {
 constexpr int poison = 0xa5;
 constexpr std::int64_t replayed_up_to = 2048;  // from here on a launch costs little beside its work
 constexpr std::int64_t host_up_to = 4096;      // the CPU's rows must not take the GPU's time
+constexpr std::int64_t opencv_up_to = 20480;   // every fourth thousand, in few rounds
+constexpr int opencv_rounds = 3;
 
 /// A round of one candidate is about that long, or one launch: slow exhibits on large images would take the time of
 /// all.
@@ -337,13 +340,24 @@ void measure_on_device(const sat_case& c, const sat_bench_options& options, benc
     } catch (const out_of_memory& e) {  // a smaller device: the other cases still count
         for (const variant& v : c.variants) record.tables.push_back(row_for(c, v.algorithm, v.parameters, e.what()));
     }
-    if (std::max(c.rows, c.cols) <= host_up_to) {
-        for (table_row& row : measure_on_host(c, options, false)) record.tables.push_back(std::move(row));
-    } else {
-        for (const char* name : {"opencv-cpu", "serial-cpu"})
-            if (has(c.competitors, name))
-                record.tables.push_back(row_for(c, name, {}, "beside a GPU the CPU is measured up to 4K"));
+    const std::int64_t n = std::max(c.rows, c.cols);
+    sat_case on_host = c;
+    sat_bench_options how = options;
+    const auto leave_out = [&](const std::string& name, const std::string& why) {
+        if (!has(on_host.competitors, name)) return;
+        std::erase(on_host.competitors, name);
+        record.tables.push_back(row_for(c, name, {}, why));
+    };
+    if (n > host_up_to) {
+        leave_out("serial-cpu", "beside a GPU it is measured up to 4K");
+        if (n % host_up_to != 0 || n > opencv_up_to)
+            leave_out("opencv-cpu", "beside a GPU it is measured up to 4K, and every 4K up to 20K");
+        for (const host_competitor& other : host_competitors())  // before an image is made for it
+            if (const support possible = other.supports(c.types); !possible) leave_out(other.name, possible.reason);
+        how.rounds = std::min(how.rounds, opencv_rounds);
+        if (!has(on_host.competitors, "opencv-cpu")) return;
     }
+    for (table_row& row : measure_on_host(on_host, how, false)) record.tables.push_back(std::move(row));
 }
 
 }  // namespace boxsum::bench

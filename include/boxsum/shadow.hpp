@@ -47,8 +47,8 @@ struct shadow_options {
 ///     boxsum::variance_shadows({moments, receiver, rectangle}, {visibility}, {.min_variance = 1e-4});
 ///
 /// What of a rectangle lies beyond the map is not compared; where nothing is left, visibility is 1. Throws
-/// invalid_argument (names the argument and its value), unsupported for exclusive tables. Nothing is written when an
-/// argument is wrong. Thread-safe for distinct results.
+/// invalid_argument (names the argument and its value), unsupported for exclusive tables and other types of entries.
+/// Nothing is written when an argument is wrong. Thread-safe for distinct results.
 void variance_shadows(const shadow_inputs& inputs, const shadow_outputs& outputs, const shadow_options& options = {});
 
 }  // namespace boxsum

@@ -2,6 +2,7 @@
 
 #include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
+#include <boxsum/cuda/shadow.hpp>
 
 namespace boxsum::cuda {
 
@@ -27,6 +28,13 @@ void box_variances_async(const moment_views&, const device_boxes&, const any_dev
 }
 void box_variances(const moment_views&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
                    std::int64_t) {
+    refuse();
+}
+
+void variance_shadows_async(const shadow_inputs&, const shadow_outputs&, stream_ref, const shadow_options&) {
+    refuse();
+}
+void variance_shadows(const shadow_inputs&, const shadow_outputs&, stream_ref, const shadow_options&) {
     refuse();
 }
 

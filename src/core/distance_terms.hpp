@@ -1,15 +1,11 @@
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <boxsum/histogram_search.hpp>
 
 #include <cmath>
 #include <numbers>
-
-#ifdef __CUDACC__
-#define BOXSUM_HOST_DEVICE __host__ __device__
-#else
-#define BOXSUM_HOST_DEVICE
-#endif
 
 /// Each distance is a sum over bins of a term of the two shares p and q, and a last step. Host and device run the same
 /// statements in double, and kernels are compiled without contraction, so that both find the same windows.

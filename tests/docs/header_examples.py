@@ -87,6 +87,9 @@ EXAMPLES = {
     ("cuda/box.hpp", "boxsum::cuda::box_sums_async("):
         "boxsum::const_any_table_view d_table, const boxsum::box* d_boxes, std::uint32_t* d_sums, std::int64_t count, "
         "boxsum::cuda::stream_ref stream",
+    ("cuda/shadow.hpp", "boxsum::cuda::variance_shadows_async("):
+        "boxsum::moment_views d_moments, boxsum::const_any_view d_receiver, boxsum::const_any_view d_rectangle, "
+        "boxsum::any_view d_visibility, boxsum::cuda::stream_ref stream",
     ("cuda/box.cuh", "__global__ void means_around("): None,  # a kernel and its launch: examples/boxes_in_kernels.cu
     ("cuda/box.cuh", "means_around<<<"): None,
 }

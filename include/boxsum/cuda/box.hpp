@@ -15,9 +15,10 @@
 /// The host does not see the boxes. One that is empty, or not inside the image, or, in an exclusive table, touches the
 /// last row or column, has the answer NaN, and the sum 0 where sums are integers.
 ///
-/// Tables have entries of 32u, 32s, 64u, 64s, 32f or 64f. Everything lies in memory of one device, that of the stream;
-/// results overlap neither tables nor boxes. The functions that end in _async only enqueue: they neither allocate nor
-/// wait, and can be captured into a graph. Errors of the kernels surface at the next checked call.
+/// Tables have entries of 32u, 32s, 64u, 64s, 32f or 64f, in any form: an offset is added back. Everything lies in
+/// memory of one device, that of the stream; results overlap neither tables nor boxes. The functions that end in _async
+/// only enqueue: they neither allocate nor wait, and can be captured into a graph. Errors of the kernels surface at the
+/// next checked call.
 ///
 /// All throw invalid_argument, naming the argument and its value, for a table that is wrong in itself, for host,
 /// foreign or misaligned memory, counts that differ, a channel or a plane that the table lacks, and results of another

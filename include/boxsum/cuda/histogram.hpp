@@ -108,8 +108,9 @@ void integral_histogram_async(const histogram_inputs& inputs, const binning& bin
 
 /// Computes integral histograms on the device of `stream` and waits. Inputs and outputs each lie in device or host
 /// memory; the pointers say which. What lies on the host is copied; histograms on the host are computed in groups of
-/// bins, as many at a time as device memory has room for, so they may be larger than that.
-/// Throws what histogram_plan throws; out_of_memory where not even one bin fits.
+/// bins, as many at a time as device memory has room for, and where it has none for one bin and its image in strips of
+/// columns, so both may be larger than that. Sums of weights are then added strip by strip.
+/// Throws what histogram_plan throws; out_of_memory where not even a strip fits.
 void integral_histogram(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
                         stream_ref stream, const histogram_options& options = {});
 

@@ -5,6 +5,7 @@
 #include "core/tensor_checks.hpp"
 #include "core/validate_histogram.hpp"
 #include "core/view_checks.hpp"
+#include "cuda/runtime/column_carries.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
@@ -17,6 +18,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 namespace boxsum::cuda {
 
@@ -38,12 +40,14 @@ struct device_copy {
     device_buffer memory;
     const_any_view view;
 
-    device_copy(std::string_view argument, const const_any_view& from, int device, stream_ref stream) : view(from) {
+    device_copy(std::string_view argument, const const_any_view& from, int device, stream_ref stream,
+                const allocator& pool)
+        : view(from) {
         const bool on_host = is_host_memory(from.data);
         if (!on_host) check_device_pointer(argument, from.data, device);
         if (!on_host && is_plain(from.shape)) return;
         const view_shape shape = device_shape(from.shape.type, from.shape.rows, from.shape.cols, 1, from.shape.planes);
-        memory = device_buffer(span_bytes(shape), stream);
+        memory = device_buffer(span_bytes(shape), stream, pool);
         view = {memory.data(), shape};
         if (on_host) {
             host.emplace(from, is_plain);
@@ -62,6 +66,7 @@ struct one_call {
     histogram_inputs inputs;  ///< on the device
     const void* lookup;
     stream_ref stream;
+    const device_limits& limits;
 
     /// Enqueues bins first_bin .. of a tensor in device memory, behind a workspace of the stream's order.
     void run(std::int64_t first_bin, const any_tensor_view& tensor) const {
@@ -72,7 +77,7 @@ struct one_call {
             throw unsupported("algorithm '" + std::string(chosen.record->info.name) + "' cannot compute bins " +
                               std::to_string(first_bin) + " to " + std::to_string(first_bin + tensor.shape.bins - 1) +
                               " of " + std::to_string(p.histogram->bins) + " alone: " + s.reason);
-        const device_buffer workspace(chosen.record->workspace_bytes(part, chosen.parameters), stream);
+        const device_buffer workspace(chosen.record->workspace_bytes(part, chosen.parameters), stream, limits.memory);
         execution how;
         how.parameters = chosen.parameters;
         how.stream = stream;
@@ -109,20 +114,22 @@ void copy_tables(const any_tensor_view& from, const any_tensor_view& to, stream_
         }
 }
 
+std::size_t bytes_of(const tensor_shape& s) {
+    return static_cast<std::size_t>(s.planes * s.plane_stride);
+}
+
 /// Groups of bins through device memory to a tensor on the host. Copying takes fifty times as long as computing, so
 /// nothing is gained by doing both at once.
-void run_in_groups(const one_call& call, const any_tensor_view& tensor, std::int64_t most_bins, int device) {
+void run_in_groups(const one_call& call, const any_tensor_view& tensor, std::size_t room) {
     const tensor_shape& s = tensor.shape;
     const auto group = [&](std::int64_t bins) {
         return device_histogram_shape(s.type, bins, s.rows, s.cols, {}, s.planes).entries;
     };
-    const auto bytes_of = [](const tensor_shape& g) { return static_cast<std::size_t>(g.planes * g.plane_stride); };
-    const std::size_t room = describe_device(device).free_bytes / 4 * 3;  // a workspace is some per cent of a tensor
     const auto fitting = static_cast<std::int64_t>(room / bytes_of(group(1)));
-    std::int64_t bins = std::clamp<std::int64_t>(std::min(most_bins, fitting), 1, s.bins);
+    std::int64_t bins = std::clamp<std::int64_t>(std::min(call.limits.bins, fitting), 1, s.bins);
     device_buffer memory;
     while (memory.size() == 0) try {
-            memory = device_buffer(bytes_of(group(bins)), call.stream);
+            memory = device_buffer(bytes_of(group(bins)), call.stream, call.limits.memory);
         } catch (const out_of_memory&) {
             if (bins == 1) throw;
             bins = (bins + 1) / 2;
@@ -134,22 +141,119 @@ void run_in_groups(const one_call& call, const any_tensor_view& tensor, std::int
     }
 }
 
+/// Columns first .. first + count - 1.
+template <typename View>
+View columns_of(View view, std::int64_t first, std::int64_t count) {
+    using byte = std::conditional_t<std::is_same_v<View, const_any_view>, const std::byte, std::byte>;
+    std::int64_t step = static_cast<std::int64_t>(size_of(view.shape.type));
+    if constexpr (std::is_same_v<View, const_any_view>) step = view.shape.pixel_stride();
+    if (first > 0) view.data = static_cast<byte*>(view.data) + first * step;
+    view.shape.cols = count;
+    return view;
+}
+
+/// One call for a tensor on the host of which not even one bin fits the device.
+struct striped_call {
+    const problem& p;
+    const choice& chosen;
+    const histogram_inputs& inputs;
+    const void* lookup;
+    stream_ref stream;
+    int device;
+    const device_limits& limits;
+
+    /// Strips of columns, each with its part of the image, from the left to the right (Poostchi et al. 2017, section
+    /// 3.1), and a bin at a time. What a strip's tables lack is what is to their left, a value for every row and bin,
+    /// which stays on the device. Strips of padded tables share a column, the zeros of one and the last sums of the
+    /// other.
+    void run(const any_tensor_view& tensor, std::size_t room) const {
+        const tensor_shape& s = tensor.shape;
+        const std::int64_t border = p.form.border(), plane_entries = s.bins * s.rows,
+                           entry = static_cast<std::int64_t>(size_of(s.type));
+        const device_buffer carries(static_cast<std::size_t>(s.planes * plane_entries * entry), stream, limits.memory);
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(carries.data(), 0, carries.size(), stream.get()));
+        const std::int64_t width = widest(s, room > carries.size() ? room - carries.size() : 0);
+        const device_buffer memory(bytes_of(table_of(s, width)), stream, limits.memory);
+        for (std::int64_t first = 0, end = 0; end < s.cols; first = end - border) {
+            end = std::min(first + width, s.cols);
+            const std::int64_t pixels = p.form.image_extent(end - first);
+            const device_copy image("image", columns_of(inputs.image, first, pixels), device, stream, limits.memory);
+            std::optional<device_copy> weights;
+            if (is_set(inputs.weights))
+                weights.emplace("weights", columns_of(inputs.weights, first, pixels), device, stream, limits.memory);
+            const one_call call{p,      chosen, {image.view, weights ? weights->view : const_any_view{}},
+                                lookup, stream, limits};
+            const any_tensor_view part{memory.data(), table_of(s, end - first)};
+            for (std::int64_t bin = 0; bin < s.bins; ++bin) {
+                call.run(bin, part);
+                enqueue_column_carries(part, static_cast<std::byte*>(carries.data()) + bin * s.rows * entry,
+                                       plane_entries, stream);
+                copy_tables(part, columns_of(bins_of(tensor, bin, 1), first, end - first), stream);
+            }
+            stream.synchronize();  // before the strip of the image goes
+        }
+    }
+
+  private:
+    static tensor_shape table_of(const tensor_shape& s, std::int64_t cols) {
+        return device_histogram_shape(s.type, 1, s.rows, cols, {}, s.planes).entries;
+    }
+
+    /// Of strips that fit; rows start on 256 bytes, so they have whole ones. At least one such.
+    std::int64_t widest(const tensor_shape& s, std::size_t room) const {
+        const auto step = static_cast<std::int64_t>(256 / size_of(s.type));
+        const auto bytes = [&](std::int64_t cols) {
+            const auto strip_of = [&](const view_shape& v) {
+                return device_shape(v.type, v.rows, p.form.image_extent(cols), 1, v.planes);
+            };
+            problem part = group_of(p, 0, table_of(s, cols));
+            part.image = strip_of(p.image);
+            std::size_t all = bytes_of(table_of(s, cols)) + span_bytes(part.image);
+            if (part.histogram->weights) {
+                part.histogram->weights = strip_of(*p.histogram->weights);
+                all += span_bytes(*part.histogram->weights);
+            }
+            return all + chosen.record->workspace_bytes(part, chosen.parameters);
+        };
+        std::int64_t fits = 1, too_many = s.cols / step + 2;
+        while (too_many - fits > 1) {
+            const std::int64_t steps = fits + (too_many - fits) / 2;
+            (bytes(std::min(steps * step, s.cols)) <= room ? fits : too_many) = steps;
+        }
+        return std::min(fits * step, s.cols);
+    }
+};
+
 }  // namespace
 
-void integral_histogram_in_groups(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
-                                  stream_ref stream, const histogram_options& options, std::int64_t most_bins) {
+void integral_histogram_in_parts(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
+                                 stream_ref stream, const histogram_options& options, const device_limits& limits) {
     const problem p = make_histogram_problem(inputs, bins, outputs);
     const int device = device_of(stream);
     const device_scope scope(device);
     const choice chosen = choose(p, backend::cuda, options.algorithm, options.parameters);
-    const device_copy image("image", inputs.image, device, stream);
-    std::optional<device_copy> weights;
-    if (is_set(inputs.weights)) weights.emplace("weights", inputs.weights, device, stream);
-    const device_buffer lookup = upload_lookup(bins);
-    const one_call call{p, chosen, {image.view, weights ? weights->view : const_any_view{}}, lookup.data(), stream};
     const any_tensor_view& tensor = outputs.histograms.entries;
-    if (is_host_memory(tensor.data)) {
-        run_in_groups(call, tensor, most_bins, device);
+    const tensor_shape& s = tensor.shape;
+    const bool on_host = is_host_memory(tensor.data);
+    const device_buffer lookup = upload_lookup(bins);
+    const auto copied = [&](const const_any_view& v) {
+        return is_set(v) && is_host_memory(v.data)
+                   ? span_bytes(device_shape(v.shape.type, v.shape.rows, v.shape.cols, 1, v.shape.planes))
+                   : 0;
+    };
+    const std::size_t available = std::min(describe_device(device).free_bytes, limits.bytes),
+                      copies = copied(inputs.image) + copied(inputs.weights),
+                      one_bin = bytes_of(device_histogram_shape(s.type, 1, s.rows, s.cols, {}, s.planes).entries),
+                      room = available > copies ? (available - copies) / 4 * 3 : 0;  // a workspace is some per cent
+    if (on_host && one_bin > room)
+        return striped_call{p, chosen, inputs, lookup.data(), stream, device, limits}.run(tensor, available / 16 * 15);
+    const device_copy image("image", inputs.image, device, stream, limits.memory);
+    std::optional<device_copy> weights;
+    if (is_set(inputs.weights)) weights.emplace("weights", inputs.weights, device, stream, limits.memory);
+    const one_call call{p,      chosen, {image.view, weights ? weights->view : const_any_view{}}, lookup.data(),
+                        stream, limits};
+    if (on_host) {
+        run_in_groups(call, tensor, room);
     } else {
         check_device_pointer("histograms", tensor.data, device);
         call.run(0, tensor);
@@ -159,7 +263,7 @@ void integral_histogram_in_groups(const histogram_inputs& inputs, const binning&
 
 void integral_histogram(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
                         stream_ref stream, const histogram_options& options) {
-    integral_histogram_in_groups(inputs, bins, outputs, stream, options, binning::max_bins);
+    integral_histogram_in_parts(inputs, bins, outputs, stream, options, {});
 }
 
 }  // namespace boxsum::cuda

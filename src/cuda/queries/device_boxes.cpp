@@ -24,7 +24,6 @@ void check_table(std::string_view argument, const queried_table& t, int device) 
     const const_any_view& entries = t.table.entries;
     check_read(argument, entries);
     check_form(argument, t.table.form, entries.shape);
-    if (t.table.form.has_offset()) check_plain_form(argument, t.table.form, "a device");
     check_table_type(argument, entries.shape.type);
     boxsum::detail::check_table_access(argument, entries, t.channel, t.plane);
     check_device_pointer(argument, entries.data, device);

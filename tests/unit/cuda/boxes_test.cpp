@@ -307,6 +307,31 @@ TEST_F(device_boxes, variances_are_those_of_the_host_bit_for_bit) {
             }
 }
 
+/// Of every type, for each channel of each plane another one; means and variances, too.
+TEST_F(device_boxes, offsets_are_added_back_as_on_the_host) {
+    const entry_shape s{20, 31, 3, 2, 5, 7, 1};
+    std::uint64_t seed = 2000;
+    for (const dtype type : table_types)
+        for (const contents what : {contents::small, contents::any_bits}) {
+            std::vector<double> offsets;
+            for (std::int64_t i = 0; i < s.channels * s.planes; ++i)
+                offsets.push_back(is_floating(type) ? 0.3 * static_cast<double>(i) - 0.7
+                                                    : static_cast<double>((i + 1) * 1'000'000'007));
+            table_form form(table_layout::padded, {6, 9});
+            form.offsets = offsets.data();
+            const stored_table table(type, s, form, what, ++seed, stream());
+            const stored_table squares(type, s, form, what, seed + 77, stream());
+            const std::vector<box> boxes = some_boxes(table.host(), seed);
+            for (const std::int64_t plane : {0, 1})
+                for (const std::int64_t channel : {0, 2}) {
+                    expect_sums_of_type(table, boxes, channel, plane);
+                    if (!HasFatalFailure()) expect_means<double>(table, boxes, channel, plane);
+                    if (!HasFatalFailure()) expect_variances<double>(table, squares, boxes, channel, plane);
+                    if (HasFatalFailure()) FAIL() << name_of(type);
+                }
+        }
+}
+
 TEST_F(device_boxes, may_start_on_eight_bytes) {
     const stored_table table(dtype::u32, {33, 47}, {}, contents::any_bits, 5, stream());
     const std::vector<box> boxes = some_boxes(table.host(), 6);

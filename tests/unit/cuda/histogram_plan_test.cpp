@@ -8,7 +8,9 @@
 #include <boxsum/error.hpp>
 #include <boxsum/integral_histogram.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <list>
 #include <string>
 #include <vector>
 
@@ -110,7 +112,7 @@ TEST_F(gpu_histogram_plan, a_tensor_on_the_host_comes_in_groups_of_bins) {
     const auto expected = integral_histogram<std::uint32_t>(host_image(), bins);
     for (const std::int64_t most : {1, 3, 7}) {
         histogram_table<std::uint32_t> tensor(7, rows, cols);
-        cuda::integral_histogram_in_groups({host_image()}, bins, {tensor}, stream, {}, most);
+        cuda::integral_histogram_in_parts({host_image()}, bins, {tensor}, stream, {}, {.bins = most});
         EXPECT_TRUE(same_entries<std::uint32_t>(tensor.view(), expected.view())) << most << " bins at a time";
     }
     histogram_table<std::uint32_t> tensor(7, rows, cols);
@@ -125,15 +127,88 @@ TEST_F(gpu_histogram_plan, sums_of_weights_have_the_same_bits_in_groups) {
     const image_view<const float> w(weights.data(), rows, cols);
     histogram_table<float> whole(7, rows, cols), parts(7, rows, cols);
     cuda::integral_histogram({host_image(), w}, bins, {whole}, stream);
-    cuda::integral_histogram_in_groups({host_image(), w}, bins, {parts}, stream, {}, 2);
+    cuda::integral_histogram_in_parts({host_image(), w}, bins, {parts}, stream, {}, {.bins = 2});
     EXPECT_TRUE(same_entries<float>(parts.view(), whole.view()));
+}
+
+/// A device with so much memory, all of which is the library's pool.
+class small_device {
+  public:
+    explicit small_device(std::size_t bytes) : bytes_(bytes) {}
+
+    cuda::device_limits limits() {
+        return {.bytes = bytes_,
+                .memory = {.name = "a small device", .context = this, .allocate = allocate, .deallocate = deallocate}};
+    }
+    std::size_t most() const { return most_; }
+
+  private:
+    static void* allocate(void* context, std::size_t bytes, CUstream_st* stream) {
+        auto& own = *static_cast<small_device*>(context);
+        if (own.used_ + bytes > own.bytes_) return nullptr;
+        own.used_ += bytes;
+        own.most_ = std::max(own.most_, own.used_);
+        own.buffers_.emplace_back(bytes, cuda::stream_ref(stream));
+        return own.buffers_.back().data();
+    }
+    static void deallocate(void* context, void* data, std::size_t bytes, CUstream_st*) noexcept {
+        auto& own = *static_cast<small_device*>(context);
+        own.used_ -= bytes;
+        own.buffers_.remove_if([data](const cuda::device_buffer& b) { return b.data() == data; });
+    }
+
+    std::size_t bytes_, used_ = 0, most_ = 0;
+    std::list<cuda::device_buffer> buffers_;
+};
+
+TEST_F(gpu_histogram_plan, images_of_which_one_bin_exceeds_the_device_come_in_strips_of_columns) {
+    const cuda::stream stream;
+    constexpr std::int64_t wide = 700;  // a bin: 196000 bytes of 32u, and the image 49000
+    const auto image = random_pixels<std::uint8_t>(rows * wide, 5);
+    const image_view<const std::uint8_t> view(image.data(), rows, wide);
+    std::vector<float> weights(image.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 13) - 5;  // sums are exact
+    const image_view<const float> w(weights.data(), rows, wide);
+    for (const table_layout layout : {table_layout::inclusive, table_layout::padded})
+        for (const std::size_t bytes : {120'000, 180'000, 230'000}) {
+            SCOPED_TRACE(std::to_string(bytes) + " bytes, " + std::string(name_of(layout)));
+            small_device device(bytes);
+            histogram_table<std::uint32_t> counts(7, rows, wide, layout);
+            std::fill_n(counts.view().entries().data(), 3, 77U);
+            cuda::integral_histogram_in_parts({view}, bins, {counts}, stream, {}, device.limits());
+            EXPECT_TRUE(same_entries<std::uint32_t>(counts.view(),
+                                                    integral_histogram<std::uint32_t>(view, bins, layout).view()));
+            EXPECT_GT(device.most(), bytes / 2);  // strips are as wide as there is room for
+
+            small_device other(2 * bytes);  // weights take as much as a bin
+            histogram_table<float> sums(7, rows, wide, layout);
+            cuda::integral_histogram_in_parts({view, w}, bins, {sums}, stream, {}, other.limits());
+            EXPECT_TRUE(same_entries<float>(sums.view(), integral_histogram<float>({view, w}, bins, layout).view()));
+        }
+    small_device hopeless(40'000);
+    histogram_table<std::uint32_t> counts(7, rows, wide);
+    EXPECT_THROW(cuda::integral_histogram_in_parts({view}, bins, {counts}, stream, {}, hopeless.limits()),
+                 out_of_memory);
+}
+
+TEST_F(gpu_histogram_plan, strips_of_batches_of_16_bit_pixels) {
+    const cuda::stream stream;
+    constexpr std::int64_t wide = 300, planes = 3;
+    const auto image = random_pixels<std::uint16_t>(planes * 40 * wide, 6);
+    const image_view<const std::uint16_t> view(image.data(), 40, wide, 0, 1, planes);
+    const binning rule = binning::uniform(5, 0, 65536);
+    small_device device(150'000);
+    histogram_table<std::uint32_t> counts(5, 40, wide, table_layout::padded, planes);
+    cuda::integral_histogram_in_parts({view}, rule, {counts}, stream, {}, device.limits());
+    EXPECT_TRUE(same_entries<std::uint32_t>(
+        counts.view(), integral_histogram<std::uint32_t>(view, rule, table_layout::padded).view()));
 }
 
 TEST_F(gpu_histogram_plan, a_published_algorithm_refuses_groups) {
     const cuda::stream stream;
     histogram_table<std::uint32_t> tensor(7, rows, cols);
     const std::string message = message_of<unsupported>([&] {
-        cuda::integral_histogram_in_groups({host_image()}, bins, {tensor}, stream, {.algorithm = "cw-tis"}, 3);
+        cuda::integral_histogram_in_parts({host_image()}, bins, {tensor}, stream, {.algorithm = "cw-tis"}, {.bins = 3});
     });
     EXPECT_TRUE(contains_text(message, "bins 0 to 2 of 7")) << message;
 }
