@@ -343,7 +343,7 @@ def python(where):
                           said])
         versions = ", ".join(f"{library} {version}" for library, version in record["versions"].items())
         titles = ["call", "size", "theirs us", "boxsum us", "times as fast", *(["over a graph"] if where == "gpu" else []), "marks"]
-        text += source(path, record)[:-3] + f" With {versions}.\n\n"
+        text += source(path, record)[:-3] + f". With {versions}.\n\n"
         text += table(titles, ["---", *["--:"] * (len(titles) - 2), "---"], lines) + "\n"
     return text or NOT_MEASURED
 
