@@ -11,6 +11,9 @@ TOOL_FLAGS ?=
 # The Python package is tested with the rest, unless CMAKE_FLAGS say no.
 python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 
+# A Python that is named builds and tries the wheel with the packages that it has: where there is no package index.
+wheel_python = $(if $(filter-out file default undefined,$(origin PYTHON)),BOXSUM_WHEEL_PYTHON=$(PYTHON))
+
 .PHONY: help build demo test build-python test-python test-torch bench-python docs wheel wheel-cuda format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu bench-python-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
@@ -51,10 +54,10 @@ docs: build-python packages-docs ## Build the site, with a gallery whose example
 	scripts/docs
 
 wheel: packages-build packages-python ## Build the Python package into build/wheel, check it, and try it in an empty environment
-	scripts/wheel
+	$(wheel_python) scripts/wheel
 
 wheel-cuda: packages-build packages-python ## The same with CUDA: one wheel for GPUs from 8.0 to 12.0, which works without one, too
-	scripts/wheel cuda
+	$(wheel_python) scripts/wheel cuda
 
 package: packages-build ## Make a Debian package and a tar archive of the statically linked tool, in build/package
 	JOBS=$(JOBS) scripts/package

@@ -20,6 +20,7 @@ Only Python's standard library is used.
 import argparse
 import concurrent.futures
 import datetime
+import importlib.util
 import json
 import os
 import pathlib
@@ -395,6 +396,11 @@ def part_python():
     folder = ROOT / "python" / "tests" / "with_device"
     runs = [PytestRun(file.stem, [*pytest, str(file)], 240, python_environment(package))
             for file in sorted(folder.glob("test_*.py"))]
+    if importlib.util.find_spec("cucim") is not None:  # its own tests, with its functions replaced and without our settings
+        own = [sys.executable, "-P", "-m", "pytest", "-q", "-c", os.devnull, "-p", "no:cacheprovider", "-W", "ignore",
+               "-p", "boxsum.testing", "--boxsum-patch=cucim", "--pyargs", "cucim.skimage.transform.tests.test_integral",
+               "cucim.skimage.filters.tests.test_thresholding"]
+        runs.append(PytestRun("cucim_own_tests", own, 240, python_environment(package)))
     # One after the other: one of them fills the memory.
     return [[run] for run in runs], seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 

@@ -322,13 +322,39 @@ def cpu(part):
     return text or NOT_MEASURED
 
 
+def python(where):
+    """Calls of the Python package beside those of other libraries, on each `cpu` or `gpu`."""
+    text = ""
+    for path, record in records("bench-python.json"):
+        if ("/cpu-" in path) != (where == "cpu"):
+            continue
+        lines = []
+        for row in record["rows"]:
+            marks = dict(row.get("marks", {}))
+            if row.get("target_ratio") is not None:
+                marks[f">= {row['target_ratio']:g} times"] = row["ratio"] >= row["target_ratio"]
+            ours = row.get("boxsum_us", row.get("us"))
+            if row.get("target_us") is not None:
+                marks[f"<= {row['target_us']:g} us"] = ours <= row["target_us"]
+            said = ", ".join(f"{mark}: {'yes' if reached else 'no'}" for mark, reached in marks.items()) or "-"
+            name = " ".join(filter(None, [row.get("framework"), row["name"]]))
+            lines.append([name, str(row.get("size", row.get("n"))), figure(row.get("peer_us"), 1), figure(ours, 1),
+                          figure(row.get("ratio"), 2), *([figure(row.get("x_of_graph"), 2) or "-"] if where == "gpu" else []),
+                          said])
+        versions = ", ".join(f"{library} {version}" for library, version in record["versions"].items())
+        titles = ["call", "size", "theirs us", "boxsum us", "times as fast", *(["over a graph"] if where == "gpu" else []), "marks"]
+        text += source(path, record)[:-3] + f". With {versions}.\n\n"
+        text += table(titles, ["---", *["--:"] * (len(titles) - 2), "---"], lines) + "\n"
+    return text or NOT_MEASURED
+
+
 def source(path, record):
     return f"{record['device']}, commit {record['commit'][:12]}, {record['date'][:10]} (`{path}`):\n\n"
 
 
 def part(what, build):
     """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `filters`, `windows`, `marks size`, `marks other`, `peers`, `profile`,
-    `readme`, `tasks` or `tensors`."""
+    `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
     word, *rest = what.split()
     return {"cpu": cpu, "filters": filters, "windows": windows, "marks": marks, "peers": peers, "profile": profile,
-            "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)
+            "python": python, "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)

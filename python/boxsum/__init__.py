@@ -13,11 +13,20 @@ array([[2, 2, 3, 4],
 
 from boxsum import cuda, errors, memory
 from boxsum._core import version as _version
-from boxsum._filters import box_filter, convolve, local_contrast, local_statistics, threshold, variable_box_filter
+from boxsum._depths import circles_of_confusion, variance_shadows
+from boxsum._filters import (
+    box_filter,
+    convolve,
+    local_contrast,
+    local_statistics,
+    threshold,
+    variable_blur,
+    variable_box_filter,
+)
 from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
 from boxsum._rows import filter_rows
-from boxsum._tables import Table, box_mean, box_sum, box_var, largest_safe_box, sat, sat_squares
+from boxsum._tables import Table, box_mean, box_sum, box_var, image_means, largest_safe_box, sat, sat_squares
 from boxsum._tracking import track
 from boxsum._types import Box
 from boxsum.errors import CudaError, Error, InvalidArgument, OutOfMemory, Unsupported
@@ -41,12 +50,14 @@ __all__ = [
     "box_mean",
     "box_sum",
     "box_var",
+    "circles_of_confusion",
     "convolve",
     "cuda",
     "errors",
     "filter_rows",
     "get_num_threads",
     "histogram_distance",
+    "image_means",
     "info",
     "integral_histogram",
     "largest_safe_box",
@@ -59,6 +70,8 @@ __all__ = [
     "set_num_threads",
     "threshold",
     "track",
+    "variable_blur",
     "variable_box_filter",
+    "variance_shadows",
     "verify",
 ]

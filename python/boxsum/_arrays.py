@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from boxsum import _core
 from boxsum.errors import InvalidArgument, Unsupported
 
 
@@ -38,11 +39,21 @@ def _torch_result(result: NumPyArray) -> Any:
     return torch.from_numpy(result.view(np.int64) if result.dtype == np.uint64 else result)
 
 
+def count_widening(name: str, dtype: Any) -> None:
+    """Of what is read as float32, which holds all of its values: a copy, so no result can be written to it."""
+    if name.startswith("out"):
+        raise Unsupported(f"{name}: its dtype is {dtype}, results are float32 or wider")
+    _core.count_copy()
+
+
 def adapt(array: Any, name: str) -> tuple[NumPyArray, Wrap]:
     """The memory of `array` as an array of NumPy's, and what makes an array of its library of one of NumPy's."""
     if isinstance(array, np.ma.MaskedArray):
         raise Unsupported(f"{name}: is a masked array; its data and its mask are two arrays here (.data, .mask)")
     if isinstance(array, np.ndarray):
+        if array.dtype.name == "bfloat16":  # of ml_dtypes
+            count_widening(name, array.dtype)
+            return array.astype(np.float32), None
         return array.view(np.ndarray), None
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(array, torch.Tensor):
@@ -54,6 +65,9 @@ def adapt(array: Any, name: str) -> tuple[NumPyArray, Wrap]:
             raise InvalidArgument(
                 f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it"
             )
+        if array.dtype == torch.bfloat16:
+            count_widening(name, array.dtype)
+            return array.detach().float().numpy(), _torch_result
         try:
             return array.detach().numpy(), _torch_result
         except TypeError:

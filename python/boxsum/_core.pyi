@@ -4,18 +4,19 @@ from typing import Any
 
 def sat(
     image: Any,
-    layout: str,
+    form: Any,
     dtype: Any,
     channel_axis: Any,
     out: Any,
     threads: int,
     algorithm: str,
     row_alignment: int,
+    corner: str,
     /,
 ) -> Any: ...
 def sat_squares(
     image: Any,
-    layout: str,
+    form: Any,
     dtype: Any,
     squares_dtype: Any,
     channel_axis: Any,
@@ -26,8 +27,9 @@ def sat_squares(
     row_alignment: int,
     /,
 ) -> Any: ...
+def image_means(image: Any, channel_axis: Any, /) -> Any: ...
 def box_query(
-    stat: str, table: Any, squares: Any, boxes: Any, layout: str, format: str, channel_axis: Any, out: Any, /
+    stat: str, table: Any, squares: Any, boxes: Any, form: Any, format: str, channel_axis: Any, out: Any, /
 ) -> Any: ...
 def largest_safe_box(image_dtype: Any, table_dtype: Any, squares: bool, /) -> int: ...
 def box_filter(
@@ -47,6 +49,24 @@ def box_filter(
 ) -> Any: ...
 def variable_box_filter(
     image: Any, radius: Any, border: str, cval: float, dtype: Any, channel_axis: Any, out: Any, threads: int, /
+) -> Any: ...
+def variable_blur(
+    image: Any, radius: Any, order: int, rounding: str, dtype: Any, channel_axis: Any, out: Any, threads: int, /
+) -> Any: ...
+def variance_shadows(
+    table: Any,
+    squares: Any,
+    form: Any,
+    receiver: Any,
+    rectangle: Any,
+    min_variance: float,
+    bleeding: float,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
+def circles_of_confusion(
+    depth: Any, focus: float, aperture: float, largest_radius: int, dtype: Any, out: Any, /
 ) -> Any: ...
 def local_statistics(
     image: Any,
@@ -107,7 +127,7 @@ def window_query(
     squares: Any,
     size: Any,
     origin: Any,
-    layout: str,
+    form: Any,
     dtype: Any,
     channel_axis: Any,
     out: Any,
@@ -138,6 +158,7 @@ def pool_usage() -> tuple[int, int, int, int, int]: ...
 def set_pool_limit(bytes: int, /) -> None: ...
 def trim_pool() -> None: ...
 def copies() -> int: ...
+def count_copy() -> None: ...
 def type_pairs() -> list[tuple[str, str]]: ...
 def squares_triples() -> list[tuple[str, str, str]]: ...
 def set_threads(threads: int, /) -> None: ...

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import adapt, is_on_device
+from boxsum._arrays import adapt, count_widening, is_on_device
 from boxsum.errors import InvalidArgument, OutOfMemory, Unsupported
 
 def _library(array: Any) -> str:
@@ -51,6 +51,9 @@ def _describe_tensor(tensor: Any, name: str) -> Any:
         raise InvalidArgument(f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it")
     if tensor.requires_grad or tensor.is_neg():
         tensor = tensor.detach().resolve_neg()
+    if tensor.dtype == torch.bfloat16:
+        count_widening(name, tensor.dtype)
+        tensor = tensor.float()
     device, kind = tensor.get_device(), tensor.dtype
     name_of_kind = _torch_names.get(kind)
     if name_of_kind is None:
@@ -231,7 +234,9 @@ def moved(values: Any, source: int, target: int, out: Any) -> Any:
     return out
 
 
-def sat_by_halves(image: Any, layout: str, dtype: str, channel_axis: Any, out: Any, algorithm: str) -> Any:
+def sat_by_halves(
+    image: Any, layout: str, dtype: str, channel_axis: Any, out: Any, algorithm: str, corner: str
+) -> Any:
     """The table of 64-bit integers: modulo 2^64 the sum is that of the lower halves and 2^32 times that of the upper
     ones, and an image of 64-bit pixels is one of two 32-bit channels, lower half first.
     """
@@ -241,7 +246,7 @@ def sat_by_halves(image: Any, layout: str, dtype: str, channel_axis: Any, out: A
     pixels = image if channel_axis is None else xp.moveaxis(image, axis, 0)
     pixels = pixels.contiguous() if tensor else xp.ascontiguousarray(pixels)
     halves = pixels.reshape(*pixels.shape, 1).view(xp.uint32)
-    parts = _core.sat(halves, layout, "uint64", -1, None, 0, algorithm, 1)
+    parts = _core.sat(halves, layout, "uint64", -1, None, 0, algorithm, 1, corner)
     high = parts[..., 1] << 32 if tensor else xp.left_shift(parts[..., 1], xp.uint64(32))
     table = parts[..., 0] + high
     if not tensor:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Generic, cast, overload
 
 import numpy as np
 
 from boxsum import _core
 from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
-from boxsum._types import Boxes, BoxFormat, DType, Layout, Size
+from boxsum._types import Boxes, BoxFormat, Corner, DType, Layout, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
 ROW_ALIGNMENT = 64  # bytes; rows that start on such multiples can be written past the caches
@@ -19,6 +20,7 @@ def sat(
     image: NumPyArray,
     *,
     layout: Layout = ...,
+    corner: Corner = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: NumPyArray | None = ...,
@@ -30,6 +32,7 @@ def sat(
     image: ArrayT,
     *,
     layout: Layout = ...,
+    corner: Corner = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     out: ArrayT | None = ...,
@@ -40,6 +43,7 @@ def sat(
     image: Any,
     *,
     layout: Layout = "inclusive",
+    corner: Corner = "first",
     dtype: DType | None = None,
     channel_axis: int | None = None,
     out: Any = None,
@@ -56,6 +60,8 @@ def sat(
             (`boxsum.memory.copies`).
         layout: ``"inclusive"`` has the image's shape and includes its own pixel, as two ``cumsum``. ``"exclusive"``
             ends before it. ``"padded"`` is that with the last row and column kept, (rows + 1) x (cols + 1): OpenCV's.
+        corner: From which pixel the sums begin. ``"last"`` makes the suffix table, the mirror image of this one: entry
+            (r, c) sums all pixels below and to the right, and the zeros of ``"padded"`` come last. By way of a copy.
         dtype: Of the table. By default uint64 for bool and unsigned images, int64 for signed, float64 for floating
             ones. Integers wrap modulo 2^bits, and sums of boxes stay exact as long as they fit
             (`largest_safe_box`).
@@ -83,8 +89,34 @@ def sat(
     array([[0., 0., 0., 0.],
            [0., 1., 2., 3.],
            [0., 2., 4., 6.]])
+    >>> boxsum.sat(np.array([[1, 2], [3, 4]], np.uint8), corner="last")
+    array([[10,  6],
+           [ 7,  4]], dtype=uint64)
     """
-    return _core.sat(image, layout, dtype, channel_axis, out, threads, algorithm, 1)
+    return _core.sat(image, layout, dtype, channel_axis, out, threads, algorithm, 1, corner)
+
+
+def image_means(image: ArrayT, *, channel_axis: int | None = None) -> ArrayT:
+    """The mean of every image and channel: what `Table.build` takes as ``offset``.
+
+    Args:
+        image: (..., rows, cols), in host memory, as in `sat`.
+        channel_axis: As in `sat`.
+
+    Returns:
+        (*batch[, channels]), float64.
+
+    Raises:
+        InvalidArgument: a ValueError; an image without pixels.
+        Unsupported: a TypeError; as `sat`.
+
+    Source: Hensley et al. 2005, section 4.
+
+    >>> import numpy as np, boxsum
+    >>> boxsum.image_means(np.array([[1, 2], [3, 4]], np.uint8))
+    array(2.5)
+    """
+    return cast(ArrayT, _core.image_means(image, channel_axis))
 
 
 def _square_of_narrow_signed(image: Any) -> NumPyArray | None:
@@ -157,9 +189,9 @@ def sat_squares(
     first, second = (None, None) if out is None else out
     squared = _square_of_narrow_signed(image)
     if squared is not None:
-        sums = _core.sat(image, layout, dtype, channel_axis, first, threads, algorithm, 1)
+        sums = _core.sat(image, layout, dtype, channel_axis, first, threads, algorithm, 1, "first")
         kind = np.uint64 if squares_dtype is None else squares_dtype
-        return sums, _core.sat(squared, layout, kind, channel_axis, second, threads, algorithm, 1)
+        return sums, _core.sat(squared, layout, kind, channel_axis, second, threads, algorithm, 1, "first")
     return _core.sat_squares(image, layout, dtype, squares_dtype, channel_axis, first, second, threads, algorithm, 1)
 
 
@@ -281,6 +313,29 @@ def largest_safe_box(image_dtype: DType, table_dtype: DType, *, squares: bool = 
     return int(min(most // (narrow**2 if squares else narrow), 2**63 - 1))
 
 
+def _form_of(
+    layout: Layout, origin: Any, offset: Any, shape: tuple[int, ...], channel_axis: int | None
+) -> tuple[tuple[int, int], Any, Any]:
+    """Origin and offset as they are kept, and what tells `_core` of them beside the layout."""
+    try:
+        row, col = (operator.index(part) for part in origin)
+    except (TypeError, ValueError):
+        raise Unsupported(f"origin: is {origin!r}, must be a pair of integers, row and column") from None
+    if isinstance(offset, (int, float)):
+        offset = float(offset)
+        plain = offset == 0 and row == 0 and col == 0
+        return (row, col), offset, layout if plain else (layout, row, col, offset)
+    numbers = np.asarray(adapt(offset, "offset")[0] if hasattr(offset, "__dlpack__") else offset, np.float64)
+    if numbers.ndim == 0:
+        return (row, col), float(numbers), (layout, row, col, float(numbers))
+    axes = [axis for axis in range(len(shape)) if channel_axis is None or axis != channel_axis % len(shape)]
+    leading = tuple(shape[axis] for axis in axes[:-2])
+    leading += () if channel_axis is None else (shape[channel_axis],)
+    if numbers.shape != leading:
+        raise InvalidArgument(f"offset: its shape is {numbers.shape}, must be {leading}")
+    return (row, col), numbers, (layout, row, col, np.ascontiguousarray(numbers).ravel())
+
+
 class Table(Generic[ArrayT]):
     """A table that knows how it is to be read. Rows start on 64 bytes, which is fastest.
 
@@ -294,7 +349,7 @@ class Table(Generic[ArrayT]):
     (array([7.5]), array(4.25))
     """
 
-    __slots__ = ("values", "squares", "layout", "shape", "channel_axis")
+    __slots__ = ("values", "squares", "layout", "shape", "channel_axis", "origin", "offset", "_form")
 
     values: ArrayT
     """The table itself; its shape is one larger per axis than the image's for "padded"."""
@@ -304,6 +359,10 @@ class Table(Generic[ArrayT]):
     shape: tuple[int, ...]
     """The image's."""
     channel_axis: int | None
+    origin: tuple[int, int]
+    """The pixel that the table grows from, (0, 0) where nothing else was asked for."""
+    offset: Any
+    """What was taken from every pixel: a number, or an array of (*batch[, channels])."""
 
     def __init__(
         self,
@@ -312,6 +371,8 @@ class Table(Generic[ArrayT]):
         *,
         layout: Layout,
         channel_axis: int | None = None,
+        origin: tuple[int, int] = (0, 0),
+        offset: Any = 0.0,
     ) -> None:
         """Takes tables that exist; `build` makes them of an image. Raises InvalidArgument for an unknown layout."""
         if layout not in ("inclusive", "exclusive", "padded"):
@@ -325,6 +386,7 @@ class Table(Generic[ArrayT]):
         for axis in spatial:
             extents[axis] -= layout == "padded"
         self.shape = tuple(extents)
+        self.origin, self.offset, self._form = _form_of(layout, origin, offset, self.shape, channel_axis)
 
     @overload
     @classmethod
@@ -337,6 +399,8 @@ class Table(Generic[ArrayT]):
         dtype: DType | None = ...,
         squares_dtype: DType | None = ...,
         channel_axis: int | None = ...,
+        origin: tuple[int, int] = ...,
+        offset: Any = ...,
         threads: int = ...,
         algorithm: str = ...,
     ) -> Table[NumPyArray]: ...
@@ -351,6 +415,8 @@ class Table(Generic[ArrayT]):
         dtype: DType | None = ...,
         squares_dtype: DType | None = ...,
         channel_axis: int | None = ...,
+        origin: tuple[int, int] = ...,
+        offset: Any = ...,
         threads: int = ...,
         algorithm: str = ...,
     ) -> Table[ArrayT]: ...
@@ -364,39 +430,64 @@ class Table(Generic[ArrayT]):
         dtype: DType | None = None,
         squares_dtype: DType | None = None,
         channel_axis: int | None = None,
+        origin: tuple[int, int] = (0, 0),
+        offset: Any = 0.0,
         threads: int = 0,
         algorithm: str = "auto",
     ) -> Any:
         """Makes the table of an image, and that of its squares where ``squares`` says so (for variances).
 
-        Arguments and errors are those of `sat` and `sat_squares`.
+        A floating table of a large image loses what its large entries do not hold. Two remedies keep them small, and
+        queries undo both (in host memory; a device takes neither).
+
+        Args:
+            origin: (row, col) of the pixel that the table grows from, in all four directions: the middle makes entries
+                a quarter as large. Of padded and exclusive tables.
+            offset: What is taken from every pixel before it is summed: a number, or one for every image and channel,
+                (*batch[, channels]), as `image_means` makes them. Integer tables take integers.
+            image, squares, layout, dtype, squares_dtype, channel_axis, threads, algorithm: As in `sat` and
+                `sat_squares`, and errors, too.
+
+        Source: Hensley et al. 2005, section 4.
+
+        >>> import numpy as np, boxsum
+        >>> image = np.full((300, 400), 1.7, np.float32)
+        >>> plain = boxsum.Table.build(image, dtype="float32")
+        >>> table = boxsum.Table.build(image, dtype="float32", offset=boxsum.image_means(image), origin=(150, 200))
+        >>> box = [290, 390, 10, 10]
+        >>> bool(table.mean(box) == image[0, 0]), bool(plain.mean(box) == image[0, 0])
+        (True, False)
         """
+        shape = tuple(getattr(image, "shape", ()))
+        origin, offset, form = _form_of(layout, origin, offset, shape, channel_axis)
         if not squares:
-            values = _core.sat(image, layout, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT)
-            return cls(values, layout=layout, channel_axis=channel_axis)
+            values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first")
+            return cls(values, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
         squared = _square_of_narrow_signed(image)
         if squared is not None:
+            if form != layout and np.any(offset):
+                raise Unsupported("offset: tables of squares have one where both tables are floating")
             kind = np.uint64 if squares_dtype is None else squares_dtype
             values, second = (
-                _core.sat(pixels, layout, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT)
+                _core.sat(pixels, form, entries, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first")
                 for pixels, entries in ((image, dtype), (squared, kind))
             )
         else:
             values, second = _core.sat_squares(
-                image, layout, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT
+                image, form, dtype, squares_dtype, channel_axis, None, None, threads, algorithm, ROW_ALIGNMENT
             )
-        return cls(values, second, layout=layout, channel_axis=channel_axis)
+        return cls(values, second, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
 
     def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """Sums over boxes; see `box_sum`."""
         return cast(
-            ArrayT, _core.box_query("sum", self.values, None, boxes, self.layout, format, self.channel_axis, out)
+            ArrayT, _core.box_query("sum", self.values, None, boxes, self._form, format, self.channel_axis, out)
         )
 
     def mean(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """Means over boxes, in float64; see `box_mean`."""
         return cast(
-            ArrayT, _core.box_query("mean", self.values, None, boxes, self.layout, format, self.channel_axis, out)
+            ArrayT, _core.box_query("mean", self.values, None, boxes, self._form, format, self.channel_axis, out)
         )
 
     def var(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
@@ -405,7 +496,7 @@ class Table(Generic[ArrayT]):
             raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
         return cast(
             ArrayT,
-            _core.box_query("var", self.values, self.squares, boxes, self.layout, format, self.channel_axis, out),
+            _core.box_query("var", self.values, self.squares, boxes, self._form, format, self.channel_axis, out),
         )
 
     def std(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
@@ -477,7 +568,7 @@ class Table(Generic[ArrayT]):
 
     def _windows(self, stat: str, size: Any, origin: Any, dtype: Any, out: Any, threads: int) -> ArrayT:
         found = _core.window_query(
-            stat, self.values, self.squares, size, origin, self.layout, dtype, self.channel_axis, out, threads
+            stat, self.values, self.squares, size, origin, self._form, dtype, self.channel_axis, out, threads
         )
         return cast(ArrayT, found)
 
@@ -506,4 +597,6 @@ class Table(Generic[ArrayT]):
         extents = " x ".join(str(extent) for extent in self.shape)
         kind = str(cast(Any, self.values).dtype)
         squares = "" if self.squares is None else " and squares"
-        return f"<boxsum.Table of {extents} pixels, {self.layout}, {kind}{squares}>"
+        origin = "" if self.origin == (0, 0) else f", origin {self.origin}"
+        offset = "" if isinstance(self.offset, float) and self.offset == 0 else f", offset {self.offset}"
+        return f"<boxsum.Table of {extents} pixels, {self.layout}, {kind}{squares}{origin}{offset}>"

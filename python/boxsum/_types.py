@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy.typing as npt
 
 Layout: TypeAlias = Literal["inclusive", "exclusive", "padded"]
+Corner: TypeAlias = Literal["first", "last"]
 Border: TypeAlias = Literal["shrink", "reflect", "replicate", "constant", "mirror", "wrap"]
 BoxFormat: TypeAlias = Literal["rchw", "yxyx", "xyxy", "xywh"]
 Size: TypeAlias = "int | tuple[int, int]"

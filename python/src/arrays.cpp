@@ -333,7 +333,11 @@ nb::object strided::in_its_library(const nb::object& result) const {
 
 strided open_array(nb::handle array, std::string_view name) {
     strided result;
-    if (PyArray_CheckExact(array.ptr())) return with_element(open_numpy(array, name));
+    if (PyArray_CheckExact(array.ptr())) {
+        result = open_numpy(array, name);
+        if (result.type == element::other) result = open_numpy(nb::object(adapted(array, name)[0]), name);
+        return with_element(std::move(result));
+    }
     const exchange* const library = exchange_of(array);
     if (library != nullptr && open_exchanged(*library, array, name, result)) {
     } else if (auto on_device = PyArray_Check(array.ptr()) ? std::nullopt : open_device_array(array, name)) {
@@ -554,6 +558,10 @@ nb::object packed_array(nb::handle numbers, element type, const void** data, std
 
 std::uint64_t copies() noexcept {
     return copied;
+}
+
+void count_copy() noexcept {
+    ++copied;
 }
 
 std::string_view text_argument(nb::handle text, std::string_view name) {

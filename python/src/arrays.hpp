@@ -176,6 +176,8 @@ nb::object packed_array(nb::handle numbers, element type, const void** data, std
 
 /// How many arrays had to be copied so far.
 std::uint64_t copies() noexcept;
+/// One more, by the Python files.
+void count_copy() noexcept;
 
 /// The text of a str; throws unsupported (a TypeError) naming the argument for anything else.
 std::string_view text_argument(nb::handle text, std::string_view name);

@@ -268,6 +268,10 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     const std::vector<box> whole = fractional ? std::vector<box>() : list.integers(sums.view, swapped);
     const std::vector<edges> parts = fractional ? checked_edges(list, sums.view, swapped) : std::vector<edges>();
     const moment_views moments{sums.view, second ? second->view : sums.view};
+    // An offset changes no variance: of fractional boxes the tables are read as they are.
+    const auto as_they_are = [](const const_any_table_view& view) {
+        return const_any_table_view{view.entries, {view.form.layout, view.form.origin}};
+    };
     packed_result result(out, "out", shape, type, sums.image.array);
 
     const auto count = static_cast<std::size_t>(list.count);
@@ -283,7 +287,7 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                     static_cast<std::size_t>(roles.planar ? plane % static_cast<std::int64_t>(channels) : ch);
                 const std::size_t first = image * count * channels + channel;
                 if (fractional) {
-                    visit_table(sums.view, [&](const auto& view) {
+                    visit_table(what == question::variance ? as_they_are(sums.view) : sums.view, [&](const auto& view) {
                         for (std::size_t i = 0; i < count; ++i)
                             doubles[first + i * channels] = fractional_sum(view, parts[i], ch, plane);
                     });
@@ -292,7 +296,7 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                         for (std::size_t i = 0; i < count; ++i) doubles[first + i * channels] /= parts[i].area();
                         continue;
                     }
-                    visit_table(second->view, [&](const auto& view) {
+                    visit_table(as_they_are(second->view), [&](const auto& view) {
                         for (std::size_t i = 0; i < count; ++i) {
                             const double n = parts[i].area(), mean = doubles[first + i * channels] / n;
                             const double variance = fractional_sum(view, parts[i], ch, plane) / n - mean * mean;

@@ -36,6 +36,10 @@ constexpr renamed names[] = {{"border_value: ", "cval: "},
                              {"histograms: ", "values: "},
                              {"parameters: ", "algorithm: "},
                              {"means: ", "out: "},
+                             {"visibility: ", "out: "},
+                             {"radii: ", "out: "},
+                             {"moments.sums: ", "table: "},
+                             {"moments.squares: ", "squares: "},
                              {"variances: ", "out: "},
                              {"region: ", "within: "}};
 

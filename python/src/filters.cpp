@@ -8,6 +8,7 @@
 #include <boxsum/cuda/filters.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
+#include <boxsum/variable_blur.hpp>
 
 #include <algorithm>
 #include <list>
@@ -182,14 +183,19 @@ struct filter_arguments {
     }
 };
 
+rounding_mode rounding_argument(nb::handle rounding) {
+    const std::string_view word = text_argument(rounding, "rounding");
+    if (word != "half_up" && word != "floor") refuse_word("rounding", word, "'half_up', 'floor'");
+    return word == "floor" ? rounding_mode::floor : rounding_mode::half_up;
+}
+
 nb::object py_box_filter(nb::handle image, nb::handle size, nb::handle stat, nb::handle border, nb::handle cval,
                          nb::handle origin, nb::handle sampling, nb::handle rounding, nb::handle dtype,
                          nb::handle channel_axis, nb::handle out, nb::handle threads) {
     filter_arguments given(image, size, border, cval, origin, sampling, channel_axis, threads);
-    const std::string_view rounds = text_argument(rounding, "rounding"), word = text_argument(stat, "stat");
-    if (rounds != "half_up" && rounds != "floor") refuse_word("rounding", rounds, "'half_up', 'floor'");
+    const std::string_view word = text_argument(stat, "stat");
     if (word != "mean" && word != "sum") refuse_word("stat", word, "'mean', 'sum'");
-    given.options.rounding = rounds == "floor" ? rounding_mode::floor : rounding_mode::half_up;
+    given.options.rounding = rounding_argument(rounding);
     const bool sums = word == "sum";
     const result_argument result(out, "out", given.in,
                                  given.shape(sums ? given.sum_type(dtype) : given.mean_type(dtype)));
@@ -223,6 +229,23 @@ nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handl
             cuda::variable_box_filter_async({given.in.view, radii.view}, {result.view}, workspace, stream,
                                             given.options);
         });
+    return result.finish(given.in);
+}
+
+nb::object py_variable_blur(nb::handle image, nb::handle radius, nb::handle order, nb::handle rounding,
+                            nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    const filter_arguments given(image, nb::none(), nb::str("shrink"), nb::int_(0), nb::int_(0), nb::none(),
+                                 channel_axis, threads);
+    refuse_device(given.in.array, "variable_blur");
+    const companion_argument radii(radius, "radius", given.in);
+    const std::int64_t boxes = integer_argument(order, "order");
+    if (boxes < 1 || boxes > 3) throw invalid_argument("order: is " + std::to_string(boxes) + ", must be 1 to 3");
+    const variable_blur_options options{static_cast<int>(boxes), rounding_argument(rounding), given.options.threads};
+    const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        variable_blur({given.in.view, radii.view}, {result.view}, options);
+    }
     return result.finish(given.in);
 }
 
@@ -408,6 +431,7 @@ nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction
 void bind_filters(nb::module_& module) {
     define(module, "box_filter", py_box_filter);
     define(module, "variable_box_filter", py_variable_box_filter);
+    define(module, "variable_blur", py_variable_blur);
     define(module, "local_statistics", py_local_statistics);
     define(module, "threshold", py_threshold);
     define(module, "local_contrast", py_local_contrast);

@@ -142,6 +142,7 @@ void bind_information(nb::module_& module) {
     define(module, "set_pool_limit", py_set_pool_limit);
     module.def("trim_pool", [] { memory_pool::shared().trim(); });
     module.def("copies", copies);
+    module.def("count_copy", count_copy);
     define(module, "type_pairs", py_type_pairs);
     define(module, "squares_triples", py_squares_triples);
     define(module, "set_threads", py_set_threads);
@@ -159,5 +160,6 @@ NB_MODULE(_core, module) {
     bind_windows(module);
     bind_filters(module);
     bind_histograms(module);
+    bind_depths(module);
     bind_information(module);
 }

@@ -16,6 +16,7 @@ void bind_boxes(nb::module_& module);
 void bind_windows(nb::module_& module);
 void bind_filters(nb::module_& module);
 void bind_histograms(nb::module_& module);
+void bind_depths(nb::module_& module);
 void bind_information(nb::module_& module);
 
 /// Adds a function whose arguments are all taken by position, any object and None among them.

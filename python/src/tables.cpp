@@ -147,22 +147,45 @@ void clear(const any_view& view) {
                         static_cast<std::size_t>(s.cols * s.channels) * size_of(s.type));
 }
 
-nb::object py_sat(nb::handle image, nb::handle layout, nb::handle dtype, nb::handle channel_axis, nb::handle out,
-                  nb::handle threads, nb::handle algorithm, nb::handle row_alignment) {
+/// The same memory from its last pixel on.
+any_view from_last(any_view view) {
+    view_shape& s = view.shape;
+    auto* const first = static_cast<std::byte*>(view.data);
+    const std::int64_t col_stride = s.pixel_stride();
+    if (first != nullptr) view.data = first + (s.rows - 1) * s.row_stride + (s.cols - 1) * col_stride;
+    s.row_stride = -s.row_stride;
+    s.col_stride = -col_stride;
+    return view;
+}
+
+const_any_view from_last(const const_any_view& view) {
+    return from_last(any_view{const_cast<void*>(view.data), view.shape});
+}
+
+nb::object py_sat(nb::handle image, nb::handle given_form, nb::handle dtype, nb::handle channel_axis, nb::handle out,
+                  nb::handle threads, nb::handle algorithm, nb::handle row_alignment, nb::handle corner) {
     image_argument in(image, "image", channel_axis);
-    const table_form form = layout_argument(layout);
+    const form_argument all(given_form);
+    const table_form form = all.of(in.roles);
+    const std::string_view from = text_argument(corner, "corner");
+    if (from != "first" && from != "last") refuse_word("corner", from, "'first', 'last'");
     const element type = element_argument(dtype, default_table(in.array.type));
     const table_way way = way_of(in.array.type, type, in.array.device.has_value());
     const sat_options options = options_of(threads, algorithm);
     if (in.array.device && way.by_halves) {
         const nb::object halves = nb::module_::import_("boxsum._devices").attr("sat_by_halves");
         const std::string_view kind = name_of(type);
-        return halves(image, layout, nb::str(kind.data(), kind.size()), channel_axis, out, algorithm);
+        return halves(image, given_form, nb::str(kind.data(), kind.size()), channel_axis, out, algorithm, corner);
     }
     in.read_as(way.read_as);
+    all.check_offsets(in.view.shape);
     result_argument result(out, "out", in, table_shape(in, type, form, row_alignment));
     any_table_view sums{result.view, form};
     sums.entries.shape.type = way.entries;
+    if (from == "last" && !in.empty) {
+        in.view = from_last(in.view);
+        sums.entries = from_last(sums.entries);
+    }
     if (in.array.device) {
         refuse_empty(in);
         device_call call(in.array);
@@ -179,11 +202,12 @@ nb::object py_sat(nb::handle image, nb::handle layout, nb::handle dtype, nb::han
     return result.finish(in);
 }
 
-nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype, nb::handle squares_dtype,
+nb::object py_sat_squares(nb::handle image, nb::handle given_form, nb::handle dtype, nb::handle squares_dtype,
                           nb::handle channel_axis, nb::handle out, nb::handle squares_out, nb::handle threads,
                           nb::handle algorithm, nb::handle row_alignment) {
     image_argument in(image, "image", channel_axis);
-    const table_form form = layout_argument(layout);
+    const form_argument all(given_form);
+    const table_form form = all.of(in.roles);
     const element image_type = in.array.type;
     const element type = element_argument(dtype, default_table(image_type));
     const element squares_type = element_argument(squares_dtype, type);
@@ -216,6 +240,7 @@ nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype,
     }
     const sat_options options = options_of(threads, algorithm);
     in.read_as(read_as);
+    all.check_offsets(in.view.shape);
     result_argument sums(out, "out[0]", in, table_shape(in, type, form, row_alignment));
     result_argument squares(squares_out, "out[1]", in, table_shape(in, squares_type, form, row_alignment));
     any_table_view sums_view{sums.view, form};
@@ -237,6 +262,25 @@ nb::object py_sat_squares(nb::handle image, nb::handle layout, nb::handle dtype,
     return nb::make_tuple(sums.finish(in), squares.finish(in));
 }
 
+/// Of every channel of every image.
+nb::object py_image_means(nb::handle image, nb::handle channel_axis) {
+    image_argument in(image, "image", channel_axis);
+    refuse_device(in.array, "means of images");
+    if (in.empty) throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
+    in.read_as(in.array.type == element::boolean ? element::u8 : readings(in.array.type).front());
+    extents shape;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(in.roles.batch); ++i)
+        shape.push_back(in.array.extent[static_cast<std::size_t>(in.roles.order[i])]);
+    if (in.roles.interleaved) shape.push_back(in.view.shape.channels);
+    const packed_result result(nb::none(), "means", shape, element::f64, in.array);
+    {
+        nb::gil_scoped_release released;
+        const std::vector<double> means = image_means(in.view);
+        std::memcpy(result.data, means.data(), means.size() * sizeof(double));
+    }
+    return result.finish(in.array);
+}
+
 }  // namespace
 
 table_layout layout_argument(nb::handle layout) {
@@ -245,24 +289,57 @@ table_layout layout_argument(nb::handle layout) {
     refuse_word("layout", word, "'inclusive', 'exclusive', 'padded'");
 }
 
-table_argument::table_argument(nb::handle table, std::string_view name, nb::handle layout, nb::handle channel_axis)
-    : image(table, name, channel_axis) {
+form_argument::form_argument(nb::handle form) {
+    if (!PyTuple_Check(form.ptr())) {
+        form_ = layout_argument(form);
+        return;
+    }
+    const nb::object layout = form[0], offset = form[3];
+    form_ = {layout_argument(layout),
+             {integer_argument(nb::object(form[1]), "origin"), integer_argument(nb::object(form[2]), "origin")}};
+    if (PyFloat_Check(offset.ptr())) {
+        form_.offset = real_argument(offset, "offset");
+        return;
+    }
+    const void* numbers = nullptr;
+    offsets_ = packed_array(offset, element::f64, &numbers, &count_);
+    form_.offsets = static_cast<const double*>(numbers);
+}
+
+table_form form_argument::of(const axis_roles& roles) const {
+    table_form result = form_;
+    if (roles.swapped) std::swap(result.origin.row, result.origin.col);
+    return result;
+}
+
+void form_argument::check_offsets(const view_shape& shape) const {
+    if (form_.offsets != nullptr && count_ != shape.planes * shape.channels)
+        throw invalid_argument("offset: has " + std::to_string(count_) + " numbers, but the image has " +
+                               std::to_string(shape.planes) + " planes of " + std::to_string(shape.channels) +
+                               " channels");
+}
+
+table_argument::table_argument(nb::handle table, std::string_view name, nb::handle given_form, nb::handle channel_axis,
+                               const role_rules& rules)
+    : image(table, name, channel_axis, rules) {
     const auto type = image.array.type;
     if (type != element::u32 && type != element::s32 && type != element::u64 && type != element::s64 &&
         type != element::f32 && type != element::f64)
         throw unsupported(std::string(name) + ": its dtype is " + std::string(name_of(type)) +
                           ", tables are uint32, int32, uint64, int64, float32 or float64");
-    const table_form form = layout_argument(layout);
+    const form_argument form(given_form);
     if (image.empty)
         throw invalid_argument(std::string(name) + ": its shape is " + text_of_extents(image.array) +
                                ", it has no entries");
     image.read_as(type);
-    view = {image.view, form};
+    form.check_offsets(image.view.shape);
+    view = {image.view, form.of(image.roles)};
 }
 
 void bind_tables(nb::module_& module) {
     define(module, "sat", py_sat);
     define(module, "sat_squares", py_sat_squares);
+    define(module, "image_means", py_image_means);
 }
 
 }  // namespace boxsum::python

@@ -8,6 +8,8 @@ import importlib
 import inspect
 import pathlib
 import re
+import shutil
+import subprocess
 
 import pytest
 
@@ -51,6 +53,13 @@ def test_stubs_have_the_names_of_the_module():
     for name, node in in_stubs.items():
         signature = getattr(_core, name).__nb_signature__[0][0]
         assert len(re.findall(r"arg\d*:", signature)) == len(node.args.posonlyargs), name
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="no nm")
+def test_the_module_shows_only_how_it_is_started():
+    # What else it showed, another module's C++ library could be given in place of its own.
+    shown = subprocess.run(["nm", "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True)
+    assert [line.split()[-1] for line in shown.stdout.splitlines()] == ["PyInit__core"]
 
 
 def test_algorithms_and_verification():

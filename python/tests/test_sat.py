@@ -72,17 +72,22 @@ def test_any_strides(data):
         image = np.broadcast_to(image[:1], image.shape)
     channel_axis = data.draw(st.sampled_from([None] + list(range(-axes, axes)))) if axes > 2 else None
     layout = data.draw(st.sampled_from(reference.LAYOUTS))
+    corner = data.draw(st.sampled_from(["first", "last"]))
     before = image.copy()
-    result = boxsum.sat(image, layout=layout, channel_axis=channel_axis)
+    result = boxsum.sat(image, layout=layout, channel_axis=channel_axis, corner=corner)
     expected_image = before if channel_axis is None else np.moveaxis(before, channel_axis, 0)
-    expected = reference.table(expected_image, layout, reference.default_dtype(dtype))
+    kind = reference.default_dtype(dtype)
+    if corner == "first":
+        expected = reference.table(expected_image, layout, kind)
+    else:
+        expected = reference.table(expected_image[..., ::-1, ::-1], layout, kind)[..., ::-1, ::-1]
     if channel_axis is not None:
         expected = np.moveaxis(expected, 0, channel_axis)
     reference.assert_tables_equal(result, expected, expected_image)
     np.testing.assert_array_equal(image, before)
 
     out = np.full_like(result, 77)
-    assert boxsum.sat(image, layout=layout, channel_axis=channel_axis, out=out) is out
+    assert boxsum.sat(image, layout=layout, channel_axis=channel_axis, corner=corner, out=out) is out
     np.testing.assert_array_equal(out, result)
 
 
@@ -124,6 +129,8 @@ def test_byte_order_and_alignment():
 @pytest.mark.parametrize("layout", reference.LAYOUTS)
 def test_no_pixels(shape, layout):
     image = np.zeros(shape, np.uint8)
+    last = boxsum.sat(image, layout=layout, corner="last")
+    np.testing.assert_array_equal(last, reference.table(image, layout, np.uint64))
     np.testing.assert_array_equal(boxsum.sat(image, layout=layout), reference.table(image, layout, np.uint64))
     for one in boxsum.sat_squares(image, layout=layout):
         np.testing.assert_array_equal(one, reference.table(image, layout, np.uint64))

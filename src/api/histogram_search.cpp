@@ -2,6 +2,7 @@
 #include "core/checked_size.hpp"
 #include "core/distance_terms.hpp"
 #include "core/exhausted_memory.hpp"
+#include "core/view_checks.hpp"
 #include "core/visit_histogram.hpp"
 #include "core/window_grids.hpp"
 #include "cpu/host.hpp"
@@ -15,7 +16,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <string>
 
 namespace boxsum {
@@ -80,10 +80,9 @@ void detail::check_total(std::string_view argument, std::span<const double> valu
     const double total = sum_of(values);
     if (total == 0 || (std::abs(total) >= smallest_total && !std::isinf(total))) return;
     if (!std::all_of(values.begin(), values.end(), [](double v) { return std::isfinite(v); })) return;
-    std::ostringstream text;
-    text << argument << ": its bins add up to " << total << ", must be 0 or " << smallest_total << " to "
-         << std::numeric_limits<double>::max() << " to be divided by";
-    throw invalid_argument(text.str());
+    throw invalid_argument(std::string(argument) + ": its bins add up to " + text_of(total) + ", must be 0 or " +
+                           text_of(smallest_total) + " to " + text_of(std::numeric_limits<double>::max()) +
+                           " to be divided by");
 }
 
 void detail::check_target(std::span<const double> target, std::int64_t bins) {

@@ -1,7 +1,8 @@
+#include "core/view_checks.hpp"
+
 #include <boxsum/binning.hpp>
 #include <boxsum/error.hpp>
 
-#include <charconv>
 #include <cmath>
 #include <string>
 
@@ -14,14 +15,8 @@ void check_bins(std::int64_t bins) {
                                std::to_string(binning::max_bins));
 }
 
-/// Shortest text that reads back as the same number.
-std::string text(double value) {
-    char buffer[32];
-    return {buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr};
-}
-
 std::string range_text(double lo, double hi) {
-    return "range: is [" + text(lo) + ", " + text(hi) + "), ";
+    return "range: is [" + text_of(lo) + ", " + text_of(hi) + "), ";
 }
 
 void check_outside(out_of_range outside) {

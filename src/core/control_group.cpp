@@ -1,11 +1,12 @@
 #include "core/control_group.hpp"
 
+#include "core/small_file.hpp"
+
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <limits>
 #include <string_view>
 
@@ -16,9 +17,11 @@ constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
 /// The number in a file; without one ("max", or no such file) there is no limit.
 std::size_t limit_in(const std::string& path) {
-    std::ifstream file(path);
-    std::size_t bytes = 0;
-    return file >> bytes ? bytes : unlimited;
+    const std::string text = contents_of(path);
+    std::string_view rest = text;
+    std::size_t bytes = unlimited;
+    take_number(rest, bytes);
+    return bytes;
 }
 
 bool lists(std::string_view controllers, std::string_view wanted) {
@@ -33,15 +36,16 @@ bool lists(std::string_view controllers, std::string_view wanted) {
 /// visit(folder, version) for the group of a controller and all groups around it.
 template <typename F>
 void for_each_group(const control_group_files& files, std::string_view controller, F&& visit) {
-    std::ifstream groups(files.groups);
-    for (std::string line; std::getline(groups, line);) {  // "4:cpu,memory:/group", of version 2 "0::/group"
+    const std::string groups = contents_of(files.groups);
+    for (std::string_view rest = groups; !rest.empty();) {  // "4:cpu,memory:/group", of version 2 "0::/group"
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
         const std::size_t first = line.find(':');
-        const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string_view text = line;
-        const std::string_view controllers = text.substr(first + 1, second - first - 1);
+        const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);
+        if (second == std::string_view::npos) continue;
+        const std::string_view controllers = line.substr(first + 1, second - first - 1);
         if (!controllers.empty() && !lists(controllers, controller)) continue;
-        std::string_view group = text.substr(second + 1);
+        std::string_view group = line.substr(second + 1);
         while (group.ends_with('/')) group.remove_suffix(1);
         std::string folder = files.folder;
         if (!controllers.empty()) folder.append("/").append(controller);
@@ -81,14 +85,13 @@ std::size_t memory_of_process(const control_group_files& files) {
 int processor_quota(const control_group_files& files) {
     std::int64_t least = std::numeric_limits<int>::max();
     for_each_group(files, "cpu", [&](const std::string& group, int version) {
+        const std::string text = version == 1 ? contents_of(group + "/cpu.cfs_quota_us") + " " +  // -1: none
+                                                    contents_of(group + "/cpu.cfs_period_us")
+                                              : contents_of(group + "/cpu.max");  // "max 100000": none
+        std::string_view rest = text;
         std::int64_t quota = 0, period = 0;
-        if (version == 1) {
-            std::ifstream(group + "/cpu.cfs_quota_us") >> quota;  // -1: none
-            std::ifstream(group + "/cpu.cfs_period_us") >> period;
-        } else {
-            std::ifstream(group + "/cpu.max") >> quota >> period;  // "max 100000": none
-        }
-        if (quota > 0 && period > 0) least = std::min(least, std::max<std::int64_t>(quota / period, 1));
+        if (take_number(rest, quota) && take_number(rest, period) && quota > 0 && period > 0)
+            least = std::min(least, std::max<std::int64_t>(quota / period, 1));
     });
     return static_cast<int>(least);
 }

@@ -235,12 +235,12 @@ void check_layout(std::string_view argument, table_layout layout) {
                            ", not a table_layout");
 }
 
-namespace {
-
 std::string text_of(double value) {
     char text[32];
     return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
+
+namespace {
 
 void check_offset(const std::string& argument, double offset, dtype type) {
     if (!std::isfinite(offset)) throw invalid_argument(argument + ": is " + text_of(offset) + ", must be finite");

@@ -58,6 +58,9 @@ void check_plain_form(std::string_view argument, const table_form& form, std::st
 /// "padded, origin (8, 8), offset 0.5"
 std::string text_of(const table_form& form);
 
+/// Shortest text that reads back as the same number.
+std::string text_of(double value);
+
 /// Whether two views, which passed the checks above, share a byte that belongs to an element of both. Views may
 /// interleave (two halves of one buffer, two channels of its pixels); where no stride tells that they do, they count as
 /// overlapping.

@@ -1,5 +1,6 @@
 #include "cpu/host.hpp"
 
+#include "core/small_file.hpp"
 #include "cpu/instruction_set.hpp"
 #include "cpu/team.hpp"
 
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -34,22 +34,20 @@ struct cache {
 cache find_cache(int sysconf_name, int level) {
     for (int index = 0; index < 8; ++index) {
         const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
+        const std::string levels = contents_of(folder + "level");
+        const std::string size = contents_of(folder + "size");
+        std::string_view rest = levels;
         int found = 0;
-        std::string type;
-        std::string size;
-        std::string sharing;
-        std::ifstream(folder + "level") >> found;
-        std::ifstream(folder + "type") >> type;
-        std::ifstream(folder + "size") >> size;
-        std::ifstream(folder + "shared_cpu_list") >> sharing;
-        if (found != level || type == "Instruction" || size.size() < 2) continue;
+        if (!take_number(rest, found) || found != level || contents_of(folder + "type").starts_with("Instruction"))
+            continue;
         std::size_t value = 0;
         for (const char c : size) {
             if (c >= '0' && c <= '9') value = value * 10 + static_cast<std::size_t>(c - '0');
             if (c == 'K') value <<= 10;
             if (c == 'M') value <<= 20;
         }
-        return {value, count_cpus(sharing)};
+        if (value == 0) continue;
+        return {value, count_cpus(contents_of(folder + "shared_cpu_list"))};
     }
     const long known = ::sysconf(sysconf_name);
     const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -22,12 +21,6 @@ constexpr std::int64_t largest_supported_window = std::int64_t{1} << 46;        
 constexpr std::int64_t largest_16_bit_variance_window = std::int64_t{1} << 32;  // times 65535^2 fits 64 bits
 constexpr std::int64_t largest_32_bit_table_window = std::int64_t{1} << 30;     // times 2^32 fits 62 bits
 constexpr std::int64_t most_rows = std::int64_t{1} << 46;                       // and cols: sums of a few fit
-
-std::string text(double value) {
-    std::ostringstream out;
-    out << value;
-    return out.str();
-}
 
 std::string extents(std::int64_t planes, std::int64_t rows, std::int64_t cols, std::int64_t channels) {
     return std::to_string(planes) + " x " + std::to_string(rows) + " x " + std::to_string(cols) + " x " +
@@ -119,14 +112,14 @@ void check_value(std::string_view argument, double value, std::string_view whose
         constexpr double largest_float16 = 65504;
         if (std::isfinite(value) &&
             std::abs(value) > (type == dtype::f16 ? largest_float16 : std::numeric_limits<float>::max()))
-            throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be a number of " +
+            throw invalid_argument(std::string(argument) + ": is " + text_of(value) + ", must be a number of " +
                                    std::string(whose) + " type " + std::string(name_of(type)));
         return;
     }
     const int bits = 8 * static_cast<int>(size_of(type)) - (is_signed(type) ? 1 : 0);
     const double end = std::ldexp(1.0, bits), low = is_signed(type) ? -end : 0;
     if (!(value >= low && value < end) || std::floor(value) != value)
-        throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be an integer of " +
+        throw invalid_argument(std::string(argument) + ": is " + text_of(value) + ", must be an integer of " +
                                std::string(whose) + " type " + std::string(name_of(type)));
 }
 
@@ -176,9 +169,9 @@ void check_sampling(const part& given, const filter_options& options) {
         throw invalid_argument("min_count: is " + std::to_string(options.min_count) +
                                ", but with weights min_weight says how much must count");
     if (!std::isfinite(options.min_weight) || options.min_weight < 0)
-        throw invalid_argument("min_weight: is " + text(options.min_weight) + ", must be finite and not negative");
+        throw invalid_argument("min_weight: is " + text_of(options.min_weight) + ", must be finite and not negative");
     if (options.min_weight > 0 && !given.weights)
-        throw invalid_argument("min_weight: is " + text(options.min_weight) +
+        throw invalid_argument("min_weight: is " + text_of(options.min_weight) +
                                ", but without weights min_count says how much must count");
 }
 
@@ -268,12 +261,12 @@ void check_sum(const std::optional<view_shape>& sum, const window_job& job) {
 
 void check_finite(std::string_view argument, double value) {
     if (!std::isfinite(value))
-        throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be finite");
+        throw invalid_argument(std::string(argument) + ": is " + text_of(value) + ", must be finite");
 }
 
 void check_positive(std::string_view argument, double value) {
     if (!std::isfinite(value) || value <= 0)
-        throw invalid_argument(std::string(argument) + ": is " + text(value) + ", must be finite and above 0");
+        throw invalid_argument(std::string(argument) + ": is " + text_of(value) + ", must be finite and above 0");
 }
 
 }  // namespace

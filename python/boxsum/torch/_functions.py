@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from boxsum._types import Border, BoxFormat, Layout, Size
+from boxsum._types import Border, BoxFormat, Corner, Layout, Size
 from boxsum.errors import InvalidArgument, Unsupported
 from boxsum.torch import _operators
 
@@ -52,12 +52,14 @@ def _border(border: str) -> str:
     return border
 
 
-def sat(image: Tensor, *, layout: Layout = "inclusive", dtype: torch.dtype | None = None) -> Tensor:
+def sat(
+    image: Tensor, *, layout: Layout = "inclusive", corner: Corner = "first", dtype: torch.dtype | None = None
+) -> Tensor:
     """Summed area table of the last two axes; see `boxsum.sat`.
 
     Args:
         image: (..., rows, cols). Gradients are those of floating images.
-        layout: As of `boxsum.sat`.
+        layout, corner: As of `boxsum.sat`. The gradient of a table is a table from the other corner.
         dtype: By default int64 for integer and bool images (whose bits are those of uint64 tables), float64 for
             floating ones.
 
@@ -76,11 +78,13 @@ def sat(image: Tensor, *, layout: Layout = "inclusive", dtype: torch.dtype | Non
         raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must have rows and columns")
     if layout not in ("inclusive", "exclusive", "padded"):
         raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
+    if corner not in ("first", "last"):
+        raise InvalidArgument(f"corner: is {corner!r}, must be one of 'first', 'last'")
     if dtype is None:
         dtype = torch.float64 if image.dtype.is_floating_point else torch.int64
     if dtype not in (torch.int32, torch.int64, torch.float32, torch.float64):
         raise Unsupported(f"dtype: is {dtype}, tables are of torch.int32, int64, float32 and float64")
-    return _operators.sat(image.float() if image.dtype in _HALVES else image, layout, dtype)
+    return _operators.sat(image.float() if image.dtype in _HALVES else image, layout, dtype, corner)
 
 
 def box_filter(
@@ -263,7 +267,7 @@ def box_sum(image: Tensor, boxes: Tensor, *, format: BoxFormat = "rchw") -> Tens
     work = _image(image)
     if boxes.dim() < 1 or boxes.shape[-1] != 4:
         raise InvalidArgument(f"boxes: their shape is {tuple(boxes.shape)}, the last extent must be 4")
-    table = _operators.sat(work, "padded", torch.float64)
+    table = _operators.sat(work, "padded", torch.float64, "first")
     leading = boxes.shape[:-1]
     top, left, bottom, right = (one.reshape(-1) for one in _edges(boxes, format))
     sums = _corner(table, bottom, right) - _corner(table, top, right)

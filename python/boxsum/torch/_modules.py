@@ -105,7 +105,7 @@ class BoxConv2d(torch.nn.Module):
         channels, boxes, _ = self.edges.shape
         if image.dim() != 4 or image.shape[1] != channels:
             raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must be (N, {channels}, rows, cols)")
-        table = _operators.sat(_image(image), "padded", torch.float64)
+        table = _operators.sat(_image(image), "padded", torch.float64, "first")
         rows, cols = image.shape[-2:]
         r = torch.arange(rows, device=image.device, dtype=torch.float64) + 0.5
         c = torch.arange(cols, device=image.device, dtype=torch.float64) + 0.5

@@ -24,7 +24,7 @@ _TYPES = {
 
 # Names of windows: how far they reach above, below, left and right of their pixel.
 _library = library.Library("boxsum", "DEF")
-_library.define("sat(Tensor image, str layout, ScalarType dtype) -> Tensor")
+_library.define("sat(Tensor image, str layout, ScalarType dtype, str corner) -> Tensor")
 _library.define(
     "box_filter(Tensor image, int[] extents, str border, float cval, bool mean, ScalarType dtype) -> Tensor"
 )
@@ -43,8 +43,8 @@ def _window(extents: Any) -> dict[str, Any]:
     return {"size": (rows, cols), "origin": (above - rows // 2, left - cols // 2)}
 
 
-def _sat(image: Any, layout: Any, dtype: Any) -> Any:
-    return boxsum.sat(_plain(image), layout=layout, dtype=_TYPES[dtype])
+def _sat(image: Any, layout: Any, dtype: Any, corner: Any) -> Any:
+    return boxsum.sat(_plain(image), layout=layout, dtype=_TYPES[dtype], corner=corner)
 
 
 def _box_filter(image: Any, extents: Any, border: Any, cval: float, mean: bool, dtype: Any) -> Any:
@@ -119,7 +119,7 @@ _library.impl("box_filter", device_box_filter, "CUDA")
 _library.impl("local_moments", device_local_moments, "CUDA")
 
 
-def _fake_sat(image: Any, layout: str, dtype: Any) -> Any:
+def _fake_sat(image: Any, layout: str, dtype: Any, corner: str) -> Any:
     more = 1 if layout == "padded" else 0
     *batch, rows, cols = image.shape
     return image.new_empty((*batch, rows + more, cols + more), dtype=dtype)
@@ -143,18 +143,19 @@ library.register_fake("boxsum::box_filter", _fake_box_filter, lib=_library)
 library.register_fake("boxsum::local_moments", _fake_local_moments, lib=_library)
 
 def _remember_sat(ctx: Any, inputs: Any, output: Any) -> None:
-    image, ctx.layout, _ = inputs
+    image, ctx.layout, _, ctx.corner = inputs
     ctx.kind = image.dtype
 
 
 def _sat_backward(ctx: Any, grad: Any) -> Any:
     """The sum of all that follows a pixel: the table from the other corner."""
-    if ctx.layout == "padded":
-        grad = grad[..., 1:, 1:]
-    table = sat(grad.to(torch.float64).flip((-2, -1)), "inclusive", torch.float64).flip((-2, -1))
-    if ctx.layout == "exclusive":
-        table = torch.nn.functional.pad(table[..., 1:, 1:], (0, 1, 0, 1))
-    return table.to(ctx.kind), None, None
+    first = ctx.corner == "first"
+    layout = ctx.layout
+    if layout == "padded":
+        grad = grad[..., 1:, 1:] if first else grad[..., :-1, :-1]
+        layout = "inclusive"
+    table = sat(grad.to(torch.float64), layout, torch.float64, "last" if first else "first")
+    return table.to(ctx.kind), None, None, None
 
 
 def _places(before: int, extent: int, after: int, border: str, device: Any) -> Any:

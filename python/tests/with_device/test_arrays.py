@@ -35,6 +35,24 @@ def test_tables(library, emulated, layout):
         assert actual.dtype == library.dtype(expected.dtype)
 
 
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tables_from_the_last_corner(library, layout):
+    kind = "int32" if library.tensors else "uint32"
+    for image, axis in ((IMAGE, None), (IMAGE[0, :, :, None].repeat(3, 2), -1), (np.asfortranarray(IMAGE[1]), None)):
+        options = {"layout": layout, "dtype": kind, "channel_axis": axis, "corner": "last"}
+        expected = tables_of(image, **options)
+        np.testing.assert_array_equal(library.down(boxsum.sat(library.up(image), **options)), expected)
+        out = library.empty(expected.shape, kind)
+        assert boxsum.sat(library.up(np.ascontiguousarray(image)), out=out, **options) is out
+        np.testing.assert_array_equal(library.down(out), expected)
+
+
+def test_forms_are_for_the_host(library):
+    for form in ({"origin": (1, 1)}, {"offset": 2.0}):
+        with pytest.raises(TypeError, match="a device takes neither origin nor offset"):
+            boxsum.Table.build(library.up(IMAGE), dtype="uint32", **form)
+
+
 def test_tables_of_64_bit_integers(library, emulated):
     if emulated:
         pytest.skip("the emulated device has no 32u64u")

@@ -41,6 +41,7 @@ def assert_as_on_the_cpu(function, *images, tolerance=1e-11):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_tables(layout):
     assert_as_on_the_cpu(lambda x: boxsum.torch.sat(x, layout=layout), image_of(2, 3, 37, 53))
+    assert_as_on_the_cpu(lambda x: boxsum.torch.sat(x, layout=layout, corner="last"), image_of(2, 3, 37, 53))
     small = image_of(4, 5, grad=True)
     assert gradcheck(lambda x: boxsum.torch.sat(x, layout=layout), small)
     assert gradgradcheck(lambda x: boxsum.torch.sat(x, layout=layout) ** 2, small)
@@ -99,7 +100,7 @@ def test_boxes_pooling_and_modules():
 
 def test_pytorch_accepts_the_operators():
     image = image_of(2, 6, 7, grad=True)
-    torch.library.opcheck(torch.ops.boxsum.sat, (image, "padded", torch.float64))
+    torch.library.opcheck(torch.ops.boxsum.sat, (image, "padded", torch.float64, "last"))
     extents = [1, 1, 2, 2]
     torch.library.opcheck(torch.ops.boxsum.box_filter, (image, extents, "wrap", 0.0, True, torch.float64))
     torch.library.opcheck(torch.ops.boxsum.local_moments, (image, extents, "shrink", 0.0))
@@ -275,8 +276,10 @@ def test_tensors_with_gradients_and_other_layouts_are_refused():
         boxsum.sat(image)
     with pytest.raises(boxsum.Unsupported, match="layout is torch.sparse_coo"):
         boxsum.sat(image.detach().to_sparse())
-    with pytest.raises(boxsum.Unsupported, match="bfloat16"):
-        boxsum.sat(image.detach().bfloat16())
+    narrow = image.detach().bfloat16()
+    assert torch.equal(boxsum.sat(narrow), boxsum.sat(narrow.float()))
+    with pytest.raises(boxsum.Unsupported, match="out: its dtype is torch.bfloat16, results are float32 or wider"):
+        boxsum.box_filter(narrow, 3, out=narrow.clone())
     host = np.zeros((5, 6), np.uint8)
     with pytest.raises(boxsum.InvalidArgument, match="out: is on cuda:0, but image is in host memory"):
         boxsum.sat(host, out=torch.empty(5, 6, dtype=torch.int64, device="cuda"))

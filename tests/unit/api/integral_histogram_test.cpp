@@ -298,7 +298,7 @@ TEST(histogram_distance, totals_of_which_no_shares_can_be_made_are_refused) {
     const std::vector<double> usual{1, 3}, huge{1e308, 1e308}, tiny{1e-310, 1e-310}, small{1e-290, 3e-290};
     for (const histogram_distance d : all_distances) {
         EXPECT_EQ(message_of([&] { distance_between(d, usual, huge); }),
-                  "b: its bins add up to inf, must be 0 or 1e-290 to 1.79769e+308 to be divided by");
+                  "b: its bins add up to inf, must be 0 or 1e-290 to 1.7976931348623157e+308 to be divided by");
         EXPECT_NE(message_of([&] { distance_between(d, tiny, usual); }).find("a: its bins add up to 2e-310"),
                   std::string::npos);
         EXPECT_NEAR(distance_between(d, usual, small), 0, 1e-7) << name_of(d);
