@@ -41,10 +41,18 @@ class Memory(CliTest):
         """64 MB of pixels; tables of them would take 1 GB, an integral histogram 8."""
         source = self.write("bomb.png", bomb(8000))
         for args in (("query", source, "--box", "0,0,1,1"), ("query", source, "--box", "7000,7000,900,900"),
-                     ("hist", source, "--box", "0,0,10,10", "--bins", 256)):
+                     ("hist", source, "--box", "0,0,10,10", "--bins", 256), ("hist", source, "--bins", 256),
+                     ("hist", source, "--bins", 256, "--threads", 1), ("query", source, "--box", "0,0,8000,8000", "--threads", 1)):
             code, kilobytes = peak_memory(*args)
             self.assertEqual(code, 0, args)
             self.assertLess(kilobytes, 400 << 10, args)
+
+    def test_many_bins_take_turns_in_one_tensor(self):
+        """An integral histogram of all 256 would take 2 GB."""
+        source = self.write("bomb.png", bomb(1500))
+        code, kilobytes = peak_memory("hist", source, "--bins", 256, "--algorithm", "cpu")
+        self.assertEqual(code, 0)
+        self.assertLess(kilobytes, 1000 << 10)
 
     def test_a_limit_is_kept(self):
         source = self.write("bomb.png", bomb(4000))
@@ -125,6 +133,17 @@ class Strips(CliTest):
                     self.boxsum("normalize", source, self.path(name), "-w", 9, "-q", *options)
                     self.boxsum("blur", self.path(name), self.path(name + ".npy"), "-r", 0, "-q")
                 self.assertEqual(self.read("x.pgm.npy"), self.read("x.png.npy"), kind)
+
+    def test_zeros_of_either_sign(self):
+        """The sign that a zero gets depends on how a window was summed up, not on strips or threads."""
+        for kind in ("32f", "64f"):
+            values = [-1.0 if i % 353 == 0 else 1.0 if i % 331 == 0 else -0.0 for i in range(300 * 90)]
+            source = self.write("in.npy", f.npy((300, 90), kind, values))
+            for args in (("-r", "2,3"), ("-r", 2, "--border", "reflect"), ("-r", 2, "--ignore-nan"), ("-r", 40)):
+                self.boxsum("blur", source, self.path("whole.npy"), *args, "-q")
+                for more in (("--threads", 1), ("--memory", "150K", "--threads", 1), ("--memory", "150K", "--threads", 3)):
+                    self.boxsum("blur", source, self.path("strips.npy"), *args, *more, "-q")
+                    self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args, more))
 
     def test_strips_of_a_tiff(self):
         """The file's are of a MiB: some go into it as they are, others are put together of what was computed."""
@@ -333,7 +352,7 @@ class Boxes(CliTest):
             source = self.write("in.npy", f.npy((ROWS, COLS), "32f", values))
             for boxes in (self.many_boxes(), [(31, 0, 39, COLS), (30, 40, 1, 1)]):
                 clean = self.answers(self.path("clean.npy"), boxes)
-                for e, before in zip(self.answers(source, boxes), clean):
+                for e, before in zip(self.answers(source, boxes, "--threads", 2), clean):
                     if e["row"] <= 30 < e["row"] + e["rows"] and e["col"] <= 40 < e["col"] + e["cols"]:
                         self.assertIsNone(e["sum"])
                         self.assertIsNone(e["variance"])
