@@ -703,6 +703,17 @@ class Batches(CliTest):
         self.assertIn("missing.pgm", lines[0])
         self.assertEqual(sorted(p.name for p in (self.dir / "out").iterdir()), ["p0.png", "p1.png"])
 
+    def test_files_that_fit_into_memory_one_at_a_time(self):
+        """Beside each other they do not: those that lack memory wait."""
+        images = [self.write(f"b{i}.png", bomb(2000 + i)) for i in range(5)]
+        (self.dir / "out").mkdir()
+        self.boxsum("blur", *images, "-r", 2, "-o", self.dir / "out", "--jobs", 4, "--memory", "18M", "-q")
+        for i, image in enumerate(images):
+            self.boxsum("blur", image, self.path("one.png"), "-r", 2, "-q")
+            self.assertEqual(self.read("one.png"), self.read(f"out/b{i}.png"))
+        done = self.start("blur", *images, "-r", 2, "-o", self.dir / "out", "--jobs", 4, "--memory", "10M", "-q")
+        self.assertEqual((done.returncode, done.stderr.count(b"cannot allocate")), (OUT_OF_MEMORY, 5), done.stderr)
+
     def test_skipping(self):
         (self.dir / "out").mkdir()
         (self.dir / "out" / "p1.png").write_bytes(b"kept")

@@ -47,7 +47,9 @@ struct tally {
     exit_code code = exit_code::done;
 };
 
-void run_job(const job& work, std::size_t number, bool skip_existing, tally& all, const file_work& one) {
+/// Returns whether the job is to be tried again: it lacks memory that others have.
+[[nodiscard]] bool run_job(const job& work, std::size_t number, bool skip_existing, bool alone, tally& all,
+                           const file_work& one) {
     try {
         const auto present = [](const std::string& path) { return path.empty() || exists(path); };
         const bool skipped = skip_existing && std::all_of(work.outputs.begin(), work.outputs.end(), present);
@@ -58,6 +60,7 @@ void run_job(const job& work, std::size_t number, bool skip_existing, tally& all
         throw;
     } catch (...) {
         const failure f = describe(std::current_exception());
+        if (f.code == exit_code::out_of_memory && !alone) return true;
         const std::lock_guard lock(all.mutex);
         print_error(f.message.find(work.input) == std::string::npos ? "'" + work.input + "': " + f.message : f.message);
         if (all.failed++ == 0 || number < all.first_failed) {
@@ -65,6 +68,7 @@ void run_job(const job& work, std::size_t number, bool skip_existing, tally& all
             all.code = f.code;
         }
     }
+    return false;
 }
 
 exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, const summary_options& report,
@@ -72,34 +76,41 @@ exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, co
     tally all;
     std::atomic<std::size_t> next{0};
     std::exception_ptr ended;
+    std::vector<std::size_t> later;  // what did not fit into memory beside others
     progress shown;
+    shown.phase("0 of " + std::to_string(jobs.size()) + " files");
+    const std::size_t wanted =
+        options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t at_a_time = std::min(wanted, jobs.size());
     const stopwatch watch;
+    const auto run = [&](std::size_t i, bool alone) {
+        const bool again = run_job(jobs[i], i, options.skip_existing, alone, all, one);
+        const std::lock_guard lock(all.mutex);
+        if (again) return later.push_back(i);
+        const std::size_t finished = all.done + all.failed + all.skipped;
+        const double rate = static_cast<double>(finished) / watch.seconds();
+        std::array<char, 128> text{};
+        std::snprintf(text.data(), text.size(), "%zu of %zu files, %.1f a second, %.0f s left", finished, jobs.size(),
+                      rate, static_cast<double>(jobs.size() - finished) / rate);
+        shown.phase(text.data());
+    };
     const auto work = [&] {
         try {
-            for (std::size_t i = next++; i < jobs.size(); i = next++) {
-                run_job(jobs[i], i, options.skip_existing, all, one);
-                const std::lock_guard lock(all.mutex);
-                const std::size_t finished = all.done + all.failed + all.skipped;
-                const double rate = static_cast<double>(finished) / watch.seconds();
-                std::array<char, 128> text{};
-                std::snprintf(text.data(), text.size(), "%zu of %zu files, %.1f a second, %.0f s left", finished,
-                              jobs.size(), rate, static_cast<double>(jobs.size() - finished) / rate);
-                shown.phase(text.data());
-            }
+            for (std::size_t i = next++; i < jobs.size(); i = next++) run(i, at_a_time == 1);
         } catch (...) {
             const std::lock_guard lock(all.mutex);
             ended = std::current_exception();
             next = jobs.size();
         }
     };
-    const std::size_t wanted =
-        options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : std::max(1U, std::thread::hardware_concurrency());
     {
         std::vector<std::jthread> others;
-        for (std::size_t i = 1; i < std::min(wanted, jobs.size()); ++i) others.emplace_back(work);
+        for (std::size_t i = 1; i < at_a_time; ++i) others.emplace_back(work);
         work();
     }
     if (ended) std::rethrow_exception(ended);
+    std::sort(later.begin(), later.end());
+    for (const std::size_t i : later) run(i, true);
     shown.stop();
     if (!report.quiet && !report.json) {
         std::string text = std::to_string(all.done) + " of " + std::to_string(jobs.size()) + " files done";
