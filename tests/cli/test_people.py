@@ -650,6 +650,19 @@ class Habits(CliTest):
         self.refused(USAGE, "--border-value: needs", "blur", self.image, out, "-r", 1, "--border-value", 3)
         self.refused(USAGE, "--range: means nothing", "normalize", self.image, out, "--range", 2)
         self.boxsum("normalize", self.image, self.path("x.png"), "--range", 2, "-q")
+        for name, *options in (("x.png", "--compress", "lzw"), ("x.tif", "--quality", 80), ("x.jpg", "--level", 9), ("x.npy", "--level", 1)):
+            self.refused(USAGE, f"{options[0]}: means nothing to", "blur", self.image, self.path(name), "-r", 1, *options)
+        self.boxsum("stats", self.image, "--mean", self.path("m.jpg"), "--std", self.path("s.tif"), "--quality", 80, "--compress", "lzw", "-q")
+
+    def test_tables_are_compressed(self):
+        """Alone, in strips, and with one of squares, at once."""
+        flat = self.write("flat.pgm", f.pnm(200, 300, 1, [0] * 60000))
+        table = ("table", flat, self.path("t.tif"), "--compress", "deflate", "-q")
+        self.boxsum(*table)
+        self.assertLess(len(self.read("t.tif")), 5000)
+        self.boxsum(*table, "--squares", self.path("s.tif"))
+        self.assertLess(len(self.read("t.tif")), 5000)
+        self.assertLess(len(self.read("s.tif")), 5000)
 
     def test_names_that_are_almost_right(self):
         self.assertIn("did you mean 'blur'", self.refused(USAGE, "'blurr'", "blurr", self.image))
@@ -726,6 +739,11 @@ class Batches(CliTest):
         self.refused(USAGE, "two outputs", "blur", *self.images, "-r", 1, "-o", self.path("x.png"))
         self.refused(USAGE, "-o with a folder", "blur", *self.images, self.path("x.png"), "-r", 1)
         self.refused(USAGE, "--output", "blur", self.images[0], "-r", 1)
+        before = [self.read(f"p{i}.pgm") for i in range(5)]
+        for args in ((self.images[0], self.dir), (*self.images, "-o", self.dir), (self.images[0], f"{self.dir}/../{self.dir.name}/")):
+            self.refused(USAGE, "the output would replace", "blur", *args, "-r", 1)
+        self.refused(USAGE, "the output would replace", "stats", self.images[0], "--std", self.dir)
+        self.assertEqual([self.read(f"p{i}.pgm") for i in range(5)], before)
         self.refused(USAGE, "standard input", "blur", "-", self.images[0], "-r", 1, "-o", self.path("{name}.png"))
 
 

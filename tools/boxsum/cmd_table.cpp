@@ -152,10 +152,10 @@ exit_code run_one(const table_options& options, const source_options& from, cons
 
     busy.phase("writing " + output_name(output_path));
     const stopwatch writing;
-    write_image(output, format, tables.sums);
+    write_image(output, format, tables.sums, options.files.write);
     std::vector<output_file*> files{&output};
     if (squares_output) {
-        write_image(*squares_output, squares_format, *tables.squares);
+        write_image(*squares_output, squares_format, *tables.squares, options.files.write);
         files.push_back(&*squares_output);
     }
     commit_together(files);

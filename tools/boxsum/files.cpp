@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <initializer_list>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -31,6 +32,13 @@ bool is_folder(const std::string& path) {
 bool exists(const std::string& path) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0;
+}
+
+/// A folder asks for a copy: `blur photos/*.png photos` replaces no photograph. Who names the file means it.
+void check_not_input(const std::string& pattern, const std::string& path, const std::string& input) {
+    if (is_folder(pattern) && same_output(path, input))
+        throw usage_error("'" + pattern + "' is the folder of '" + input +
+                          "', which the output would replace: give a pattern such as {name}-new.{ext}");
 }
 
 struct job {
@@ -121,6 +129,30 @@ exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, co
         print_output(text + seconds.data());
     }
     return all.code;
+}
+
+/// Throws where an option of writing means nothing to any of the outputs. What has no format that is written tells so
+/// when its turn comes.
+void check_write_options(const std::vector<job>& jobs, const file_options& options) {
+    const std::string& chosen = options.format;
+    std::set<image_format> formats;
+    for (const job& work : jobs)
+        for (const std::string& path : work.outputs) {
+            if (path.empty()) continue;
+            const auto format = chosen.empty() ? format_from_path(path) : format_from_name(chosen);
+            if (!format) return;
+            formats.insert(*format);
+        }
+    const auto need = [&](bool given, const char* option, std::initializer_list<image_format> any) {
+        const auto is_there = [&](image_format format) { return formats.contains(format); };
+        if (given && std::none_of(any.begin(), any.end(), is_there))
+            throw usage_error(std::string(option) + ": means nothing to " +
+                              (formats.empty() ? std::string("this") : std::string(name_of(*formats.begin()))));
+    };
+    const write_options usual, &write = options.write;
+    need(write.compress != usual.compress, "--compress", {image_format::tiff});
+    need(write.level.has_value(), "--level", {image_format::png, image_format::tiff});
+    need(write.quality != usual.quality, "--quality", {image_format::jpeg, image_format::webp});
 }
 
 /// The pages of an input that become files of their own; one that cannot be read tells so when its turn comes.
@@ -228,8 +260,10 @@ exit_code run_files(const file_options& options, const source_options& source, c
         for (const std::optional<int> page : pages_of(input, source, patterns)) {
             job& work = jobs.emplace_back(job{input, {}, source});
             work.source.page = page;
-            for (const std::string& pattern : patterns)
+            for (const std::string& pattern : patterns) {
                 work.outputs.push_back(pattern.empty() ? "" : output_of(pattern, input, page.value_or(1), ending));
+                check_not_input(pattern, work.outputs.back(), input);
+            }
         }
     }
     const bool many = jobs.size() > 1;
@@ -239,6 +273,7 @@ exit_code run_files(const file_options& options, const source_options& source, c
             if (many && !path.empty() && !taken.insert(path).second)
                 throw usage_error("two outputs are called '" + path + "': give a folder or a pattern with {name}" +
                                   (source.page == all_pages ? " and {page}" : ""));
+    check_write_options(jobs, options);
     if (!many && !options.skip_existing) return one(jobs.front().input, jobs.front().outputs, jobs.front().source);
     return run_jobs(jobs, options, report, one);
 }
