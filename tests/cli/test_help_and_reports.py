@@ -193,6 +193,39 @@ class Progress(CliTest):
             self.assertIn(b"\r\x1b[K" + start, shown, args)
             self.assertNotIn(b" s)" + start, shown, args)
 
+    def shown_while_a_pipe_waits(self, words, *args):
+        """What a terminal shows when these words are there, while the reader of the pipe that the tool writes waits."""
+        controller, terminal = self.pseudo_terminal()
+        os.mkfifo(self.path("pipe"))
+        process = subprocess.Popen([BINARY, *map(str, args)], stderr=terminal, stdout=subprocess.DEVNULL)
+        os.close(terminal)
+        shown = b""
+        if args[0] == "blur":  # opened at once: the pipe is full after its first bytes
+            with open(self.path("pipe"), "rb") as pipe:
+                first = pipe.read(1)
+                shown = self.shown_by(controller, words)
+                self.assertGreater(len(first + pipe.read()), 1 << 20)
+        else:
+            shown = self.shown_by(controller, words)
+            with open(self.path("pipe"), "rb") as pipe:
+                pipe.read()
+        self.assertEqual(process.wait(TIME_LIMIT), 0)
+        os.close(controller)
+        return shown
+
+    def test_how_much_is_done(self):
+        """In strips of a large image a share and an estimate; of many files a rate, too."""
+        source = self.write("in.npy", f.npy((3000, 3000), "8u", None, data=bytes(9000000)))
+        shown = self.shown_while_a_pipe_waits(b" s left)", "blur", source, self.path("pipe"), "--format", "npy", "-r", 1, "--memory", "1M")
+        self.assertRegex(shown, rb"blurring \(\d+\.\d s, [1-9]\d? %, \d+ s left\)")
+        os.remove(self.path("pipe"))
+        self.write("a.npy", f.npy((5, 5), "8u", [1] * 25))
+        os.link(self.path("a.npy"), self.path("b.npy"))
+        os.symlink("pipe", self.path("b.out"))
+        shown = self.shown_while_a_pipe_waits(b" s left", "table", self.path("a.npy"), self.path("b.npy"), "-o",
+                                              self.path("{name}.out"), "--format", "npy", "--jobs", 1, "-q")
+        self.assertRegex(shown, rb"1 of 2 files, \d+\.\d a second, \d+ s left")
+
     def test_not_in_a_log(self):
         data = f.pnm(50, 50, 1, [7] * 2500)
         process = self.start_slowly("table", "-", "-o", self.path("t.npy"), "-q", data=data, stderr=subprocess.PIPE)

@@ -41,10 +41,18 @@ class Memory(CliTest):
         """64 MB of pixels; tables of them would take 1 GB, an integral histogram 8."""
         source = self.write("bomb.png", bomb(8000))
         for args in (("query", source, "--box", "0,0,1,1"), ("query", source, "--box", "7000,7000,900,900"),
-                     ("hist", source, "--box", "0,0,10,10", "--bins", 256)):
+                     ("hist", source, "--box", "0,0,10,10", "--bins", 256), ("hist", source, "--bins", 256),
+                     ("hist", source, "--bins", 256, "--threads", 1), ("query", source, "--box", "0,0,8000,8000", "--threads", 1)):
             code, kilobytes = peak_memory(*args)
             self.assertEqual(code, 0, args)
             self.assertLess(kilobytes, 400 << 10, args)
+
+    def test_many_bins_take_turns_in_one_tensor(self):
+        """An integral histogram of all 256 would take 2 GB."""
+        source = self.write("bomb.png", bomb(1500))
+        code, kilobytes = peak_memory("hist", source, "--bins", 256, "--algorithm", "cpu")
+        self.assertEqual(code, 0)
+        self.assertLess(kilobytes, 1000 << 10)
 
     def test_a_limit_is_kept(self):
         source = self.write("bomb.png", bomb(4000))
@@ -125,6 +133,17 @@ class Strips(CliTest):
                     self.boxsum("normalize", source, self.path(name), "-w", 9, "-q", *options)
                     self.boxsum("blur", self.path(name), self.path(name + ".npy"), "-r", 0, "-q")
                 self.assertEqual(self.read("x.pgm.npy"), self.read("x.png.npy"), kind)
+
+    def test_zeros_of_either_sign(self):
+        """The sign that a zero gets depends on how a window was summed up, not on strips or threads."""
+        for kind in ("32f", "64f"):
+            values = [-1.0 if i % 353 == 0 else 1.0 if i % 331 == 0 else -0.0 for i in range(300 * 90)]
+            source = self.write("in.npy", f.npy((300, 90), kind, values))
+            for args in (("-r", "2,3"), ("-r", 2, "--border", "reflect"), ("-r", 2, "--ignore-nan"), ("-r", 40)):
+                self.boxsum("blur", source, self.path("whole.npy"), *args, "-q")
+                for more in (("--threads", 1), ("--memory", "150K", "--threads", 1), ("--memory", "150K", "--threads", 3)):
+                    self.boxsum("blur", source, self.path("strips.npy"), *args, *more, "-q")
+                    self.assertEqual(self.read("strips.npy"), self.read("whole.npy"), (kind, args, more))
 
     def test_strips_of_a_tiff(self):
         """The file's are of a MiB: some go into it as they are, others are put together of what was computed."""
@@ -333,7 +352,7 @@ class Boxes(CliTest):
             source = self.write("in.npy", f.npy((ROWS, COLS), "32f", values))
             for boxes in (self.many_boxes(), [(31, 0, 39, COLS), (30, 40, 1, 1)]):
                 clean = self.answers(self.path("clean.npy"), boxes)
-                for e, before in zip(self.answers(source, boxes), clean):
+                for e, before in zip(self.answers(source, boxes, "--threads", 2), clean):
                     if e["row"] <= 30 < e["row"] + e["rows"] and e["col"] <= 40 < e["col"] + e["cols"]:
                         self.assertIsNone(e["sum"])
                         self.assertIsNone(e["variance"])
@@ -631,6 +650,19 @@ class Habits(CliTest):
         self.refused(USAGE, "--border-value: needs", "blur", self.image, out, "-r", 1, "--border-value", 3)
         self.refused(USAGE, "--range: means nothing", "normalize", self.image, out, "--range", 2)
         self.boxsum("normalize", self.image, self.path("x.png"), "--range", 2, "-q")
+        for name, *options in (("x.png", "--compress", "lzw"), ("x.tif", "--quality", 80), ("x.jpg", "--level", 9), ("x.npy", "--level", 1)):
+            self.refused(USAGE, f"{options[0]}: means nothing to", "blur", self.image, self.path(name), "-r", 1, *options)
+        self.boxsum("stats", self.image, "--mean", self.path("m.jpg"), "--std", self.path("s.tif"), "--quality", 80, "--compress", "lzw", "-q")
+
+    def test_tables_are_compressed(self):
+        """Alone, in strips, and with one of squares, at once."""
+        flat = self.write("flat.pgm", f.pnm(200, 300, 1, [0] * 60000))
+        table = ("table", flat, self.path("t.tif"), "--compress", "deflate", "-q")
+        self.boxsum(*table)
+        self.assertLess(len(self.read("t.tif")), 5000)
+        self.boxsum(*table, "--squares", self.path("s.tif"))
+        self.assertLess(len(self.read("t.tif")), 5000)
+        self.assertLess(len(self.read("s.tif")), 5000)
 
     def test_names_that_are_almost_right(self):
         self.assertIn("did you mean 'blur'", self.refused(USAGE, "'blurr'", "blurr", self.image))
@@ -684,6 +716,17 @@ class Batches(CliTest):
         self.assertIn("missing.pgm", lines[0])
         self.assertEqual(sorted(p.name for p in (self.dir / "out").iterdir()), ["p0.png", "p1.png"])
 
+    def test_files_that_fit_into_memory_one_at_a_time(self):
+        """Beside each other they do not: those that lack memory wait."""
+        images = [self.write(f"b{i}.png", bomb(2000 + i)) for i in range(5)]
+        (self.dir / "out").mkdir()
+        self.boxsum("blur", *images, "-r", 2, "-o", self.dir / "out", "--jobs", 4, "--memory", "18M", "-q")
+        for i, image in enumerate(images):
+            self.boxsum("blur", image, self.path("one.png"), "-r", 2, "-q")
+            self.assertEqual(self.read("one.png"), self.read(f"out/b{i}.png"))
+        done = self.start("blur", *images, "-r", 2, "-o", self.dir / "out", "--jobs", 4, "--memory", "10M", "-q")
+        self.assertEqual((done.returncode, done.stderr.count(b"cannot allocate")), (OUT_OF_MEMORY, 5), done.stderr)
+
     def test_skipping(self):
         (self.dir / "out").mkdir()
         (self.dir / "out" / "p1.png").write_bytes(b"kept")
@@ -696,6 +739,11 @@ class Batches(CliTest):
         self.refused(USAGE, "two outputs", "blur", *self.images, "-r", 1, "-o", self.path("x.png"))
         self.refused(USAGE, "-o with a folder", "blur", *self.images, self.path("x.png"), "-r", 1)
         self.refused(USAGE, "--output", "blur", self.images[0], "-r", 1)
+        before = [self.read(f"p{i}.pgm") for i in range(5)]
+        for args in ((self.images[0], self.dir), (*self.images, "-o", self.dir), (self.images[0], f"{self.dir}/../{self.dir.name}/")):
+            self.refused(USAGE, "the output would replace", "blur", *args, "-r", 1)
+        self.refused(USAGE, "the output would replace", "stats", self.images[0], "--std", self.dir)
+        self.assertEqual([self.read(f"p{i}.pgm") for i in range(5)], before)
         self.refused(USAGE, "standard input", "blur", "-", self.images[0], "-r", 1, "-o", self.path("{name}.png"))
 
 

@@ -38,7 +38,7 @@ constexpr const char* hist_footer =
     R"(A box is row,col,rows,cols: its first row and column and its extents, in pixels of the image; without one, the whole
 image. A CSV file has one box a line. Every channel is counted by itself, with --page all those of every page.
 Few or small boxes are counted in the image, many boxes in integral histograms of the part that they lie in, as many
-bins at a time as memory holds; --device, --algorithm and --threads ask for the latter.
+bins at a time as memory holds; a GPU and --algorithm always make the latter.
 Bins are ranges of equal width over [lo, hi); values outside are counted nowhere, or with --clamp in the first and last
 bin. Without --range it is all values of images of 8u and 16u; others need it.
 
@@ -121,10 +121,12 @@ double tensor_bytes(const box& part) {  // of one bin
     return static_cast<double>(part.rows + 1) * static_cast<double>(part.cols + 1) * sizeof(std::uint32_t);
 }
 
-/// As many bins as half of the free memory holds the tensor of, the groups being of one size.
+/// As many bins as a moderate tensor has, and one that half of the free memory holds, the groups being of one size. One
+/// tensor serves all groups: to look at the image again for each takes less time than memory that is used only once.
 std::int64_t bins_at_once(const box& part, std::int64_t bins) {
+    constexpr double moderate = 512 << 20;
     const double left = static_cast<double>(memory_limit() - std::min(memory_limit(), memory_in_use()));
-    const auto most = static_cast<std::int64_t>(left / 2 / tensor_bytes(part));
+    const auto most = static_cast<std::int64_t>(std::min(moderate, left / 2) / tensor_bytes(part));
     if (most >= bins) return bins;
     const std::int64_t groups = (bins + std::max<std::int64_t>(1, most) - 1) / std::max<std::int64_t>(1, most);
     return (bins + groups - 1) / groups;
@@ -162,7 +164,7 @@ channel_counts count(const hist_options& options, const histogram_options& how, 
                      const binning& bins, const std::vector<box>& boxes) {
     const std::string device = chosen_device(options.device);
     const box_extent extent = extent_of(boxes);
-    const bool chosen = device != "cpu" || options.algorithm != "auto" || options.threads != 0;
+    const bool chosen = device != "cpu" || options.algorithm != "auto";
     // An entry of a tensor costs about a third of a pixel that is counted.
     constexpr double pixels_per_entry = 0.3;
     const double entries = tensor_bytes(extent.around) / sizeof(std::uint32_t) * static_cast<double>(bins.bins());

@@ -27,8 +27,8 @@ line; its first line may name the columns, in any order: row,col,rows,cols or x,
 again beside the answers. Every channel is reported, with --page all of every page.
 Few or small boxes are read from the image, many boxes of 8- and 16-bit images from tables of the part that they lie in.
 Variances are the population's; those of integers are exact before the last division, and a constant box has variance
-0. A NaN acts on the boxes that contain it. With --device, --algorithm, --param, --threads or --store sums come from
-tables of the whole image, computed that way.
+0. A NaN acts on the boxes that contain it. With a GPU, --algorithm, --param or --store sums come from tables of the part
+that the boxes lie in, computed that way; there a NaN acts on what lies below and to the right of it, too.
 With --table the input is a table file, whose layout must be told: a bare table does not say it. Variances then need
 the table of squares, and are as exact as that.
 
@@ -60,12 +60,12 @@ box_statistics from_table(const image& sums, table_form form, std::span<const bo
     return a;
 }
 
-/// Whether tables were asked for: by an option that says how to compute them, or by the environment.
+/// Whether tables were asked for: by an option that says how to compute them, or by the environment. The number of
+/// threads says how many there may be, not for what.
 bool wants_tables(const compute_options& how) {
-    const bool on_gpu = how.device != "cpu" && device_of_environment().starts_with("cuda");
     const compute_options usual;
-    return on_gpu || how.device.starts_with("cuda") || how.algorithm != usual.algorithm || !how.parameters.empty() ||
-           how.threads != 0 || how.store != usual.store;
+    return chosen_device(how.device) != "cpu" || how.algorithm != usual.algorithm || !how.parameters.empty() ||
+           how.store != usual.store;
 }
 
 /// Tables are worth their time where boxes overlap so much that reading all their pixels costs more, and possible where
@@ -109,9 +109,8 @@ query_answers answers_of_page(const query_options& options, const source_options
     const image source = read_source(options.input, page);
     const view_shape& s = source.view.shape;
     for (const box& b : boxes) check_box(b, s.rows, s.cols);
-    if (tables) return from_tables(source, {0, 0, s.rows, s.cols}, boxes, options.compute);
     const box_extent extent = extent_of(boxes);
-    if (pays_with_tables(s, extent)) return from_tables(source, extent.around, boxes, options.compute);
+    if (tables || pays_with_tables(s, extent)) return from_tables(source, extent.around, boxes, options.compute);
     query_answers answers{s, {}, {}};
     for (std::int64_t c = 0; c < s.channels; ++c) answers.channels.push_back(statistics_of_boxes(source, c, boxes));
     return answers;

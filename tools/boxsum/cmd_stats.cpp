@@ -76,7 +76,7 @@ bool open_rows(std::list<stats_output>& outputs, const image& source, const writ
 
 /// A strip of rows after the other, of all results at once.
 void run_in_strips(std::list<stats_output>& outputs, const image& source, const sampling& samples,
-                   const filter_options& filter, const boxsum::filter_options& how, summary& report) {
+                   const filter_options& filter, const boxsum::filter_options& how, progress& busy, summary& report) {
     const view_shape& s = source.view.shape;
     std::int64_t bytes_of_row = 0;
     for (const stats_output& out : outputs)
@@ -110,6 +110,7 @@ void run_in_strips(std::list<stats_output>& outputs, const image& source, const 
         std::size_t i = 0;
         for (const stats_output& out : outputs)
             out.rows->write(places[static_cast<std::size_t>(part.place)].to_write[i++].view);
+        busy.share(part.share_of(s.rows));
     };
     parts.run(source, samples, compute, hand_on, report);
     const stopwatch writing;
@@ -165,7 +166,7 @@ exit_code run_one(const stats_options& options, const source_options& from, cons
     const bool by_rows =
         common.filter.border != border_mode::wrap && !parts.has_alpha() && chosen_device(common.filter.device) == "cpu";
     if (by_rows && open_rows(outputs, source, common.files.write)) {
-        run_in_strips(outputs, source, samples, common.filter, how, report);
+        run_in_strips(outputs, source, samples, common.filter, how, busy, report);
         busy.stop();
         return finish(outputs, common.report, report);
     }

@@ -58,7 +58,7 @@ bool goes_in_strips(const table_options& options, dtype image, dtype table, std:
 
 /// Strip by strip: each is a padded table that goes on from the last row of the one before.
 void write_in_strips(const image& source, const view_shape& table, const table_options& options, const row_sink& sink,
-                     summary& report) {
+                     progress& busy, summary& report) {
     const view_shape& s = source.view.shape;
     const table_layout layout = options.layout;
     const std::int64_t height = std::min(s.rows, rows_of_strip(row_bytes(table), 1));
@@ -97,6 +97,7 @@ void write_in_strips(const image& source, const view_shape& table, const table_o
         written.shape.cols = padded ? s.cols + 1 : s.cols;
         sink.write(written);
         written_bytes += written.shape.rows * row_bytes(written.shape);
+        busy.share(static_cast<double>(top + rows) / static_cast<double>(s.rows));
         report.writing_seconds += writing.seconds();
     }
     const stopwatch writing;
@@ -137,7 +138,7 @@ exit_code run_one(const table_options& options, const source_options& from, cons
     if (const auto sink = strips ? row_sink_for(output, format, about, options.files.write) : std::nullopt) {
         summary report{input, shape, {{"table", output_path, about.view.shape}}, 0, {}};
         report.reading_seconds = reading_seconds;
-        write_in_strips(source, about.view.shape, options, *sink, report);
+        write_in_strips(source, about.view.shape, options, *sink, busy, report);
         const stopwatch naming;
         output.commit();
         report.writing_seconds += naming.seconds();
@@ -151,10 +152,10 @@ exit_code run_one(const table_options& options, const source_options& from, cons
 
     busy.phase("writing " + output_name(output_path));
     const stopwatch writing;
-    write_image(output, format, tables.sums);
+    write_image(output, format, tables.sums, options.files.write);
     std::vector<output_file*> files{&output};
     if (squares_output) {
-        write_image(*squares_output, squares_format, *tables.squares);
+        write_image(*squares_output, squares_format, *tables.squares, options.files.write);
         files.push_back(&*squares_output);
     }
     commit_together(files);

@@ -15,6 +15,7 @@
 #include <array>
 #include <atomic>
 #include <cstdio>
+#include <initializer_list>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -33,6 +34,13 @@ bool exists(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0;
 }
 
+/// A folder asks for a copy: `blur photos/*.png photos` replaces no photograph. Who names the file means it.
+void check_not_input(const std::string& pattern, const std::string& path, const std::string& input) {
+    if (is_folder(pattern) && same_output(path, input))
+        throw usage_error("'" + pattern + "' is the folder of '" + input +
+                          "', which the output would replace: give a pattern such as {name}-new.{ext}");
+}
+
 struct job {
     std::string input;
     std::vector<std::string> outputs;
@@ -47,7 +55,9 @@ struct tally {
     exit_code code = exit_code::done;
 };
 
-void run_job(const job& work, std::size_t number, bool skip_existing, tally& all, const file_work& one) {
+/// Returns whether the job is to be tried again: it lacks memory that others have.
+[[nodiscard]] bool run_job(const job& work, std::size_t number, bool skip_existing, bool alone, tally& all,
+                           const file_work& one) {
     try {
         const auto present = [](const std::string& path) { return path.empty() || exists(path); };
         const bool skipped = skip_existing && std::all_of(work.outputs.begin(), work.outputs.end(), present);
@@ -58,6 +68,7 @@ void run_job(const job& work, std::size_t number, bool skip_existing, tally& all
         throw;
     } catch (...) {
         const failure f = describe(std::current_exception());
+        if (f.code == exit_code::out_of_memory && !alone) return true;
         const std::lock_guard lock(all.mutex);
         print_error(f.message.find(work.input) == std::string::npos ? "'" + work.input + "': " + f.message : f.message);
         if (all.failed++ == 0 || number < all.first_failed) {
@@ -65,6 +76,7 @@ void run_job(const job& work, std::size_t number, bool skip_existing, tally& all
             all.code = f.code;
         }
     }
+    return false;
 }
 
 exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, const summary_options& report,
@@ -72,34 +84,41 @@ exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, co
     tally all;
     std::atomic<std::size_t> next{0};
     std::exception_ptr ended;
+    std::vector<std::size_t> later;  // what did not fit into memory beside others
     progress shown;
+    shown.phase("0 of " + std::to_string(jobs.size()) + " files");
+    const std::size_t wanted =
+        options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : std::max(1U, std::thread::hardware_concurrency());
+    const std::size_t at_a_time = std::min(wanted, jobs.size());
     const stopwatch watch;
+    const auto run = [&](std::size_t i, bool alone) {
+        const bool again = run_job(jobs[i], i, options.skip_existing, alone, all, one);
+        const std::lock_guard lock(all.mutex);
+        if (again) return later.push_back(i);
+        const std::size_t finished = all.done + all.failed + all.skipped;
+        const double rate = static_cast<double>(finished) / watch.seconds();
+        std::array<char, 128> text{};
+        std::snprintf(text.data(), text.size(), "%zu of %zu files, %.1f a second, %.0f s left", finished, jobs.size(),
+                      rate, static_cast<double>(jobs.size() - finished) / rate);
+        shown.phase(text.data());
+    };
     const auto work = [&] {
         try {
-            for (std::size_t i = next++; i < jobs.size(); i = next++) {
-                run_job(jobs[i], i, options.skip_existing, all, one);
-                const std::lock_guard lock(all.mutex);
-                const std::size_t finished = all.done + all.failed + all.skipped;
-                const double rate = static_cast<double>(finished) / watch.seconds();
-                std::array<char, 128> text{};
-                std::snprintf(text.data(), text.size(), "%zu of %zu files, %.1f a second, %.0f s left", finished,
-                              jobs.size(), rate, static_cast<double>(jobs.size() - finished) / rate);
-                shown.phase(text.data());
-            }
+            for (std::size_t i = next++; i < jobs.size(); i = next++) run(i, at_a_time == 1);
         } catch (...) {
             const std::lock_guard lock(all.mutex);
             ended = std::current_exception();
             next = jobs.size();
         }
     };
-    const std::size_t wanted =
-        options.jobs > 0 ? static_cast<std::size_t>(options.jobs) : std::max(1U, std::thread::hardware_concurrency());
     {
         std::vector<std::jthread> others;
-        for (std::size_t i = 1; i < std::min(wanted, jobs.size()); ++i) others.emplace_back(work);
+        for (std::size_t i = 1; i < at_a_time; ++i) others.emplace_back(work);
         work();
     }
     if (ended) std::rethrow_exception(ended);
+    std::sort(later.begin(), later.end());
+    for (const std::size_t i : later) run(i, true);
     shown.stop();
     if (!report.quiet && !report.json) {
         std::string text = std::to_string(all.done) + " of " + std::to_string(jobs.size()) + " files done";
@@ -110,6 +129,30 @@ exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, co
         print_output(text + seconds.data());
     }
     return all.code;
+}
+
+/// Throws where an option of writing means nothing to any of the outputs. What has no format that is written tells so
+/// when its turn comes.
+void check_write_options(const std::vector<job>& jobs, const file_options& options) {
+    const std::string& chosen = options.format;
+    std::set<image_format> formats;
+    for (const job& work : jobs)
+        for (const std::string& path : work.outputs) {
+            if (path.empty()) continue;
+            const auto format = chosen.empty() ? format_from_path(path) : format_from_name(chosen);
+            if (!format) return;
+            formats.insert(*format);
+        }
+    const auto need = [&](bool given, const char* option, std::initializer_list<image_format> any) {
+        const auto is_there = [&](image_format format) { return formats.contains(format); };
+        if (given && std::none_of(any.begin(), any.end(), is_there))
+            throw usage_error(std::string(option) + ": means nothing to " +
+                              (formats.empty() ? std::string("this") : std::string(name_of(*formats.begin()))));
+    };
+    const write_options usual, &write = options.write;
+    need(write.compress != usual.compress, "--compress", {image_format::tiff});
+    need(write.level.has_value(), "--level", {image_format::png, image_format::tiff});
+    need(write.quality != usual.quality, "--quality", {image_format::jpeg, image_format::webp});
 }
 
 /// The pages of an input that become files of their own; one that cannot be read tells so when its turn comes.
@@ -217,8 +260,10 @@ exit_code run_files(const file_options& options, const source_options& source, c
         for (const std::optional<int> page : pages_of(input, source, patterns)) {
             job& work = jobs.emplace_back(job{input, {}, source});
             work.source.page = page;
-            for (const std::string& pattern : patterns)
+            for (const std::string& pattern : patterns) {
                 work.outputs.push_back(pattern.empty() ? "" : output_of(pattern, input, page.value_or(1), ending));
+                check_not_input(pattern, work.outputs.back(), input);
+            }
         }
     }
     const bool many = jobs.size() > 1;
@@ -228,6 +273,7 @@ exit_code run_files(const file_options& options, const source_options& source, c
             if (many && !path.empty() && !taken.insert(path).second)
                 throw usage_error("two outputs are called '" + path + "': give a folder or a pattern with {name}" +
                                   (source.page == all_pages ? " and {page}" : ""));
+    check_write_options(jobs, options);
     if (!many && !options.skip_existing) return one(jobs.front().input, jobs.front().outputs, jobs.front().source);
     return run_jobs(jobs, options, report, one);
 }

@@ -15,7 +15,7 @@ namespace {
 
 /// Computes a strip of rows after the other and hands it on: of the result there is never more in memory.
 void run_in_strips(const filter_command& command, int threads, const image& source, image_format format,
-                   const view_shape& result, const row_sink& sink, summary& report) {
+                   const view_shape& result, const row_sink& sink, progress& busy, summary& report) {
     const stopwatch preparing;
     const strip_work compute = command.rows(source, format);
     report.seconds += preparing.seconds();
@@ -31,7 +31,11 @@ void run_in_strips(const filter_command& command, int threads, const image& sour
     };
     parts.run(
         source, command.samples, [&](const strip& part) { compute(part, result_of(part)); },
-        [&](const strip& part) { sink.write(result_of(part)); }, report);
+        [&](const strip& part) {
+            sink.write(result_of(part));
+            busy.share(part.share_of(result.rows));
+        },
+        report);
     const stopwatch writing;
     sink.finish();
     report.writing_seconds += writing.seconds();
@@ -119,7 +123,7 @@ exit_code run_one(const filter_command_options& options, const filter_command& c
     about.metadata = source.metadata;
     about.maxval = expected.type == source.view.shape.type ? source.maxval : 0;
     if (const auto sink = by_rows ? row_sink_for(output, format, about, options.files.write) : std::nullopt) {
-        run_in_strips(command, options.filter.threads, source, format, expected, *sink, report);
+        run_in_strips(command, options.filter.threads, source, format, expected, *sink, busy, report);
         const stopwatch naming;
         output.commit();
         report.writing_seconds += naming.seconds();

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 
 namespace boxsum::cli {
@@ -35,6 +34,13 @@ void progress::stop() {
 void progress::phase(std::string what) {
     const std::lock_guard lock(mutex_);
     what_ = std::move(what);
+    share_ = 0;
+    since_ = std::chrono::steady_clock::now();
+}
+
+void progress::share(double done) {
+    const std::lock_guard lock(mutex_);
+    share_ = done;
 }
 
 void progress::report() {
@@ -43,8 +49,11 @@ void progress::report() {
     bool shown = false;
     std::unique_lock lock(mutex_);
     for (auto wait = 1000ms; !changed_.wait_for(lock, wait, [this] { return done_; }); wait = 200ms) {
-        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        std::fprintf(stderr, "\r\033[K%s (%.1f s)", what_.c_str(), seconds);
+        const auto now = std::chrono::steady_clock::now();
+        const std::chrono::duration<double> all = now - start, phase = now - since_;
+        std::fprintf(stderr, "\r\033[K%s (%.1f s", what_.c_str(), all.count());
+        if (share_ > 0) std::fprintf(stderr, ", %.0f %%, %.0f s left", 100 * share_, phase.count() * (1 / share_ - 1));
+        std::fputs(")", stderr);
         std::fflush(stderr);
         shown = true;
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -20,6 +21,9 @@ class progress {
     /// "reading photo.png"
     void phase(std::string what);
 
+    /// How much of the phase is done, from 0 to 1: shown with an estimate of the rest.
+    void share(double done);
+
     /// Says no more and cleans up, as the destructor does. To be called before results are printed: the terminal may be
     /// theirs, too.
     void stop();
@@ -30,6 +34,8 @@ class progress {
     std::mutex mutex_;
     std::condition_variable changed_;
     std::string what_;
+    double share_ = 0;
+    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();  ///< of the phase
     bool done_ = false;
     bool first_ = false;  ///< no other is there
     std::thread reporter_;

@@ -17,6 +17,11 @@ struct strip {
     std::int64_t rows = 0;      ///< how many
     int place = 0;              ///< where their results go: no two strips are in a place at the same time
     int threads = 0;            ///< of the library, for this strip
+
+    /// How much of an image of so many rows is done with this strip.
+    double share_of(std::int64_t all_rows) const {
+        return static_cast<double>(top + rows) / static_cast<double>(all_rows);
+    }
 };
 
 /// A cut of an image into strips, of which several may be worked on at the same time.

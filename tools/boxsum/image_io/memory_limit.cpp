@@ -107,20 +107,36 @@ std::uint64_t memory_in_use() noexcept {
     return in_use.load();
 }
 
-void check_memory(std::uint64_t bytes, const std::string& what) {
-    const std::uint64_t used = in_use.load(), limit = memory_limit();
+namespace {
+
+/// With so many others in use.
+void check_memory_beside(std::uint64_t used, std::uint64_t bytes, const std::string& what) {
+    const std::uint64_t limit = memory_limit();
     if (bytes <= limit && used <= limit - bytes) return;
     throw out_of_memory("cannot allocate " + std::to_string(bytes) + " bytes for " + what + ": " +
                         (used == 0 ? "" : "with " + std::to_string(used) + " in use that exceeds the ") +
                         std::to_string(limit) + (used == 0 ? " are available" : " that are available"));
 }
 
+}  // namespace
+
+void check_memory(std::uint64_t bytes, const std::string& what) {
+    check_memory_beside(in_use.load(), bytes, what);
+}
+
 memory_reservation::memory_reservation(std::uint64_t bytes, const std::string& what) {
     // Small ones are counted, but never refused: messages and headers must work at the limit, too.
     constexpr std::uint64_t small = std::uint64_t{1} << 20;
-    if (bytes > small) check_memory(bytes, what);
-    in_use += bytes;
+    const std::uint64_t used =
+        in_use.fetch_add(bytes);  // taken at once: files that are worked on at the same time ask, too
     bytes_ = bytes;
+    if (bytes <= small) return;
+    try {
+        check_memory_beside(used, bytes, what);
+    } catch (...) {
+        in_use -= bytes;
+        throw;
+    }
 }
 
 memory_reservation::~memory_reservation() {
