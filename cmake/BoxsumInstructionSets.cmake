@@ -1,12 +1,13 @@
 # Code that exists once per instruction set and is chosen at run time: a source each, whose flags never reach code that is
 # shared.
 
-# boxsum_compile_with(source flags...): a source of the library with flags of its own; optimised but in Debug.
+# boxsum_compile_with(source flags...): a source of the library with flags of its own, which may say how it is optimised;
+# with -O3 if they don't, but in Debug.
 function(boxsum_compile_with source)
   target_sources(boxsum PRIVATE ${source})
   set(flags ${ARGN})
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
-    list(APPEND flags -O3)
+    list(PREPEND flags -O3)
   endif()
   set_source_files_properties(${source} TARGET_DIRECTORY boxsum PROPERTIES COMPILE_OPTIONS "${flags}")
 endfunction()

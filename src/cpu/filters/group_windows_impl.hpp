@@ -32,16 +32,21 @@ struct constant {
     static constexpr int value = i;
 };
 
+// Sanitized, the checks of what is inlined would be repeated in each of its places.
+#if defined(BOXSUM_SANITIZED)
+#define BOXSUM_INLINE
+#else
+#define BOXSUM_INLINE __attribute__((always_inline))
+#endif
+
 /// f(constant<0>), f(constant<1>), ...: indices of arrays in registers have to be constants before anything else.
 template <int n, int first = 0, typename F>
-__attribute__((always_inline)) inline void unrolled(F&& f) {
+BOXSUM_INLINE inline void unrolled(F&& f) {
     if constexpr (first < n) {
         f(constant<first>{});
         unrolled<n, first + 1>(f);
     }
 }
-
-#define BOXSUM_INLINE __attribute__((always_inline))
 
 template <typename V, typename T>
 BOXSUM_INLINE inline V load(const T* from) {
