@@ -311,17 +311,6 @@ struct sum_shift {
 
 #endif  // BOXSUM_BYTE_DOT
 
-/// Pixels less an offset. Squares are of floats only.
-template <bool Square, typename T>
-BOXSUM_INLINE vec<T> shift_pixels(vec<T> x, vec<T> offset, bool negated) {
-    if constexpr (!Square) return negated ? subtract(offset, x) : subtract(x, offset);
-    if constexpr (Square && std::is_floating_point_v<T>) {
-        const vec<T> difference = subtract(x, offset);
-        return multiply(difference, negated ? subtract(offset, x) : difference);
-    }
-    return x;
-}
-
 /// A vector of pixels.
 template <typename In, typename Scan>
 BOXSUM_INLINE vec<Scan> load_pixels(const In* p) {
@@ -335,17 +324,21 @@ BOXSUM_INLINE vec<Scan> load_pixels_edge(const In* p, int count) {
     else
         return load_as<Scan>(edge_input<In>(p, count).values());
 }
-/// What is summed of pixels of the same columns: less the tile's offset, squared.
-template <bool Square, typename T, int vectors, std::size_t n>
+/// What is summed of pixels of the same columns for entries of type Out: less the tile's offset, squared. Squares less
+/// an offset are of floats, and what scans in a narrower type takes none.
+template <typename Out, bool Square, typename T, int vectors, std::size_t n>
 BOXSUM_INLINE void make_terms(vec<T> (&x)[n], pixel_shift<T, vectors>& shift) {
-    if constexpr (!Square || std::is_floating_point_v<T>)
+    constexpr bool of_floats = std::is_floating_point_v<T>;
+    constexpr bool shifts =
+        sizeof(T) == sizeof(Out) && of_floats == std::is_floating_point_v<Out> && (!Square || of_floats);
+    if constexpr (shifts)
         if (shift.takes_something()) {
             const vec<T> offset = shift.next();
-            for (vec<T>& v : x) v = shift_pixels<false>(v, offset, shift.negated);
+            for (vec<T>& v : x) v = shift.negated ? subtract(offset, v) : subtract(v, offset);
         }
     if constexpr (Square) {
         for (vec<T>& v : x) v = square(v);
-        if constexpr (std::is_floating_point_v<T>)
+        if constexpr (shifts)
             if (opaque(shift.negated))
                 for (vec<T>& v : x) v = subtract(zero<T>(), v);
     }

@@ -55,7 +55,7 @@ void scan_interleaved(const tile& t) {
         shift.step = 0;
         const auto scan = [&](vec<Out> pixels) __attribute__((always_inline)) {
             vec<Out> x[1] = {pixels};
-            make_terms<Square>(x, shift);
+            make_terms<Out, Square>(x, shift);
             return sums(x[0]);
         };
         read_ahead<Policy> ahead(t, row, t.elements * static_cast<std::int64_t>(sizeof(In)), 1);

@@ -77,7 +77,7 @@ struct column_scan {
                 if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(rows.image[q] + i);
             }
         }
-        make_terms<Square>(x, shift);
+        make_terms<Out, Square>(x, shift);
         sums.take(x);
     }
 

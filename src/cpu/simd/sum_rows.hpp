@@ -16,26 +16,34 @@ void sum_rows(const tile& t) {
     const int together = channels == 3 ? 3 : 4;  // whole pixels
     auto* const out = static_cast<Sum*>(t.carry);
     pixel_shift<Sum, 4> shift(t);
+    vec<Sum> offset[most];
+    for (vec<Sum>& o : offset) o = shift.next();
+    const auto term = [](vec<Sum> pixels, vec<Sum> o) __attribute__((always_inline)) {
+        const vec<Sum> x = subtract(pixels, o);
+        if constexpr (Square)
+            return square(x);
+        else
+            return x;
+    };
     for (std::int64_t row = 0; row < t.rows; ++row) {
         const In* const x = reinterpret_cast<const In*>(at(t.image, row * t.image_stride));
         vec<Sum> s[most] = {zero<Sum>(), zero<Sum>(), zero<Sum>(), zero<Sum>()};
-        shift.step = 0;
-        const auto add_to = [&](vec<Sum> & sum, std::int64_t i) __attribute__((always_inline)) {
-            sum = add(sum, shift_pixels<Square>(load_pixels<In, Sum>(x + i), shift.next(), shift.negated));
+        const auto add_to = [&](int k, std::int64_t i) __attribute__((always_inline)) {
+            s[k] = add(s[k], term(load_pixels<In, Sum>(x + i), offset[k]));
         };
         std::int64_t i = 0;
         for (; i + together * lanes <= t.elements; i += together * lanes) {
-            for (int k = 0; k < 3; ++k) add_to(s[k], i + k * lanes);
-            if (together == 4) add_to(s[3], i + 3 * lanes);
+            for (int k = 0; k < 3; ++k) add_to(k, i + k * lanes);
+            if (together == 4) add_to(3, i + 3 * lanes);
         }
-        for (int k = 0; i + lanes <= t.elements; ++k, i += lanes) add_to(s[k], i);
+        int behind = 0;  // whole vectors
+        for (; i + lanes <= t.elements; ++behind, i += lanes) add_to(behind, i);
         if (channels == 1) s[0] = add(add(s[0], s[1]), add(s[2], s[3]));
         Sum all[(most + 1) * lanes];
         for (int k = 0; k < together; ++k) store(all + k * lanes, s[k]);
         const int count = static_cast<int>(t.elements - i);
         if (count > 0) {
-            vec<Sum> last = shift_pixels<Square>(load_pixels_edge<In, Sum>(x + i, count), shift.next(), shift.negated);
-            store(all + together * lanes, last);
+            store(all + together * lanes, term(load_pixels_edge<In, Sum>(x + i, count), offset[behind]));
         }
         Sum sums[4] = {};
         if (channels == 1) {
@@ -48,7 +56,8 @@ void sum_rows(const tile& t) {
         }
         for (int k = 0, c = static_cast<int>(i % channels); k < count; ++k, c = c + 1 == channels ? 0 : c + 1)
             sums[c] = static_cast<Sum>(sums[c] + all[together * lanes + k]);
-        for (int k = 0; k < channels; ++k) out[row * channels + k] = sums[k];
+        for (int k = 0; k < channels; ++k)
+            out[row * channels + k] = t.negated ? static_cast<Sum>(Sum{} - sums[k]) : sums[k];
     }
 }
 

@@ -124,12 +124,6 @@ BOXSUM_INLINE vec<T> subtract(vec<T> a, vec<T> b) {
     else
         return {_mm256_sub_epi32(a.r, b.r)};
 }
-BOXSUM_INLINE vec<float> multiply(vec<float> a, vec<float> b) {
-    return {_mm256_mul_ps(a.r, b.r)};
-}
-BOXSUM_INLINE vec<double> multiply(vec<double> a, vec<double> b) {
-    return {_mm256_mul_pd(a.r, b.r)};
-}
 
 /// a + b, on other ports: floats are multiplied by a one that the compiler cannot see, which changes no bit. Zen 4 adds
 /// on two ports and multiplies on two others: 32f64f in cache 6.9 against 9.3 cycles per vector.

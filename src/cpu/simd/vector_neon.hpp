@@ -85,10 +85,6 @@ BOXSUM_INLINE vec<T> subtract(vec<T> a, vec<T> b) {
         return {a.r - b.r};
     }
 }
-template <typename T>
-BOXSUM_INLINE vec<T> multiply(vec<T> a, vec<T> b) {
-    return {a.r * b.r};
-}
 /// x86 has more ports for this.
 template <typename T>
 struct second_adder {
