@@ -285,13 +285,27 @@ def profile():
 
 def cpu(part):
     """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record; or its
-    `callers`."""
+    `callers`, `forms` or `histograms`."""
+    def within(value, row):
+        return f"{row[value]:.2f} (<= {row['target_most']:.2f}: {'yes' if row[value] <= row['target_most'] else 'no'})"
+
     text = ""
     for path, record in records("bench-cpu.json"):
+        if part in ("forms", "histograms"):
+            titles, lines = {
+                "forms": (["types", "size", "form", "us, plain", "us", "over plain"],
+                          [[row["types"], f"{row['size']}^2", row["form"], figure(row["plain_us"], 1), figure(row["us"], 1),
+                            within("over_plain", row)] for row in record.get("forms", [])]),
+                "histograms": (["layout", "columns", "rows", "us", "a pixel, over the first"],
+                               [[row["layout"], str(row["cols"]), row["rows"], figure(row["us"], 0), within("over_aligned", row)]
+                                for row in record.get("histograms", [])]),
+            }[part]
+            if lines:
+                text += source(path, record) + table(titles, ["---"] * len(titles), lines) + "\n"
+            continue
         if part == "callers":
             lines = [[row["types"], f"{row['size']}^2", str(row["callers"]), figure(row["in_turn_us"], 1), figure(row["together_us"], 1),
-                      f"{row['together_over_in_turn']:.2f} (<= {row['target_most']:.2f}: "
-                      f"{'yes' if row['together_over_in_turn'] <= row['target_most'] else 'no'})"] for row in record.get("callers", [])]
+                      within("together_over_in_turn", row)] for row in record.get("callers", [])]
             if lines:
                 text += source(path, record) + table(["types", "size", "callers", "us a table, in turn", "all at once", "over in turn"],
                                                      ["---", "---", "---", "--:", "--:", "---"], lines) + "\n"
@@ -353,8 +367,8 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `filters`, `windows`, `marks size`, `marks other`, `peers`, `profile`,
-    `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
+    """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `cpu forms`, `cpu histograms`, `filters`, `windows`,
+    `marks size`, `marks other`, `peers`, `profile`, `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
     word, *rest = what.split()
     return {"cpu": cpu, "filters": filters, "windows": windows, "marks": marks, "peers": peers, "profile": profile,
             "python": python, "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)

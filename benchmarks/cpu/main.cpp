@@ -525,6 +525,62 @@ json run_histograms(const settings& s) {
     return result;
 }
 
+/// Tables with an offset or an origin beside the plain one, padded, one thread.
+json run_forms(const settings& s) {
+    using enum dtype;
+    memory_pool& pool = memory_pool::shared();
+    json result = json::array();
+    if (!s.raw) std::printf("| types | size | form | us, plain | us | over plain |\n|---|---|---|---|---|---|\n");
+    for (const std::int64_t size : {512, 1024, 4096})
+        for (const type_pair t : {type_pair{u8, s32}, type_pair{s16, s32}, type_pair{f32, f32}, type_pair{f32, f64}}) {
+            const auto image_element = static_cast<std::int64_t>(size_of(t.input));
+            const std::int64_t row = ((size + 1) * static_cast<std::int64_t>(size_of(t.table)) + 63) / 64 * 64;
+            const host_buffer pixels = pool.acquire(static_cast<std::size_t>(size * size * image_element));
+            fill_random(pixels.data(), t.input, size * size);
+            const host_buffer entries = pool.acquire(static_cast<std::size_t>((size + 1) * row));
+            std::memset(entries.data(), 0, entries.size());
+            const const_any_view image{pixels.data(), {t.input, 1, size, size, 1, size * image_element}};
+            struct named_form {
+                const char* name;
+                table_form form;
+            };
+            const named_form forms[] = {{"plain", table_layout::padded},
+                                        {"offset", {table_layout::padded, {}, 100}},
+                                        {"origin", {table_layout::padded, {size / 2, size / 2}}},
+                                        {"both", {table_layout::padded, {size / 2, size / 2}, 100}}};
+            std::vector<contestant> candidates;
+            for (const named_form& f : forms)
+                candidates.push_back(host_contestant(
+                    "boxsum",
+                    [&, f] {
+                        const any_view out{entries.data(), {t.table, 1, size + 1, size + 1, 1, row}};
+                        sat({image}, {{out, f.form}}, {.threads = 1});
+                    },
+                    s.round_ms));
+            const std::vector<spread> times =
+                race(candidates, s.rounds, [](const std::function<void()>& call) { return host_us(call); });
+            for (std::size_t i = 1; i < times.size(); ++i) {
+                json line;
+                line["types"] = name_of(t);
+                line["size"] = size;
+                line["form"] = forms[i].name;
+                line["plain_us"] = times[0].median;
+                line["us"] = times[i].median;
+                line["over_plain"] = times[i].median / times[0].median;
+                line["target_most"] = 1.05;
+                if (!s.raw)
+                    std::printf("| %s | %lld^2 | %s | %.0f | %.0f | %.2f (<= 1.05: %s) |\n", name_of(t).c_str(),
+                                static_cast<long long>(size), forms[i].name, times[0].median, times[i].median,
+                                line["over_plain"].get<double>(),
+                                line["over_plain"].get<double>() <= 1.05 ? "yes" : "no");
+                std::fflush(stdout);
+                result.push_back(std::move(line));
+            }
+        }
+    if (!s.raw) std::printf("\n");
+    return result;
+}
+
 int run(const settings& s) {
     const bool with_callers = s.types.empty() && s.isa == "auto" && s.wants("callers");
     const json callers = with_callers ? run_callers(s) : json::array();
@@ -538,6 +594,7 @@ int run(const settings& s) {
     else
         report["machine"]["newest_opencv"] = newest.version() + ", called from Python";
     if (s.types.empty() && s.isa == "auto" && s.wants("histograms")) report["histograms"] = run_histograms(s);
+    if (s.types.empty() && s.isa == "auto" && s.wants("forms")) report["forms"] = run_forms(s);
     report["rows"] = json::array();
     if (!s.raw) {
         std::printf("machine: %s\n\n", report["machine"].dump().c_str());
@@ -580,9 +637,10 @@ int main(int argc, char** argv) {
     app.add_option("--threads", s.threads, "thread counts")->delimiter(',')->check(CLI::Range(1, 256));
     app.add_option("--only", s.only,
                    "groups of the table of targets: aligned, packed (OpenCV's own layout), parts (a part beside the "
-                   "whole), small, callers (many threads at once), histograms (of any width), avx2")
+                   "whole), small, callers (many threads at once), histograms (of any width), forms (with an offset or "
+                   "an origin), avx2")
         ->delimiter(',')
-        ->check(CLI::IsMember({"aligned", "packed", "parts", "small", "callers", "histograms", "avx2"}));
+        ->check(CLI::IsMember({"aligned", "packed", "parts", "small", "callers", "histograms", "forms", "avx2"}));
     app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
     app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
     app.add_option("--rows", s.rows, "of tables of --types: aligned to 64 bytes, or packed")

@@ -63,9 +63,9 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 /// (the sums have the image's pointer, element size and strides, `inclusive`) works where the algorithm says so. A
 /// carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
 ///
-/// A form with an offset or an origin (see table_form) is made in strips of rows, outwards from the origin, by the
-/// algorithm for tables of an image of the table's type. It takes no carries, and squares, which are those of pixels
-/// less the offset, of floating tables only.
+/// A form with an offset or an origin (see table_form) is made from the origin outwards; `simd` is the algorithm that
+/// does it. Floats are added less the offset, in the table's type. It takes no carries, and squares, which are those of
+/// pixels less the offset, of floating tables only.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.

@@ -115,6 +115,7 @@ support check_support(const algorithm_record& record, const problem& p, const pa
     if (p.in_place && !record.info.in_place) return {false, "it does not work in place"};
     if (p.has_carries() && !record.info.carries)
         return {false, "it takes no carries, so it cannot make a part of a larger table"};
+    if (!p.form.is_plain() && !record.shifts) return {false, "it makes no tables with an offset or an origin"};
     return record.supports(p, values);
 }
 

@@ -1,5 +1,4 @@
 #include "api/registry.hpp"
-#include "api/shifted_sat.hpp"
 #include "core/exhausted_memory.hpp"
 #include "core/packed_views.hpp"
 #include "core/validate.hpp"
@@ -60,7 +59,6 @@ struct packed_call {
 };
 
 void compute(const problem& p, const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
-    if (!p.form.is_plain()) return make_shifted_tables(p, inputs.image, outputs, options);
     const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
     chosen.record->enqueue(p, memory_of(inputs, outputs), execution_of(options, chosen.parameters));
 }

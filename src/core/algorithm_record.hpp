@@ -88,6 +88,9 @@ struct algorithm_record {
     /// CUDA records, optional: plans run this instead of `enqueue`. Null: the runtime enqueues.
     std::unique_ptr<const prepared_problem> (*prepare)(const problem&, const parameter_values&) = nullptr;
 
+    /// Whether it makes tables of forms with an offset or an origin.
+    bool shifts = false;
+
     /// CUDA records: what calls leave behind in the workspace.
     workspace_content leaves = workspace_content::scratch;
 

@@ -136,6 +136,31 @@ void put_row_sums(const table_job& job, const table_pass& pass, std::int64_t pla
     });
 }
 
+const void* start_rows_at_origin(const table_job& job, const table_pass& pass, const tile& t, void* border) {
+    tile left = t;
+    left.image = static_cast<const std::byte*>(t.image);
+    left.elements = job.left_elements;
+    left.negated = !t.negated;  // a row starts with minus what lies left of the origin
+    pass.sum_rows(left);
+    visit_entries(pass.shape.type, [&]<typename T>() {
+        const std::int64_t channels = job.channels;
+        const T* const starts = static_cast<const T*>(t.carry);
+        auto* const column = static_cast<T*>(border);
+        for (std::int64_t i = 0; i < t.rows * channels; ++i) {
+            const T above = i >= channels        ? column[i - channels]
+                            : t.above == nullptr ? T{}
+                                                 : (static_cast<const T*>(t.above) - channels)[i];
+            if constexpr (std::integral<T>) {
+                using U = std::make_unsigned_t<T>;
+                column[i] = static_cast<T>(static_cast<U>(above) + static_cast<U>(starts[i]));
+            } else {
+                column[i] = above + starts[i];
+            }
+        }
+    });
+    return border;
+}
+
 void add_edges(const table_job& job, const table_pass& pass, std::int64_t row, void* row_above) {
     visit_entries(pass.shape.type, [&]<typename T>() {
         if constexpr (std::integral<T>) {

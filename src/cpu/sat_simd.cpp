@@ -10,6 +10,7 @@
 #include "cpu/records.hpp"
 #include "cpu/table_job.hpp"
 
+#include <boxsum/error.hpp>
 #include <boxsum/table.hpp>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace boxsum {
 namespace {
@@ -29,8 +31,9 @@ using cpu::table_pass;
 using cpu::tile_function;
 
 /// Which kernel makes a table (of sums, or of squares). The narrow kernels scan rows in 32 bits, whatever the table
-/// has, and need row sums below 2^31, of which `largest` is the largest term. Beyond that `beyond` serves, or the
-/// scalar set, which scans in the table's type, where there is no wide kernel.
+/// has, and need row sums below 2^31, of which `largest` is the largest term. Beyond that, and where an offset makes
+/// pixels what 32 bits do not hold, `beyond` serves, or the scalar set, which scans in the table's type, where there is
+/// no wide kernel.
 struct kernel_choice {
     dtype input;
     dtype table;
@@ -44,7 +47,7 @@ constexpr std::int64_t largest_sum = std::numeric_limits<std::int32_t>::max();
 constexpr std::array<kernel_choice, 21> sum_kernels{{
     {dtype::u8, dtype::u32, kernel_id::u8_u32},
     {dtype::u8, dtype::s32, kernel_id::u8_u32},
-    {dtype::u8, dtype::f32, kernel_id::u8_f32, 255},
+    {dtype::u8, dtype::f32, kernel_id::u8_f32, 255, kernel_id::u8_f32_wide},
     {dtype::u8, dtype::u64, kernel_id::u8_u64, 255},
     {dtype::u8, dtype::f64, kernel_id::u8_f64, 255},
     {dtype::u16, dtype::u32, kernel_id::u16_u32},
@@ -68,7 +71,7 @@ constexpr std::array<kernel_choice, 21> sum_kernels{{
 constexpr std::array<kernel_choice, 11> square_kernels{{
     {dtype::u8, dtype::u32, kernel_id::square_u8_u32},
     {dtype::u8, dtype::s32, kernel_id::square_u8_u32},
-    {dtype::u8, dtype::f32, kernel_id::square_u8_f32, 255 * 255},
+    {dtype::u8, dtype::f32, kernel_id::square_u8_f32, 255 * 255, kernel_id::square_u8_f32_wide},
     {dtype::u8, dtype::u64, kernel_id::square_u8_u64, 255 * 255, kernel_id::square_u8_u64_wide},
     {dtype::u8, dtype::f64, kernel_id::square_u8_f64, 255 * 255, kernel_id::square_u8_f64_wide},
     {dtype::u16, dtype::u64, kernel_id::square_u16_u64},
@@ -104,6 +107,7 @@ constexpr choice_list sums_list(sum_kernels), squares_list(square_kernels);
 /// Whether row sums fit the kernel, with what the rows take over from left of the image.
 bool fits(const kernel_choice& c, const problem& p, const view_shape& table, const void* left_edge) {
     if (c.largest == 0) return true;
+    if (!p.form.is_plain()) return false;
     if (p.image.cols > largest_sum / c.largest) return false;
     if (left_edge == nullptr || p.image.channels > 1) return true;  // interleaved kernels scan in the table's type
     const std::int64_t most = largest_sum - p.image.cols * c.largest;
@@ -150,7 +154,8 @@ plan decide(const problem& p, const kernel_set& set, const execution& how) {
     decided.store = store_of(set, bytes, decided.threads, how.store);
     decided.bytes = bytes;
     const int scheme = how.parameters.choice[scheme_position], fetch = how.parameters.choice[fetch_position];
-    decided.bands = scheme == scheme_bands || (scheme == scheme_auto && bytes <= cpu::most_bytes_in_bands);
+    decided.bands =
+        p.form.is_plain() && (scheme == scheme_bands || (scheme == scheme_auto && bytes <= cpu::most_bytes_in_bands));
     // In small wavefronts the lines that are asked for are often the other core's: 32f32f at 512^2 took 43 us with two
     // threads instead of 34 (Granite Rapids), above 8 MiB it gains 10 %. The byte kernels of shorter vectors are bound
     // by their instructions: AVX2, 1024^2, 248 us instead of 227.
@@ -181,6 +186,7 @@ void set_pass(table_pass& result, const kernel_set& set, const problem& p, const
     const tile_function streaming = one ? e->streaming : e->interleaved_streaming;
     if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
+    result.sum_rows = e->sum_rows;
     result.sums_in_words = one && choice.largest > 0 && fitting && &set != &cpu::scalar_kernels;
     result.shape = shape;
     result.element = static_cast<std::int64_t>(size_of(shape.type));
@@ -235,11 +241,78 @@ table_job make_job(const problem& p, const buffers& memory, const left_edges& ed
     return job;
 }
 
+// ---- Forms with an offset or an origin ------------------------------------------------------------------------------
+//
+// Rows are taken from the origin downwards, and from it upwards. Pixels less the offset (above the origin: the offset
+// less them) are what kernels sum; each row starts with minus the sum of its pixels left of the origin, so that sums
+// are smallest at the origin in both directions:
+//
+//                 c0
+//        up,  +   |   up, -
+//     ------------+------------  r0        Entry (r, c) is the integral from the origin: with the sign of
+//       down, -   |  down, +               (r - r0) * (c - c0).
+//
+// The border column takes what rows start with and their sums, rounded as entries are.
+
+/// As table_job::offsets.
+std::vector<double> offsets_of(const problem& p) {
+    std::vector<double> offsets;
+    const std::int64_t channels = p.image.channels;
+    for (std::int64_t plane = 0; plane < p.image.planes; ++plane)
+        for (std::int64_t i = 0; i < 2 * channels; ++i)
+            offsets.push_back(p.form.offset_of(i % channels, plane, channels));
+    return offsets;
+}
+
+/// The part of a job's rows below the origin, or above it, from the origin on.
+table_job side_of(const table_job& whole, const problem& p, bool upwards) {
+    table_job side = whole;
+    const std::int64_t from = p.form.origin.row;
+    side.upwards = upwards;
+    side.left_elements = p.form.origin.col * whole.channels;
+    side.rows = upwards ? from : whole.rows - from;
+    const std::int64_t first = upwards ? from - 1 : from;
+    side.image += first * p.image.row_stride;
+    if (upwards) side.image_shape.row_stride = -side.image_shape.row_stride;
+    for (table_pass& pass : side.passes) {
+        // Rows above the origin lie above the row of zeros, which is the border's place below it.
+        pass.table += (upwards ? first - 1 : first) * pass.shape.row_stride;
+        if (upwards) pass.shape.row_stride = -pass.shape.row_stride;
+    }
+    return side;
+}
+
+/// The row of zeros at the origin.
+void write_zeros(const problem& p, const view_shape& s, void* entries) {
+    auto* const row = static_cast<std::byte*>(entries) + p.form.origin.row * s.row_stride;
+    for (std::int64_t plane = 0; plane < s.planes; ++plane)
+        std::fill_n(row + (s.planes > 1 ? plane * s.plane_stride : 0), s.cols * s.pixel_stride(), std::byte{});
+}
+
+void fill_shifted_tables(const problem& p, const buffers& memory, const plan& decided) {
+    if (p.squares && !(is_floating(p.table.type) && is_floating(p.squares->type)))
+        throw unsupported("squares: tables of " + std::string(name_of(p.table.type)) + " and " +
+                          std::string(name_of(p.squares->type)) +
+                          " are exact without an offset or an origin; those of floating types take them");
+    if (p.form.border() > 0) {
+        write_zeros(p, p.table, memory.table);
+        if (p.squares) write_zeros(p, *p.squares, memory.squares);
+    }
+    const std::vector<double> offsets = offsets_of(p);
+    table_job job = make_job(p, memory, {}, decided);
+    job.offsets = offsets.data();
+    if (decided.threads > 1 && !decided.fetch_among_threads) job.fetch_table = false;
+    for (const bool upwards : {false, true})
+        if (const table_job side = side_of(job, p, upwards); side.rows > 0)
+            cpu::compute_in_wavefront(side, decided.threads);
+}
+
 bool in_bands(const table_job& job, const plan& decided) {
     return decided.bands && cpu::fits_bands(job, decided.threads);
 }
 
 void fill_tables(const problem& p, const buffers& memory, const plan& decided) {
+    if (!p.form.is_plain()) return fill_shifted_tables(p, memory, decided);
     const left_edges edges = gather_left_edges(p, memory);
     if (p.form.border() > 0) {
         cpu::write_border_row(p.carries, memory.carries, p.image, p.table, memory.table);
@@ -325,6 +398,7 @@ constinit const algorithm_record simd_sat_record{
     .supports = supports,
     .workspace_bytes = workspace_bytes,
     .enqueue = enqueue,
+    .shifts = true,
     .addition_depth = addition_depth,
     .cost = cost,
 };

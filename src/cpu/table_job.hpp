@@ -18,7 +18,8 @@ namespace boxsum::cpu {
 struct table_pass {
     tile_function run = nullptr;
     column_function add_columns = nullptr;  ///< null: the table is floating
-    std::byte* table = nullptr;             ///< first entry that is not of the border row or column
+    row_function sum_rows = nullptr;
+    std::byte* table = nullptr;  ///< first entry that is not of the border row or column
     view_shape shape;
     std::int64_t element = 0;  ///< bytes
 
@@ -42,8 +43,14 @@ struct table_job {
     bool streaming = false;     ///< `run` uses tile::row_buffer
     bool fetch_table = false;
 
+    // Of a form with an offset or an origin (sat_simd.cpp).
+    const double* offsets = nullptr;  ///< of all channels, twice, of all planes; null: the form has neither
+    bool upwards = false;             ///< rows above the origin: strides of rows are negative
+    std::int64_t left_elements = 0;   ///< of a row of the image, left of the origin
+
     bool has_left_edge() const {
-        return passes[0].left_edge != nullptr || passes[static_cast<std::size_t>(pass_count - 1)].left_edge != nullptr;
+        return left_elements > 0 || passes[0].left_edge != nullptr ||
+               passes[static_cast<std::size_t>(pass_count - 1)].left_edge != nullptr;
     }
 };
 
@@ -75,6 +82,10 @@ inline tile tile_of(const table_job& job, const table_pass& p, std::int64_t plan
     t.elements = elements;
     t.channels = job.channels;
     t.fetch_table = job.fetch_table;
+    if (job.offsets != nullptr) {
+        t.offsets = job.offsets + plane * 2 * job.channels + start % job.channels;
+        t.negated = job.upwards;
+    }
     return t;
 }
 

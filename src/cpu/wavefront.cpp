@@ -35,7 +35,8 @@ struct wavefront {
     std::int64_t tiles = 0;   ///< of a panel
 
     std::byte* scratch = nullptr;
-    std::size_t scratch_bytes = 0;         ///< of a thread: row buffers, then carries, of both passes
+    std::size_t scratch_bytes = 0;  ///< of a thread: a row buffer, row sums and a border column, of both passes
+    std::size_t row_sum_bytes = 0;
     progress_counter* progress = nullptr;  ///< of each thread
 
     int busy_threads(int most_threads) const {
@@ -57,10 +58,13 @@ void run_tile(const wavefront& w, std::byte* scratch, std::int64_t plane, std::i
                          std::min(w.tile_elements, job.elements - start));
         std::byte* const own = scratch + static_cast<std::size_t>(i) * (w.scratch_bytes / 2);
         t.row_buffer = own;
+        const bool from_origin = column == 0 && job.left_elements > 0;
         const bool from_edge = column == 0 && p.left_edge != nullptr;
-        t.carry = w.tiles > 1 || from_edge ? own + row_buffer_bytes(w.tile_elements) : nullptr;
-        t.carry_in = column > 0 || from_edge;
+        t.carry = w.tiles > 1 || from_edge || from_origin ? own + row_buffer_bytes(w.tile_elements) : nullptr;
+        t.carry_in = column > 0 || from_edge || from_origin;
         if (from_edge) put_row_sums(job, p, plane, row, t.rows, t.carry);
+        if (from_origin)
+            t.border_values = start_rows_at_origin(job, p, t, static_cast<std::byte*>(t.carry) + w.row_sum_bytes);
         p.run(t);
     }
 }
@@ -90,9 +94,16 @@ void cut(wavefront& w, int threads) {
     const std::int64_t rows = w.job.rows;
     const std::int64_t elements = std::max<std::int64_t>(w.job.elements, 1);  // none beside an exclusive table's border
     constexpr std::int64_t widest = 32768, tallest_with_edge = 4096;          // its row sums: 128 KiB of scratch
+    constexpr std::int64_t most_bytes_left = 128 << 10;
     if (threads == 1) {
         w.tile_elements = std::min(round_up(elements, tile_columns_unit), widest);
         w.panel_rows = elements > widest ? 256 : w.job.has_left_edge() ? std::min(rows, tallest_with_edge) : rows;
+        if (w.job.left_elements > 0) {  // which are read twice, once from the second-level cache
+            const std::int64_t row_bytes =
+                w.job.left_elements * static_cast<std::int64_t>(size_of(w.job.image_shape.type));
+            w.panel_rows = std::min(
+                w.panel_rows, std::max(rows_per_pass, most_bytes_left / row_bytes / rows_per_pass * rows_per_pass));
+        }
     } else {
         w.tile_elements = std::clamp(round_up(elements / 4, tile_columns_unit), std::int64_t{256}, std::int64_t{4096});
         w.panel_rows = std::clamp(round_up((rows + 8 * threads - 1) / (8 * threads), rows_per_pass), std::int64_t{16},
@@ -127,7 +138,7 @@ void compute_in_wavefront(const table_job& job, int most_threads) {
     wavefront w{job};
     cut(w, most_threads);
     const int threads = w.busy_threads(most_threads);
-    const std::size_t carries = static_cast<std::size_t>(round_up(w.panel_rows * job.channels, 8)) * carry_bytes;
+    w.row_sum_bytes = static_cast<std::size_t>(round_up(w.panel_rows * job.channels, 8)) * carry_bytes;
     const bool keeps_row_sums = w.tiles > 1 || job.has_left_edge();
     if (threads == 1 && w.panels == 1 && !keeps_row_sums && !job.streaming) {  // nothing to keep or to share
         for (std::int64_t plane = 0; plane < job.image_shape.planes; ++plane) run_tile(w, nullptr, plane, 0, 0);
@@ -135,7 +146,7 @@ void compute_in_wavefront(const table_job& job, int most_threads) {
     }
     host_buffer scratch;
     if (keeps_row_sums || job.streaming) {
-        w.scratch_bytes = 2 * (row_buffer_bytes(w.tile_elements) + (keeps_row_sums ? carries : 0));
+        w.scratch_bytes = 2 * (row_buffer_bytes(w.tile_elements) + (keeps_row_sums ? 2 * w.row_sum_bytes : 0));
         scratch = memory_pool::shared().acquire(w.scratch_bytes * static_cast<std::size_t>(threads));
         w.scratch = static_cast<std::byte*>(scratch.data());
     }

@@ -20,6 +20,7 @@ struct half_bits {
 enum class kernel_id : std::uint8_t {
     u8_u32,
     u8_f32,
+    u8_f32_wide,
     u8_u64,
     u8_f64,
     u16_u32,
@@ -40,6 +41,7 @@ enum class kernel_id : std::uint8_t {
     f16_f32,
     square_u8_u32,
     square_u8_f32,
+    square_u8_f32_wide,
     square_u8_u64,
     square_u8_u64_wide,
     square_u8_f64,
@@ -78,6 +80,8 @@ struct tile {
     std::int64_t channels;      ///< 1 to 4
     void* row_buffer;           ///< streaming kernels: `elements` table entries, 64-byte aligned, scratch
     bool fetch_table;           ///< cached kernels: ask for lines of the table a little before they are written
+    const double* offsets;      ///< taken from every pixel, of the channels from the first element's on; null: nothing
+    bool negated;               ///< with `offsets`: the pixel is taken from the offset (its square: negated)
 };
 
 using tile_function = void (*)(const tile&);
@@ -86,6 +90,10 @@ using tile_function = void (*)(const tile&);
 /// are of the table's type, an integer.
 using column_function = void (*)(const void* image, std::int64_t image_stride, std::int64_t rows, std::int64_t elements,
                                  void* sums);
+
+/// t.carry[row * channels + k] = the sum over the rectangle's row of channel k, in the table's type, less `offsets`; of
+/// a tile that starts with channel 0. The order of additions depends on the number of elements alone.
+using row_function = void (*)(const tile& t);
 
 /// Bytes of one row sum in `tile::carry`, at most.
 inline constexpr std::size_t carry_bytes = 8;
@@ -101,6 +109,7 @@ struct kernel_set {
         tile_function interleaved = nullptr;  ///< two to four channels
         tile_function interleaved_streaming = nullptr;
         column_function add_columns = nullptr;  ///< integer tables
+        row_function sum_rows = nullptr;        ///< null: squares of an integer table, which take no offset
         std::int64_t max_channels = 4;          ///< of the interleaved kernel; above that the scalar set serves
     };
     entry kernels[kernel_count];

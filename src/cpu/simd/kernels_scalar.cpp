@@ -10,15 +10,32 @@
 namespace boxsum::cpu {
 namespace {
 
+template <typename Out, typename In>
+Out widened(In value) {
+    if constexpr (std::is_same_v<In, half_bits>)
+        return to_float(float16{value.bits});
+    else
+        return static_cast<Out>(value);  // sign-extends
+}
 template <typename Out, bool Square, typename In>
 Out pixel(In value) {
-    Out x;
-    if constexpr (std::is_same_v<In, half_bits>)
-        x = to_float(float16{value.bits});
+    const Out x = widened<Out>(value);
+    if constexpr (Square)
+        return static_cast<Out>(x * x);
     else
-        x = static_cast<Out>(value);  // sign-extends
+        return x;
+}
+/// That of a tile with `offsets`.
+template <typename Out, bool Square, typename In>
+Out shifted(In value, double offset, bool negated) {
+    Out o;
+    if constexpr (std::is_integral_v<Out>)
+        o = static_cast<Out>(static_cast<std::int64_t>(offset));
+    else
+        o = static_cast<Out>(offset);
+    Out x = static_cast<Out>(widened<Out>(value) - o);
     if constexpr (Square) x = static_cast<Out>(x * x);
-    return x;
+    return negated ? static_cast<Out>(Out{} - x) : x;
 }
 
 template <typename In, typename Out, bool Square>
@@ -38,7 +55,9 @@ void scan_tile(const tile& t) {
         for (std::int64_t k = 0; k < t.channels && t.carry_in; ++k) sum[k] = carry[r * t.channels + k];
         std::int64_t channel = 0;
         for (std::int64_t i = 0; i < t.elements; ++i) {
-            sum[channel] = static_cast<Out>(sum[channel] + pixel<Out, Square>(image[i]));
+            const Out x = t.offsets == nullptr ? pixel<Out, Square>(image[i])
+                                               : shifted<Out, Square>(image[i], t.offsets[channel], t.negated);
+            sum[channel] = static_cast<Out>(sum[channel] + x);
             table[i] = static_cast<Out>((above == nullptr ? Out{} : above[i]) + sum[channel]);
             if (++channel == t.channels) channel = 0;
         }
@@ -56,9 +75,24 @@ void add_columns(const void* image, std::int64_t image_stride, std::int64_t rows
     }
 }
 
+template <typename In, typename Sum, bool Square>
+void sum_rows(const tile& t) {
+    auto* const out = static_cast<Sum*>(t.carry);
+    for (std::int64_t r = 0; r < t.rows; ++r) {
+        const auto* const x = reinterpret_cast<const In*>(static_cast<const std::byte*>(t.image) + r * t.image_stride);
+        for (std::int64_t k = 0; k < t.channels; ++k) {
+            Sum sum{};
+            for (std::int64_t i = k; i < t.elements; i += t.channels)
+                sum = static_cast<Sum>(sum + shifted<Sum, Square>(x[i], t.offsets[k], t.negated));
+            out[r * t.channels + k] = sum;
+        }
+    }
+}
+
 template <typename In, typename Out, bool Square = false>
 constexpr kernel_set::entry scalar_entry() {
     kernel_set::entry e;
+    if constexpr (!Square || std::is_floating_point_v<Out>) e.sum_rows = sum_rows<In, Out, Square>;
     if constexpr (std::is_integral_v<Out>) e.add_columns = add_columns<In, Out, Square>;
     e.cached = scan_tile<In, Out, Square>;
     e.interleaved = scan_tile<In, Out, Square>;
@@ -76,6 +110,7 @@ constexpr kernel_set make_scalar_kernels() {
     const auto at = [&](kernel_id id) -> kernel_set::entry& { return set.kernels[static_cast<std::size_t>(id)]; };
     at(kernel_id::u8_u32) = scalar_entry<u8, u32>();
     at(kernel_id::u8_f32) = scalar_entry<u8, float>();
+    at(kernel_id::u8_f32_wide) = scalar_entry<u8, float>();
     at(kernel_id::u8_u64) = scalar_entry<u8, u64>();
     at(kernel_id::u8_f64) = scalar_entry<u8, double>();
     at(kernel_id::u16_u32) = scalar_entry<u16, u32>();
@@ -96,6 +131,7 @@ constexpr kernel_set make_scalar_kernels() {
     at(kernel_id::f16_f32) = scalar_entry<half_bits, float>();
     at(kernel_id::square_u8_u32) = scalar_entry<u8, u32, true>();
     at(kernel_id::square_u8_f32) = scalar_entry<u8, float, true>();
+    at(kernel_id::square_u8_f32_wide) = scalar_entry<u8, float, true>();
     at(kernel_id::square_u8_u64) = scalar_entry<u8, u64, true>();
     at(kernel_id::square_u8_u64_wide) = scalar_entry<u8, u64, true>();
     at(kernel_id::square_u8_f64) = scalar_entry<u8, double, true>();

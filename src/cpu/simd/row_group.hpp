@@ -235,21 +235,113 @@ BOXSUM_INLINE const void* row_above(const tile& t, stores policy, std::int64_t r
     return at(t.table, (row - 1) * t.table_stride);
 }
 
-/// A vector of pixels, or of their squares.
-template <typename In, typename Scan, bool Square>
+BOXSUM_INLINE bool opaque(bool b) {
+    int known = b;
+    asm volatile("" : "+r"(known));
+    return known != 0;
+}
+
+/// What is taken from every pixel of a tile. Its vectors lie in memory, and their place is kept from the compiler:
+/// registers are for tiles that take nothing.
+template <typename T, int vectors = 1>
+struct pixel_shift {
+    bool any;
+    bool negated;
+    int step = 0;  ///< of the next vector: its first lane, in `offsets`
+    int period;
+    alignas(vector_bytes) T offsets[vectors * vec<T>::lanes];
+
+    BOXSUM_INLINE explicit pixel_shift(const tile& t)
+        : any(t.offsets != nullptr), negated(t.negated), period(vec<T>::lanes * static_cast<int>(t.channels)) {
+        if (!any) return;
+        if constexpr (vectors == 1) period = vec<T>::lanes;
+        for (int i = 0; i < period; ++i) {
+            const double offset = t.offsets[vectors == 1 ? 0 : i % t.channels];
+            if constexpr (std::is_integral_v<T>)
+                offsets[i] = static_cast<T>(static_cast<std::int64_t>(offset));
+            else
+                offsets[i] = static_cast<T>(offset);
+        }
+    }
+    /// Unknown to the compiler, too, which would write each loop twice.
+    BOXSUM_INLINE bool takes_something() const { return opaque(any); }
+    BOXSUM_INLINE vec<T> next() {
+        const T* p = offsets + step;
+        asm("" : "+r"(p));
+        if constexpr (vectors > 1) {
+            step += vec<T>::lanes;
+            if (step == period) step = 0;
+        }
+        return load(p);
+    }
+};
+#if defined(BOXSUM_BYTE_DOT)
+
+/// Tables of bytes that take an offset; others have wide kernels, which do.
+template <typename Out>
+inline constexpr bool shifts_sums = std::is_same_v<Out, std::uint32_t>;
+
+/// What an offset takes from the sums of a row: the kernels of bytes have no place for it before they sum.
+struct sum_shift {
+    bool any;
+    bool negated;
+    std::uint32_t offset = 0;
+    alignas(vector_bytes) std::uint32_t lanes[vec<std::uint32_t>::lanes];  ///< of the first columns of a row
+
+    BOXSUM_INLINE explicit sum_shift(const tile& t) : any(t.offsets != nullptr), negated(t.negated) {
+        if (!any) return;
+        offset = static_cast<std::uint32_t>(static_cast<std::int64_t>(t.offsets[0]));
+        for (std::uint32_t i = 0; i < vec<std::uint32_t>::lanes; ++i) lanes[i] = (i + 1) * offset;
+    }
+    BOXSUM_INLINE bool takes_something() const { return opaque(any); }
+    /// From the sums up to `i` and the columns behind it.
+    template <std::size_t vectors>
+    BOXSUM_INLINE void operator()(vec<std::uint32_t> (&sums)[vectors], std::int64_t i) const {
+        const std::uint32_t* p = lanes;
+        asm("" : "+r"(p));
+        const vec<std::uint32_t> taken = add(load(p), splat(static_cast<std::uint32_t>(i) * offset));
+        for (vec<std::uint32_t>& s : sums) s = negated ? subtract(taken, s) : subtract(s, taken);
+    }
+    /// Between a row sum as the kernel counts it and as tile::carry has it.
+    BOXSUM_INLINE std::uint32_t start(std::uint32_t carry) const { return any && negated ? 0 - carry : carry; }
+    BOXSUM_INLINE std::uint32_t end(std::uint32_t sum, std::int64_t elements) const {
+        return start(sum - (any ? static_cast<std::uint32_t>(elements) * offset : 0));
+    }
+};
+
+#endif  // BOXSUM_BYTE_DOT
+
+/// A vector of pixels.
+template <typename In, typename Scan>
 BOXSUM_INLINE vec<Scan> load_pixels(const In* p) {
-    if constexpr (Square)
-        return load_squared<Scan>(p);
-    else
-        return load_as<Scan>(p);
+    return load_as<Scan>(p);
 }
 /// The first `count` of them; the others are zero.
-template <typename In, typename Scan, bool Square>
+template <typename In, typename Scan>
 BOXSUM_INLINE vec<Scan> load_pixels_edge(const In* p, int count) {
-    if constexpr (std::is_same_v<In, Scan> && !Square)
+    if constexpr (std::is_same_v<In, Scan>)
         return count >= vec<Scan>::lanes ? load(p) : load_first(p, count);
     else
-        return load_pixels<In, Scan, Square>(edge_input<In>(p, count).values());
+        return load_as<Scan>(edge_input<In>(p, count).values());
+}
+/// What is summed of pixels of the same columns for entries of type Out: less the tile's offset, squared. Squares less
+/// an offset are of floats, and what scans in a narrower type takes none.
+template <typename Out, bool Square, typename T, int vectors, std::size_t n>
+BOXSUM_INLINE void make_terms(vec<T> (&x)[n], pixel_shift<T, vectors>& shift) {
+    constexpr bool of_floats = std::is_floating_point_v<T>;
+    constexpr bool shifts =
+        sizeof(T) == sizeof(Out) && of_floats == std::is_floating_point_v<Out> && (!Square || of_floats);
+    if constexpr (shifts)
+        if (shift.takes_something()) {
+            const vec<T> offset = shift.next();
+            for (vec<T>& v : x) v = shift.negated ? subtract(offset, v) : subtract(v, offset);
+        }
+    if constexpr (Square) {
+        for (vec<T>& v : x) v = square(v);
+        if constexpr (shifts)
+            if (opaque(shift.negated))
+                for (vec<T>& v : x) v = subtract(zero<T>(), v);
+    }
 }
 
 }  // namespace

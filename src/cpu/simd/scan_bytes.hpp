@@ -67,7 +67,8 @@ struct byte_sums {
 template <int m, part Part, typename Out, stores Policy>
 BOXSUM_INLINE void write_quarter(const u32x (&upto)[rows_per_pass], const byte_sums::bytes (&groups)[rows_per_pass],
                                  byte_sums::bytes weights, const row_group<std::uint8_t, Out>& rows,
-                                 column_writer<Policy, Out>& writer, bool fetch_table, std::int64_t i, int end) {
+                                 column_writer<Policy, Out>& writer, bool fetch_table, const sum_shift& shift,
+                                 std::int64_t i, int end) {
     constexpr int parts = static_cast<int>(sizeof(Out) / 4);
     constexpr int lanes = vec<Out>::lanes;
     const std::int64_t first = i + m * u32x::lanes;
@@ -80,10 +81,14 @@ BOXSUM_INLINE void write_quarter(const u32x (&upto)[rows_per_pass], const byte_s
     }
     if constexpr (Part == part::whole && Policy == stores::cached)
         if (fetch_table) writer.fetch(first, parts, byte_table_fetch_bytes);
+    u32x s[rows_per_pass];
+    for (int q = 0; q < rows_per_pass; ++q)
+        s[q] = dot_bytes({splat_in_block<m>(upto[q].r)}, splat_in_block<m>(groups[q]), weights);
+    if constexpr (shifts_sums<Out>)
+        if (shift.takes_something()) shift(s, first);
     for (int q = 0; q < rows_per_pass; ++q) {
-        const u32x s = dot_bytes({splat_in_block<m>(upto[q].r)}, splat_in_block<m>(groups[q]), weights);
         vec<Out> sums[parts];
-        convert<Out>(s, sums);
+        convert<Out>(s[q], sums);
         for (int k = 0; k < parts; ++k) {
             entry[k] = add(entry[k], sums[k]);
             writer.template put<Part>(q, first + k * lanes, entry[k], last - k * lanes);
@@ -100,11 +105,12 @@ void scan_bytes(const tile& t) {
     const block_carrier carry_blocks;
     const last_lane_splat last_lane;
     const byte_sums::bytes weights = bytes_behind();
+    const sum_shift shift(t);
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
         column_writer<Policy, Out> writer(t, rows);
         std::uint32_t left[rows_per_pass];
-        for (int q = 0; q < rows_per_pass; ++q) left[q] = t.carry_in && q < rows.rows ? carry[row + q] : 0;
+        for (int q = 0; q < rows_per_pass; ++q) left[q] = t.carry_in && q < rows.rows ? shift.start(carry[row + q]) : 0;
         byte_sums sums(left);
         std::int64_t i = 0;
         read_ahead<Policy> ahead(t, row, t.elements, rows_per_pass);
@@ -122,10 +128,10 @@ void scan_bytes(const tile& t) {
             sums.unpack(transpose, last_lane);
         };
         const auto write = [&]<part Part>(int last) __attribute__((always_inline)) {
-            write_quarter<0, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
-            write_quarter<1, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
-            write_quarter<2, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
-            write_quarter<3, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, i, last);
+            write_quarter<0, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, shift, i, last);
+            write_quarter<1, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, shift, i, last);
+            write_quarter<2, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, shift, i, last);
+            write_quarter<3, Part>(sums.upto, sums.groups, weights, rows, writer, t.fetch_table, shift, i, last);
             i += last;
         };
         const auto edge = [&]() __attribute__((always_inline)) {
@@ -156,13 +162,17 @@ void scan_bytes(const tile& t) {
                     }
                     load_whole(i + columns);
                     sums.sum_groups();
-                    write_quarter<0, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
+                    write_quarter<0, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
+                                                  columns);
                     sums.scan_within(transpose);
-                    write_quarter<1, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
+                    write_quarter<1, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
+                                                  columns);
                     sums.scan_across(carry_blocks);
-                    write_quarter<2, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
+                    write_quarter<2, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
+                                                  columns);
                     sums.unpack(transpose, last_lane);
-                    write_quarter<3, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, i, columns);
+                    write_quarter<3, part::whole>(upto, groups, weights, rows, writer, t.fetch_table, shift, i,
+                                                  columns);
                 }
                 ahead.take_turn();
             }
@@ -172,7 +182,7 @@ void scan_bytes(const tile& t) {
         writer.finish(t.elements);
         if (t.carry != nullptr) {
             sums.save(left);
-            for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = left[q];
+            for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = shift.end(left[q], t.elements);
         }
     }
     if constexpr (Policy == stores::streaming) stream_fence();

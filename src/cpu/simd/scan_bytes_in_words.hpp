@@ -28,6 +28,7 @@ struct word_scan {
     const row_group<std::uint8_t, Out>& rows;
     column_writer<Policy, Out> writer;
     bool fetch_table;
+    const sum_shift& shift;
     read_ahead<Policy> ahead;
     u32x left[rows_per_pass];  // sum of each row left of the next vector, in all lanes
 
@@ -63,8 +64,11 @@ struct word_scan {
                     low_quarter(interleave_low(first, second)), high_quarter(interleave_low(first, second)),
                     low_quarter(interleave_high(first, second)), high_quarter(interleave_high(first, second))};
                 for (int m = 0; m < 4; ++m) {
+                    u32x s[1] = {add(left[q], upto[m])};
+                    if constexpr (shifts_sums<Out>)
+                        if (shift.takes_something()) shift(s, i + m * quarter);
                     vec<Out> sums[1];
-                    convert<Out>(add(left[q], upto[m]), sums);
+                    convert<Out>(s[0], sums);
                     entry[m] = add(entry[m], sums[0]);
                     writer.template put<Part>(q, i + m * quarter, entry[m], count - m * quarter);
                 }
@@ -80,14 +84,17 @@ void scan_bytes_in_words(const tile& t) {
     using word_scan = cpu::word_scan<Out, Policy>;
     constexpr int columns = word_scan::columns;
     auto* const carry = static_cast<std::uint32_t*>(t.carry);
+    const sum_shift shift(t);
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
         word_scan scan{rows,
                        column_writer<Policy, Out>(t, rows),
                        t.fetch_table,
+                       shift,
                        read_ahead<Policy>(t, row, t.elements, rows_per_pass),
                        {}};
-        for (int q = 0; q < rows_per_pass; ++q) scan.left[q] = splat(t.carry_in && q < rows.rows ? carry[row + q] : 0);
+        for (int q = 0; q < rows_per_pass; ++q)
+            scan.left[q] = splat(t.carry_in && q < rows.rows ? shift.start(carry[row + q]) : 0);
         std::int64_t i = 0;
         const auto edge = [&]() __attribute__((always_inline)) {
             const int count = t.elements - i < columns ? static_cast<int>(t.elements - i) : columns;
@@ -107,7 +114,8 @@ void scan_bytes_in_words(const tile& t) {
         while (i < t.elements) edge();
         scan.writer.finish(t.elements);
         if (t.carry != nullptr)
-            for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = first_lane(scan.left[q]);
+            for (int q = 0; q < rows_per_pass && q < rows.rows; ++q)
+                carry[row + q] = shift.end(first_lane(scan.left[q]), t.elements);
     }
     if constexpr (Policy == stores::streaming) stream_fence();
 }

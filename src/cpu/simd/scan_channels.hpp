@@ -40,6 +40,7 @@ void scan_interleaved(const tile& t) {
     auto* const carry = static_cast<Out*>(t.carry);
     auto* const buffer = static_cast<Out*>(t.row_buffer);
     interleaved_sums<Out> sums(channels);
+    pixel_shift<Out, 4> shift(t);
     for (std::int64_t row = 0; row < t.rows; ++row) {
         const In* const image = reinterpret_cast<const In*>(at(t.image, row * t.image_stride));
         Out* const table = reinterpret_cast<Out*>(at(t.table, row * t.table_stride));
@@ -51,10 +52,16 @@ void scan_interleaved(const tile& t) {
         streamed_row<Out> streamed;
         if constexpr (Policy == stores::streaming) streamed.begin(table);
         std::int64_t i = 0;
+        shift.step = 0;
+        const auto scan = [&](vec<Out> pixels) __attribute__((always_inline)) {
+            vec<Out> x[1] = {pixels};
+            make_terms<Out, Square>(x, shift);
+            return sums(x[0]);
+        };
         read_ahead<Policy> ahead(t, row, t.elements * static_cast<std::int64_t>(sizeof(In)), 1);
         const auto edge = [&]() __attribute__((always_inline)) {
             const int last = t.elements - i < columns ? static_cast<int>(t.elements - i) : columns;
-            const vec<Out> s = sums(load_pixels_edge<In, Out, Square>(image + i, last));
+            const vec<Out> s = scan(load_pixels_edge<In, Out>(image + i, last));
             const vec<Out> entry = add(load_above_edge(above == nullptr ? nullptr : above + i, last), s);
             if constexpr (Policy == stores::streaming) {
                 streamed.put_edge(i, entry, last);
@@ -68,7 +75,7 @@ void scan_interleaved(const tile& t) {
         const std::int64_t ends[] = {ahead.turn / static_cast<std::int64_t>(sizeof(In)), t.elements};
         for (const std::int64_t end : ends) {
             for (; i + columns <= end; i += columns) {
-                const vec<Out> s = sums(load_pixels<In, Out, Square>(image + i));
+                const vec<Out> s = scan(load_pixels<In, Out>(image + i));
                 const vec<Out> entry = add(load_above(above == nullptr ? nullptr : above + i), s);
                 if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(image + i);
                 if constexpr (Policy == stores::streaming) {

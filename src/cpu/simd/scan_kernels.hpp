@@ -14,6 +14,7 @@
 #include "cpu/simd/scan_bytes_in_words.hpp"
 #include "cpu/simd/scan_channels.hpp"
 #include "cpu/simd/scan_rows.hpp"
+#include "cpu/simd/sum_rows.hpp"
 
 namespace boxsum::cpu {
 namespace {
@@ -24,6 +25,7 @@ constexpr void set_common(kernel_set::entry& e) {
     e.max_channels = vec<Out>::lanes < 4 ? vec<Out>::lanes : 4;
     e.interleaved = scan_interleaved<In, Out, Square, stores::cached>;
     e.interleaved_streaming = scan_interleaved<In, Out, Square, stores::streaming>;
+    if constexpr (!Square || std::is_floating_point_v<Out>) e.sum_rows = sum_rows<In, Out, Square>;
     // Sums of signed numbers have an unsigned table of the same width: they are added modulo 2^bits.
     if constexpr (std::is_integral_v<Out>) e.add_columns = add_columns<In, Out, Square>;
 }
@@ -66,6 +68,7 @@ constexpr kernel_set make_kernel_set(const char* name) {
     const auto at = [&](kernel_id id) -> kernel_set::entry& { return set.kernels[static_cast<std::size_t>(id)]; };
     at(kernel_id::u8_u32) = byte_entry<u32>();
     at(kernel_id::u8_f32) = byte_entry<float>();
+    at(kernel_id::u8_f32_wide) = vector_entry<u8, float, float>();
     at(kernel_id::u8_u64) = byte_entry<u64>();
     at(kernel_id::u8_f64) = byte_entry<double>();
     at(kernel_id::u16_u32) = vector_entry<u16, u32, u32>();
@@ -86,6 +89,7 @@ constexpr kernel_set make_kernel_set(const char* name) {
     at(kernel_id::f16_f32) = vector_entry<half_bits, float, float>();
     at(kernel_id::square_u8_u32) = vector_entry<u8, u32, u32, true>();
     at(kernel_id::square_u8_f32) = vector_entry<u8, u32, float, true>();
+    at(kernel_id::square_u8_f32_wide) = vector_entry<u8, float, float, true>();
     at(kernel_id::square_u8_u64) = vector_entry<u8, u32, u64, true>();
     at(kernel_id::square_u8_u64_wide) = vector_entry<u8, u64, u64, true>();
     at(kernel_id::square_u8_f64) = vector_entry<u8, u32, double, true>();

@@ -61,6 +61,7 @@ struct column_scan {
     row_sums<Scan> sums;
     read_ahead<Policy> ahead;
     bool fetch_table;
+    pixel_shift<Scan>& shift;
     second_adder<Scan> plus = {};
     second_adder<Out> plus_row = {};
 
@@ -70,12 +71,13 @@ struct column_scan {
         vec<Scan> x[rows_per_pass];
         for (int q = 0; q < rows_per_pass; ++q) {
             if constexpr (Part == part::edge) {
-                x[q] = load_pixels_edge<In, Scan, Square>(rows.image[q] + i, count);
+                x[q] = load_pixels_edge<In, Scan>(rows.image[q] + i, count);
             } else {
-                x[q] = load_pixels<In, Scan, Square>(rows.image[q] + i);
+                x[q] = load_pixels<In, Scan>(rows.image[q] + i);
                 if ((i & (64 / static_cast<int>(sizeof(In)) - 1)) == 0) ahead(rows.image[q] + i);
             }
         }
+        make_terms<Out, Square>(x, shift);
         sums.take(x);
     }
 
@@ -114,13 +116,18 @@ void scan_tile(const tile& t) {
     constexpr int columns = vec<Scan>::lanes;
     const std::int64_t elements = t.elements;
     auto* const carry = static_cast<Scan*>(t.carry);
+    pixel_shift<Scan> shift(t);
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<In, Out> rows(t, row, row_above<Out>(t, Policy, row));
         alignas(16) Scan left[rows_per_pass];
         for (int q = 0; q < rows_per_pass; ++q) left[q] = t.carry_in && q < rows.rows ? carry[row + q] : Scan{};
         column_scan<In, Scan, Out, Square, Policy> scan{
-            rows, column_writer<Policy, Out>(t, rows), row_sums<Scan>(left),
-            read_ahead<Policy>(t, row, elements * static_cast<std::int64_t>(sizeof(In)), rows_per_pass), t.fetch_table};
+            rows,
+            column_writer<Policy, Out>(t, rows),
+            row_sums<Scan>(left),
+            read_ahead<Policy>(t, row, elements * static_cast<std::int64_t>(sizeof(In)), rows_per_pass),
+            t.fetch_table,
+            shift};
         std::int64_t i = 0;
         const auto edge = [&]() __attribute__((always_inline)) {
             const int count = elements - i < columns ? static_cast<int>(elements - i) : columns;

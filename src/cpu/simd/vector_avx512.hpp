@@ -121,6 +121,18 @@ BOXSUM_INLINE vec<T> add(vec<T> a, vec<T> b) {
         return {_mm512_add_epi32(a.r, b.r)};
 }
 
+template <typename T>
+BOXSUM_INLINE vec<T> subtract(vec<T> a, vec<T> b) {
+    if constexpr (std::is_same_v<T, float>)
+        return {_mm512_sub_ps(a.r, b.r)};
+    else if constexpr (std::is_same_v<T, double>)
+        return {_mm512_sub_pd(a.r, b.r)};
+    else if constexpr (sizeof(T) == 8)
+        return {_mm512_sub_epi64(a.r, b.r)};
+    else
+        return {_mm512_sub_epi32(a.r, b.r)};
+}
+
 /// a + b, on other ports: floats are multiplied by a one that the compiler cannot see, which changes no bit. Zen 4 adds
 /// on two ports and multiplies on two others: 32f64f in cache 6.9 against 9.3 cycles per vector.
 template <typename T>
@@ -186,10 +198,9 @@ BOXSUM_INLINE vec<T> load_as(const In* p) {
     }
 }
 
-/// Squares of `lanes` elements of In. The product must fit T: In is at most half as wide, or T is floating.
-template <typename T, typename In>
-BOXSUM_INLINE vec<T> load_squared(const In* p) {
-    const vec<T> x = load_as<T>(p);
+/// Squares of pixels. The product must fit T: pixels have at most half as many bits, or T is floating.
+template <typename T>
+BOXSUM_INLINE vec<T> square(vec<T> x) {
     if constexpr (std::is_same_v<T, float>)
         return {_mm512_mul_ps(x.r, x.r)};
     else if constexpr (std::is_same_v<T, double>)
@@ -197,7 +208,7 @@ BOXSUM_INLINE vec<T> load_squared(const In* p) {
     else if constexpr (sizeof(T) == 8)
         return {_mm512_mul_epu32(x.r, x.r)};
     else
-        return {_mm512_madd_epi16(x.r, x.r)};  // bytes: the upper word of each lane is zero
+        return {_mm512_madd_epi16(x.r, x.r)};  // of bytes: the upper word of each lane is zero
 }
 
 /// The lanes of a 32-bit vector as one or two vectors of the table's type.

@@ -77,6 +77,14 @@ BOXSUM_INLINE vec<T> add(vec<T> a, vec<T> b) {
         return {a.r + b.r};
     }
 }
+template <typename T>
+BOXSUM_INLINE vec<T> subtract(vec<T> a, vec<T> b) {
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+        return {(typename vec<T>::reg)((uint32x4_t)a.r - (uint32x4_t)b.r)};
+    } else {
+        return {a.r - b.r};
+    }
+}
 /// x86 has more ports for this.
 template <typename T>
 struct second_adder {
@@ -112,9 +120,8 @@ BOXSUM_INLINE vec<T> load_as(const In* p) {
         return {__builtin_convertvector(narrow, typename vec<T>::reg)};
     }
 }
-template <typename T, typename In>
-BOXSUM_INLINE vec<T> load_squared(const In* p) {
-    const vec<T> x = load_as<T>(p);
+template <typename T>
+BOXSUM_INLINE vec<T> square(vec<T> x) {
     return {x.r * x.r};
 }
 

@@ -99,13 +99,15 @@ struct one_case {
     std::int64_t rows, cols, channels, planes;
     table_form form;
     int threads = 1;
+    std::string instruction_set = {};  ///< best if the machine lacks it
+    store_policy store = store_policy::automatic;
 
     std::string text() const {
         return std::string(name_of(input)) + std::string(name_of(sums)) + " " + std::to_string(rows) + " x " +
                std::to_string(cols) + " x " + std::to_string(channels) + ", " + std::string(name_of(form.layout)) +
                ", origin " + std::to_string(form.origin.row) + ", " + std::to_string(form.origin.col) + ", offset " +
                std::to_string(form.offset) + (form.offsets != nullptr ? " (many)" : "") + ", threads " +
-               std::to_string(threads);
+               std::to_string(threads) + " " + instruction_set + (store == store_policy::streaming ? " streaming" : "");
     }
 };
 
@@ -131,6 +133,26 @@ struct reference {
                    : box(std::min(r, o.row), std::min(c, o.col), std::max(r, o.row), std::max(c, o.col));
     }
 };
+
+/// Instruction sets of this machine and build.
+const std::vector<std::string>& available() {
+    static const std::vector<std::string> sets = [] {
+        std::vector<std::string> found;
+        std::uint8_t pixel = 0;
+        std::uint32_t entry = 0;
+        for (const std::string set : {"scalar", "avx2", "avx512", "avx512-vnni", "neon"}) {
+            const std::string parameters = "isa=" + set;
+            try {
+                sat({image_view<const std::uint8_t>(&pixel, 1, 1)}, {table_view<std::uint32_t>({&entry, 1, 1})},
+                    {.algorithm = "simd", .parameters = parameters});
+                found.push_back(set);
+            } catch (const unsupported&) {
+            }
+        }
+        return found;
+    }();
+    return sets;
+}
 
 /// What a table of integers holds instead of a number.
 double wrapped(std::int64_t exact, dtype type) {
@@ -158,7 +180,13 @@ void check(const one_case& c) {
     block squares(c.squares.value_or(c.sums), rows, cols, c.channels, c.planes);
     sat_outputs outputs{{sums.view(), c.form}};
     if (c.squares) outputs.squares = {squares.view(), c.form};
-    sat({image.view()}, outputs, {.threads = c.threads});
+    sat_options options{.threads = c.threads, .store = c.store};
+    const std::string isa = "isa=" + c.instruction_set;
+    if (std::find(available().begin(), available().end(), c.instruction_set) != available().end()) {
+        options.algorithm = "simd";
+        options.parameters = isa;
+    }
+    sat({image.view()}, outputs, options);
     ASSERT_FALSE(sums.touched_gaps());
     ASSERT_FALSE(c.squares && squares.touched_gaps());
 
@@ -263,12 +291,19 @@ TEST(shifted_sat, every_entry_and_every_query_by_definition) {
                 }
 }
 
-TEST(shifted_sat, strips_continue_each_other_and_threads_change_nothing) {
-    for (const int threads : {1, 3}) {
-        check({dtype::f32, dtype::f32, dtype::f64, 150, 700, 1, 1, {table_layout::padded, {70, 333}, 100}, threads});
-        check({dtype::u8, dtype::s32, {}, 150, 700, 2, 1, {table_layout::padded, {149, 1}, 100}, threads});
-        check({dtype::u8, dtype::s32, {}, 150, 700, 1, 1, {table_layout::inclusive, {}, 100}, threads});
-    }
+/// Whole vectors, tiles and panels of rows, of each set of kernels, with ordinary stores and past the caches.
+TEST(shifted_sat, every_kernel_and_any_number_of_threads) {
+    using enum dtype;
+    for (const std::string& set : available())
+        for (const store_policy store : {store_policy::cached, store_policy::streaming})
+            for (const int threads : {1, 3}) {
+                check({f32, f32, f64, 75, 700, 1, 1, {table_layout::padded, {30, 333}, 100}, threads, set, store});
+                check({u8, s32, {}, 75, 701, 1, 1, {table_layout::padded, {70, 650}, 100}, threads, set, store});
+                check({u8, s32, {}, 75, 350, 2, 1, {table_layout::padded, {74, 1}, 100}, threads, set, store});
+                check({u8, s32, {}, 75, 700, 1, 1, {table_layout::inclusive, {}, 100}, threads, set, store});
+                check({s16, s64, {}, 75, 200, 3, 1, {table_layout::padded, {3, 150}, 100}, threads, set, store});
+                check({u8, f32, f32, 5, 300, 1, 1, {table_layout::padded, {2, 250}, 100}, threads, set, store});
+            }
 }
 
 TEST(shifted_sat, in_place_and_with_gaps_between_pixels) {
