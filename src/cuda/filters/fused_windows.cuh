@@ -471,7 +471,7 @@ __global__ __launch_bounds__(32 * prefix_chunks) inline void prefix_segments_ker
         return total;
     };
     if (unit < units) totals[chunk][lane] = run(0, [](int, std::uint64_t) {});
-    __syncthreads();
+    __syncthreads();  // the total of each warp's chunk, stored above, is there for the warps of later chunks
     if (unit >= units) return;
     std::uint64_t before = 0;
     for (int c = 0; c < chunk; ++c) before = add(before, totals[c][lane]);
