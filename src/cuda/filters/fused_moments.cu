@@ -1,4 +1,5 @@
 #include "core/visit_types.hpp"
+#include "cuda/device/divider.hpp"
 #include "cuda/filters/fused_windows.cuh"
 #include "cuda/filters/threshold_formulas.cuh"
 
@@ -431,14 +432,37 @@ struct float_rule {
     }
 };
 
+/// 2^16 c sum / n of bytes, 0 < c < 128, n <= 2^23, by two products of 32-bit numbers; less than 1 off.
+///
+/// With g = floor(2^24 / n), g * sum is below 2^32, and n g above 2^23. So 2^48 c / (n g) is below 2^32; to the product
+/// with g * sum less than 2^32, what it is rounded up by adds less than 1, and the lower half of the product, too.
+struct mean_product {
+    static constexpr int fraction = 16;
+    u32 g = 0, multiplier = 0;
+
+    mean_product() = default;
+    BOXSUM_HOST_DEVICE mean_product(int n, double c)
+        : g((1u << 24) / static_cast<u32>(n)),
+          multiplier(static_cast<u32>(ceil(c * 0x1p48 / (static_cast<double>(n) * g)))) {}
+
+    __device__ int operator()(u32 sum) const { return static_cast<int>(__umulhi(sum * g, multiplier)); }
+};
+
+/// A division in double is long, and rare.
+__device__ __noinline__ mean_product product_with(int n, double c) {
+    return {n, c};
+}
+
 struct binary_output {
     char* data;
     std::int64_t row_stride;
     std::uint8_t yes;
     threshold_terms terms;
     const window_extremes* extremes;
-    float inverse;  ///< of the pixels of an uncut window
-    bool in_units;  ///< a thread's pixels can be read, and its results written, together
+    float inverse;       ///< of the pixels of an uncut window
+    bool in_units;       ///< a thread's pixels can be read, and its results written, together
+    double slope;        ///< without squares, a threshold is so many means
+    mean_product uncut;  ///< of it and an uncut window
 };
 
 /// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
@@ -470,6 +494,10 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         constexpr int rows = window_sums<u32, Squares>::rows;
         const char* const pixels = image.image + batch.row * image.row_stride;
         char* const out = to.data + batch.row * to.row_stride;
+        // Of centred pixels.
+        const auto sum_of = [&](const auto& w, int j, int n) {
+            return static_cast<int>(Squares ? w.sum(j) : w.sum(j) - 128u * static_cast<u32>(n));
+        };
         const auto above_of = [&](const auto& w, int j, int n) {
             if constexpr (!Squares) return std::uint64_t{0};
             const auto sum = static_cast<std::int64_t>(static_cast<int>(w.sum(j)));
@@ -477,7 +505,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         };
         // By how much a pixel exceeds its threshold.
         const auto margin_of = [&](const auto& w, int j, int x, int n, float inverse) {
-            const float m = __fmaf_rn(static_cast<float>(static_cast<int>(w.sum(j))), inverse, 128.0f);
+            const float m = __fmaf_rn(static_cast<float>(sum_of(w, j, n)), inverse, 128.0f);
             float limit = __fmaf_rn(rule.mean, m, rule.at_zero);
             if constexpr (Squares) {
                 const std::uint64_t above = above_of(w, j, n);
@@ -489,49 +517,113 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             return static_cast<float>(x) - limit;
         };
         const auto is_flat = [&](const auto& w, int j, int x, int n) {
-            return Squares ? above_of(w, j, n) == 0 : static_cast<int>(w.sum(j)) == (x - 128) * n;
+            return Squares ? above_of(w, j, n) == 0 : sum_of(w, j, n) == (x - 128) * n;
         };
         const auto flat = [&](int x) { return (flat_exceeds[x / 32] >> (x % 32) & 1u) != 0; };
         const auto exactly = [&](const auto& w, int j, int x, int n) {
-            return exceeds_exactly(terms, x, static_cast<int>(w.sum(j)), above_of(w, j, n), n);
+            return exceeds_exactly(terms, x, sum_of(w, j, n), above_of(w, j, n), n);
         };
         if (to.in_units && batch.owns()) {
             const int full = static_cast<int>(t.cols.full);
-            u32 x[rows][K / 4], yes[rows][K / 4] = {}, doubtful = 0;
-            float inverse[rows];
+            u32 x[rows][K / 4], yes[rows][K / 4] = {};
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
-                inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
                 const int row = batch.plain || j < batch.valid ? j : 0;
                 const auto own =
                     *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
 #pragma unroll
                 for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
             }
+            const auto store = [&] {
 #pragma unroll
-            for (int i = 0; i < K; ++i) {
-                const auto w = batch.own_window(i);
-#pragma unroll
-                for (int j = 0; j < rows; ++j) {
-                    const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
-                    const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
-                    if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
-                    if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
-                }
-            }
-#pragma unroll
-            for (int j = 0; j < rows; ++j)
-                if (j < batch.valid)
-                    store_streaming(reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()), yes[j]);
-            while (doubtful != 0) {
-                const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
-                doubtful &= doubtful - 1;
-                if (j >= batch.valid) continue;
-                const int pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i];
-                const auto w = batch.own_window(i);
+                for (int j = 0; j < rows; ++j)
+                    if (j < batch.valid)
+                        store_streaming(reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()), yes[j]);
+            };
+            const auto decide = [&](int i, int j, const auto& w, int pixel) {
                 const int n = batch.height[j] * full;
                 const bool exceeds = is_flat(w, j, pixel, n) ? flat(pixel) : exactly(w, j, pixel, n);
                 reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] = exceeds ? to.yes : u8{0};
+            };
+            const auto pixel_at = [&](int i, int j) {
+                return int{reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i]};
+            };
+            if constexpr (!Squares) {
+                // By how much thresholds exceed pixels, in units of 2^-16: two and more are certain.
+                const auto excess = [](const mean_product& by, u32 sum, int pixel_in_units) {
+                    return by(sum) - pixel_in_units;
+                };
+                const auto decide_all = [&](const auto& product_of) {
+                    u32 least = ~0u, any = 0;
+#pragma unroll
+                    for (int k = 0; k < K / 4; ++k) {
+                        int over[rows][4];
+#pragma unroll
+                        for (int i = 0; i < 4; ++i) {
+                            const auto w = batch.own_window(4 * k + i);
+#pragma unroll
+                            for (int j = 0; j < rows; ++j) {
+                                const auto pixel = static_cast<int>(__byte_perm(x[j][k], 0, 0x4044u | u32(i) << 8));
+                                over[j][i] = excess(product_of(j), w.sum(j), pixel);
+                                const u32 near = static_cast<u32>(over[j][i] + 1);
+                                least = near < least ? near : least;
+                            }
+                        }
+#pragma unroll
+                        for (int j = 0; j < rows; ++j) {
+                            // Signs, as bytes.
+                            const auto pair = [&](int i) {
+                                return __byte_perm(static_cast<u32>(over[j][i]), static_cast<u32>(over[j][i + 1]),
+                                                   0x00fbu);
+                            };
+                            yes[j][k] = __byte_perm(pair(0), pair(2), 0x5410u) & (to.yes * 0x01010101u);
+                            any |= x[j][k];
+                        }
+                    }
+                    store();
+                    // Black pixels exceed nothing.
+                    if (least > 2 || any == 0) return;
+#pragma unroll 1
+                    for (int at = 0; at < rows * K; ++at) {
+                        const int i = at / rows, j = at % rows, pixel = j < batch.valid ? pixel_at(i, j) : 0;
+                        if (pixel == 0) continue;
+                        const auto w = batch.own_window(i);
+                        const int n = batch.height[j] * full;
+                        const int over = excess(product_with(n, to.slope), w.sum(j), pixel << mean_product::fraction);
+                        if (static_cast<u32>(over + 1) <= 2) decide(i, j, w, pixel);
+                    }
+                };
+                if (batch.plain) {
+                    decide_all([&](int) -> const mean_product& { return to.uncut; });
+                } else {
+                    mean_product product[rows];
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) product[j] = product_with(batch.height[j] * full, to.slope);
+                    decide_all([&](int j) -> const mean_product& { return product[j]; });
+                }
+            } else {
+                u32 doubtful = 0;
+                float inverse[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j)
+                    inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
+#pragma unroll
+                for (int i = 0; i < K; ++i) {
+                    const auto w = batch.own_window(i);
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
+                        const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
+                        if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
+                        if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
+                    }
+                }
+                store();
+                while (doubtful != 0) {
+                    const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
+                    doubtful &= doubtful - 1;
+                    if (j < batch.valid) decide(i, j, batch.own_window(i), pixel_at(i, j));
+                }
             }
         }
         batch.for_each_column(to.in_units, [&](int col, const auto& w) {
@@ -595,6 +687,11 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
         return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;
     };
     to.in_units = in_units(task.image.data, task.image.shape) && in_units(to.data, result);
+    if constexpr (!Squares) {
+        to.slope = 1 - to.terms.k;
+        to.in_units = to.in_units && to.slope > 0 && to.slope < 128;
+        if (to.in_units) to.uncut = mean_product(static_cast<int>(task.job->rows.full * task.job->cols.full), to.slope);
+    }
     launch_fused<u8, u32, Squares, columns>(fused_threshold_kernel<Squares, columns>, task,
                                             fused_shape_of(*task.job, sums, task.end_row - task.first_row), stream,
                                             compared_of<u8>(task), to);
@@ -639,8 +736,12 @@ void enqueue_fused_threshold(const fused_task& task, const any_view& result, con
     const auto yes = static_cast<std::uint8_t>(formula.output == threshold_output::zero_one ? 1 : 255);
     const bool limit = formula.output == threshold_output::threshold;
     if (task.image.shape.type == dtype::u8 && !limit && formula.method <= threshold_method::wolf) {
-        const binary_output to{
-            static_cast<char*>(result.data), result.shape.row_stride, yes, terms, extremes, 0, false};
+        binary_output to{};
+        to.data = static_cast<char*>(result.data);
+        to.row_stride = result.shape.row_stride;
+        to.yes = yes;
+        to.terms = terms;
+        to.extremes = extremes;
         if (formula.method == threshold_method::bradley) return launch_threshold<false>(task, to, result.shape, stream);
         return launch_threshold<true>(task, to, result.shape, stream);
     }

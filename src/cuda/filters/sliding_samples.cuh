@@ -206,7 +206,7 @@ class counted_integers {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = true;
-    static constexpr int wide_units = 0;
+    static constexpr int wide_words = 0;
     using Pixel = PixelType;
     using row = sample_row<Pixel, K>;
     using reader = sample_reader<Pixel, K>;
