@@ -129,7 +129,10 @@ TEST_F(fused_windows, means_near_pixels_have_the_decisions_of_the_cpu) {
                 for (std::int64_t col = 0; col < s.cols; ++col)
                     static_cast<u8*>(image.view().data)[row * image.view().shape.row_stride + col] =
                         static_cast<u8>(lowest + col % 3 * step);
-            for (const double k : {0.15, 0.0, 1.0, -130.0}) {
+            const auto below = [&](double distance) {
+                return 1 - (lowest - distance) / (lowest + step > 0 ? lowest + step : 1);
+            };
+            for (const double k : {0.15, 0.0, 1.0, -130.0, below(0x1p-18), below(0x1p-20), below(0x1p-22)}) {
                 const threshold_rule rule{.method = threshold_method::bradley, .k = k};
                 placed limit(test::packed(dtype::u8, s.rows, s.cols, 1), 8, 0);
                 const any_view limits = upload(limit), from = upload(image);
