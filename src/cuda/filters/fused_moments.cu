@@ -179,6 +179,10 @@ __device__ double as_double(std::uint64_t x) {
     return __hiloint2double(static_cast<int>(0x43300000u | static_cast<u32>(x >> 32)), static_cast<int>(x)) - 0x1p52;
 }
 
+__device__ double as_double(int x) {
+    return __hiloint2double(0x43300000, static_cast<int>(static_cast<u32>(x) ^ 0x80000000u)) - (0x1p52 + 0x1p31);
+}
+
 /// The float that a double x is rounded to, |x| normal as a float. `doubtful`: one within 2^-38 of it might be rounded
 /// to another.
 struct narrowed {
@@ -206,12 +210,14 @@ struct float_output {
 
 /// The numbers of a window of n pixels.
 struct float_window {
-    int n;
+    int n, least_off;  ///< of contrast: below n / 64 the definition decides
     bool uncut;
     double inverse, least;
     float narrow_inverse;
 
-    __device__ float_window(const float_output& to, int pixels, bool whole) : n(pixels), uncut(whole) {
+    float_window() = default;
+    __device__ float_window(const float_output& to, int pixels, bool whole)
+        : n(pixels), least_off((pixels + 63) / 64), uncut(whole) {
         if (uncut) {
             inverse = to.inverse;
             least = to.least;
@@ -270,11 +276,11 @@ struct float_rules {
     std::uint64_t largest_above = 0;  ///< numerator of others
     int smallest = 256;
 
-    /// Of a window of centred pixels around the pixel x.
-    __device__ values operator()(const float_window& window, int x, int sum, u32 squares) {
+    /// Of a window of centred pixels around the pixel x, without a branch. `doubtful`: exactly() says what they are.
+    __device__ values operator()(const float_window& window, int x, int sum, u32 squares, bool& doubtful) {
         const int n = window.n;
-        const std::uint64_t above =
-            std::uint64_t{static_cast<u32>(n)} * squares - static_cast<std::uint64_t>(std::int64_t{sum} * sum);
+        const std::uint64_t above = numerator_of(n, sum, squares);
+        doubtful = false;
         if constexpr (Job == moment_job::extremes) {
             smallest = x < smallest ? x : smallest;
             if (window.uncut) {
@@ -289,21 +295,31 @@ struct float_rules {
         if constexpr (Job == moment_job::contrast) {
             const int over = (x - 128) * n - sum, off = over < 0 ? -over : over;
             const double inverse_root = __fma_rn(0.5 * y, __fma_rn(-(numerator * y), y, 1.0), y);
-            const narrowed near(static_cast<double>(over) * inverse_root);
-            if (over == 0) return {0, 0};
-            if (near.doubtful || off * std::int64_t{64} < n || !(numerator > window.least))
-                return {contrast_exactly(x, sum + 128 * n, numerator, n, to.epsilon), 0};
-            return {__uint_as_float(near.bits), 0};
+            const narrowed near(as_double(over) * inverse_root);
+            // Without a branch, as && would be.
+            const bool decided = (numerator > window.least) & (off >= window.least_off) & !near.doubtful;
+            doubtful = !decided & (over != 0);
+            return {over == 0 ? 0 : __uint_as_float(near.bits), 0};
         } else {
             const double g = numerator * y, root = __fma_rn(__fma_rn(-g, g, numerator), 0.5 * y, g);
             const narrowed near(root * window.inverse);
-            values v{window.mean(sum + 128 * n), __uint_as_float(near.bits)};
-            if (above == 0)
-                v.second = 0;
-            else if (near.doubtful && to.deviation.data != nullptr)
-                v.second = deviation_exactly(numerator, n);
-            return v;
+            doubtful = above != 0 && near.doubtful && to.deviation.data != nullptr;
+            return {window.mean(sum + 128 * n), above == 0 ? 0 : __uint_as_float(near.bits)};
         }
+    }
+
+    /// The same, as defined.
+    __device__ values exactly(const float_window& window, int x, int sum, u32 squares) const {
+        const int n = window.n;
+        const double numerator = as_double(numerator_of(n, sum, squares));
+        if constexpr (Job == moment_job::contrast)
+            return {contrast_exactly(x, sum + 128 * n, numerator, n, to.epsilon), 0};
+        else
+            return {window.mean(sum + 128 * n), deviation_exactly(numerator, n)};
+    }
+
+    __device__ static std::uint64_t numerator_of(int n, int sum, u32 squares) {
+        return std::uint64_t{static_cast<u32>(n)} * squares - static_cast<std::uint64_t>(std::int64_t{sum} * sum);
     }
 
     __device__ void join(const fused_view& t) const {
@@ -344,6 +360,10 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                     for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
                 }
             }
+            float_window window[rows];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) window[j] = float_window(to, batch.height[j] * full, batch.plain);
+            u32 doubtful = 0;
 #pragma unroll
             for (int k = 0; k < K; k += together) {
                 float first[rows][together];
@@ -353,10 +373,10 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
 #pragma unroll
                     for (int j = 0; j < rows; ++j) {
                         const int pixel = static_cast<int>(x[j][k / 4] >> (8 * i) & 0xffu);
-                        const float_window window(to, batch.height[j] * full, batch.plain);
-                        if (!batch.plain && j >= batch.valid) continue;
-                        const auto v = rules(window, pixel, static_cast<int>(w.sum(j)), w.squares(j));
-                        first[j][i] = v.first;
+                        if (!writes && j >= batch.valid) continue;
+                        bool doubted;
+                        first[j][i] = rules(window[j], pixel, static_cast<int>(w.sum(j)), w.squares(j), doubted).first;
+                        if (doubted) doubtful |= 1u << (rows * (k + i) + j);
                     }
                 }
                 if constexpr (writes) {
@@ -366,6 +386,17 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                         to.mean.store_floats(batch.row + j, batch.own() + k, first[j]);
                     }
                 }
+            }
+            while (doubtful != 0) {
+                const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
+                doubtful &= doubtful - 1;
+                if (j >= batch.valid) continue;
+                const auto w = batch.own_window(i);
+                const int col = batch.own() + i,
+                          pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[col];
+                const float_window of(to, batch.height[j] * full, batch.plain);
+                to.mean.store_floats(batch.row + j, col,
+                                     {rules.exactly(of, pixel, static_cast<int>(w.sum(j)), w.squares(j)).first});
             }
         }
         batch.for_each_column(owned, [&](int col, const auto& w) {
@@ -377,7 +408,9 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                 if constexpr (float_rules<Job>::reads_pixels)
                     x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
                 const float_window window(to, batch.height[j] * width, uncut);
-                const auto v = rules(window, x, static_cast<int>(w.sum(j)), w.squares(j));
+                bool doubtful;
+                auto v = rules(window, x, static_cast<int>(w.sum(j)), w.squares(j), doubtful);
+                if (doubtful) v = rules.exactly(window, x, static_cast<int>(w.sum(j)), w.squares(j));
                 if constexpr (writes) {
                     to.mean.store_floats(batch.row + j, element, {v.first});
                     to.deviation.store_floats(batch.row + j, element, {v.second});
