@@ -45,10 +45,10 @@ __device__ inline int dot_of_unsigned(std::uint32_t a, int b, int c) {
     return sum;
 }
 
-/// The root of x within two units of 2^-24 of it.
+/// The root of x, 0 or normal, within two units of 2^-24 of it.
 __device__ inline float root_within_two_units(float x) {
     float root;
-    asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
     return root;
 }
 

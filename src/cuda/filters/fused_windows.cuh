@@ -19,8 +19,9 @@
 /// difference of two prefix sums. Everything wraps; a window that fits its type is exact. One dot product of bytes
 /// updates a column. Unsigned pixels are centred for it, 128 or 32768 lower, but for sums of bytes alone.
 ///
-/// Prefix sums lie in K planes by column modulo K, 16 bytes (`rows` rows) an entry, so that neither writing, K columns
-/// a thread, nor reading, one column a thread, meets in a bank, whatever the window's extents.
+/// Prefix sums lie side by side, 16 bytes (`rows` rows) an entry, with a gap after a thread's K: so that neither
+/// writing, K columns a thread, nor reading, one column a thread, meets in a bank, whatever the window's extents, and a
+/// thread reaches all of its own, and all that its windows begin or end with, from one address.
 ///
 /// Beyond a border a thread reads what the axis says is there (window_axis::source). What `shrink` leaves out is a
 /// zero.
@@ -367,14 +368,14 @@ struct alignas(16) window_sums {
     }
 };
 
-/// The planes of prefix sums, from some entry on.
+/// The line of prefix sums, from some entry on.
 template <typename Sums>
-class sum_planes {
+class sum_line {
   public:
     static constexpr int entry_bytes = sizeof(Sums);
 
-    __device__ sum_planes(void* memory, int) : at_(static_cast<Sums*>(memory)) {}
-    __device__ sum_planes from(int entry) const { return sum_planes(at_ + entry, 0); }
+    __device__ sum_line(void* memory, int) : at_(static_cast<Sums*>(memory)) {}
+    __device__ sum_line from(int entry) const { return sum_line(at_ + entry, 0); }
     __device__ Sums load(int entry) const { return at_[entry]; }
     __device__ void store(int entry, const Sums& sums) const { at_[entry] = sums; }
 
@@ -389,10 +390,10 @@ class sum_planes {
 template <typename Sums, int K>
 struct window_batch {
     using sums = Sums;
-    sum_planes<Sums> planes;
-    sum_planes<Sums> high, low;  ///< ends of the first window that the thread owns
+    sum_line<Sums> line;
+    sum_line<Sums> high, low;  ///< ends of the first window that the thread owns
     int high_wraps, low_wraps;
-    int pitch, threads, thread, channel;
+    int threads, thread, channel;
     int row, valid;
     int begin, begin_owned, end_owned, end;
     bool owner;                  ///< whether the thread owns columns
@@ -401,8 +402,7 @@ struct window_batch {
     bool plain;                  ///< no window is cut at the top or bottom, and all rows are valid
     int height[Sums::rows];      ///< rows that each row's windows hold
 
-    __device__ explicit window_batch(const sum_planes<Sums>& prefixes)
-        : planes(prefixes), high(prefixes), low(prefixes) {}
+    __device__ explicit window_batch(const sum_line<Sums>& prefixes) : line(prefixes), high(prefixes), low(prefixes) {}
 
     __device__ int own() const { return begin + K * thread; }
     __device__ bool owns() const { return owner; }
@@ -410,9 +410,8 @@ struct window_batch {
 
     /// The windows around own() + i.
     __device__ sums own_window(int i) const {
-        const int step = i * pitch, back = 1 - K * pitch;
-        sums window = high.load(step + (i < high_wraps ? 0 : back));
-        window.subtract(low.load(step + (i < low_wraps ? 0 : back)));
+        sums window = (i < high_wraps ? high : high.from(1)).load(i);
+        window.subtract((i < low_wraps ? low : low.from(1)).load(i));
         return window;
     }
 
@@ -423,8 +422,8 @@ struct window_batch {
 #pragma unroll 1
         for (int i = thread; i < end - begin - skipped; i += threads) {
             const int at = owned && i >= before ? i + skipped : i, h = high_at + at, l = low_at + at;
-            sums window = planes.load((h & (K - 1)) * pitch + h / K);
-            window.subtract(planes.load((l & (K - 1)) * pitch + l / K));
+            sums window = line.load(h + h / K);
+            window.subtract(line.load(l + l / K));
             f(begin + at, window);
         }
     }
@@ -619,9 +618,9 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     using sums = typename Slide::sums;
     constexpr int rows = Slide::rows, K = Slide::K;
     const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
-    const int pitch = threads + 1;  // of planes: then neighbouring columns lie in different banks, too
-    const sum_planes<sums> planes(dynamic_shared<unsigned char>(), K * pitch);
-    auto* const warp_totals = reinterpret_cast<sums*>(dynamic_shared<unsigned char>() + K * pitch * planes.entry_bytes);
+    const int entries = (K + 1) * threads;
+    const sum_line<sums> line(dynamic_shared<unsigned char>(), entries);
+    auto* const warp_totals = reinterpret_cast<sums*>(dynamic_shared<unsigned char>() + entries * line.entry_bytes);
     const int lane = thread % 32, warp = thread / 32;
     const int strip = static_cast<int>(blockIdx.x) % t.strips, band = static_cast<int>(blockIdx.x) / t.strips;
     const int channel = static_cast<int>(blockIdx.y);
@@ -638,8 +637,7 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const int first_row = t.first_row + band * t.band_rows;
     const int end_row = first_row + t.band_rows < t.end_row ? first_row + t.band_rows : t.end_row;
 
-    window_batch<sums, K> batch(planes);
-    batch.pitch = pitch;
+    window_batch<sums, K> batch(line);
     batch.threads = threads;
     batch.thread = thread;
     batch.channel = channel;
@@ -647,8 +645,8 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     batch.end = end_col;
     batch.high_at = first_col + right - first_read;
     batch.low_at = first_col - left - 1 - first_read;
-    batch.high = planes.from((batch.high_at & (K - 1)) * pitch + batch.high_at / K + thread);
-    batch.low = planes.from((batch.low_at & (K - 1)) * pitch + batch.low_at / K + thread);
+    batch.high = line.from(batch.high_at + batch.high_at / K + (K + 1) * thread);
+    batch.low = line.from(batch.low_at + batch.low_at / K + (K + 1) * thread);
     batch.high_wraps = K - (batch.high_at & (K - 1));
     batch.low_wraps = K - (batch.low_at & (K - 1));
     batch.begin_whole = cut ? left : 0;
@@ -669,6 +667,8 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const int end_plain = 1 - rows + least(end_row, height - after);
     const int first_uncut = cut && before > first_row ? before : first_row;
     const int end_uncut = 1 - rows + (cut ? least(end_row, height - after) : end_row);
+
+    const sum_line<sums> own = line.from((K + 1) * thread);
 
     typename Slide::columns first{};
     if (reads) first = first_columns<Slide>(t, band, first_row, read_col, channel);
@@ -703,7 +703,7 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
 #pragma unroll
         for (int i = 0; i < K; ++i) {
             slide.pass(until, i, in, out);
-            planes.store(i * pitch + thread, until);
+            own.store(i, until);
         }
         if (row + rows < end_row) load(row + rows);
         batch.row = row;
@@ -776,7 +776,7 @@ fused_view on_device(const fused_task& task, const fused_shape& shape) {
 template <typename Slide, typename... Parameters, typename... Arguments>
 void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view& t, const fused_shape& shape,
                     stream_ref stream, const Arguments&... arguments) {
-    constexpr int K = Slide::K, entry_bytes = sum_planes<typename Slide::sums>::entry_bytes;
+    constexpr int K = Slide::K, entry_bytes = sum_line<typename Slide::sums>::entry_bytes;
     const auto channels = static_cast<unsigned>(t.channels);
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
@@ -795,7 +795,7 @@ void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view&
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
             .shared_bytes =
-                static_cast<std::size_t>(K * (shape.threads + 1) * entry_bytes) + 32 * sizeof(typename Slide::sums)},
+                static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) + 32 * sizeof(typename Slide::sums)},
            stream, t, arguments...);
 }
 
