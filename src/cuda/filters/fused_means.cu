@@ -116,8 +116,12 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
         constexpr int rows = window_sums<Sum, false>::rows;
         constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel));
         char* const first = to.data + batch.row * to.row_stride;
+        const int full = static_cast<int>(t.cols.full);
+        [[maybe_unused]] byte_quotient by[rows];
+        if (sizeof(Pixel) == 1 && to.in_units && !batch.plain)
+            batch.for_rows(by, full,
+                           [&](int n) { return quotient_by(n, to.half * (static_cast<std::uint32_t>(n) / 2)); });
         if (to.in_units && batch.owns()) {
-            const int full = static_cast<int>(t.cols.full);
             std::uint32_t out[rows][K / in_word];
             if constexpr (sizeof(Pixel) == 1) {
                 const auto divide = [&](const auto& quotient_of) {
@@ -137,12 +141,6 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
                 if (batch.plain) {
                     divide([&](int) -> const byte_quotient& { return to.bytes; });
                 } else {
-                    byte_quotient by[rows];
-#pragma unroll
-                    for (int j = 0; j < rows; ++j) {
-                        const int n = batch.height[j] * full;
-                        by[j] = quotient_by(n, to.half * (static_cast<std::uint32_t>(n) / 2));
-                    }
                     divide([&](int j) -> const byte_quotient& { return by[j]; });
                 }
             } else {

@@ -556,8 +556,11 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         const auto exactly = [&](const auto& w, int j, int x, int n) {
             return exceeds_exactly(terms, x, sum_of(w, j, n), above_of(w, j, n), n);
         };
+        const int full = static_cast<int>(t.cols.full);
+        [[maybe_unused]] mean_product product[rows];
+        if (!Squares && to.in_units && !batch.plain)
+            batch.for_rows(product, full, [&](int n) { return product_with(n, to.slope); });
         if (to.in_units && batch.owns()) {
-            const int full = static_cast<int>(t.cols.full);
             u32 x[rows][K / 4], yes[rows][K / 4] = {};
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
@@ -629,9 +632,6 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 if (batch.plain) {
                     decide_all([&](int) -> const mean_product& { return to.uncut; });
                 } else {
-                    mean_product product[rows];
-#pragma unroll
-                    for (int j = 0; j < rows; ++j) product[j] = product_with(batch.height[j] * full, to.slope);
                     decide_all([&](int j) -> const mean_product& { return product[j]; });
                 }
             } else {

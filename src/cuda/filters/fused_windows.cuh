@@ -404,9 +404,35 @@ struct window_batch {
 
     __device__ explicit window_batch(const sum_line<Sums>& prefixes) : line(prefixes), high(prefixes), low(prefixes) {}
 
-    __device__ int own() const { return begin + K * thread; }
-    __device__ bool owns() const { return owner; }
-    __device__ bool whole(int col) const { return col >= begin_whole && col < end_whole; }
+    /// f(pixels of a window of `width` columns) of each row, into `to`. For whole warps: a lane works for a row.
+    template <typename T, typename F>
+    __device__ void for_rows(T (&to)[Sums::rows], int width, F f) const {
+        static_assert(sizeof(T) % 4 == 0);
+        constexpr int words = sizeof(T) / 4;
+        int rows_held = height[0];
+#pragma unroll
+        for (int j = 1; j < Sums::rows; ++j) rows_held = thread % Sums::rows == j ? height[j] : rows_held;
+        const T mine = f(rows_held * width);
+        std::uint32_t word[words];
+        memcpy(word, &mine, sizeof mine);
+#pragma unroll
+        for (int j = 0; j < Sums::rows; ++j) {
+            std::uint32_t x[words];
+#pragma unroll
+            for (int w = 0; w < words; ++w) x[w] = __shfl_sync(~0u, word[w], j);
+            memcpy(static_cast<void*>(&to[j]), x, sizeof(T));
+        }
+    }
+
+    __device__ int own() const {
+        return begin + K * thread;
+    }
+    __device__ bool owns() const {
+        return owner;
+    }
+    __device__ bool whole(int col) const {
+        return col >= begin_whole && col < end_whole;
+    }
 
     /// The windows around own() + i.
     __device__ sums own_window(int i) const {

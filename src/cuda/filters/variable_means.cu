@@ -112,7 +112,9 @@ __device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, 
     }
 }
 
-constexpr int variable_rows = 4;  ///< of a thread, whose entries are read together
+/// Rows of a thread, whose entries are read together: on an H200, 16384^2, radii 0 to 15 at random, 2 take 2.9 ms, 4
+/// take 2.6 and 8 take 2.1.
+constexpr int variable_rows = 8;
 
 /// A thread owns the pixels of a column in variable_rows rows from blockIdx.y * variable_rows on, and so forth.
 /// `reach`: radii above it are those of windows that are taken with numbers of 64 bits.
