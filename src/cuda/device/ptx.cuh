@@ -38,10 +38,17 @@ __device__ inline std::uintptr_t opaque(std::uintptr_t x) {
     return x;
 }
 
-/// The root of x within two units of 2^-24 of it.
+/// c + a . b of four bytes each, of which those of `a` are unsigned.
+__device__ inline int dot_of_unsigned(std::uint32_t a, int b, int c) {
+    int sum;
+    asm("dp4a.u32.s32 %0, %1, %2, %3;" : "=r"(sum) : "r"(a), "r"(b), "r"(c));
+    return sum;
+}
+
+/// The root of x, 0 or normal, within two units of 2^-24 of it.
 __device__ inline float root_within_two_units(float x) {
     float root;
-    asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(x));
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(root) : "f"(x));
     return root;
 }
 

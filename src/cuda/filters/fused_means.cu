@@ -7,6 +7,39 @@
 namespace boxsum::cuda {
 namespace {
 
+/// floor(x / n) of x < 256 n, n <= 2^20, as a byte of the upper half of a product of 32-bit numbers, where it can be
+/// taken from without a shift.
+///
+/// With k = 32, 40 or 48 and the multiplier m = floor(2^k / n) + 1 = (2^k + e) / n, 0 < e <= n, x m / 2^k exceeds x / n
+/// by x e / (n 2^k), which is below 1 / n, and so too little to reach the next integer, as 256 n^2 <= 2^k.
+struct byte_quotient {
+    static constexpr int largest = 1 << 20;
+    std::uint32_t multiplier = 0, bias = 0;
+    std::uint32_t selector = 0;  ///< of __byte_perm(): the bytes of two products, side by side
+
+    byte_quotient() = default;
+    /// Of x less `add`. 2^k / n is rounded to a double, by 2^-20 at most, but 1 / n from the next integer or on one.
+    BOXSUM_HOST_DEVICE byte_quotient(int n, std::uint32_t add) {
+        const int byte = n <= 1 << 12 ? 0 : n <= 1 << 16 ? 1 : 2;
+        const double scale = byte == 0 ? 0x1p32 : byte == 1 ? 0x1p40 : 0x1p48;
+        // By 1: x + 1 is the least multiple that (2^32 - 1) / 2^32 of it reaches x.
+        multiplier = n == 1 ? ~0u : static_cast<std::uint32_t>(scale / n) + 1;
+        bias = n == 1 ? add + 1 : add;
+        selector = static_cast<std::uint32_t>(byte | (4 + byte) << 4);
+    }
+    __device__ std::uint32_t product(std::uint32_t x) const { return __umulhi(x + bias, multiplier); }
+
+    /// The quotients of four products.
+    __device__ std::uint32_t together(const std::uint32_t (&x)[4]) const {
+        return __byte_perm(__byte_perm(x[0], x[1], selector), __byte_perm(x[2], x[3], selector), 0x5410);
+    }
+};
+
+/// A division in double is long, and rare.
+__device__ __noinline__ byte_quotient quotient_by(int n, std::uint32_t add) {
+    return {n, add};
+}
+
 /// Where means of integers go.
 struct mean_output {
     char* data;
@@ -16,6 +49,7 @@ struct mean_output {
     std::uint32_t flip;   ///< XORed to a word of positive means
     bool in_units;        ///< a thread's means can be written together
     divider uncut;        ///< by the pixels of an uncut window
+    byte_quotient bytes;  ///< the same of bytes
     double inverse;       ///< of them
 };
 
@@ -80,26 +114,47 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
                                                                         mean_output to) {
     for_each_batch<Pixel, Sum, false, K>(t, [&](const auto& batch) {
         constexpr int rows = window_sums<Sum, false>::rows;
-        constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel)), bits = 32 / in_word;
+        constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel));
         char* const first = to.data + batch.row * to.row_stride;
+        const int full = static_cast<int>(t.cols.full);
+        [[maybe_unused]] byte_quotient by[rows];
+        if (sizeof(Pixel) == 1 && to.in_units && !batch.plain)
+            batch.for_rows(by, full,
+                           [&](int n) { return quotient_by(n, to.half * (static_cast<std::uint32_t>(n) / 2)); });
         if (to.in_units && batch.owns()) {
-            rounded<Sum> mean[rows];
-            if (batch.plain) {
-#pragma unroll
-                for (int j = 0; j < rows; ++j) mean[j].prepare(static_cast<int>(t.rows.full * t.cols.full), true, to);
-            } else {
-#pragma unroll
-                for (int j = 0; j < rows; ++j)
-                    mean[j].prepare(batch.height[j] * static_cast<int>(t.cols.full), false, to);
-            }
             std::uint32_t out[rows][K / in_word];
+            if constexpr (sizeof(Pixel) == 1) {
+                const auto divide = [&](const auto& quotient_of) {
 #pragma unroll
-            for (int i = 0; i < K; ++i) {
-                const auto w = batch.own_window(i);
+                    for (int k = 0; k < K / 4; ++k) {
+                        std::uint32_t x[rows][4];
 #pragma unroll
-                for (int j = 0; j < rows; ++j) {
-                    const std::uint32_t x = mean[j](w.sum(j)) << (bits * (i % in_word));
-                    out[j][i / in_word] = i % in_word == 0 ? x ^ to.flip : out[j][i / in_word] ^ x;
+                        for (int i = 0; i < 4; ++i) {
+                            const auto w = batch.own_window(4 * k + i);
+#pragma unroll
+                            for (int j = 0; j < rows; ++j) x[j][i] = quotient_of(j).product(w.sum(j));
+                        }
+#pragma unroll
+                        for (int j = 0; j < rows; ++j) out[j][k] = quotient_of(j).together(x[j]);
+                    }
+                };
+                if (batch.plain) {
+                    divide([&](int) -> const byte_quotient& { return to.bytes; });
+                } else {
+                    divide([&](int j) -> const byte_quotient& { return by[j]; });
+                }
+            } else {
+                rounded<Sum> mean[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j) mean[j].prepare(batch.height[j] * full, batch.plain, to);
+#pragma unroll
+                for (int i = 0; i < K; ++i) {
+                    const auto w = batch.own_window(i);
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        const std::uint32_t x = mean[j](w.sum(j)) << (32 / in_word * (i % in_word));
+                        out[j][i / in_word] = i % in_word == 0 ? x ^ to.flip : out[j][i / in_word] ^ x;
+                    }
                 }
             }
             char* const own = first + std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel));
@@ -125,13 +180,18 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     to.data = static_cast<char*>(result.data);
     to.row_stride = result.shape.row_stride;
     to.half = task.job->rounding == rounding_mode::half_up;
-    to.raise = sizeof(Pixel) == 1 ? 128 : 32768;
+    to.raise = sizeof(Pixel) == 1 ? 0 : 32768;
     to.flip = is_signed ? 0x80008000u : 0;
     constexpr std::int64_t unit = K * sizeof(Pixel);
     to.in_units = result.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(result.data) % unit == 0 &&
                   result.shape.row_stride % unit == 0;
     const std::int64_t uncut = task.job->rows.full * task.job->cols.full;
-    if constexpr (sizeof(Sum) == 4) to.uncut = divider(static_cast<std::uint32_t>(uncut));
+    if constexpr (sizeof(Pixel) == 1) {
+        to.in_units = to.in_units && uncut <= byte_quotient::largest;
+        to.bytes = byte_quotient(static_cast<int>(uncut), to.half * static_cast<std::uint32_t>(uncut / 2));
+    } else if constexpr (sizeof(Sum) == 4) {
+        to.uncut = divider(static_cast<std::uint32_t>(uncut));
+    }
     to.inverse = 1.0 / static_cast<double>(uncut);
     launch_fused<Pixel, Sum, false, K>(fused_mean_kernel<Pixel, Sum, K>, task, shape, stream, to);
 }

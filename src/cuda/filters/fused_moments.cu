@@ -1,4 +1,5 @@
 #include "core/visit_types.hpp"
+#include "cuda/device/divider.hpp"
 #include "cuda/filters/fused_windows.cuh"
 #include "cuda/filters/threshold_formulas.cuh"
 
@@ -178,6 +179,10 @@ __device__ double as_double(std::uint64_t x) {
     return __hiloint2double(static_cast<int>(0x43300000u | static_cast<u32>(x >> 32)), static_cast<int>(x)) - 0x1p52;
 }
 
+__device__ double as_double(int x) {
+    return __hiloint2double(0x43300000, static_cast<int>(static_cast<u32>(x) ^ 0x80000000u)) - (0x1p52 + 0x1p31);
+}
+
 /// The float that a double x is rounded to, |x| normal as a float. `doubtful`: one within 2^-38 of it might be rounded
 /// to another.
 struct narrowed {
@@ -205,12 +210,14 @@ struct float_output {
 
 /// The numbers of a window of n pixels.
 struct float_window {
-    int n;
+    int n, least_off;  ///< of contrast: below n / 64 the definition decides
     bool uncut;
     double inverse, least;
     float narrow_inverse;
 
-    __device__ float_window(const float_output& to, int pixels, bool whole) : n(pixels), uncut(whole) {
+    float_window() = default;
+    __device__ float_window(const float_output& to, int pixels, bool whole)
+        : n(pixels), least_off((pixels + 63) / 64), uncut(whole) {
         if (uncut) {
             inverse = to.inverse;
             least = to.least;
@@ -269,11 +276,11 @@ struct float_rules {
     std::uint64_t largest_above = 0;  ///< numerator of others
     int smallest = 256;
 
-    /// Of a window of centred pixels around the pixel x.
-    __device__ values operator()(const float_window& window, int x, int sum, u32 squares) {
+    /// Of a window of centred pixels around the pixel x, without a branch. `doubtful`: exactly() says what they are.
+    __device__ values operator()(const float_window& window, int x, int sum, u32 squares, bool& doubtful) {
         const int n = window.n;
-        const std::uint64_t above =
-            std::uint64_t{static_cast<u32>(n)} * squares - static_cast<std::uint64_t>(std::int64_t{sum} * sum);
+        const std::uint64_t above = numerator_of(n, sum, squares);
+        doubtful = false;
         if constexpr (Job == moment_job::extremes) {
             smallest = x < smallest ? x : smallest;
             if (window.uncut) {
@@ -288,21 +295,31 @@ struct float_rules {
         if constexpr (Job == moment_job::contrast) {
             const int over = (x - 128) * n - sum, off = over < 0 ? -over : over;
             const double inverse_root = __fma_rn(0.5 * y, __fma_rn(-(numerator * y), y, 1.0), y);
-            const narrowed near(static_cast<double>(over) * inverse_root);
-            if (over == 0) return {0, 0};
-            if (near.doubtful || off * std::int64_t{64} < n || !(numerator > window.least))
-                return {contrast_exactly(x, sum + 128 * n, numerator, n, to.epsilon), 0};
-            return {__uint_as_float(near.bits), 0};
+            const narrowed near(as_double(over) * inverse_root);
+            // Without a branch, as && would be.
+            const bool decided = (numerator > window.least) & (off >= window.least_off) & !near.doubtful;
+            doubtful = !decided & (over != 0);
+            return {over == 0 ? 0 : __uint_as_float(near.bits), 0};
         } else {
             const double g = numerator * y, root = __fma_rn(__fma_rn(-g, g, numerator), 0.5 * y, g);
             const narrowed near(root * window.inverse);
-            values v{window.mean(sum + 128 * n), __uint_as_float(near.bits)};
-            if (above == 0)
-                v.second = 0;
-            else if (near.doubtful && to.deviation.data != nullptr)
-                v.second = deviation_exactly(numerator, n);
-            return v;
+            doubtful = above != 0 && near.doubtful && to.deviation.data != nullptr;
+            return {window.mean(sum + 128 * n), above == 0 ? 0 : __uint_as_float(near.bits)};
         }
+    }
+
+    /// The same, as defined.
+    __device__ values exactly(const float_window& window, int x, int sum, u32 squares) const {
+        const int n = window.n;
+        const double numerator = as_double(numerator_of(n, sum, squares));
+        if constexpr (Job == moment_job::contrast)
+            return {contrast_exactly(x, sum + 128 * n, numerator, n, to.epsilon), 0};
+        else
+            return {window.mean(sum + 128 * n), deviation_exactly(numerator, n)};
+    }
+
+    __device__ static std::uint64_t numerator_of(int n, int sum, u32 squares) {
+        return std::uint64_t{static_cast<u32>(n)} * squares - static_cast<std::uint64_t>(std::int64_t{sum} * sum);
     }
 
     __device__ void join(const fused_view& t) const {
@@ -343,6 +360,10 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                     for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
                 }
             }
+            float_window window[rows];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) window[j] = float_window(to, batch.height[j] * full, batch.plain);
+            u32 doubtful = 0;
 #pragma unroll
             for (int k = 0; k < K; k += together) {
                 float first[rows][together];
@@ -352,10 +373,10 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
 #pragma unroll
                     for (int j = 0; j < rows; ++j) {
                         const int pixel = static_cast<int>(x[j][k / 4] >> (8 * i) & 0xffu);
-                        const float_window window(to, batch.height[j] * full, batch.plain);
-                        if (!batch.plain && j >= batch.valid) continue;
-                        const auto v = rules(window, pixel, static_cast<int>(w.sum(j)), w.squares(j));
-                        first[j][i] = v.first;
+                        if (!writes && j >= batch.valid) continue;
+                        bool doubted;
+                        first[j][i] = rules(window[j], pixel, static_cast<int>(w.sum(j)), w.squares(j), doubted).first;
+                        if (doubted) doubtful |= 1u << (rows * (k + i) + j);
                     }
                 }
                 if constexpr (writes) {
@@ -365,6 +386,17 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                         to.mean.store_floats(batch.row + j, batch.own() + k, first[j]);
                     }
                 }
+            }
+            while (doubtful != 0) {
+                const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
+                doubtful &= doubtful - 1;
+                if (j >= batch.valid) continue;
+                const auto w = batch.own_window(i);
+                const int col = batch.own() + i,
+                          pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[col];
+                const float_window of(to, batch.height[j] * full, batch.plain);
+                to.mean.store_floats(batch.row + j, col,
+                                     {rules.exactly(of, pixel, static_cast<int>(w.sum(j)), w.squares(j)).first});
             }
         }
         batch.for_each_column(owned, [&](int col, const auto& w) {
@@ -376,7 +408,9 @@ __global__ __maxnreg__(float_registers(Job)) void fused_float_kernel(const __gri
                 if constexpr (float_rules<Job>::reads_pixels)
                     x = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[element];
                 const float_window window(to, batch.height[j] * width, uncut);
-                const auto v = rules(window, x, static_cast<int>(w.sum(j)), w.squares(j));
+                bool doubtful;
+                auto v = rules(window, x, static_cast<int>(w.sum(j)), w.squares(j), doubtful);
+                if (doubtful) v = rules.exactly(window, x, static_cast<int>(w.sum(j)), w.squares(j));
                 if constexpr (writes) {
                     to.mean.store_floats(batch.row + j, element, {v.first});
                     to.deviation.store_floats(batch.row + j, element, {v.second});
@@ -431,14 +465,37 @@ struct float_rule {
     }
 };
 
+/// 2^16 c sum / n of bytes, 0 < c < 128, n <= 2^23, by two products of 32-bit numbers; less than 1 off.
+///
+/// With g = floor(2^24 / n), g * sum is below 2^32, and n g above 2^23. So 2^48 c / (n g) is below 2^32; to the product
+/// with g * sum less than 2^32, what it is rounded up by adds less than 1, and the lower half of the product, too.
+struct mean_product {
+    static constexpr int fraction = 16;
+    u32 g = 0, multiplier = 0;
+
+    mean_product() = default;
+    BOXSUM_HOST_DEVICE mean_product(int n, double c)
+        : g((1u << 24) / static_cast<u32>(n)),
+          multiplier(static_cast<u32>(ceil(c * 0x1p48 / (static_cast<double>(n) * g)))) {}
+
+    __device__ int operator()(u32 sum) const { return static_cast<int>(__umulhi(sum * g, multiplier)); }
+};
+
+/// A division in double is long, and rare.
+__device__ __noinline__ mean_product product_with(int n, double c) {
+    return {n, c};
+}
+
 struct binary_output {
     char* data;
     std::int64_t row_stride;
     std::uint8_t yes;
     threshold_terms terms;
     const window_extremes* extremes;
-    float inverse;  ///< of the pixels of an uncut window
-    bool in_units;  ///< a thread's pixels can be read, and its results written, together
+    float inverse;       ///< of the pixels of an uncut window
+    bool in_units;       ///< a thread's pixels can be read, and its results written, together
+    double slope;        ///< without squares, a threshold is so many means
+    mean_product uncut;  ///< of it and an uncut window
 };
 
 /// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
@@ -470,6 +527,10 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         constexpr int rows = window_sums<u32, Squares>::rows;
         const char* const pixels = image.image + batch.row * image.row_stride;
         char* const out = to.data + batch.row * to.row_stride;
+        // Of centred pixels.
+        const auto sum_of = [&](const auto& w, int j, int n) {
+            return static_cast<int>(Squares ? w.sum(j) : w.sum(j) - 128u * static_cast<u32>(n));
+        };
         const auto above_of = [&](const auto& w, int j, int n) {
             if constexpr (!Squares) return std::uint64_t{0};
             const auto sum = static_cast<std::int64_t>(static_cast<int>(w.sum(j)));
@@ -477,7 +538,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
         };
         // By how much a pixel exceeds its threshold.
         const auto margin_of = [&](const auto& w, int j, int x, int n, float inverse) {
-            const float m = __fmaf_rn(static_cast<float>(static_cast<int>(w.sum(j))), inverse, 128.0f);
+            const float m = __fmaf_rn(static_cast<float>(sum_of(w, j, n)), inverse, 128.0f);
             float limit = __fmaf_rn(rule.mean, m, rule.at_zero);
             if constexpr (Squares) {
                 const std::uint64_t above = above_of(w, j, n);
@@ -489,49 +550,113 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             return static_cast<float>(x) - limit;
         };
         const auto is_flat = [&](const auto& w, int j, int x, int n) {
-            return Squares ? above_of(w, j, n) == 0 : static_cast<int>(w.sum(j)) == (x - 128) * n;
+            return Squares ? above_of(w, j, n) == 0 : sum_of(w, j, n) == (x - 128) * n;
         };
         const auto flat = [&](int x) { return (flat_exceeds[x / 32] >> (x % 32) & 1u) != 0; };
         const auto exactly = [&](const auto& w, int j, int x, int n) {
-            return exceeds_exactly(terms, x, static_cast<int>(w.sum(j)), above_of(w, j, n), n);
+            return exceeds_exactly(terms, x, sum_of(w, j, n), above_of(w, j, n), n);
         };
+        const int full = static_cast<int>(t.cols.full);
+        [[maybe_unused]] mean_product product[rows];
+        if (!Squares && to.in_units && !batch.plain)
+            batch.for_rows(product, full, [&](int n) { return product_with(n, to.slope); });
         if (to.in_units && batch.owns()) {
-            const int full = static_cast<int>(t.cols.full);
-            u32 x[rows][K / 4], yes[rows][K / 4] = {}, doubtful = 0;
-            float inverse[rows];
+            u32 x[rows][K / 4], yes[rows][K / 4] = {};
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
-                inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
                 const int row = batch.plain || j < batch.valid ? j : 0;
                 const auto own =
                     *reinterpret_cast<const vector_of<u32, K / 4>*>(pixels + row * image.row_stride + batch.own());
 #pragma unroll
                 for (int k = 0; k < K / 4; ++k) x[j][k] = own.x[k];
             }
+            const auto store = [&] {
 #pragma unroll
-            for (int i = 0; i < K; ++i) {
-                const auto w = batch.own_window(i);
-#pragma unroll
-                for (int j = 0; j < rows; ++j) {
-                    const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
-                    const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
-                    if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
-                    if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
-                }
-            }
-#pragma unroll
-            for (int j = 0; j < rows; ++j)
-                if (j < batch.valid)
-                    store_streaming(reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()), yes[j]);
-            while (doubtful != 0) {
-                const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
-                doubtful &= doubtful - 1;
-                if (j >= batch.valid) continue;
-                const int pixel = reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i];
-                const auto w = batch.own_window(i);
+                for (int j = 0; j < rows; ++j)
+                    if (j < batch.valid)
+                        store_streaming(reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()), yes[j]);
+            };
+            const auto decide = [&](int i, int j, const auto& w, int pixel) {
                 const int n = batch.height[j] * full;
                 const bool exceeds = is_flat(w, j, pixel, n) ? flat(pixel) : exactly(w, j, pixel, n);
                 reinterpret_cast<u8*>(out + j * to.row_stride)[batch.own() + i] = exceeds ? to.yes : u8{0};
+            };
+            const auto pixel_at = [&](int i, int j) {
+                return int{reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i]};
+            };
+            if constexpr (!Squares) {
+                // By how much thresholds exceed pixels, in units of 2^-16: two and more are certain.
+                const auto excess = [](const mean_product& by, u32 sum, int pixel_in_units) {
+                    return by(sum) - pixel_in_units;
+                };
+                const auto decide_all = [&](const auto& product_of) {
+                    u32 least = ~0u, any = 0;
+#pragma unroll
+                    for (int k = 0; k < K / 4; ++k) {
+                        int over[rows][4];
+#pragma unroll
+                        for (int i = 0; i < 4; ++i) {
+                            const auto w = batch.own_window(4 * k + i);
+#pragma unroll
+                            for (int j = 0; j < rows; ++j) {
+                                const auto pixel = static_cast<int>(__byte_perm(x[j][k], 0, 0x4044u | u32(i) << 8));
+                                over[j][i] = excess(product_of(j), w.sum(j), pixel);
+                                const u32 near = static_cast<u32>(over[j][i] + 1);
+                                least = near < least ? near : least;
+                            }
+                        }
+#pragma unroll
+                        for (int j = 0; j < rows; ++j) {
+                            // Signs, as bytes.
+                            const auto pair = [&](int i) {
+                                return __byte_perm(static_cast<u32>(over[j][i]), static_cast<u32>(over[j][i + 1]),
+                                                   0x00fbu);
+                            };
+                            yes[j][k] = __byte_perm(pair(0), pair(2), 0x5410u) & (to.yes * 0x01010101u);
+                            any |= x[j][k];
+                        }
+                    }
+                    store();
+                    // Black pixels exceed nothing.
+                    if (least > 2 || any == 0) return;
+#pragma unroll 1
+                    for (int at = 0; at < rows * K; ++at) {
+                        const int i = at / rows, j = at % rows, pixel = j < batch.valid ? pixel_at(i, j) : 0;
+                        if (pixel == 0) continue;
+                        const auto w = batch.own_window(i);
+                        const int n = batch.height[j] * full;
+                        const int over = excess(product_with(n, to.slope), w.sum(j), pixel << mean_product::fraction);
+                        if (static_cast<u32>(over + 1) <= 2) decide(i, j, w, pixel);
+                    }
+                };
+                if (batch.plain) {
+                    decide_all([&](int) -> const mean_product& { return to.uncut; });
+                } else {
+                    decide_all([&](int j) -> const mean_product& { return product[j]; });
+                }
+            } else {
+                u32 doubtful = 0;
+                float inverse[rows];
+#pragma unroll
+                for (int j = 0; j < rows; ++j)
+                    inverse[j] = batch.plain ? to.inverse : __frcp_rn(static_cast<float>(batch.height[j] * full));
+#pragma unroll
+                for (int i = 0; i < K; ++i) {
+                    const auto w = batch.own_window(i);
+#pragma unroll
+                    for (int j = 0; j < rows; ++j) {
+                        const int pixel = static_cast<int>(x[j][i / 4] >> (8 * (i % 4)) & 0xffu);
+                        const float margin = margin_of(w, j, pixel, batch.height[j] * full, inverse[j]);
+                        if (margin > 0) yes[j][i / 4] |= u32{to.yes} << (8 * (i % 4));
+                        if (!(fabsf(margin) > rule.error)) doubtful |= 1u << (rows * i + j);  // also where it is NaN
+                    }
+                }
+                store();
+                while (doubtful != 0) {
+                    const int at = __ffs(static_cast<int>(doubtful)) - 1, i = at / rows, j = at % rows;
+                    doubtful &= doubtful - 1;
+                    if (j < batch.valid) decide(i, j, batch.own_window(i), pixel_at(i, j));
+                }
             }
         }
         batch.for_each_column(to.in_units, [&](int col, const auto& w) {
@@ -595,6 +720,11 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
         return s.channels == 1 && reinterpret_cast<std::uintptr_t>(data) % columns == 0 && s.row_stride % columns == 0;
     };
     to.in_units = in_units(task.image.data, task.image.shape) && in_units(to.data, result);
+    if constexpr (!Squares) {
+        to.slope = 1 - to.terms.k;
+        to.in_units = to.in_units && to.slope > 0 && to.slope < 128;
+        if (to.in_units) to.uncut = mean_product(static_cast<int>(task.job->rows.full * task.job->cols.full), to.slope);
+    }
     launch_fused<u8, u32, Squares, columns>(fused_threshold_kernel<Squares, columns>, task,
                                             fused_shape_of(*task.job, sums, task.end_row - task.first_row), stream,
                                             compared_of<u8>(task), to);
@@ -639,8 +769,12 @@ void enqueue_fused_threshold(const fused_task& task, const any_view& result, con
     const auto yes = static_cast<std::uint8_t>(formula.output == threshold_output::zero_one ? 1 : 255);
     const bool limit = formula.output == threshold_output::threshold;
     if (task.image.shape.type == dtype::u8 && !limit && formula.method <= threshold_method::wolf) {
-        const binary_output to{
-            static_cast<char*>(result.data), result.shape.row_stride, yes, terms, extremes, 0, false};
+        binary_output to{};
+        to.data = static_cast<char*>(result.data);
+        to.row_stride = result.shape.row_stride;
+        to.yes = yes;
+        to.terms = terms;
+        to.extremes = extremes;
         if (formula.method == threshold_method::bradley) return launch_threshold<false>(task, to, result.shape, stream);
         return launch_threshold<true>(task, to, result.shape, stream);
     }

@@ -85,6 +85,8 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     double best = 0;
     for (const auto& [threads, warps_wait] : blocks) {
         if (2 * beyond > threads * columns && threads < most_threads) continue;
+        // Of floats a block's windows are refused together where one sum may have been rounded: the fewer the better.
+        if (sums >= fused_sums::reals && best != 0) break;
         const std::int64_t fits =
             width + beyond <= threads * columns ? width : (threads * columns - beyond) / columns * columns;
         const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns, strips = up(width, strip);

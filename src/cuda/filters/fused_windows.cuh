@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 /// Windows without a table, by sums that slide: of integers, whose sums are exact, and of floats where theirs are
@@ -15,11 +16,12 @@
 /// A block owns a strip of columns of a band of rows, a thread K neighbouring columns of it. The sums of a window's
 /// rows slide down the columns in registers: the row that enters is added, the row that leaves, read again, is
 /// subtracted. After every `rows` rows the block scans them along the row into shared memory, and a window is the
-/// difference of two prefix sums. Everything wraps; a window that fits its type is exact. Pixels are centred, 128 or
-/// 32768 lower, where they are unsigned: then one dot product of bytes updates a column.
+/// difference of two prefix sums. Everything wraps; a window that fits its type is exact. One dot product of bytes
+/// updates a column. Unsigned pixels are centred for it, 128 or 32768 lower, but for sums of bytes alone.
 ///
-/// Prefix sums lie in K planes by column modulo K, 16 bytes (`rows` rows) an entry, so that neither writing, K columns
-/// a thread, nor reading, one column a thread, meets in a bank, whatever the window's extents.
+/// Prefix sums lie side by side, 16 bytes (`rows` rows) an entry, with a gap after a thread's K: so that neither
+/// writing, K columns a thread, nor reading, one column a thread, meets in a bank, whatever the window's extents, and a
+/// thread reaches all of its own, and all that its windows begin or end with, from one address.
 ///
 /// Beyond a border a thread reads what the axis says is there (window_axis::source). What `shrink` leaves out is a
 /// zero.
@@ -160,13 +162,13 @@ class run_reader {
     using run = pixel_run<Pixel, K>;
 
     __device__ run_reader(const plane_view& t, int col, int channel)
-        : t_(t),
-          at_(t.image + std::int64_t{col} * static_cast<int>(sizeof(Pixel))),
-          col_(col),
-          channel_(channel),
-          together_(t.in_units && col >= 0 && col + K <= t.cols.extent),
-          beyond_((t.cols.border == border_mode::shrink || t.cols.border == border_mode::constant) &&
-                  (col + K <= 0 || col >= t.cols.extent)) {}
+        : t_(t), at_(t.image + std::int64_t{col} * static_cast<int>(sizeof(Pixel))), col_(col), channel_(channel) {
+        const int width = static_cast<int>(t.cols.extent);
+        const bool repeats_none = t.cols.border == border_mode::shrink || t.cols.border == border_mode::constant;
+        lie_ = t.in_units && col >= 0 && col + K <= width       ? columns::together
+               : repeats_none && (col + K <= 0 || col >= width) ? columns::beyond
+                                                                : columns::anywhere;
+    }
 
     /// Whether all rows first .. first + n - 1 are the image's.
     __device__ bool inside(int first, int n) const { return first >= 0 && first + n <= t_.rows.extent; }
@@ -175,14 +177,14 @@ class run_reader {
     /// image's.
     template <int N>
     __device__ void read(run (&to)[N], int first, int begin, int end, bool plain) const {
-        if (plain && together_) {
+        if (plain && lie_ == columns::together) {
             const char* from = at_ + first * t_.image_stride;
 #pragma unroll
             for (int j = 0; j < N; ++j) {
                 to[j] = run::at(from);
                 from += t_.image_stride;
             }
-        } else if (beyond_) {
+        } else if (lie_ == columns::beyond) {
 #pragma unroll
             for (int j = 0; j < N; ++j) to[j] = run::all(j >= begin && j < end ? t_.outside : t_.flip);
         } else {
@@ -193,10 +195,12 @@ class run_reader {
     }
 
   private:
+    enum class columns { together, beyond, anywhere };
+
     const plane_view& t_;
     const char* at_;
     int col_, channel_;
-    bool together_, beyond_;
+    columns lie_;
 };
 
 template <typename Sum, bool Squares, int K>
@@ -206,12 +210,17 @@ struct column_squares<Sum, true, K> {
     Sum square[K] = {};
 };
 
+/// Whether pixels are centred for their sums: bytes are not where products with them, and sums of sums, need no sign.
+template <typename Pixel, typename Sum, bool Squares>
+inline constexpr bool sums_are_centred = sizeof(Pixel) != 1 || Squares || sizeof(Sum) != 4;
+
 /// Sums of K columns and, with Squares, of their squares. A column's sum fits 32 bits.
 template <typename Pixel, typename Sum, bool Squares, int K>
 struct column_sums : column_squares<Sum, Squares, K> {
+    static constexpr bool centred = sums_are_centred<Pixel, Sum, Squares>;
     int sum[K] = {};
 
-    /// Column i with a row and without another, both centred.
+    /// Column i with a row and without another, both as they are summed.
     __device__ void slide(int i, const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out) {
         int both;  // the two pixels, side by side
         int minus, plus;
@@ -219,7 +228,7 @@ struct column_sums : column_squares<Sum, Squares, K> {
             both = static_cast<int>(__byte_perm(in.word[i / 4], out.word[i / 4], i % 4 < 2 ? 0x5140u : 0x7362u));
             minus = i % 2 == 0 ? 0x0000ff01 : static_cast<int>(0xff010000u);
             plus = i % 2 == 0 ? 0x00000101 : 0x01010000;
-            if constexpr (!Squares) sum[i] = __dp4a(both, minus, sum[i]);
+            if constexpr (!Squares) sum[i] = dot(both, minus, sum[i]);
         } else {
             both = static_cast<int>(__byte_perm(in.word[i / 2], out.word[i / 2], i % 2 == 0 ? 0x5410u : 0x7632u));
             minus = 0xff01;
@@ -234,8 +243,23 @@ struct column_sums : column_squares<Sum, Squares, K> {
         }
     }
 
+    /// c + a . b of four bytes.
+    __device__ static int dot(int a, int b, int c) {
+        if constexpr (centred)
+            return __dp4a(a, b, c);
+        else
+            return dot_of_unsigned(static_cast<std::uint32_t>(a), b, c);
+    }
+
+    __device__ static pixel_run<Pixel, K> as_summed(const pixel_run<Pixel, K>& x, std::uint32_t flip) {
+        if constexpr (centred)
+            return x.flipped(flip);
+        else
+            return x;
+    }
+
     /// Adds a row.
-    __device__ void enter(const pixel_run<Pixel, K>& in, const fused_view& t) { enter_centred(in.flipped(t.flip)); }
+    __device__ void enter(const pixel_run<Pixel, K>& in, const fused_view& t) { enter_centred(as_summed(in, t.flip)); }
     __device__ void enter_centred(const pixel_run<Pixel, K>& in) {
         const auto zero = pixel_run<Pixel, K>::all(0);
 #pragma unroll
@@ -267,8 +291,8 @@ struct column_sums : column_squares<Sum, Squares, K> {
 #pragma unroll
         for (int w = 0; w < in.words; ++w) {
             const auto a = static_cast<int>(in.word[w]), b = static_cast<int>(out.word[w]);
-            change = sizeof(Pixel) == 1 ? __dp4a(a, 0x01010101, change) : __dp2a_lo(a, 0x0101, change);
-            change = sizeof(Pixel) == 1 ? __dp4a(b, -1, change) : __dp2a_lo(b, 0xffff, change);
+            change = sizeof(Pixel) == 1 ? dot(a, 0x01010101, change) : __dp2a_lo(a, 0x0101, change);
+            change = sizeof(Pixel) == 1 ? dot(b, -1, change) : __dp2a_lo(b, 0xffff, change);
         }
         return widened(change);
     }
@@ -344,14 +368,14 @@ struct alignas(16) window_sums {
     }
 };
 
-/// The planes of prefix sums, from some entry on.
+/// The line of prefix sums, from some entry on.
 template <typename Sums>
-class sum_planes {
+class sum_line {
   public:
     static constexpr int entry_bytes = sizeof(Sums);
 
-    __device__ sum_planes(void* memory, int) : at_(static_cast<Sums*>(memory)) {}
-    __device__ sum_planes from(int entry) const { return sum_planes(at_ + entry, 0); }
+    __device__ sum_line(void* memory, int) : at_(static_cast<Sums*>(memory)) {}
+    __device__ sum_line from(int entry) const { return sum_line(at_ + entry, 0); }
     __device__ Sums load(int entry) const { return at_[entry]; }
     __device__ void store(int entry, const Sums& sums) const { at_[entry] = sums; }
 
@@ -366,29 +390,54 @@ class sum_planes {
 template <typename Sums, int K>
 struct window_batch {
     using sums = Sums;
-    sum_planes<Sums> planes;
-    sum_planes<Sums> high, low;  ///< ends of the first window that the thread owns
+    sum_line<Sums> line;
+    sum_line<Sums> high, low;  ///< ends of the first window that the thread owns
     int high_wraps, low_wraps;
-    int pitch, threads, thread, channel;
+    int threads, thread, channel;
     int row, valid;
     int begin, begin_owned, end_owned, end;
+    bool owner;                  ///< whether the thread owns columns
     int begin_whole, end_whole;  ///< columns whose windows no side cuts
     int high_at, low_at;         ///< places of the ends of the window of `begin` among the columns read
     bool plain;                  ///< no window is cut at the top or bottom, and all rows are valid
     int height[Sums::rows];      ///< rows that each row's windows hold
 
-    __device__ explicit window_batch(const sum_planes<Sums>& prefixes)
-        : planes(prefixes), high(prefixes), low(prefixes) {}
+    __device__ explicit window_batch(const sum_line<Sums>& prefixes) : line(prefixes), high(prefixes), low(prefixes) {}
 
-    __device__ int own() const { return begin + K * thread; }
-    __device__ bool owns() const { return own() >= begin_owned && own() < end_owned; }
-    __device__ bool whole(int col) const { return col >= begin_whole && col < end_whole; }
+    /// f(pixels of a window of `width` columns) of each row, into `to`. For whole warps: a lane works for a row.
+    template <typename T, typename F>
+    __device__ void for_rows(T (&to)[Sums::rows], int width, F f) const {
+        static_assert(sizeof(T) % 4 == 0);
+        constexpr int words = sizeof(T) / 4;
+        int rows_held = height[0];
+#pragma unroll
+        for (int j = 1; j < Sums::rows; ++j) rows_held = thread % Sums::rows == j ? height[j] : rows_held;
+        const T mine = f(rows_held * width);
+        std::uint32_t word[words];
+        memcpy(word, &mine, sizeof mine);
+#pragma unroll
+        for (int j = 0; j < Sums::rows; ++j) {
+            std::uint32_t x[words];
+#pragma unroll
+            for (int w = 0; w < words; ++w) x[w] = __shfl_sync(~0u, word[w], j);
+            memcpy(static_cast<void*>(&to[j]), x, sizeof(T));
+        }
+    }
+
+    __device__ int own() const {
+        return begin + K * thread;
+    }
+    __device__ bool owns() const {
+        return owner;
+    }
+    __device__ bool whole(int col) const {
+        return col >= begin_whole && col < end_whole;
+    }
 
     /// The windows around own() + i.
     __device__ sums own_window(int i) const {
-        const int step = i * pitch, back = 1 - K * pitch;
-        sums window = high.load(step + (i < high_wraps ? 0 : back));
-        window.subtract(low.load(step + (i < low_wraps ? 0 : back)));
+        sums window = (i < high_wraps ? high : high.from(1)).load(i);
+        window.subtract((i < low_wraps ? low : low.from(1)).load(i));
         return window;
     }
 
@@ -399,25 +448,56 @@ struct window_batch {
 #pragma unroll 1
         for (int i = thread; i < end - begin - skipped; i += threads) {
             const int at = owned && i >= before ? i + skipped : i, h = high_at + at, l = low_at + at;
-            sums window = planes.load((h & (K - 1)) * pitch + h / K);
-            window.subtract(planes.load((l & (K - 1)) * pitch + l / K));
+            sums window = line.load(h + h / K);
+            window.subtract(line.load(l + l / K));
             f(begin + at, window);
         }
     }
 };
 
-/// Adds rows first .. end - 1.
-template <typename Slide>
+/// Adds rows first .. end - 1, so many `together`.
+template <typename Slide, int Together>
 __device__ void add_rows(typename Slide::columns& sums, const fused_view& t, const typename Slide::reader& reader,
                          int first, int end) {
-    constexpr int together = 4;
-    for (int y = first; y < end; y += together) {
-        typename Slide::row rows[together];
-        reader.read(rows, y, 0, end - y, y + together <= end && reader.inside(y, together));
+    for (int y = first; y < end; y += Together) {
+        typename Slide::row rows[Together];
+        reader.read(rows, y, 0, end - y, y + Together <= end && reader.inside(y, Together));
 #pragma unroll
-        for (int j = 0; j < together; ++j) sums.enter(rows[j], t);
+        for (int j = 0; j < Together; ++j) sums.enter(rows[j], t);
     }
 }
+
+/// Sums of segments, of which neighbouring threads read and write neighbouring words of 8 bytes: [segment][word][slot].
+template <typename Columns>
+class segment_words {
+  public:
+    static constexpr int words = sizeof(Columns) / 8;
+    static_assert(words * 8 == sizeof(Columns));
+
+    __device__ segment_words(const void* memory, int slots)
+        : words_(static_cast<std::uint64_t*>(const_cast<void*>(memory))), slots_(slots) {}
+
+    __device__ Columns load(std::int64_t segment, int slot) const {
+        const std::uint64_t* const from = words_ + segment * words * slots_ + slot;
+        std::uint64_t x[words];
+#pragma unroll
+        for (int w = 0; w < words; ++w) x[w] = from[w * slots_];
+        Columns sums;
+        memcpy(static_cast<void*>(&sums), x, sizeof sums);
+        return sums;
+    }
+    __device__ void store(std::int64_t segment, int slot, const Columns& sums) const {
+        std::uint64_t* const to = words_ + segment * words * slots_ + slot;
+        std::uint64_t x[words];
+        memcpy(x, static_cast<const void*>(&sums), sizeof sums);
+#pragma unroll
+        for (int w = 0; w < words; ++w) to[w * slots_] = x[w];
+    }
+
+  private:
+    std::uint64_t* words_;
+    int slots_;
+};
 
 /// Sums of the rows of a segment, for the bands: even ones reach from where a band's first windows begin to where
 /// those of an earlier band end, odd ones from there to where the next band's begin.
@@ -433,35 +513,37 @@ __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fu
     const int first = segment % 2 == 0 ? begin : begin + rest,
               end = segment % 2 == 0 ? begin + rest : begin + t.band_rows;
     typename Slide::columns sums;
-    add_rows<Slide>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first, end);
-    auto* const to = static_cast<typename Slide::columns*>(const_cast<void*>(t.segments));
-    to[(static_cast<std::int64_t>(channel) * gridDim.y + segment) * (t.segment_cols / K) + slot] = sums;
+    constexpr int together = sizeof(typename Slide::row) <= 8 ? 8 : 4;
+    add_rows<Slide, together>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first, end);
+    const segment_words<typename Slide::columns> segments(t.segments, t.segment_cols / K);
+    segments.store(channel * static_cast<std::int64_t>(gridDim.y) + segment, slot, sums);
 }
 
-/// Makes sums of segments the sums of all segments up to them, which wrap. Grid: units of 8 bytes of a segment by 32,
-/// channels. The last `narrow` of every `period` units hold two sums of 32 bits, the others one of 64.
-inline constexpr int prefix_chunks = 16;
-__global__ __launch_bounds__(32 * prefix_chunks) inline void prefix_segments_kernel(std::uint64_t* sums, int units,
-                                                                                    int segments, int period,
-                                                                                    int narrow) {
-    __shared__ std::uint64_t totals[prefix_chunks][32];
-    const int lane = static_cast<int>(threadIdx.x) % 32, chunk = static_cast<int>(threadIdx.x) / 32;
-    const int unit = static_cast<int>(blockIdx.x) * 32 + lane, each = (segments + prefix_chunks - 1) / prefix_chunks;
+/// Makes sums of segments the sums of all segments up to them, which wrap. Grid: words of a segment by prefix_words,
+/// channels. The first `wide` words hold one sum of 64 bits each, the others two of 32.
+inline constexpr int prefix_words = 16, prefix_chunks = 32;
+__global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_segments_kernel(std::uint64_t* sums,
+                                                                                             int words, int segments,
+                                                                                             int wide_words) {
+    __shared__ std::uint64_t totals[prefix_chunks][prefix_words];
+    const int lane = static_cast<int>(threadIdx.x) % prefix_words, chunk = static_cast<int>(threadIdx.x) / prefix_words;
+    const int word = static_cast<int>(blockIdx.x) * prefix_words + lane;
+    const int each = (segments + prefix_chunks - 1) / prefix_chunks;
     const int first = chunk * each < segments ? chunk * each : segments;
     const int end = first + each < segments ? first + each : segments;
-    const bool wide = unit % period < period - narrow;
+    const bool wide = word < wide_words;
     const auto add = [wide](std::uint64_t a, std::uint64_t b) {
         if (wide) return a + b;
         constexpr std::uint64_t low = 0xffffffff;
         return ((a & ~low) + (b & ~low)) | ((a + b) & low);
     };
-    std::uint64_t* const from = sums + static_cast<std::int64_t>(blockIdx.y) * segments * units + unit;
+    std::uint64_t* const from = sums + static_cast<std::int64_t>(blockIdx.y) * segments * words + word;
     constexpr int together = 8;
     const auto run = [&](std::uint64_t total, auto store) {
         for (int s = first; s < end; s += together) {
             std::uint64_t x[together];
 #pragma unroll
-            for (int i = 0; i < together; ++i) x[i] = s + i < end ? from[static_cast<std::int64_t>(s + i) * units] : 0;
+            for (int i = 0; i < together; ++i) x[i] = s + i < end ? from[static_cast<std::int64_t>(s + i) * words] : 0;
 #pragma unroll
             for (int i = 0; i < together; ++i) {
                 total = add(total, x[i]);
@@ -470,12 +552,12 @@ __global__ __launch_bounds__(32 * prefix_chunks) inline void prefix_segments_ker
         }
         return total;
     };
-    if (unit < units) totals[chunk][lane] = run(0, [](int, std::uint64_t) {});
-    __syncthreads();
-    if (unit >= units) return;
+    if (word < words) totals[chunk][lane] = run(0, [](int, std::uint64_t) {});
+    __syncthreads();  // the totals of all chunks, stored above, are there for the threads of later chunks
+    if (word >= words) return;
     std::uint64_t before = 0;
     for (int c = 0; c < chunk; ++c) before = add(before, totals[c][lane]);
-    run(before, [&](int s, std::uint64_t total) { from[static_cast<std::int64_t>(s) * units] = total; });
+    run(before, [&](int s, std::uint64_t total) { from[static_cast<std::int64_t>(s) * words] = total; });
 }
 
 /// The sums of the rows that the windows of row `row` hold but the last.
@@ -484,20 +566,19 @@ __device__ typename Slide::columns first_columns(const fused_view& t, int band, 
     typename Slide::columns sums;
     const int before = static_cast<int>(t.rows.before), after = static_cast<int>(t.rows.after);
     if (t.segments == nullptr) {
-        add_rows<Slide>(sums, t, typename Slide::reader(t, col, channel), row - before, row + after);
+        add_rows<Slide, 4>(sums, t, typename Slide::reader(t, col, channel), row - before, row + after);
         return sums;
     }
     const int bands = (t.end_row - t.first_row + t.band_rows - 1) / t.band_rows,
               in_band = (before + after) / t.band_rows;
-    const int segments = 2 * (bands - 1 + in_band) + 1, slots = t.segment_cols / Slide::K;
-    const auto* from = static_cast<const typename Slide::columns*>(t.segments) +
-                       (static_cast<std::int64_t>(channel) * segments + 2 * band) * slots +
-                       (col - t.first_segment) / Slide::K;
+    const segment_words<typename Slide::columns> segments(t.segments, t.segment_cols / Slide::K);
+    const std::int64_t of_channel = 2 * (bands - 1 + in_band) + 1, first = channel * of_channel + 2 * band;
+    const int slot = (col - t.first_segment) / Slide::K;
     if constexpr (Slide::wraps) {
-        sums = from[static_cast<std::int64_t>(2 * in_band) * slots];
-        if (band > 0) sums.subtract(from[-static_cast<std::int64_t>(slots)]);
+        sums = segments.load(first + 2 * in_band, slot);
+        if (band > 0) sums.subtract(segments.load(first - 1, slot));
     } else {
-        for (int g = 0; g <= 2 * in_band; ++g) sums.add(from[static_cast<std::int64_t>(g) * slots]);
+        for (int g = 0; g <= 2 * in_band; ++g) sums.add(segments.load(first + g, slot));
     }
     return sums;
 }
@@ -508,7 +589,7 @@ class integer_slide {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = true;  ///< sums of any rows are differences of prefix sums
-    static constexpr int wide_units = Squares && sizeof(Sum) == 8 ? K : 0;  ///< of `columns`, which begin with them
+    static constexpr int wide_words = Squares && sizeof(Sum) == 8 ? K : 0;  ///< of `columns`, which begin with them
     using row = pixel_run<Pixel, K>;
     using reader = run_reader<Pixel, K>;
     using columns = column_sums<Pixel, Sum, Squares, K>;
@@ -527,8 +608,8 @@ class integer_slide {
         sums mine;
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
-            in[j] = in[j].flipped(t_.flip);
-            out[j] = out[j].flipped(t_.flip);
+            in[j] = columns::as_summed(in[j], t_.flip);
+            out[j] = columns::as_summed(out[j], t_.flip);
             mine.value[j] = total_ += columns::total_change(in[j], out[j]);
             if constexpr (Squares)
                 mine.value[rows + j] = total_squares_ += columns::total_squares_change(in[j], out[j]);
@@ -563,9 +644,9 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     using sums = typename Slide::sums;
     constexpr int rows = Slide::rows, K = Slide::K;
     const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
-    const int pitch = threads + 1;  // of planes: then neighbouring columns lie in different banks, too
-    const sum_planes<sums> planes(dynamic_shared<unsigned char>(), K * pitch);
-    auto* const warp_totals = reinterpret_cast<sums*>(dynamic_shared<unsigned char>() + K * pitch * planes.entry_bytes);
+    const int entries = (K + 1) * threads;
+    const sum_line<sums> line(dynamic_shared<unsigned char>(), entries);
+    auto* const warp_totals = reinterpret_cast<sums*>(dynamic_shared<unsigned char>() + entries * line.entry_bytes);
     const int lane = thread % 32, warp = thread / 32;
     const int strip = static_cast<int>(blockIdx.x) % t.strips, band = static_cast<int>(blockIdx.x) / t.strips;
     const int channel = static_cast<int>(blockIdx.y);
@@ -582,8 +663,7 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const int first_row = t.first_row + band * t.band_rows;
     const int end_row = first_row + t.band_rows < t.end_row ? first_row + t.band_rows : t.end_row;
 
-    window_batch<sums, K> batch(planes);
-    batch.pitch = pitch;
+    window_batch<sums, K> batch(line);
     batch.threads = threads;
     batch.thread = thread;
     batch.channel = channel;
@@ -591,8 +671,8 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     batch.end = end_col;
     batch.high_at = first_col + right - first_read;
     batch.low_at = first_col - left - 1 - first_read;
-    batch.high = planes.from((batch.high_at & (K - 1)) * pitch + batch.high_at / K + thread);
-    batch.low = planes.from((batch.low_at & (K - 1)) * pitch + batch.low_at / K + thread);
+    batch.high = line.from(batch.high_at + batch.high_at / K + (K + 1) * thread);
+    batch.low = line.from(batch.low_at + batch.low_at / K + (K + 1) * thread);
     batch.high_wraps = K - (batch.high_at & (K - 1));
     batch.low_wraps = K - (batch.low_at & (K - 1));
     batch.begin_whole = cut ? left : 0;
@@ -604,6 +684,17 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
         batch.begin_owned = end > begin ? first_col + begin : first_col;
         batch.end_owned = end > begin ? first_col + end : first_col;
     }
+    batch.owner = batch.own() >= batch.begin_owned && batch.own() < batch.end_owned;
+
+    // Batches from the first of these rows to before the second: all rows that enter and leave are the image's; no
+    // window is cut.
+    const auto least = [](int a, int b) { return a < b ? a : b; };
+    const int first_plain = 1 + (first_row > before ? first_row : before);
+    const int end_plain = 1 - rows + least(end_row, height - after);
+    const int first_uncut = cut && before > first_row ? before : first_row;
+    const int end_uncut = 1 - rows + (cut ? least(end_row, height - after) : end_row);
+
+    const sum_line<sums> own = line.from((K + 1) * thread);
 
     typename Slide::columns first{};
     if (reads) first = first_columns<Slide>(t, band, first_row, read_col, channel);
@@ -616,7 +707,7 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     for (int j = 0; j < rows; ++j) in[j] = out[j] = Slide::nothing(t);
     const auto load = [&](int row) {
         if (!reads) return;
-        const bool plain = row > first_row && row + rows <= end_row && row > before && row + rows + after <= height;
+        const bool plain = row >= first_plain && row < end_plain;
         reader.read(in, row + after, 0, end_row - row, plain);
         reader.read(out, row - before - 1, first_row + 1 - row, end_row - row, plain);
     };
@@ -638,12 +729,12 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
 #pragma unroll
         for (int i = 0; i < K; ++i) {
             slide.pass(until, i, in, out);
-            planes.store(i * pitch + thread, until);
+            own.store(i, until);
         }
         if (row + rows < end_row) load(row + rows);
         batch.row = row;
         batch.valid = end_row - row < rows ? end_row - row : rows;
-        batch.plain = batch.valid == rows && (!cut || (row >= before && row + rows + after <= height));
+        batch.plain = row >= first_uncut && row < end_uncut;
 #pragma unroll
         for (int j = 0; j < rows; ++j) batch.height[j] = static_cast<int>(t.rows.full);
         if (cut && !batch.plain) {
@@ -711,34 +802,38 @@ fused_view on_device(const fused_task& task, const fused_shape& shape) {
 template <typename Slide, typename... Parameters, typename... Arguments>
 void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view& t, const fused_shape& shape,
                     stream_ref stream, const Arguments&... arguments) {
-    constexpr int K = Slide::K, entry_bytes = sum_planes<typename Slide::sums>::entry_bytes;
+    constexpr int K = Slide::K, entry_bytes = sum_line<typename Slide::sums>::entry_bytes;
     const auto channels = static_cast<unsigned>(t.channels);
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
         launch(segment_kernel<Slide>, {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128},
                stream, t);
         if constexpr (Slide::wraps) {
-            constexpr int period = static_cast<int>(sizeof(typename Slide::columns) / 8);
-            const int units = shape.segment_cols / K * period;
+            const int slots = shape.segment_cols / K, words = slots * segment_words<typename Slide::columns>::words;
             launch(prefix_segments_kernel,
-                   {.grid = {static_cast<unsigned>((units + 31) / 32), channels}, .block = 32 * prefix_chunks}, stream,
-                   static_cast<std::uint64_t*>(const_cast<void*>(t.segments)), units, shape.segments, period,
-                   period - Slide::wide_units);
+                   {.grid = {static_cast<unsigned>((words + prefix_words - 1) / prefix_words), channels},
+                    .block = prefix_words * prefix_chunks},
+                   stream, static_cast<std::uint64_t*>(const_cast<void*>(t.segments)), words, shape.segments,
+                   slots * Slide::wide_words);
         }
     }
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
             .shared_bytes =
-                static_cast<std::size_t>(K * (shape.threads + 1) * entry_bytes) + 32 * sizeof(typename Slide::sums)},
+                static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) + 32 * sizeof(typename Slide::sums)},
            stream, t, arguments...);
 }
 
 template <typename Pixel, typename Sum, bool Squares, int K, typename... Parameters, typename... Arguments>
 void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& task, const fused_shape& shape,
                   stream_ref stream, const Arguments&... arguments) {
-    launch_sliding<integer_slide<Pixel, Sum, Squares, K>>(kernel, on_device<Pixel, K>(task, shape), shape, stream,
-                                                          arguments...);
+    fused_view t = on_device<Pixel, K>(task, shape);
+    if (!sums_are_centred<Pixel, Sum, Squares>) {
+        if (task.job->rows.border != border_mode::constant) t.outside = 0;
+        t.flip = 0;
+    }
+    launch_sliding<integer_slide<Pixel, Sum, Squares, K>>(kernel, t, shape, stream, arguments...);
 }
 
 }  // namespace boxsum::cuda

@@ -206,7 +206,7 @@ class counted_integers {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = true;
-    static constexpr int wide_units = 0;
+    static constexpr int wide_words = 0;
     using Pixel = PixelType;
     using row = sample_row<Pixel, K>;
     using reader = sample_reader<Pixel, K>;
@@ -330,7 +330,7 @@ struct counted_sums {
 
 /// Sums, and behind all of them counts: so that neighbouring entries of each are neighbours.
 template <typename Count>
-class sum_planes<counted_sums<Count>> {
+class sum_line<counted_sums<Count>> {
     struct alignas(2 * sizeof(Count)) counts {
         Count of[2];
     };
@@ -338,12 +338,12 @@ class sum_planes<counted_sums<Count>> {
   public:
     static constexpr int entry_bytes = sizeof(window_sums<double, false>) + sizeof(counts);
 
-    __device__ sum_planes(void* memory, int entries)
+    __device__ sum_line(void* memory, int entries)
         : sums_(static_cast<window_sums<double, false>*>(memory)),
           counts_(reinterpret_cast<counts*>(sums_ + entries)) {}
 
-    __device__ sum_planes from(int entry) const {
-        sum_planes later = *this;
+    __device__ sum_line from(int entry) const {
+        sum_line later = *this;
         later.sums_ += entry;
         later.counts_ += entry;
         return later;

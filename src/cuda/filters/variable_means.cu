@@ -1,5 +1,8 @@
 #include "cuda/filters/window_walk.cuh"
 
+#include <algorithm>
+#include <limits>
+
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 
 namespace boxsum::cuda {
@@ -24,6 +27,30 @@ struct radius_plane {
                 return reinterpret_cast<const s32*>(values)[col];
         }
     }
+
+    /// Those of the first `valid` of N rows, the rest as row 0's; none above `most`, and negative ones 0.
+    template <int N>
+    __device__ void read(int (&radius)[N], std::int64_t row, std::int64_t col, int valid, int most) const {
+        const char* const from = data + row * row_stride;
+        const auto all = [&](auto pixel) {
+            using T = decltype(pixel);
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                const T r = reinterpret_cast<const T*>(from + (j < valid ? j : 0) * row_stride)[col];
+                radius[j] = std::int64_t{r} < 0 ? 0 : std::int64_t{r} < most ? static_cast<int>(r) : most;
+            }
+        };
+        switch (type) {
+            case dtype::u8:
+                return all(u8{});
+            case dtype::u16:
+                return all(u16{});
+            case dtype::u32:
+                return all(u32{});
+            default:
+                return all(s32{});
+        }
+    }
 };
 
 radius_plane plane_of(const const_any_view& radius, std::int64_t plane) {
@@ -43,30 +70,107 @@ __device__ axis_terms terms_around(const filters::window_axis& axis, std::int64_
     return terms;
 }
 
-/// A thread owns a column's pixels in row blockIdx.y and every gridDim.y-th after it.
+/// Of `samples` pixels, wherever they lie.
+template <typename Out, typename Sum>
+__device__ Out variable_mean(Sum sum, std::int64_t samples, std::int64_t offset) {
+    if constexpr (std::is_integral_v<Out>) {  // half up, in the raised pixels
+        const auto n = static_cast<Sum>(samples);
+        return static_cast<Out>((sum + n / 2) / n - static_cast<Sum>(offset));
+    } else {
+        return static_cast<Out>(mean_of(sum, samples, offset));
+    }
+}
+
+/// The same of a window inside the image: n below 2^24 wherever sums fit 32 bits.
+template <typename Out>
+__device__ Out variable_mean(u32 sum, u32 n, std::int64_t offset) {
+    if constexpr (std::is_integral_v<Out>) {
+        const u32 x = sum + n / 2;
+        // Off by at most one before it is corrected: a quotient below 2^16, a few relative errors of 2^-23.
+        auto q = static_cast<u32>(__fdividef(static_cast<float>(x), static_cast<float>(n)));
+        const auto rest = static_cast<std::int32_t>(x - q * n);
+        if (rest < 0) --q;
+        if (rest >= static_cast<std::int32_t>(n)) ++q;
+        return static_cast<Out>(q - static_cast<u32>(offset));
+    } else {
+        return variable_mean<Out, u32>(sum, std::int64_t{n}, offset);
+    }
+}
+
+/// Of the windows of one pixel that reach a border.
 template <typename Sum, typename Out>
-__global__ __launch_bounds__(walk_threads) void variable_mean_kernel(device_task<Sum, Sum> task, radius_plane radii,
-                                                                     std::int64_t most, any_view result) {
-    const std::int64_t col = std::int64_t{blockIdx.x} * walk_threads + threadIdx.x;
-    if (col >= task.cols.extent) return;
-    for (std::int64_t row = task.first_row + blockIdx.y; row < task.end_row; row += gridDim.y) {
-        std::int64_t radius = radii.at(row, col);
-        radius = radius < 0 ? 0 : radius < most ? radius : most;
-        const axis_terms rows = terms_around(task.rows, row, radius), cols = terms_around(task.cols, col, radius);
-        for (int channel = 0; channel < task.channels; ++channel) {
-            windows<1, Sum, Sum> w{};
-            w.sum[0] = any_window(task.table, rows, cols, task.table_row, task.channels, channel);
-            w.samples = rows.samples * cols.samples;
-            add_border(w, task, rows.inside * cols.inside);
-            Out out[1];
-            if constexpr (std::is_integral_v<Out>) {  // half up, in the raised pixels
-                const auto n = static_cast<Sum>(w.samples);
-                out[0] = static_cast<Out>((w.sum[0] + n / 2) / n - static_cast<Sum>(task.offset));
-            } else {
-                out[0] = static_cast<Out>(mean_of(w.sum[0], w.samples, task.offset));
-            }
-            store_elements(result, row, col * task.channels + channel, out);
+__device__ __noinline__ void store_at_border(const device_task<Sum, Sum>& task, const any_view& result, int row,
+                                             int col, int radius) {
+    const axis_terms rows = terms_around(task.rows, row, radius), cols = terms_around(task.cols, col, radius);
+    for (int channel = 0; channel < task.channels; ++channel) {
+        windows<1, Sum, Sum> w{};
+        w.sum[0] = any_window(task.table, rows, cols, task.table_row, task.channels, channel);
+        w.samples = rows.samples * cols.samples;
+        add_border(w, task, rows.inside * cols.inside);
+        const Out out[1] = {variable_mean<Out, Sum>(w.sum[0], w.samples, task.offset)};
+        store_elements(result, row, std::int64_t{col} * task.channels + channel, out);
+    }
+}
+
+/// Rows of a thread, whose entries are read together: on an H200, 16384^2, radii 0 to 15 at random, 2 take 2.9 ms, 4
+/// take 2.6 and 8 take 2.1.
+constexpr int variable_rows = 8;
+
+/// A thread owns the pixels of a column in variable_rows rows from blockIdx.y * variable_rows on, and so forth.
+/// `reach`: radii above it are those of windows that are taken with numbers of 64 bits.
+template <typename Sum, typename Out>
+__global__ __launch_bounds__(walk_threads,
+                             2) void variable_mean_kernel(const __grid_constant__ device_task<Sum, Sum> task,
+                                                          const radius_plane radii, int most, int reach,
+                                                          const __grid_constant__ any_view result) {
+    const int col = static_cast<int>(blockIdx.x) * walk_threads + static_cast<int>(threadIdx.x);
+    const auto width = static_cast<int>(task.cols.extent), height = static_cast<int>(task.rows.extent);
+    if (col >= width) return;
+    const int right = width - 1 - col, side = col < right ? col : right, nearer = side < reach ? side : reach;
+    const u32 stride = static_cast<u32>(task.table.row_stride / static_cast<int>(sizeof(Sum))),
+              step = static_cast<u32>(task.channels);
+    const auto* const table = reinterpret_cast<const Sum*>(task.table.data);
+    const auto first_row = static_cast<int>(task.first_row), end_row = static_cast<int>(task.end_row);
+    for (int first = first_row + static_cast<int>(blockIdx.y) * variable_rows; first < end_row;
+         first += static_cast<int>(gridDim.y) * variable_rows) {
+        const int valid = end_row - first < variable_rows ? end_row - first : variable_rows;
+        int radius[variable_rows];
+        radii.read(radius, first, col, valid, most);
+        bool inside[variable_rows];
+        u32 across[variable_rows], along[variable_rows];
+#pragma unroll
+        for (int j = 0; j < variable_rows; ++j) {
+            const int row = first + (j < valid ? j : 0), below = height - 1 - row, end = row < below ? row : below;
+            inside[j] = radius[j] <= (nearer < end ? nearer : end);
+            const u32 r = inside[j] ? static_cast<u32>(radius[j]) : 0;
+            across[j] = r * (stride + step);
+            along[j] = r * (stride - step);
         }
+        const u32 from =
+            static_cast<u32>(first - static_cast<int>(task.table_row)) * stride + static_cast<u32>(col) * step;
+        for (u32 channel = 0; channel < step; ++channel) {
+            Sum sum[variable_rows];
+#pragma unroll
+            for (int j = 0; j < variable_rows; ++j) {
+                const u32 at = from + channel + (j < valid ? static_cast<u32>(j) * stride : 0);
+                sum[j] = (table[at + stride + step + across[j]] - table[at + stride + along[j]]) -
+                         (table[at + step - along[j]] - table[at - across[j]]);
+            }
+#pragma unroll
+            for (int j = 0; j < variable_rows; ++j) {
+                const u32 side_of = 2 * static_cast<u32>(radius[j]) + 1, n = side_of * side_of;
+                Out out[1];
+                if constexpr (sizeof(Sum) == 4)
+                    out[0] = variable_mean<Out>(sum[j], n, task.offset);
+                else
+                    out[0] = variable_mean<Out, Sum>(sum[j], std::int64_t{n}, task.offset);
+                if (j < valid && inside[j])
+                    store_elements(result, first + j, std::int64_t{col} * task.channels + channel, out);
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < variable_rows; ++j)
+            if (j < valid && !inside[j]) store_at_border<Sum, Out>(task, result, first + j, col, radius[j]);
     }
 }
 
@@ -95,10 +199,16 @@ __global__ void radius_range_kernel(radius_plane radii, std::int64_t rows, std::
 
 void enqueue_variable_means(const window_task& task, const const_any_view& radius, std::int64_t most,
                             const any_view& result, stream_ref stream) {
-    const dim3 grid = grid_for(task.image.shape.cols, task.end_row - task.first_row, 32768);
+    const dim3 grid =
+        grid_for(task.image.shape.cols, (task.end_row - task.first_row + variable_rows - 1) / variable_rows, 32768);
+    // Places in the table, and a window's pixels, are numbers of 32 bits.
+    const view_shape& table = task.table.shape;
+    const std::int64_t entries = table.rows * (table.row_stride / static_cast<std::int64_t>(size_of(table.type)));
+    const int reach = entries < std::int64_t{1} << 32 ? 32767 : -1;
+    const auto largest = static_cast<int>(std::min<std::int64_t>(most, std::numeric_limits<int>::max()));
     visit_mean_types(task, result, [&]<typename Sum, typename Out>() {
         launch(variable_mean_kernel<Sum, Out>, {.grid = grid, .block = walk_threads}, stream, on_device<Sum, Sum>(task),
-               plane_of(radius, 0), most, result);
+               plane_of(radius, 0), largest, reach, result);
     });
 }
 

@@ -116,5 +116,34 @@ TEST_F(fused_windows, large_windows_have_the_results_of_the_cpu) {
             }
 }
 
+/// Pixels that are exactly their thresholds, or next to them: sums and integers do not decide those. Slopes of 0 and
+/// above 128 they do not take at all.
+TEST_F(fused_windows, means_near_pixels_have_the_decisions_of_the_cpu) {
+    const filter_case s{dtype::u8, 21, 80, 1, 1, window(window_radius(1, 4)), border_mode::shrink};
+    const filter_options options = test::options_of(s);
+    for (const int lowest : {17, 0, 249})
+        for (const int step : {0, 3}) {
+            placed image(test::packed(s.type, s.rows, s.cols, 1), 8, 0);
+            // Nine columns of three values: all that are whole have the same mean, lowest + step.
+            for (std::int64_t row = 0; row < s.rows; ++row)
+                for (std::int64_t col = 0; col < s.cols; ++col)
+                    static_cast<u8*>(image.view().data)[row * image.view().shape.row_stride + col] =
+                        static_cast<u8>(lowest + col % 3 * step);
+            const auto below = [&](double distance) {
+                return 1 - (lowest - distance) / (lowest + step > 0 ? lowest + step : 1);
+            };
+            for (const double k : {0.15, 0.0, 1.0, -130.0, below(0x1p-18), below(0x1p-20), below(0x1p-22)}) {
+                const threshold_rule rule{.method = threshold_method::bradley, .k = k};
+                placed limit(test::packed(dtype::u8, s.rows, s.cols, 1), 8, 0);
+                const any_view limits = upload(limit), from = upload(image);
+                cuda::adaptive_threshold({from}, {limits}, stream(), rule, options);
+                adaptive_threshold({image.view()}, {limit.view()}, rule, options);
+                expect_fetched(limit, limits,
+                               std::to_string(lowest) + " " + std::to_string(step) + " " + std::to_string(k));
+            }
+            memory_.clear();
+        }
+}
+
 }  // namespace
 }  // namespace boxsum
