@@ -278,6 +278,7 @@ TEST(byte_windows, are_as_of_wider_pixels) {
     const struct {
         std::int64_t rows, cols;
         window reach;
+        std::int64_t channels = 1;
     } cases[] = {{40, 131, 3},
                  {37, 64, window(8, 5)},
                  {150, 97, window_radius(64, 20)},
@@ -285,21 +286,25 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                  {9, 700, window_radius(2, 160)},
                  {33, 1, 5},
                  {1, 65, window_radius(0, 7)},
-                 {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}}};
+                 {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}},
+                 {12, 67, window(8, 5), 2},
+                 {10, 45, 3, 3},
+                 {150, 31, window_radius(70, 12), 3},
+                 {9, 50, window_radius(2, 30), 4}};
     for (const auto& c : cases)
         for (int kind = 0; kind < 4; ++kind) {
-            oracle::picture<u8> bytes(2, c.rows, c.cols, 1, 5);
-            oracle::picture<u16> words(2, c.rows, c.cols, 1, 1);
+            oracle::picture<u8> bytes(2, c.rows, c.cols, c.channels, 5);
+            oracle::picture<u16> words(2, c.rows, c.cols, c.channels, 1);
             oracle::fill_random(bytes, 21);
             if (kind > 0)
-                bytes.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
+                bytes.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t k) {
                     if (kind == 3) return p == 1 && row == c.rows / 2 && col == c.cols / 2 ? 41 : 40;
                     const bool black = col < c.cols / 3, flat = row < c.rows / 2;
-                    const int value = flat ? 201 + static_cast<int>(p) : static_cast<int>(row * 2 + col / 3);
+                    const int value = static_cast<int>(flat ? 201 + p + 7 * k : row * 2 + col / 3 + k);
                     return black ? 0 : kind == 1 ? value : 255 - value % 2;
                 });
-            words.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
-                return bytes.view()(row, col, 0, p);
+            words.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t k) {
+                return bytes.view()(row, col, k, p);
             });
             for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
                                              border_mode::constant, border_mode::mirror, border_mode::wrap})
@@ -309,8 +314,8 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                                                  .border_value = border == border_mode::constant ? 77.0 : 0.0,
                                                  .rounding = rounding,
                                                  .threads = 1};
-                    oracle::picture<u8> out(2, c.rows, c.cols, 1, 3);
-                    oracle::picture<u16> expected(2, c.rows, c.cols, 1);
+                    oracle::picture<u8> out(2, c.rows, c.cols, c.channels, 3);
+                    oracle::picture<u16> expected(2, c.rows, c.cols, c.channels);
                     box_filter({words.view()}, {expected.view()}, options);
                     const auto run = [&](const kernel_set& set, auto&& filter) {
                         SCOPED_TRACE(set.name + " " + std::to_string(c.rows) + "x" + std::to_string(c.cols) + " kind " +
@@ -333,8 +338,9 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                                 "");
                         });
                     if (rounding == rounding_mode::floor) continue;
-                    oracle::picture<f32> mean(2, c.rows, c.cols, 1, 1), deviation(2, c.rows, c.cols, 1, 3),
-                        wide_mean(2, c.rows, c.cols, 1), wide_deviation(2, c.rows, c.cols, 1);
+                    oracle::picture<f32> mean(2, c.rows, c.cols, c.channels, 1),
+                        deviation(2, c.rows, c.cols, c.channels, 3), wide_mean(2, c.rows, c.cols, c.channels),
+                        wide_deviation(2, c.rows, c.cols, c.channels);
                     local_statistics({words.view()}, {.mean = wide_mean.view(), .deviation = wide_deviation.view()},
                                      options);
                     for (const kernel_set& set : runnable()) {
@@ -347,7 +353,7 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                                   "");
                         ASSERT_TRUE(mean.guards_intact() && deviation.guards_intact());
                     }
-                    oracle::picture<u8> verdict(2, c.rows, c.cols, 1);
+                    oracle::picture<u8> verdict(2, c.rows, c.cols, c.channels);
                     for (const double epsilon : {1e-6, 2.0, 1e-320}) {
                         local_contrast({words.view()}, {wide_mean.view()}, {.epsilon = epsilon}, options);
                         for (const kernel_set& set : runnable()) {
@@ -364,6 +370,7 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                          {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
                           threshold_method::wolf, threshold_method::nick})
                         for (const double k : {default_k(method), -default_k(method), 0.0, 1.5}) {
+                            if (c.channels > 1 && k != default_k(method)) continue;
                             threshold_rule rule{.method = method, .k = k, .output = threshold_output::zero_one};
                             if (method == threshold_method::sauvola) rule.range = 128;
                             adaptive_threshold({words.view()}, {verdict.view()}, rule, options);
@@ -384,54 +391,104 @@ TEST(byte_windows, are_as_of_wider_pixels) {
         }
 }
 
-/// Means of bytes that may not count, and their numbers: again as of wider pixels, whose windows know no bytes.
+/// The same where pixels may not count, with their numbers: again as of wider pixels, whose windows know no bytes.
 TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
     std::mt19937 random(9);
-    for (const window& reach : {window(3), window(8, 5), window(window_radius(70, 33)), window(window_radius(2, 90)),
-                                window(window_extents{.above = 130, .below = 3, .left = 1, .right = 40})}) {
-        constexpr std::int64_t rows = 53, cols = 150;
-        oracle::picture<u8> bytes(2, rows, cols, 1, 5), mask(1, rows, cols, 1, 2), out(2, rows, cols, 1, 3);
-        oracle::picture<u16> words(2, rows, cols, 1, 1), expected(2, rows, cols, 1);
-        oracle::picture<u32> number(2, rows, cols, 1, 1), expected_number(2, rows, cols, 1);
-        oracle::picture<f32> real_number(2, rows, cols, 1, 2);
-        bytes.fill([&](auto...) { return random() % 4 == 0 ? 77 : random(); });
+    const std::pair<window, std::int64_t> cases[] = {
+        {window(3), 1},
+        {window(8, 5), 3},
+        {window_radius(70, 33), 1},
+        {window_radius(2, 90), 4},
+        {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 2},
+        {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 1}};
+    int turn = 0;
+    for (const auto& [reach, channels] : cases) {
+        const std::int64_t rows = 53, cols = channels == 1 ? 150 : 41;
+        const std::int64_t of_mask = channels == 4 ? 4 : 1;
+        oracle::picture<u8> bytes(2, rows, cols, channels, 5), mask(1, rows, cols, of_mask, 2),
+            out(2, rows, cols, channels, 3);
+        oracle::picture<u16> words(2, rows, cols, channels, 1), expected(2, rows, cols, channels);
+        oracle::picture<u32> number(2, rows, cols, channels, 1), expected_number(2, rows, cols, channels);
+        oracle::picture<f32> real_number(2, rows, cols, channels, 2), mean(2, rows, cols, channels, 3),
+            deviation(2, rows, cols, channels, 1), wide_mean(2, rows, cols, channels),
+            wide_deviation(2, rows, cols, channels);
+        oracle::picture<u8> verdict(2, rows, cols, channels);
+        // Noise above, areas of one value, of which some do not count, below.
+        bytes.fill([&](std::int64_t, std::int64_t row, std::int64_t col, std::int64_t) {
+            return row > 40 ? (col < cols / 2 ? 40 : 77) : random() % 4 == 0 ? 77 : random();
+        });
         mask.fill([&](std::int64_t, std::int64_t row, std::int64_t col, std::int64_t) {
-            return row > 30 && col < 60 ? 0 : random() % 3;
+            return row > 30 && col < cols / 3 ? 0 : random() % 3;
         });
-        words.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t) {
-            return bytes.view()(row, col, 0, p);
+        words.fill([&](std::int64_t p, std::int64_t row, std::int64_t col, std::int64_t k) {
+            return bytes.view()(row, col, k, p);
         });
-        int turn = 0;
         for (const border_mode border : {border_mode::shrink, border_mode::reflect, border_mode::replicate,
                                          border_mode::constant, border_mode::mirror, border_mode::wrap})
-            for (const bool masked : {true, false})
-                for (const kernel_set& set : runnable()) {
-                    SCOPED_TRACE(set.name + " " + std::string(name_of(border)));
-                    filter_options options{.window = reach, .border = border, .threads = 1};
-                    if (border == border_mode::constant) options.border_value = turn % 2 == 0 ? 77 : 200;
-                    if (turn % 3 == 0) options.rounding = rounding_mode::floor;
-                    if (!masked || turn % 2 == 0) options.nodata = 77;
-                    if (turn % 4 == 1) options.min_count = 9;
-                    if (turn++ % 5 == 0) options.fill = 13;
-                    filter_inputs of_words{.image = words.view()}, of_bytes{.image = bytes.view()};
-                    if (masked) of_words.mask = of_bytes.mask = mask.view();
-                    box_filter(of_words, {expected.view(), expected_number.view()}, options);
-                    row_job job(windows_of(part_of(of_bytes), options), of_bytes);
-                    job.kernels = set.kernels;
-                    out.fill([](auto...) { return 99; });
+            for (const bool masked : {true, false}) {
+                filter_options options{.window = reach, .border = border, .threads = 1};
+                if (border == border_mode::constant) options.border_value = turn % 2 == 0 ? 77 : 200;
+                if (turn % 3 == 0) options.rounding = rounding_mode::floor;
+                if (!masked || turn % 2 == 0) options.nodata = 77;
+                if (turn % 4 == 1) options.min_count = 9;
+                if (turn++ % 5 < 3) options.fill = 13;
+                filter_inputs of_words{.image = words.view()}, of_bytes{.image = bytes.view()};
+                if (masked) of_words.mask = of_bytes.mask = mask.view();
+                const auto for_each_set = [&](auto&& check) {
+                    for (const kernel_set& set : runnable()) {
+                        SCOPED_TRACE(set.name + " " + std::string(name_of(border)) + ", " + std::to_string(channels) +
+                                     " channels, turn " + std::to_string(turn));
+                        row_job job(windows_of(part_of(of_bytes), options), of_bytes);
+                        job.kernels = set.kernels;
+                        for (auto* image : {&mean, &deviation, &real_number}) image->fill([](auto...) { return 99; });
+                        for (auto* image : {&out}) image->fill([](auto...) { return 99; });
+                        number.fill([](auto...) { return 99; });
+                        check(job);
+                        ASSERT_TRUE(out.guards_intact() && number.guards_intact() && real_number.guards_intact());
+                        ASSERT_TRUE(mean.guards_intact() && deviation.guards_intact());
+                    }
+                };
+                const auto same = [](const auto& got, const auto& wanted) {
+                    using type = std::remove_cvref_t<decltype(got.view()(0, 0))>;
+                    return oracle::first_difference(
+                        got.view(), [&](auto... at) { return static_cast<type>(wanted.view()(at...)); });
+                };
+                box_filter(of_words, {expected.view(), expected_number.view()}, options);
+                for_each_set([&](const row_job& job) {
                     filters::box_filter(job, {out.view(), number.view()});
-                    const auto mean = [&](auto... at) { return static_cast<u8>(expected.view()(at...)); };
-                    const auto count = [&](auto... at) { return expected_number.view()(at...); };
-                    ASSERT_EQ(oracle::first_difference(out.view(), mean), "");
-                    ASSERT_EQ(oracle::first_difference(number.view(), count), "");
-                    out.fill([](auto...) { return 99; });
-                    filters::box_filter(job, {out.view(), real_number.view()});
-                    ASSERT_EQ(oracle::first_difference(out.view(), mean), "");
-                    ASSERT_EQ(oracle::first_difference(real_number.view(),
-                                                       [&](auto... at) { return static_cast<f32>(count(at...)); }),
-                              "");
-                    ASSERT_TRUE(out.guards_intact() && number.guards_intact() && real_number.guards_intact());
+                    ASSERT_EQ(same(out, expected), "");
+                    ASSERT_EQ(same(number, expected_number), "");
+                });
+                local_statistics(of_words, {.mean = wide_mean.view(), .deviation = wide_deviation.view()}, options);
+                for_each_set([&](const row_job& job) {
+                    filters::local_statistics(
+                        job, {.mean = mean.view(), .deviation = deviation.view(), .count = real_number.view()});
+                    ASSERT_EQ(same(mean, wide_mean), "");
+                    ASSERT_EQ(same(deviation, wide_deviation), "");
+                    ASSERT_EQ(same(real_number, expected_number), "");
+                });
+                local_contrast(of_words, {wide_mean.view()}, {.epsilon = 2}, options);
+                for_each_set([&](const row_job& job) {
+                    filters::local_contrast(job, 2, {mean.view(), number.view()});
+                    ASSERT_EQ(same(mean, wide_mean), "");
+                    ASSERT_EQ(same(number, expected_number), "");
+                });
+                for (const threshold_method method :
+                     {threshold_method::bradley, threshold_method::niblack, threshold_method::sauvola,
+                      threshold_method::wolf, threshold_method::nick}) {
+                    threshold_rule rule{.method = method};
+                    if (method == threshold_method::sauvola) rule.range = 128;
+                    adaptive_threshold(of_words, {verdict.view()}, rule, options);
+                    for_each_set([&](const row_job& job) {
+                        filters::adaptive_threshold(
+                            job, make_threshold_job(part_of(of_bytes), {out.view().shape()}, rule, options),
+                            {out.view(), real_number.view()});
+                        ASSERT_EQ(same(out, verdict), "") << name_of(method);
+                        ASSERT_EQ(same(real_number, expected_number), "");
+                    });
                 }
+                ASSERT_FALSE(testing::Test::HasFatalFailure());
+            }
     }
 }
 

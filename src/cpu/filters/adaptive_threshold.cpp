@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <vector>
 
@@ -64,7 +65,8 @@ bool has_byte_decisions(const row_job& job, const threshold_job& formula) {
                        formula.method == threshold_method::sauvola || formula.method == threshold_method::wolf ||
                        formula.method == threshold_method::nick;
     return known && formula.output != threshold_output::threshold && std::abs(formula.k) <= 16 && formula.range >= 1 &&
-           formula.range <= 65536 && has_byte_windows(job, spread);
+           formula.range <= 65536 && has_byte_windows(job, spread) &&
+           (formula.method != threshold_method::wolf || job.shape.channels == 1);
 }
 
 byte_threshold numbers_of(const threshold_job& formula, const threshold_terms& definition) {
@@ -105,13 +107,21 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
     std::vector<extremes> planes(static_cast<std::size_t>(job.shape.planes));
     std::mutex joining;
     for_each_band(job, [&](const band& b, int) {
-        f64 variance = 0;
-        u8 smallest = 255;
-        for_each_byte_row(job, b, true, [&](const byte_window_rows& rows, std::int64_t row) {
-            variance =
-                job.kernels->byte.largest_variance(variance, rows.sums(), rows.spreads(), rows.counts(), job.n());
-            const u8* const x = job.pixels<u8>(row, b.plane);
-            for (std::int64_t i = 0; i < job.n(); ++i) smallest = std::min(smallest, x[i]);
+        f64 variance = 0, smallest = std::numeric_limits<f64>::infinity();
+        work_buffer<u32> counted(job.n());
+        for_each_byte_row(job, b, true, {}, [&](const byte_row& at) {
+            const u8* const x = job.pixels<u8>(at.row, b.plane);
+            at.find_own_pixels();
+            if (at.samples != nullptr) at.samples->counted = counted.data();
+            variance = job.kernels->byte.largest_variance(variance, at.sums, at.spreads, at.counts, job.n());
+            u32 least = 256;
+            if (at.samples == nullptr)
+                for (std::int64_t i = 0; i < job.n(); ++i) least = std::min<u32>(least, x[i]);
+            else
+                for (std::int64_t i = 0; i < job.n(); ++i)
+                    least =
+                        std::min<u32>(least, at.samples->own[i] != 0 && counted[i] >= at.samples->least ? x[i] : 256);
+            if (least < 256) smallest = std::min(smallest, static_cast<f64>(least));
         });
         extremes mine;
         mine.largest_deviation[0] = std::sqrt(variance);
@@ -122,7 +132,7 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
     return planes;
 }
 
-void byte_thresholds(const row_job& job, const threshold_job& formula, const any_view& result) {
+void byte_thresholds(const row_job& job, const threshold_job& formula, const filter_outputs& outputs) {
     const bool spread = formula.method != threshold_method::bradley;
     std::vector<extremes> planes;
     if (formula.method == threshold_method::wolf) planes = find_byte_extremes(job);
@@ -135,10 +145,10 @@ void byte_thresholds(const row_job& job, const threshold_job& formula, const any
             definition.smallest_pixel = wolf.smallest_pixel.data();
             add_extremes(numbers, wolf);
         }
-        for_each_byte_row(job, b, spread, [&](const byte_window_rows& rows, std::int64_t row) {
-            const byte_windows sums = rows.sums();
-            job.kernels->byte.decide(job.row_to<u8>(result, row, b.plane), job.pixels<u8>(row, b.plane), sums,
-                                     spread ? rows.spreads() : sums, rows.counts(), numbers, job.n());
+        for_each_byte_row(job, b, spread, outputs.count, [&](const byte_row& at) {
+            at.find_own_pixels();
+            job.kernels->byte.decide(job.row_to<u8>(outputs.result, at.row, b.plane), job.pixels<u8>(at.row, b.plane),
+                                     at.sums, at.spreads, at.counts, numbers, job.n());
         });
     });
 }
@@ -146,9 +156,10 @@ void byte_thresholds(const row_job& job, const threshold_job& formula, const any
 }  // namespace
 
 void adaptive_threshold(const row_job& job, const threshold_job& formula, const filter_outputs& outputs) {
-    if (job.sampled()) return sampled_threshold(job, formula, outputs);
-    write_counts(job, outputs.count);
-    if (has_byte_decisions(job, formula)) return byte_thresholds(job, formula, outputs.result);
+    const bool bytes = has_byte_decisions(job, formula);
+    if (job.sampled() && !bytes) return sampled_threshold(job, formula, outputs);
+    if (!job.sampled()) write_counts(job, outputs.count);
+    if (bytes) return byte_thresholds(job, formula, outputs);
     visit_type(filter_types{}, job.shape.type,
                [&]<typename Pixel>() { threshold<Pixel>(job, formula, outputs.result); });
 }

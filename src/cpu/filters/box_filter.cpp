@@ -56,37 +56,11 @@ void integer_band(const row_job& job, const any_view& result, const band& b) {
     });
 }
 
-void byte_band(const row_job& job, const any_view& result, const band& b) {
-    for_each_byte_row(job, b, false, [&](const byte_window_rows& rows, std::int64_t row) {
-        job.kernels->byte.means(job.row_to<u8>(result, row, b.plane), rows.sums(), rows.counts(),
+void byte_band(const row_job& job, const filter_outputs& outputs, const band& b) {
+    for_each_byte_row(job, b, false, outputs.count, [&](const byte_row& at) {
+        job.kernels->byte.means(job.row_to<u8>(outputs.result, at.row, b.plane), at.sums, at.counts,
                                 job.rounding == rounding_mode::half_up, job.n());
     });
-}
-
-/// Means of the pixels that count, by windows of them and of their number.
-void sampled_byte_band(const row_job& job, const filter_outputs& outputs, const band& b) {
-    using part = sampled_bytes::part;
-    sampled_bytes values(job, b.plane, part::values), ones(job, b.plane, part::counts);
-    byte_window_rows sums(job, values, sampled_bytes::beyond(job, part::values), false);
-    byte_window_rows numbers(job, ones, sampled_bytes::beyond(job, part::counts), false);
-    const any_view& count = outputs.count;
-    const bool direct = count.data != nullptr && count.shape.type == dtype::u32;
-    work_buffer<u32> counted;
-    if (count.data != nullptr && !direct) counted = work_buffer<u32>(job.n());
-    const auto least = static_cast<u32>(std::min<std::int64_t>(job.min_count, std::int64_t{1} << 30));
-    const auto fill = static_cast<u8>(job.fill.value_or(0));
-    for (std::int64_t row = b.first; row < b.end; ++row) {
-        sums.move_to(row, row == b.first);
-        numbers.move_to(row, row == b.first);
-        u32* const to = direct ? job.row_to<u32>(count, row, b.plane) : counted.data();
-        job.kernels->byte.sampled_means(job.row_to<u8>(outputs.result, row, b.plane), to, sums.sums(), numbers.sums(),
-                                        least, fill, job.rounding == rounding_mode::half_up, job.n());
-        if (count.data == nullptr || direct) continue;
-        if (count.shape.type == dtype::f32)
-            std::copy_n(to, job.n(), job.row_to<f32>(count, row, b.plane));
-        else
-            std::copy_n(to, job.n(), job.row_to<f64>(count, row, b.plane));
-    }
 }
 
 /// Means of the image's type where windows are computed in a wider one.
@@ -124,11 +98,9 @@ void floating_band(const row_job& job, const any_view& result, const band& b) {
 void box_filter(const row_job& job, const filter_outputs& outputs) {
     const any_view& result = outputs.result;
     const bool bytes = result.shape.type == dtype::u8 && has_byte_windows(job, false);
-    if (job.sampled() && bytes && !job.weighted)
-        return for_each_band(job, [&](const band& b, int) { sampled_byte_band(job, outputs, b); });
-    if (job.sampled()) return sampled_statistics(job, {.mean = result, .count = outputs.count});
-    write_counts(job, outputs.count);
-    if (bytes) return for_each_band(job, [&](const band& b, int) { byte_band(job, result, b); });
+    if (job.sampled() && !bytes) return sampled_statistics(job, {.mean = result, .count = outputs.count});
+    if (!job.sampled()) write_counts(job, outputs.count);
+    if (bytes) return for_each_band(job, [&](const band& b, int) { byte_band(job, outputs, b); });
     visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) {
             if constexpr (!std::is_integral_v<Pixel>)

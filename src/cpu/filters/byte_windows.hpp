@@ -5,26 +5,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
-/// Windows of 8-bit images of one channel, fused with what becomes of them (byte_windows_impl.hpp has the layout).
+/// Windows of 8-bit images, fused with what becomes of them (byte_windows_impl.hpp has the layout).
 /// Column sums of windows of up to 128 rows fit 16 bits, and so do their differences along the row; of taller windows
 /// the row that enters less the row that leaves is summed along the row and added to a window per pixel.
 namespace boxsum::filters {
 
 /// Whether the fused kernels do these windows. `spread`: with P = x (255 - x) / 2, whose sums have to fit 32 bits.
 inline bool has_byte_windows(const row_job& job, bool spread) {
-    return job.shape.type == dtype::u8 && job.shape.channels == 1 && !job.rows.reduced() && !job.cols.reduced() &&
+    return job.shape.type == dtype::u8 && !job.weighted && !job.rows.reduced() && !job.cols.reduced() &&
            job.largest_window <= (spread ? 500000 : largest_32_bit_window<u8>);
 }
 
-/// Planes of even and odd columns, with room for what lies beyond both ends of the row.
+/// Planes of even and odd elements, with room for what lies beyond both ends of the row.
 class byte_planes {
   public:
-    explicit byte_planes(const row_job& job) {
+    explicit byte_planes(const row_job& job) : channels_(job.shape.channels) {
         const window_axis& axis = job.cols;
         const std::int64_t block = job.kernels->byte.block;
-        const std::int64_t margin = (std::max(axis.before + 1, axis.after) / block + 2) * block / 2;
+        const std::int64_t margin = (std::max(axis.before + 1, axis.after) * channels_ / block + 2) * block / 2;
         const std::int64_t length = margin * 2 + (job.n() + block) / 2 + 1;
         memory_ = work_buffer<u16>(2 * length);
         std::fill_n(memory_.data(), 2 * length, u16{0});
@@ -38,17 +39,19 @@ class byte_planes {
         if (axis.border == border_mode::constant) {
             const auto fill = [&](std::int64_t begin, std::int64_t stop) {
                 for (std::int64_t k = 0; k < 2; ++k)
-                    std::fill(plane(k) + columns_before(begin, k), plane(k) + columns_before(stop, k), constant);
+                    std::fill(plane(k) + elements_before(begin * channels_, k),
+                              plane(k) + elements_before(stop * channels_, k), constant);
             };
             fill(first, 0);
             fill(axis.extent, end);
         }
         if (!axis.continues()) return;  // columns beyond a cut are 0 as they were
         const auto run = [&](std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
+            if (channels_ > 1) return copy_columns(to, from, count, step);
             for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 2); ++i) {  // every other column
-                u16* const put = plane(to + i) + columns_before(to + i, to + i);
+                u16* const put = plane(to + i) + elements_before(to + i, to + i);
                 const std::int64_t source = from + i * step, many = (count - i + 1) / 2;
-                const u16* const x = plane(source) + columns_before(source, source);
+                const u16* const x = plane(source) + elements_before(source, source);
                 if (step > 0)
                     std::copy_n(x, many, put);
                 else if (step < 0)
@@ -64,11 +67,19 @@ class byte_planes {
     u16 *even = nullptr, *odd = nullptr;
 
   private:
-    /// Columns of the parity of `k`.
+    /// Elements of the parity of `k`.
     u16* plane(std::int64_t k) const { return (k & 1) != 0 ? odd : even; }
-    /// How many columns of that parity lie between column 0 and `col`; negative before it.
-    static std::int64_t columns_before(std::int64_t col, std::int64_t k) { return (col + 1 - (k & 1)) >> 1; }
+    /// How many elements of that parity lie between element 0 and `e`; negative before it.
+    static std::int64_t elements_before(std::int64_t e, std::int64_t k) { return (e + 1 - (k & 1)) >> 1; }
+    u16& at(std::int64_t e) const { return plane(e)[e >> 1]; }
 
+    void copy_columns(std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) const {
+        for (std::int64_t i = 0; i < count; ++i)
+            for (std::int64_t k = 0; k < channels_; ++k)
+                at((to + i) * channels_ + k) = at((from + i * step) * channels_ + k);
+    }
+
+    std::int64_t channels_;
     work_buffer<u16> memory_;
 };
 
@@ -118,15 +129,23 @@ class sampled_bytes final : public row_source<u8> {
         else
             std::fill_n(to, n, u8{1});
         if (job_.nodata) clear_where_equal(to, x, static_cast<u8>(*job_.nodata), n);
-        if (job_.masked)
-            clear_where_equal(to, row_of<u8>(job_.mask, row - job_.part_row, job_.mask.shape.planes == 1 ? 0 : plane_),
-                              u8{0}, n);
+        if (job_.masked) clear_where_masked(to, row);
         return to;
     }
 
   private:
     static void clear_where_equal(u8* __restrict to, const u8* __restrict x, u8 value, std::int64_t n) {
         for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<u8>(to[i] & (x[i] == value ? 0 : 255));
+    }
+
+    void clear_where_masked(u8* to, std::int64_t row) const {
+        const view_shape& s = job_.mask.shape;
+        const u8* const mask = row_of<u8>(job_.mask, row - job_.part_row, s.planes == 1 ? 0 : plane_);
+        const std::int64_t channels = job_.shape.channels;
+        if (s.channels == channels) return clear_where_equal(to, mask, u8{0}, job_.n());
+        for (std::int64_t c = 0; c < job_.shape.cols; ++c)
+            for (std::int64_t k = 0; k < channels; ++k)
+                to[c * channels + k] = static_cast<u8>(to[c * channels + k] & (mask[c] == 0 ? 0 : 255));
     }
 
     const row_job& job_;
@@ -152,7 +171,7 @@ class byte_window_rows {
         if (spread) spreads_.emplace(job);
         std::fill_n(outside_.data(), job.n() + block_, beyond);
         for (std::int64_t c = 0; c < round_up(job.n()); ++c)
-            cols_[lane_order(c)] = static_cast<u32>(c < job.n() ? job.cols.count(c) : 1);
+            cols_[lane_order(c)] = static_cast<u32>(c < job.n() ? job.cols.count(c / job.shape.channels) : 1);
     }
 
     /// The windows around `row`: the first of a band, then one after the other.
@@ -180,9 +199,14 @@ class byte_window_rows {
     byte_windows spreads() const { return windows(*spreads_, running_spreads_.data(), true); }
 
     byte_counts counts() const {
-        const std::int64_t first = round_up(job_.cols.first_uncut()), end = job_.cols.end_uncut();
-        return {rows_, cols_.data(), static_cast<u32>(job_.cols.full), first,
-                end == job_.n() ? round_up(end) : end / block_ * block_};
+        const std::int64_t channels = job_.shape.channels;
+        const std::int64_t first = round_up(job_.cols.first_uncut() * channels), end = job_.cols.end_uncut() * channels;
+        return {rows_,
+                cols_.data(),
+                static_cast<u32>(job_.cols.full),
+                first,
+                end == job_.n() ? round_up(end) : end / block_ * block_,
+                nullptr};
     }
 
   private:
@@ -243,10 +267,11 @@ class byte_window_rows {
             }
         };
         byte_windows w{};
-        shifted(job_.cols.after, w.in_even, w.in_odd);
-        shifted(-job_.cols.before - 1, w.out_even, w.out_odd);
-        w.before = job_.kernels->byte.total(p.even, p.odd, -job_.cols.before - 1,
-                                            job_.cols.before + job_.cols.after + 1, is_signed);
+        w.channels = job_.shape.channels;
+        shifted(job_.cols.after * w.channels, w.in_even, w.in_odd);
+        shifted((-job_.cols.before - 1) * w.channels, w.out_even, w.out_odd);
+        job_.kernels->byte.totals(w.before, p.even, p.odd, -job_.cols.before - 1,
+                                  job_.cols.before + job_.cols.after + 1, w.channels, is_signed);
         w.running = running;
         return w;
     }
@@ -263,15 +288,65 @@ class byte_window_rows {
     u32 rows_ = 1;
 };
 
-/// Calls f(windows, row) for each row of the band.
+/// What a row's windows are made of: sums, with `spread` also those of P, and how many pixels count.
+struct byte_row {
+    std::int64_t row;
+    byte_windows sums, spreads;
+    byte_counts counts;
+    byte_samples* samples;  ///< null where all pixels count
+    sampled_bytes* own;
+
+    /// For results that compare a pixel with its window.
+    void find_own_pixels() const {
+        if (samples != nullptr) samples->own = own->row(row);
+    }
+};
+
+/// Calls f(byte_row) for each row of the band, whose `counts.samples` are of images whose pixels may not count. The
+/// kernel that it calls finds their numbers, which are then written to `count` if that has data; where all pixels count
+/// that is left to others.
 template <typename F>
-void for_each_byte_row(const row_job& job, const band& b, bool spread, F&& f) {
-    image_rows<u8> image(job, b.plane);
-    const bool constant = job.rows.border == border_mode::constant;
-    byte_window_rows rows(job, image, constant ? static_cast<u8>(job.border_value) : u8{0}, spread);
+void for_each_byte_row(const row_job& job, const band& b, bool spread, const any_view& count, F&& f) {
+    using part = sampled_bytes::part;
+    const auto row_of_windows = [&](const byte_window_rows& rows, std::int64_t row) {
+        const byte_windows sums = rows.sums();
+        return byte_row{row, sums, spread ? rows.spreads() : sums, rows.counts(), nullptr, nullptr};
+    };
+    if (!job.sampled()) {
+        image_rows<u8> image(job, b.plane);
+        const bool constant = job.rows.border == border_mode::constant;
+        byte_window_rows rows(job, image, constant ? static_cast<u8>(job.border_value) : u8{0}, spread);
+        for (std::int64_t row = b.first; row < b.end; ++row) {
+            rows.move_to(row, row == b.first);
+            f(row_of_windows(rows, row));
+        }
+        return;
+    }
+    sampled_bytes values(job, b.plane, part::values), ones(job, b.plane, part::counts);
+    sampled_bytes own(job, b.plane, part::counts);
+    byte_window_rows rows(job, values, sampled_bytes::beyond(job, part::values), spread);
+    byte_window_rows numbers(job, ones, sampled_bytes::beyond(job, part::counts), false);
+    const bool counting = count.data != nullptr, direct = counting && count.shape.type == dtype::u32;
+    work_buffer<u32> counted;
+    if (counting && !direct) counted = work_buffer<u32>(job.n());
+    byte_samples samples{};
+    samples.least = static_cast<u32>(std::min<std::int64_t>(job.min_count, std::int64_t{1} << 30));
+    samples.fill = static_cast<u8>(job.fill.value_or(0));
+    samples.fill_real = static_cast<f32>(job.fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
     for (std::int64_t row = b.first; row < b.end; ++row) {
         rows.move_to(row, row == b.first);
-        f(static_cast<const byte_window_rows&>(rows), row);
+        numbers.move_to(row, row == b.first);
+        samples.numbers = numbers.sums();
+        samples.counted = direct ? job.row_to<u32>(count, row, b.plane) : counted.data();
+        byte_row at = row_of_windows(rows, row);
+        at.counts.samples = at.samples = &samples;
+        at.own = &own;
+        f(at);
+        if (!counting || direct) continue;
+        if (count.shape.type == dtype::f32)
+            std::copy_n(counted.data(), job.n(), job.row_to<f32>(count, row, b.plane));
+        else
+            std::copy_n(counted.data(), job.n(), job.row_to<f64>(count, row, b.plane));
     }
 }
 

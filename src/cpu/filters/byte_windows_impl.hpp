@@ -1,10 +1,10 @@
 // No include guard: part of row_kernels_impl.hpp, inside its namespaces.
 
-// Windows of 8-bit images of one channel, a row at a time, without shuffles: 32-bit lane l of a block of pixels (as
-// many as a vector has bytes) holds pixels 4 l .. 4 l + 3. Masks and shifts part them into even and odd columns of 16
-// bits, which are kept as two arrays (planes); the column that enters a window or leaves it is an unaligned load from
-// one of them. One scan of the lanes' totals serves the whole block. "Lane order" of a block: the first pixels of all
-// lanes, then the second, third and fourth ones.
+// Windows of 8-bit images, a row at a time, without shuffles: 32-bit lane l of a block of elements (as many as a vector
+// has bytes) holds elements 4 l .. 4 l + 3. Masks and shifts part them into even and odd elements of 16 bits, which are
+// kept as two arrays (planes); what enters a window or leaves it is an unaligned load from one of them. One scan of the
+// lanes' totals, or one for each of several channels, serves the whole block. "Lane order" of a block: the first pixels
+// of all lanes, then the second, third and fourth ones.
 
 namespace byte_lanes {
 
@@ -12,6 +12,7 @@ constexpr int bytes = BOXSUM_ROWS_BYTES, lanes_of_block = bytes / 4;
 typedef u32 words __attribute__((vector_size(bytes)));
 typedef s32 numbers __attribute__((vector_size(bytes)));
 typedef f32 reals __attribute__((vector_size(bytes)));
+typedef u64 longs __attribute__((vector_size(bytes)));
 typedef u16 halves __attribute__((vector_size(bytes)));
 typedef s16 signed_halves __attribute__((vector_size(bytes)));
 
@@ -91,45 +92,139 @@ void change_both_planes(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* 
         store(odd + i / 2, o);
     };
     i64 i = 0;
-    for (; i + bytes <= n; i += bytes) block(i, load<words>(in + i), load<words>(out + i));
+    for (; i + bytes <= n; i += bytes) {
+        __builtin_prefetch(in + i + 1024);
+        __builtin_prefetch(out + i + 1024);
+        block(i, load<words>(in + i), load<words>(out + i));
+    }
     if (i < n) block(i, load_pixels(in + i, n - i), load_pixels(out + i, n - i));
 }
 
-u32 plane_total(const u16* even, const u16* odd, i64 first, i64 count, bool is_signed) {
-    const auto sum = [&](const u16* x, i64 begin, i64 end) {
-        u32 unsigned_sum = 0, signed_sum = 0;
-        for (i64 i = begin; i < end; ++i) {
-            unsigned_sum += x[i];
-            signed_sum += static_cast<u32>(static_cast<s32>(static_cast<s16>(x[i])));
-        }
-        return is_signed ? signed_sum : unsigned_sum;
-    };
-    // Column c is even[c / 2] or odd[(c - 1) / 2]; shifts round down, below 0, too.
-    return sum(even, (first + 1) >> 1, (first + count + 1) >> 1) + sum(odd, first >> 1, (first + count) >> 1);
+u32 plane_total(const u16* x, i64 n, bool is_signed) {
+    u32 unsigned_sum = 0, signed_sum = 0;
+    for (i64 i = 0; i < n; ++i) {
+        unsigned_sum += x[i];
+        signed_sum += static_cast<u32>(static_cast<s32>(static_cast<s16>(x[i])));
+    }
+    return is_signed ? signed_sum : unsigned_sum;
 }
 
-/// Pixel sums of a block's windows, in lane order.
+void plane_totals(u32* totals, const u16* even, const u16* odd, i64 first, i64 count, i64 channels, bool is_signed) {
+    for (i64 k = 0; k < channels; ++k) totals[k] = 0;
+    // Element e is even[e / 2] or odd[(e - 1) / 2]; shifts round down, below 0, too. Of a plane every second or third
+    // element, or each, is of one channel: 48 sums of every 48th.
+    const i64 begin = first * channels;
+    for (i64 parity = 0; parity < 2; ++parity) {
+        const u16* const x = parity == 0 ? even : odd;
+        const i64 from = (begin + 1 - parity) >> 1, stop = (begin + count * channels + 1 - parity) >> 1;
+        if (channels == 1) {
+            totals[0] += plane_total(x + from, stop - from, is_signed);
+            continue;
+        }
+        u32 sums[48] = {};
+        const auto add = [&](i64 at, i64 n) {
+            if (is_signed)
+                for (i64 k = 0; k < n; ++k) sums[k] += static_cast<u32>(static_cast<s32>(static_cast<s16>(x[at + k])));
+            else
+                for (i64 k = 0; k < n; ++k) sums[k] += x[at + k];
+        };
+        i64 i = from;
+        for (; i + 48 <= stop; i += 48) add(i, 48);
+        add(i, stop - i);
+        const i64 used = stop - from < 48 ? stop - from : 48, step = 2 % channels;
+        for (i64 k = 0, channel = (2 * from + parity - begin) % channels; k < used; ++k) {
+            totals[channel] += sums[k];
+            channel += step;
+            channel -= channel >= channels ? channels : 0;
+        }
+    }
+}
+
+/// Numbers of a block's elements, in lane order.
 struct four {
     words w[4];
 };
 
+/// Results 0 .. 255 of a block as pixels.
+inline words pack(const four& f) {
+    return (f.w[0] | f.w[1] << 8) | (f.w[2] << 16 | f.w[3] << 24);
+}
+
+/// What even and odd elements of a block gain against those before, by their place in a lane.
+inline four gains(const byte_windows& row, i64 i) {
+    const i64 m = i / 2;
+    const numbers a = (numbers)(load<halves>(row.in_even + m) - load<halves>(row.out_even + m));
+    const numbers b = (numbers)(load<halves>(row.in_odd + m) - load<halves>(row.out_odd + m));
+    return {{(words)((numbers)((words)a << 16) >> 16), (words)((numbers)((words)b << 16) >> 16), (words)(a >> 16),
+             (words)(b >> 16)}};
+}
+
+inline words last_of(words v) {
+    return lanes<u32>::last_repeated<1>(v, typename make_list<lanes_of_block>::template of<lanes<u32>>{});
+}
+
+/// Running sums of three interleaved channels. Place j of lane l belongs to channel l + j, modulo 3, so that what is of
+/// one place in one lane is of the next place in the lane before. u[0] has both the first and the last place.
+template <int by>
+inline void scan_threes(words (&u)[3]) {
+    if constexpr (by < lanes_of_block) {
+        const typename make_list<lanes_of_block>::template of<lanes<u32>> every;
+        words before[3];
+        for (int j = 0; j < 3; ++j) before[j] = lanes<u32>::shifted_up<by>(u[j], every);
+        for (int j = 0; j < 3; ++j) u[j] += before[(j + by) % 3];
+        scan_threes<by * 2>(u);
+    }
+}
+
+/// A block's windows where channels are interleaved. carry[k]: the window of the channel of the block's element k
+/// before the block, and then of the next block's. Not inlined: one for all kernels.
+__attribute__((noinline)) four next_of_channels(const byte_windows& row, words* carry, i64 i) {
+    const four v = gains(row, i);
+    four f;
+    if (row.channels == 4) {
+        for (int j = 0; j < 4; ++j) {
+            f.w[j] = scan_lanes<u32, 1>(v.w[j]) + carry[j];
+            carry[j] = last_of(f.w[j]);
+        }
+    } else if (row.channels == 2) {
+        for (int j = 0; j < 2; ++j) {
+            f.w[j + 2] = scan_lanes<u32, 1>(v.w[j] + v.w[j + 2]) + carry[j];
+            f.w[j] = f.w[j + 2] - v.w[j + 2];
+            carry[j] = last_of(f.w[j + 2]);
+        }
+    } else {
+        words third[3];  // lanes 0, 3, ..; 1, 4, ..; 2, 5, ..
+        for (int k = 0; k < 3; ++k)
+            for (int l = 0; l < lanes_of_block; ++l) third[k][l] = l % 3 == k ? ~0u : 0u;
+        words u[3] = {v.w[0] + v.w[3], v.w[1], v.w[2]};
+        scan_threes<1>(u);
+        for (int j = 0; j < 3; ++j)
+            u[j] += (carry[j] & third[0]) | (carry[(j + 1) % 3] & third[1]) | (carry[(j + 2) % 3] & third[2]);
+        for (int j = 0; j < 3; ++j) carry[j] = last_of(u[(j + 1) % 3]);
+        f = {{u[0] - v.w[3], u[1], u[2], u[0]}};
+    }
+    return f;
+}
+
 /// Running sums over a row, block by block.
 class row_scan {
   public:
-    explicit row_scan(const byte_windows& row) : row_(row), carry_(all(row.before)) {}
+    explicit row_scan(const byte_windows& row) : row_(row) {
+        for (int k = 0; k < 4; ++k) carries_[k] = all(row.before[k]);
+        carry_ = carries_[0];
+    }
 
     inline four next(i64 i) {
-        const i64 m = i / 2;
-        const numbers a = (numbers)(load<halves>(row_.in_even + m) - load<halves>(row_.out_even + m));
-        const numbers b = (numbers)(load<halves>(row_.in_odd + m) - load<halves>(row_.out_odd + m));
-        const numbers a_low = (numbers)((words)a << 16) >> 16, b_low = (numbers)((words)b << 16) >> 16;
-        const numbers a_high = a >> 16, b_high = b >> 16;
-        const words d01 = (words)(a_low + b_low), d012 = d01 + (words)a_high, total = d012 + (words)b_high;
-        const words scanned = scan_lanes<u32, 1>(total);
-        const words inclusive = scanned + carry_, x = inclusive - total;
-        four f = {{x + (words)a_low, x + d01, x + d012, inclusive}};
-        const typename make_list<lanes_of_block>::template of<lanes<u32>> every;
-        carry_ = lanes<u32>::last_repeated<1>(inclusive, every);
+        four f;
+        if (row_.channels == 1) {
+            const four v = gains(row_, i);
+            const words d01 = v.w[0] + v.w[1], d012 = d01 + v.w[2], total = d012 + v.w[3];
+            const words inclusive = scan_lanes<u32, 1>(total) + carry_, x = inclusive - total;
+            f = {{x + v.w[0], x + d01, x + d012, inclusive}};
+            carry_ = last_of(inclusive);
+        } else {
+            f = next_of_channels(row_, carries_, i);
+        }
         if (row_.running != nullptr)
             for (int j = 0; j < 4; ++j) {
                 u32* const kept = row_.running + i + j * lanes_of_block;
@@ -140,14 +235,86 @@ class row_scan {
     }
 
   private:
-    const byte_windows& row_;
-    words carry_;
+    const byte_windows row_;
+    words carry_, carries_[4];
 };
 
-/// Results 0 .. 255 of a block as pixels.
-inline words pack(const four& f) {
-    return (f.w[0] | f.w[1] << 8) | (f.w[2] << 16 | f.w[3] << 24);
+template <int... i>
+inline reals zip_low(reals a, reals b, lanes<f32>::list<i...>) {
+    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + i / 2)...);
 }
+template <int... i>
+inline reals zip_high(reals a, reals b, lanes<f32>::list<i...>) {
+    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + lanes_of_block / 2 + i / 2)...);
+}
+
+/// Values in lane order become those of neighbouring pixels.
+inline void store_reals(f32* to, const reals (&v)[4], i64 n) {
+    const typename make_list<lanes_of_block>::template of<lanes<f32>> every;
+    const reals a = zip_low(v[0], v[2], every), b = zip_low(v[1], v[3], every);
+    const reals c = zip_high(v[0], v[2], every), d = zip_high(v[1], v[3], every);
+    const reals ordered[4] = {zip_low(a, b, every), zip_high(a, b, every), zip_low(c, d, every), zip_high(c, d, every)};
+    if (n >= bytes) return std::memcpy(to, ordered, sizeof ordered), void();
+    f32 some[bytes];
+    std::memcpy(some, ordered, sizeof ordered);
+    std::memcpy(to, some, static_cast<std::size_t>(n) * sizeof(f32));
+}
+
+/// How many pixels count in each of a block's windows.
+class count_scan {
+  public:
+    explicit count_scan(const byte_counts& counts)
+        : counts_(counts),
+          numbers_(counts.samples != nullptr ? counts.samples->numbers : byte_windows{}),
+          full_(all(counts.rows * counts.full)) {}
+
+    /// At least 1. Whether all have the same number. `left`: elements of the row from the block's first on.
+    inline bool next(words (&n)[4], i64 i, i64 left) {
+        if (counts_.samples != nullptr) {
+            const four f = next_sampled(i, left);
+            for (int j = 0; j < 4; ++j) n[j] = f.w[j];
+            return false;
+        }
+        if (i >= counts_.first_full && i < counts_.end_full) {
+            for (words& each : n) each = full_;
+            return true;
+        }
+        for (int j = 0; j < 4; ++j) n[j] = load<words>(counts_.cols + i + j * lanes_of_block) * counts_.rows;
+        return false;
+    }
+
+    bool sampled() const { return counts_.samples != nullptr; }
+    /// Results of a block with `fill` in place of those of too few pixels.
+    inline words filled(int j, words result, words fill) const { return (result & given_[j]) | (fill & ~given_[j]); }
+    inline words given(int j) const { return given_[j]; }
+    /// Bytes that are all ones where the window has enough pixels and its own one counts.
+    inline words given_pixels(i64 i, i64 left) const {
+        four f;
+        for (int j = 0; j < 4; ++j) f.w[j] = given_[j] & 0xffu;
+        return pack(f) & (load_pixels(counts_.samples->own + i, left) * 255u);
+    }
+    inline void fill_reals(reals (&v)[4]) const {
+        for (int j = 0; j < 4; ++j) v[j] = (reals)filled(j, (words)v[j], (words)all_real(counts_.samples->fill_real));
+    }
+
+  private:
+    __attribute__((noinline)) four next_sampled(i64 i, i64 left) {
+        const byte_samples& samples = *counts_.samples;
+        four f = numbers_.next(i);
+        reals bits[4];
+        for (int j = 0; j < 4; ++j) {
+            given_[j] = (words)(f.w[j] >= all(samples.least));
+            bits[j] = (reals)f.w[j];
+            f.w[j] -= (words)(f.w[j] == 0u);
+        }
+        if (samples.counted != nullptr) store_reals(reinterpret_cast<f32*>(samples.counted + i), bits, left);
+        return f;
+    }
+
+    const byte_counts& counts_;
+    row_scan numbers_;
+    words full_, given_[4];
+};
 
 // ---- means ----
 
@@ -211,15 +378,17 @@ inline words means_of_each(words w, words n, bool half_up) {
 
 void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
     row_scan scan(row);
+    count_scan numbers_of(counts);
     const uniform_means uniform(counts.rows * counts.full, half_up);
     for (i64 i = 0; i < n; i += bytes) {
         four f = scan.next(i);
-        if (i >= counts.first_full && i < counts.end_full)
+        words count[4];
+        if (numbers_of.next(count, i, n - i))
             uniform.take(f);
         else
-            for (int j = 0; j < 4; ++j)
-                f.w[j] =
-                    means_of_each(f.w[j], load<words>(counts.cols + i + j * lanes_of_block) * counts.rows, half_up);
+            for (int j = 0; j < 4; ++j) f.w[j] = means_of_each(f.w[j], count[j], half_up);
+        if (numbers_of.sampled())
+            for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, f.w[j], all(counts.samples->fill));
         store_pixels(out + i, pack(f), n - i);
     }
 }
@@ -228,7 +397,7 @@ void means(u8* out, const byte_windows& row, const byte_counts& counts, bool hal
 
 /// Windows of a block in the order of its pixels, in double.
 struct defined_block {
-    f64 mean[bytes], deviation[bytes];
+    f64 mean[bytes], variance[bytes], deviation[bytes];
 
     defined_block(const four& s, const four& p, const words* n) {
         alignas(bytes) u32 sum[bytes], spread[bytes], number[bytes];
@@ -242,8 +411,8 @@ struct defined_block {
             const u64 total = sum[at], c = number[at];
             const f64 real = static_cast<f64>(c);
             mean[k] = static_cast<f64>(total) / real;
-            deviation[k] =
-                __builtin_sqrt(static_cast<f64>(total * (255 * c - total) - 2 * c * spread[at]) / (real * real));
+            variance[k] = static_cast<f64>(total * (255 * c - total) - 2 * c * spread[at]) / (real * real);
+            deviation[k] = __builtin_sqrt(variance[k]);
         }
     }
 };
@@ -254,7 +423,6 @@ inline reals absolute(reals x) {
     return (reals)((words)x & 0x7fffffffu);
 }
 inline bool any(numbers mask) {
-    typedef u64 longs __attribute__((vector_size(bytes)));
     const longs parts = (longs)mask;
     u64 joined = 0;
     for (int i = 0; i < bytes / 8; ++i) joined |= parts[i];
@@ -342,8 +510,8 @@ void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windo
                 const byte_threshold& rule, i64 n) {
     constexpr bool of_means = method == threshold_method::bradley;
     row_scan s_scan(sums), p_scan(spreads);
-    const u32 full = counts.rows * counts.full;
-    const reals full_reciprocal = all_real(1 / static_cast<f32>(full));
+    count_scan numbers_of(counts);
+    const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     const words yes = all(0x01010101u * rule.yes);
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i);
@@ -351,28 +519,30 @@ void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windo
         if constexpr (!of_means) p = p_scan.next(i);
         words count[4];
         reals reciprocal[4];
-        if (i >= counts.first_full && i < counts.end_full)
-            for (int j = 0; j < 4; ++j) {
-                count[j] = all(full);
-                reciprocal[j] = full_reciprocal;
-            }
+        if (numbers_of.next(count, i, n - i))
+            for (reals& r : reciprocal) r = full_reciprocal;
         else
-            for (int j = 0; j < 4; ++j) {
-                count[j] = load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
-                reciprocal[j] = 1.0f / __builtin_convertvector((numbers)count[j], reals);
-            }
+            for (int j = 0; j < 4; ++j) reciprocal[j] = 1.0f / __builtin_convertvector((numbers)count[j], reals);
         const verdicts v = decide<method>(load_pixels(x + i, n - i), s, p, count, reciprocal, rule);
+        words result;
         if (v.doubt) {
             const defined_block block(s, p, count);
             f64 limit[bytes];
+            alignas(bytes) u8 decided[bytes] = {};
             const i64 here = n - i < bytes ? n - i : bytes;
             thresholds<u8>(limit, x + i, block.mean, block.deviation, *rule.definition, here, 1);
-            exceeds<u8>(out + i, x + i, limit, rule.yes, here);
-            continue;
+            exceeds<u8>(decided, x + i, limit, rule.yes, here);
+            result = load<words>(decided);
+        } else {
+            result = (((words)v.yes[0] & 0xffu) | ((words)v.yes[1] & 0xff00u) | ((words)v.yes[2] & 0xff0000u) |
+                      ((words)v.yes[3] & 0xff000000u)) &
+                     yes;
         }
-        const words packed = ((words)v.yes[0] & 0xffu) | ((words)v.yes[1] & 0xff00u) | ((words)v.yes[2] & 0xff0000u) |
-                             ((words)v.yes[3] & 0xff000000u);
-        store_pixels(out + i, packed & yes, n - i);
+        if (numbers_of.sampled()) {
+            const words given = numbers_of.given_pixels(i, n - i);
+            result = (result & given) | (all(0x01010101u * counts.samples->fill) & ~given);
+        }
+        store_pixels(out + i, result, n - i);
     }
 }
 
@@ -394,45 +564,71 @@ void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_wi
 
 // ---- means and deviations ----
 
-template <int... i>
-inline reals zip_low(reals a, reals b, lanes<f32>::list<i...>) {
-    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + i / 2)...);
+typedef f64 doubles __attribute__((vector_size(bytes)));
+typedef s32 few_numbers __attribute__((vector_size(bytes / 2)));
+typedef f32 few_reals __attribute__((vector_size(bytes / 2)));
+
+template <int half, int... i>
+inline few_numbers half_of(words v, lanes<u64>::list<i...>) {
+    return __builtin_shufflevector((numbers)v, (numbers)v, (half * lanes_of_block / 2 + i)...);
+}
+/// Half of the lanes, in double. (GCC 12 warns of the intrinsics without masks.)
+template <int half>
+inline doubles in_double(words v) {
+    const few_numbers x = half_of<half>(v, typename make_list<lanes_of_block / 2>::template of<lanes<u64>>{});
+#if defined(__AVX512F__)
+    return (doubles)_mm512_maskz_cvtepu32_pd(0xff, (__m256i)x);
+#else  // what instruction sets have are conversions of signed numbers
+    return __builtin_convertvector((few_numbers)(x ^ (s32)0x80000000), doubles) + 0x1p31;
+#endif
+}
+inline few_reals in_single(doubles v) {
+#if defined(__AVX512F__)  // GCC 12 converts halves
+    return (few_reals)_mm512_maskz_cvtpd_ps(0xff, (__m512d)v);
+#else
+    return __builtin_convertvector(v, few_reals);
+#endif
 }
 template <int... i>
-inline reals zip_high(reals a, reals b, lanes<f32>::list<i...>) {
-    return __builtin_shufflevector(a, b, (i % 2 * lanes_of_block + lanes_of_block / 2 + i / 2)...);
+inline reals joined(few_reals a, few_reals b, lanes<f32>::list<i...>) {
+    return __builtin_shufflevector(a, b, i...);
+}
+inline doubles root_of(doubles v) {
+#if defined(__AVX512F__)
+    return (doubles)_mm512_maskz_sqrt_pd(0xff, (__m512d)v);
+#elif defined(__AVX__)
+    return (doubles)_mm256_sqrt_pd((__m256d)v);
+#elif defined(__SSE2__)
+    return (doubles)_mm_sqrt_pd((__m128d)v);
+#else
+    for (int k = 0; k < bytes / 8; ++k) v[k] = __builtin_sqrt(v[k]);
+    return v;
+#endif
 }
 
-/// Values in lane order become those of neighbouring pixels.
-inline void store_reals(f32* to, const f32* in_lanes, i64 n) {
-    reals v[4];
-    std::memcpy(v, in_lanes, sizeof v);
-    const typename make_list<lanes_of_block>::template of<lanes<f32>> every;
-    const reals a = zip_low(v[0], v[2], every), b = zip_low(v[1], v[3], every);
-    const reals c = zip_high(v[0], v[2], every), d = zip_high(v[1], v[3], every);
-    const reals ordered[4] = {zip_low(a, b, every), zip_high(a, b, every), zip_low(c, d, every), zip_high(c, d, every)};
-    if (n >= bytes) return std::memcpy(to, ordered, sizeof ordered), void();
-    f32 some[bytes];
-    std::memcpy(some, ordered, sizeof ordered);
-    std::memcpy(to, some, static_cast<std::size_t>(n) * sizeof(f32));
-}
+/// Windows of half the lanes.
+struct real_windows {
+    doubles sum, spread, count;
 
-void sampled_means(u8* out, u32* counts, const byte_windows& sums, const byte_windows& numbers_of, u32 least, u8 fill,
-                   bool half_up, i64 n) {
-    row_scan s_scan(sums), n_scan(numbers_of);
-    for (i64 i = 0; i < n; i += bytes) {
-        four f = s_scan.next(i);
-        const four count = n_scan.next(i);
-        for (int j = 0; j < 4; ++j) {
-            const words none = (words)(count.w[j] == 0u), given = (words)(count.w[j] >= all(least));
-            const words mean = means_of_each(f.w[j], count.w[j] - none, half_up);  // of 0 pixels as if they were 1
-            f.w[j] = (mean & given) | (all(fill) & ~given);
-        }
-        store_pixels(out + i, pack(f), n - i);
-        if (counts == nullptr) continue;
-        f32 moved[bytes];  // bits are bits
-        std::memcpy(moved, count.w, sizeof moved);
-        store_reals(reinterpret_cast<f32*>(counts + i), moved, n - i);
+    /// n^2 times the variance, an integer below 2^53.
+    inline doubles numerator() const { return sum * (255.0 * count - sum) - spread * (count + count); }
+};
+
+template <int half>
+struct place {
+    static constexpr int value = half;
+};
+
+/// Calls f(windows, numbers, place<half>, j) for both halves of the lanes and each place in a lane; it makes `results`
+/// numbers of 32 bits each.
+template <int results, typename F>
+inline void for_each_half(const four& s, const four& p, const words* n, reals (*to)[4], F&& f) {
+    for (int j = 0; j < 4; ++j) {
+        few_reals low[results], high[results];
+        f(real_windows{in_double<0>(s.w[j]), in_double<0>(p.w[j]), in_double<0>(n[j])}, low, place<0>{}, j);
+        f(real_windows{in_double<1>(s.w[j]), in_double<1>(p.w[j]), in_double<1>(n[j])}, high, place<1>{}, j);
+        for (int k = 0; k < results; ++k)
+            to[k][j] = joined(low[k], high[k], typename make_list<lanes_of_block>::template of<lanes<f32>>{});
     }
 }
 
@@ -442,105 +638,74 @@ void sampled_means(u8* out, u32* counts, const byte_windows& sums, const byte_wi
 /// - Means: S / n, whose middle would be an odd multiple of 2^-(24 - e) for a mean from 2^e on, is that middle only if
 ///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
 ///   that.
-/// - Deviations: told by the bits; then, and where windows are cut, the block is done by the definition.
+/// - Deviations: told by the bits; then the block is done by the definition.
 void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
                 const byte_counts& counts, i64 n) {
     row_scan s_scan(sums), p_scan(spreads);
+    count_scan numbers_of(counts);
     const u32 full = counts.rows * counts.full;
-    const f64 real = full, reciprocal = 1 / real;
+    const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(full);
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i), p = p_scan.next(i);
-        bool defined = i < counts.first_full || i >= counts.end_full || full % 131072 == 0;
-        if (!defined) {
-            // In lane order, in memory: plain loops, of which every instruction set makes what it has.
-            alignas(bytes) u32 sum[bytes], spread[bytes];
-            alignas(bytes) f64 root[bytes];
-            alignas(bytes) f32 means[bytes], roots[bytes];
-            for (int j = 0; j < 4; ++j) {
-                store(sum + j * lanes_of_block, s.w[j]);
-                store(spread + j * lanes_of_block, p.w[j]);
-            }
-            for (int k = 0; k < bytes; ++k) {
-                const f64 total = sum[k];
-                root[k] = __builtin_sqrt(total * (255 * real - total) - static_cast<f64>(spread[k]) * (2 * real)) *
-                          reciprocal;
-                means[k] = static_cast<f32>(total * reciprocal);
-                roots[k] = static_cast<f32>(root[k]);
-            }
-            // The 29 bits that 32-bit numbers lack, within 8 of their middle.
-            u64 middles = 0;
-            for (int k = 0; k < bytes; ++k) {
-                u64 bits;
-                std::memcpy(&bits, &root[k], sizeof bits);
-                middles |= ((bits + 8 - 0x10000000) & 0x1fffffff) < 16 ? u64{1} : u64{0};
-            }
-            defined = middles != 0;
-            if (!defined) {
-                if (mean != nullptr) store_reals(mean + i, means, n - i);
-                store_reals(deviation + i, roots, n - i);
-                continue;
-            }
-        }
         words count[4];
-        for (int j = 0; j < 4; ++j) count[j] = load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
-        const defined_block block(s, p, count);
-        const i64 here = n - i < bytes ? n - i : bytes;
-        if (mean != nullptr) convert_32f(mean + i, block.mean, here);
-        convert_32f(deviation + i, block.deviation, here);
+        const bool uniform = numbers_of.next(count, i, n - i);
+        numbers ties = {};
+        if (!uniform || full % 131072 == 0)
+            for (const words& c : count) ties |= (c & 131071u) == 0u;
+        bool defined = any(ties);
+        reals results[2][4];
+        if (!defined) {
+            longs middles = {};
+            for_each_half<2>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto, int) {
+                const doubles reciprocal = uniform ? full_reciprocal : 1.0 / w.count;
+                const doubles root = root_of(w.numerator()) * reciprocal;
+                // The 29 bits that 32-bit numbers lack, within 8 of their middle.
+                middles |= (longs)((((longs)root + (8 - 0x10000000)) & 0x1ffffff0) == 0);
+                to[0] = in_single(w.sum * reciprocal);
+                to[1] = in_single(root);
+            });
+            defined = any((numbers)middles);
+        }
+        if (defined)
+            for_each_half<2>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto, int) {
+                to[0] = in_single(w.sum / w.count);
+                to[1] = in_single(root_of(w.numerator() / (w.count * w.count)));
+            });
+        if (numbers_of.sampled())
+            for (auto& result : results) numbers_of.fill_reals(result);
+        if (mean != nullptr) store_reals(mean + i, results[0], n - i);
+        store_reals(deviation + i, results[1], n - i);
     }
 }
-
-/// Sums, P and counts of a block's windows in lane order, in memory: plain loops, of which every instruction set makes
-/// what it has.
-struct numbers_of_block {
-    alignas(bytes) u32 sum[bytes], spread[bytes], count[bytes];
-
-    inline void fill(const four& s, const four& p, const byte_counts& counts, i64 i) {
-        for (int j = 0; j < 4; ++j) {
-            const words n = i >= counts.first_full && i < counts.end_full
-                                ? all(counts.rows * counts.full)
-                                : load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
-            store(sum + j * lanes_of_block, s.w[j]);
-            store(spread + j * lanes_of_block, p.w[j]);
-            store(count + j * lanes_of_block, n);
-        }
-    }
-
-    /// n^2 times the variance, an integer below 2^53.
-    inline f64 numerator(int k) const {
-        const f64 total = sum[k], n = count[k];
-        return total * (255 * n - total) - static_cast<f64>(spread[k]) * (2 * n);
-    }
-};
 
 /// The largest variance of the row's windows and of `largest`. In 32 bits a variance errs by at most 2550 u 255 < 0.04
 /// (see verdicts): only blocks that may have a larger one are done in double, by the definition.
 f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                      i64 n) {
     row_scan s_scan(sums), p_scan(spreads);
+    count_scan numbers_of(counts);
     const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     reals limit = all_real(static_cast<f32>(largest) - 0.05f);
-    numbers_of_block b;
     for (i64 i = 0; i < n; i += bytes) {
-        const four s = s_scan.next(i), p = p_scan.next(i);
+        four s = s_scan.next(i), p = p_scan.next(i);
+        words count[4];
+        const bool uniform = numbers_of.next(count, i, n - i);
         numbers above = {};
         for (int j = 0; j < 4; ++j) {
-            reals reciprocal = full_reciprocal;
-            if (i < counts.first_full || i >= counts.end_full) {
-                const words count = load<words>(counts.cols + i + j * lanes_of_block) * counts.rows;
-                reciprocal = 1.0f / __builtin_convertvector((numbers)count, reals);
+            if (numbers_of.sampled()) {  // windows without a result have no variance
+                s.w[j] = numbers_of.filled(j, s.w[j], words{});
+                p.w[j] = numbers_of.filled(j, p.w[j], words{});
             }
+            const reals reciprocal =
+                uniform ? full_reciprocal : 1.0f / __builtin_convertvector((numbers)count[j], reals);
             const reals m = __builtin_convertvector((numbers)s.w[j], reals) * reciprocal;
             const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal + reciprocal);
             above |= m * (255.0f - m) - q > limit;
         }
         if (!any(above)) continue;
-        b.fill(s, p, counts, i);
-        for (int k = 0; k < bytes; ++k) {
-            const f64 c = b.count[k], x = b.numerator(k) / (c * c);
-            const bool there = 4 * (k % lanes_of_block) + k / lanes_of_block < n - i;
-            largest = there && x > largest ? x : largest;
-        }
+        const defined_block block(s, p, count);
+        for (i64 k = 0; k < bytes && k < n - i; ++k)
+            largest = block.variance[k] > largest ? block.variance[k] : largest;
         limit = all_real(static_cast<f32>(largest) - 0.05f);
     }
     return largest;
@@ -553,39 +718,42 @@ f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& 
 void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                f64 epsilon, i64 n) {
     row_scan s_scan(sums), p_scan(spreads);
-    const f64 full_reciprocal = 1 / static_cast<f64>(counts.rows * counts.full);
-    numbers_of_block b;
+    count_scan numbers_of(counts);
+    const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(counts.rows * counts.full);
+    const doubles least = doubles{} + epsilon;
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i), p = p_scan.next(i);
-        b.fill(s, p, counts, i);
-        const words pixels = load_pixels(x + i, n - i);
-        alignas(bytes) u32 pixel[bytes];
-        for (int j = 0; j < 4; ++j) store(pixel + j * lanes_of_block, (pixels >> (8 * j)) & 0xffu);
-        alignas(bytes) f64 reciprocal[bytes];
-        alignas(bytes) f32 low[bytes], high[bytes];
-        if (i >= counts.first_full && i < counts.end_full)
-            for (int k = 0; k < bytes; ++k) reciprocal[k] = full_reciprocal;
-        else
-            for (int k = 0; k < bytes; ++k) reciprocal[k] = 1 / static_cast<f64>(b.count[k]);
-        for (int k = 0; k < bytes; ++k) {
-            const f64 root = __builtin_sqrt(b.numerator(k)) * reciprocal[k];
-            const f64 inverse = 1 / (root < epsilon ? epsilon : root);
-            const f64 d = static_cast<f64>(b.count[k]) * static_cast<f64>(pixel[k]) - static_cast<f64>(b.sum[k]);
-            const f64 difference = d * reciprocal[k], result = difference * inverse;
-            const f64 slack = (__builtin_fabs(difference) * 0x1p-49 + (d != 0 ? 0x1p-45 : 0.0)) * inverse;
-            low[k] = static_cast<f32>(result - slack);
-            high[k] = static_cast<f32>(result + slack);
-        }
-        u32 differ = 0;
-        for (int k = 0; k < bytes; ++k) differ |= low[k] == high[k] ? 0u : 1u;  // NaN, too
-        if (differ == 0) {
-            store_reals(out + i, low, n - i);
-            continue;
-        }
         words count[4];
-        for (int j = 0; j < 4; ++j) count[j] = load<words>(b.count + j * lanes_of_block);
-        const defined_block block(s, p, count);
-        contrast<u8>(out + i, x + i, block.mean, block.deviation, epsilon, n - i < bytes ? n - i : bytes);
+        const bool uniform = numbers_of.next(count, i, n - i);
+        const words pixels = load_pixels(x + i, n - i);
+        const auto pixel = [&](auto half, int j) {
+            return in_double<decltype(half)::value>((pixels >> (8 * j)) & 0xffu);
+        };
+        const auto divisor = [&](doubles root) {
+            const longs below = (longs)(root < least);
+            return (doubles)(((longs)least & below) | ((longs)root & ~below));
+        };
+        reals results[2][4];
+        for_each_half<2>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
+            const doubles reciprocal = uniform ? full_reciprocal : 1.0 / w.count;
+            const doubles inverse = 1.0 / divisor(root_of(w.numerator()) * reciprocal);
+            const doubles d = w.count * pixel(half, j) - w.sum;
+            const doubles difference = d * reciprocal, result = difference * inverse;
+            const doubles size = (doubles)((longs)difference & 0x7fffffffffffffff);
+            const doubles slack =
+                (size * 0x1p-49 + (doubles)((longs)(doubles{} + 0x1p-45) & (longs)(d != 0.0))) * inverse;
+            to[0] = in_single(result - slack);
+            to[1] = in_single(result + slack);
+        });
+        numbers differ = {};
+        for (int j = 0; j < 4; ++j) differ |= ~(results[0][j] == results[1][j]);  // NaN, too
+        if (any(differ))
+            for_each_half<1>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
+                const doubles root = root_of(w.numerator() / (w.count * w.count));
+                to[0] = in_single((pixel(half, j) - w.sum / w.count) / divisor(root));
+            });
+        if (numbers_of.sampled()) numbers_of.fill_reals(results[0]);
+        store_reals(out + i, results[0], n - i);
     }
 }
 

@@ -6,14 +6,20 @@
 namespace boxsum::filters {
 
 void local_contrast(const row_job& job, double epsilon, const filter_outputs& outputs) {
-    if (job.sampled()) return sampled_contrast(job, epsilon, outputs);
-    write_counts(job, outputs.count);
     const any_view& result = outputs.result;
-    if (has_byte_windows(job, true))
+    const bool bytes = has_byte_windows(job, true);
+    if (job.sampled() && !bytes) return sampled_contrast(job, epsilon, outputs);
+    if (!job.sampled()) write_counts(job, outputs.count);
+    if (bytes)
         return for_each_band(job, [&](const band& b, int) {
-            for_each_byte_row(job, b, true, [&](const byte_window_rows& rows, std::int64_t row) {
-                job.kernels->byte.contrast(job.row_to<f32>(result, row, b.plane), job.pixels<u8>(row, b.plane),
-                                           rows.sums(), rows.spreads(), rows.counts(), epsilon, job.n());
+            for_each_byte_row(job, b, true, outputs.count, [&](const byte_row& at) {
+                at.find_own_pixels();
+                f32* const to = job.row_to<f32>(result, at.row, b.plane);
+                job.kernels->byte.contrast(to, job.pixels<u8>(at.row, b.plane), at.sums, at.spreads, at.counts, epsilon,
+                                           job.n());
+                if (at.samples == nullptr) return;
+                const byte_samples& samples = *at.samples;
+                for (std::int64_t i = 0; i < job.n(); ++i) to[i] = samples.own[i] != 0 ? to[i] : samples.fill_real;
             });
         });
     visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {

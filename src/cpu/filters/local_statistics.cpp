@@ -68,10 +68,10 @@ bool has_byte_deviations(const row_job& job, const window_outputs& outputs) {
 }
 
 void byte_deviations(const row_job& job, const window_outputs& outputs, const band& b) {
-    for_each_byte_row(job, b, true, [&](const byte_window_rows& rows, std::int64_t row) {
+    for_each_byte_row(job, b, true, outputs.count, [&](const byte_row& at) {
         job.kernels->byte.deviations(
-            outputs.mean.data == nullptr ? nullptr : job.row_to<f32>(outputs.mean, row, b.plane),
-            job.row_to<f32>(outputs.deviation, row, b.plane), rows.sums(), rows.spreads(), rows.counts(), job.n());
+            outputs.mean.data == nullptr ? nullptr : job.row_to<f32>(outputs.mean, at.row, b.plane),
+            job.row_to<f32>(outputs.deviation, at.row, b.plane), at.sums, at.spreads, at.counts, job.n());
     });
 }
 
@@ -98,6 +98,8 @@ void local_statistics(const row_job& job, const window_outputs& outputs) {
     const bool spread = outputs.variance.data != nullptr || outputs.deviation.data != nullptr;
     if (job.sampled()) {
         const bool mean_alone = outputs.mean.data != nullptr && outputs.sum.data == nullptr && !spread;
+        if (outputs.sum.data == nullptr && has_byte_deviations(job, outputs))
+            return for_each_band(job, [&](const band& b, int) { byte_deviations(job, outputs, b); });
         return mean_alone ? box_filter(job, {outputs.mean, outputs.count}) : sampled_statistics(job, outputs);
     }
     write_counts(job, outputs.count);

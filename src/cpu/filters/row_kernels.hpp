@@ -131,13 +131,24 @@ struct pixel_kernels {
     void (*contrast)(f32* out, const T* x, const f64* mean, const f64* deviation, f64 epsilon, std::int64_t n);
 };
 
-/// A row of windows of an 8-bit image of one channel (byte_windows_impl.hpp), over planes of even and odd columns. Its
-/// arrays are read, and `running` is written, by whole blocks.
+/// A row of windows of an 8-bit image (byte_windows_impl.hpp), over planes of even and odd elements. Its arrays are
+/// read, and `running` is written, by whole blocks.
 struct byte_windows {
     /// What the windows of even and of odd pixels gain and lose against those one pixel before.
     const u16 *in_even, *in_odd, *out_even, *out_odd;
-    u32 before;    ///< the window before the first, or its change
+    std::int64_t channels = 1;
+    u32 before[4] = {};  ///< the windows before the first, or their changes
     u32* running;  ///< in lane order: planes are changes, and are added to these windows; null: planes are column sums
+};
+
+/// Windows whose pixels may not count.
+struct byte_samples {
+    byte_windows numbers;  ///< of those that do
+    u32 least;             ///< so many at least, or there is no result; at least 1
+    u32* counted;          ///< gets the numbers unless it is null
+    const u8* own;         ///< 1 where the window's own pixel counts, 0 elsewhere
+    u8 fill;               ///< of bytes, where there is no result
+    f32 fill_real;
 };
 
 /// What windows divide by: rows * cols, `cols` in lane order; rows * full in the blocks from first_full to end_full.
@@ -146,6 +157,7 @@ struct byte_counts {
     const u32* cols;
     u32 full;
     std::int64_t first_full, end_full;
+    const byte_samples* samples;  ///< null where all pixels count
 };
 
 /// A threshold's numbers in 32 bits; byte_windows_impl.hpp says which.
@@ -161,13 +173,10 @@ struct byte_kernels {
     void (*change)(u16* even, u16* odd, const u8* in, const u8* out, bool keep, std::int64_t n);
     void (*change_both)(u16* even, u16* odd, u16* p_even, u16* p_odd, const u8* in, const u8* out, bool keep,
                         std::int64_t n);
-    /// The sum of `count` columns from `first` on; where windows run, planes are signed.
-    u32 (*total)(const u16* even, const u16* odd, std::int64_t first, std::int64_t count, bool is_signed);
+    /// The sums of `count` columns from `first` on, for each channel; where windows run, planes are signed.
+    void (*totals)(u32* totals, const u16* even, const u16* odd, std::int64_t first, std::int64_t count,
+                   std::int64_t channels, bool is_signed);
     void (*means)(u8* out, const byte_windows& sums, const byte_counts& counts, bool half_up, std::int64_t n);
-    /// Means of windows whose numbers of pixels are windows, too; `fill` where they have fewer than `least` (at least
-    /// 1). `counts` gets the numbers unless it is null.
-    void (*sampled_means)(u8* out, u32* counts, const byte_windows& sums, const byte_windows& numbers, u32 least,
-                          u8 fill, bool half_up, std::int64_t n);
     /// bradley, niblack, sauvola, wolf, nick; `spreads` are of P = x (255 - x) / 2, and not read for bradley.
     void (*decide)(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, const byte_threshold& rule, std::int64_t n);

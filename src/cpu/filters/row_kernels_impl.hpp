@@ -5,7 +5,7 @@
 #include "filters/exponential.hpp"
 
 #include <cstring>
-#if defined(__AVX512F__)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
@@ -157,12 +157,25 @@ struct quotient<u64> {
     static constexpr real reduced = 1.0 - 0x1p-50;
 };
 
+/// A number below 2^63 as its 32-bit halves beside the exponents of 2^84 and 2^52, with one rounding: AVX2 and SSE2 do
+/// not convert 64 bits.
+inline f64 real_of(u64 x) {
+#if defined(__AVX512DQ__) || !defined(__x86_64__)
+    return static_cast<f64>(x);
+#else
+    const u64 high = (x >> 32) | 0x4530000000000000, low = (x & 0xffffffff) | 0x4330000000000000;
+    return (__builtin_bit_cast(f64, high) - 0x1.00000001p84) + __builtin_bit_cast(f64, low);
+#endif
+}
+inline f32 real_of(u32 x) {
+    return static_cast<f32>(static_cast<s32>(x));
+}
+
 template <typename A>
 inline A rounded_quotient(A w, A count, A half, typename quotient<A>::real reciprocal) {
-    using real = typename quotient<A>::real;
     using whole = typename quotient<A>::whole;
     const A t = static_cast<A>(w + (count / 2 & half));
-    const A q = static_cast<A>(static_cast<whole>(static_cast<real>(static_cast<whole>(t)) * reciprocal));
+    const A q = static_cast<A>(static_cast<s32>(real_of(t) * reciprocal));
     const auto remainder = static_cast<whole>(static_cast<A>(t - q * count));
     return static_cast<A>(q + (remainder >= static_cast<whole>(count) ? 1 : 0));
 }
@@ -227,7 +240,7 @@ void moments(f64* __restrict mean, f64* __restrict variance, const S* __restrict
             numerator = real_count * squares - sum * sum;
         } else {
             const u64 sum = s[i];
-            numerator = static_cast<f64>(static_cast<u64>(count) * q[i] - sum * sum);
+            numerator = real_of(static_cast<u64>(count) * q[i] - sum * sum);
         }
         mean[i] = mean_of(s[i], count, offset);
         variance[i] = numerator / (real_count * real_count);
@@ -435,9 +448,9 @@ constinit const row_kernels rows = {
      pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},
      pixel_kernels<f32>{thresholds<f32>, exceeds<f32>, contrast<f32>},
      pixel_kernels<f64>{thresholds<f64>, exceeds<f64>, contrast<f64>}},
-    {byte_lanes::bytes, byte_lanes::change_planes, byte_lanes::change_both_planes, byte_lanes::plane_total,
-     byte_lanes::means, byte_lanes::sampled_means, byte_lanes::decide_pixels, byte_lanes::deviations,
-     byte_lanes::largest_variance, byte_lanes::contrasts},
+    {byte_lanes::bytes, byte_lanes::change_planes, byte_lanes::change_both_planes, byte_lanes::plane_totals,
+     byte_lanes::means, byte_lanes::decide_pixels, byte_lanes::deviations, byte_lanes::largest_variance,
+     byte_lanes::contrasts},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS
