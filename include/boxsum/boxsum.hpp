@@ -8,6 +8,7 @@
 #include <boxsum/cpu.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
+#include <boxsum/guided_filter.hpp>
 #include <boxsum/histogram_pipeline.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_table.hpp>
