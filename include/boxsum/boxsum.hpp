@@ -3,6 +3,7 @@
 /// Everything for the host; what runs on devices is in boxsum/cuda/.
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
+#include <boxsum/blobs.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/convolve.hpp>
 #include <boxsum/cpu.hpp>

@@ -12,8 +12,17 @@ array([[2, 2, 3, 4],
 """
 
 from boxsum import cuda, errors, memory
+from boxsum._blobs import box_hessian, find_blobs
 from boxsum._core import version as _version
-from boxsum._filters import box_filter, convolve, local_contrast, local_statistics, threshold, variable_box_filter
+from boxsum._filters import (
+    box_filter,
+    convolve,
+    guided_filter,
+    local_contrast,
+    local_statistics,
+    threshold,
+    variable_box_filter,
+)
 from boxsum._histograms import Binning, HistogramTable, Match, histogram_distance, integral_histogram
 from boxsum._information import algorithms, get_num_threads, info, num_threads, set_num_threads, verify
 from boxsum._rows import filter_rows
@@ -38,6 +47,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "box_filter",
+    "box_hessian",
     "box_mean",
     "box_sum",
     "box_var",
@@ -45,7 +55,9 @@ __all__ = [
     "cuda",
     "errors",
     "filter_rows",
+    "find_blobs",
     "get_num_threads",
+    "guided_filter",
     "histogram_distance",
     "info",
     "integral_histogram",
