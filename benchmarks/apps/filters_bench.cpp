@@ -4,6 +4,7 @@
 //
 //     filters_bench [--size N] [--rounds N] [--threads N] [--only GROUP]
 
+#include <boxsum/blobs.hpp>
 #include <boxsum/filters.hpp>
 #include <boxsum/guided_filter.hpp>
 #include <boxsum/sat.hpp>
@@ -238,6 +239,18 @@ group guided(const std::string& type, std::int64_t size, int threads) {
     return g;
 }
 
+group blobs(std::int64_t size, int threads) {
+    const auto in = std::make_shared<image<std::uint8_t>>(size, 1);
+    const auto out = std::make_shared<image<double>>(size, 1);
+    group g{"box Hessians and blobs 8u", {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
+    g.candidates.push_back({"box Hessian, sigma 8", [=] { boxsum::box_hessian(in->view(), out->view(), 8, threads); }});
+    g.candidates.push_back(
+        {"blobs of 10 scales, 1 to 30", [=] { boxsum::find_blobs(in->view(), {.threads = threads}); }});
+    return g;
+}
+
 /// Windows around all pixels of tables that exist, beside four reads a window by hand (of those within the image).
 group windows_of_tables(std::int64_t size, int threads) {
     struct tables {
@@ -324,6 +337,7 @@ int main(int argc, char** argv) {
         {"variable", [&] { return variable(size, threads); }},
         {"guided8u", [&] { return guided<std::uint8_t>("8u", size / 2, threads); }},
         {"guided32f", [&] { return guided<float>("32f", size / 2, threads); }},
+        {"blobs", [&] { return blobs(size / 2, threads); }},
         {"windows", [&] { return windows_of_tables(size, threads); }},
     };
     for (const auto& [name, make] : groups) {

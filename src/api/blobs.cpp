@@ -249,13 +249,17 @@ void prune(std::vector<blob>& blobs, double overlap) {
               [&](std::size_t a, std::size_t b) { return std::pair(blobs[a].row, a) < std::pair(blobs[b].row, b); });
     double most = 0;
     for (const blob& b : blobs) most = std::max(most, b.sigma);
-    const double far = 2 * most * std::sqrt(2.0);
+    constexpr double slightly_more = 1 + 1e-9;  // so that no rounding leaves out what overlaps
+    const auto reach = [](double both) { return both * std::sqrt(2.0) * slightly_more; };
     std::vector<std::pair<std::size_t, std::size_t>> pairs;
     for (std::size_t i = 0; i < by_row.size(); ++i)
         for (std::size_t j = i + 1; j < by_row.size(); ++j) {
             const blob &a = blobs[by_row[i]], &b = blobs[by_row[j]];
-            if (static_cast<double>(b.row - a.row) > far) break;
-            if (shared_part(a, b) > overlap) pairs.emplace_back(std::minmax(by_row[i], by_row[j]));
+            const auto y = static_cast<double>(b.row - a.row), x = static_cast<double>(b.col - a.col);
+            if (y > reach(a.sigma + most)) break;
+            const double far = reach(a.sigma + b.sigma);
+            if (y * y + x * x <= far * far && shared_part(a, b) > overlap)
+                pairs.emplace_back(std::minmax(by_row[i], by_row[j]));
         }
     std::sort(pairs.begin(), pairs.end());
     std::vector<bool> gone(blobs.size());
