@@ -4,7 +4,9 @@
 //
 //     filters_bench [--size N] [--rounds N] [--threads N] [--only GROUP]
 
+#include <boxsum/blobs.hpp>
 #include <boxsum/filters.hpp>
+#include <boxsum/guided_filter.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/window_queries.hpp>
@@ -187,6 +189,68 @@ group variable(std::int64_t size, int threads) {
     return g;
 }
 
+#if defined(BOXSUM_BENCH_OPENCV)
+/// A grey guide, by OpenCV's box filters as its ximgproc composes them, in single precision.
+void guided_by_opencv(const cv::Mat& image, const cv::Mat& guide, cv::Mat& result, int r, double epsilon) {
+    const auto mean = [&](const cv::Mat& x) {
+        cv::Mat m;
+        cv::boxFilter(x, m, CV_32F, {2 * r + 1, 2 * r + 1}, {-1, -1}, true, cv::BORDER_REFLECT);
+        return m;
+    };
+    cv::Mat p, i;
+    image.convertTo(p, CV_32F);
+    guide.convertTo(i, CV_32F);
+    const cv::Mat mean_i = mean(i), mean_p = mean(p);
+    const cv::Mat variance = mean(i.mul(i)) - mean_i.mul(mean_i), covariance = mean(i.mul(p)) - mean_i.mul(mean_p);
+    cv::Mat a;
+    cv::divide(covariance, variance + epsilon, a);
+    const cv::Mat b = mean_p - a.mul(mean_i), q = mean(a).mul(i) + mean(b);
+    q.convertTo(result, result.type());
+}
+#endif
+
+template <typename T>
+group guided(const std::string& type, std::int64_t size, int threads) {
+    const auto in = std::make_shared<image<T>>(size, 1), out = std::make_shared<image<T>>(size, 1),
+               grey = std::make_shared<image<T>>(size, 1), colours = std::make_shared<image<T>>(size, 3);
+    group g{"guided filter " + type, {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
+    for (const std::int64_t r : {8, 40}) {
+        const std::string radius = " r=" + std::to_string(r);
+        const boxsum::filter_options options{
+            .window = boxsum::window_radius(r), .border = border_mode::reflect, .threads = threads};
+        g.candidates.push_back(
+            {"by itself" + radius, [=] { boxsum::guided_filter({in->view()}, {out->view()}, {}, options); }});
+        g.candidates.push_back({"grey guide" + radius, [=] {
+                                    boxsum::guided_filter({in->view(), grey->view()}, {out->view()}, {}, options);
+                                }});
+        g.candidates.push_back({"colour guide" + radius, [=] {
+                                    boxsum::guided_filter({in->view(), colours->view()}, {out->view()}, {}, options);
+                                }});
+#if defined(BOXSUM_BENCH_OPENCV)
+        g.candidates.push_back({"cv::boxFilter, grey guide" + radius, [=] {
+                                    cv::Mat to = mat_of(out->view());
+                                    guided_by_opencv(mat_of(in->view()), mat_of(grey->view()), to, static_cast<int>(r),
+                                                     std::is_integral_v<T> ? 650.25 : 0.01);
+                                }});
+#endif
+    }
+    return g;
+}
+
+group blobs(std::int64_t size, int threads) {
+    const auto in = std::make_shared<image<std::uint8_t>>(size, 1);
+    const auto out = std::make_shared<image<double>>(size, 1);
+    group g{"box Hessians and blobs 8u", {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
+    g.candidates.push_back({"box Hessian, sigma 8", [=] { boxsum::box_hessian(in->view(), out->view(), 8, threads); }});
+    g.candidates.push_back(
+        {"blobs of 10 scales, 1 to 30", [=] { boxsum::find_blobs(in->view(), {.threads = threads}); }});
+    return g;
+}
+
 /// Windows around all pixels of tables that exist, beside four reads a window by hand (of those within the image).
 group windows_of_tables(std::int64_t size, int threads) {
     struct tables {
@@ -271,6 +335,9 @@ int main(int argc, char** argv) {
         {"sampled8u", [&] { return sampled<std::uint8_t>("8u", size, threads); }},
         {"sampled32f", [&] { return sampled<float>("32f", size / 2, threads); }},
         {"variable", [&] { return variable(size, threads); }},
+        {"guided8u", [&] { return guided<std::uint8_t>("8u", size / 2, threads); }},
+        {"guided32f", [&] { return guided<float>("32f", size / 2, threads); }},
+        {"blobs", [&] { return blobs(size / 2, threads); }},
         {"windows", [&] { return windows_of_tables(size, threads); }},
     };
     for (const auto& [name, make] : groups) {

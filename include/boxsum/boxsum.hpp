@@ -3,11 +3,13 @@
 /// Everything for the host; what runs on devices is in boxsum/cuda/.
 #include <boxsum/algorithms.hpp>
 #include <boxsum/binning.hpp>
+#include <boxsum/blobs.hpp>
 #include <boxsum/box.hpp>
 #include <boxsum/convolve.hpp>
 #include <boxsum/cpu.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
+#include <boxsum/guided_filter.hpp>
 #include <boxsum/histogram_pipeline.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/histogram_table.hpp>

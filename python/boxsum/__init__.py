@@ -12,11 +12,13 @@ array([[2, 2, 3, 4],
 """
 
 from boxsum import cuda, errors, memory
+from boxsum._blobs import box_hessian, find_blobs
 from boxsum._core import version as _version
 from boxsum._depths import circles_of_confusion, variance_shadows
 from boxsum._filters import (
     box_filter,
     convolve,
+    guided_filter,
     local_contrast,
     local_statistics,
     threshold,
@@ -47,6 +49,7 @@ __all__ = [
     "__version__",
     "algorithms",
     "box_filter",
+    "box_hessian",
     "box_mean",
     "box_sum",
     "box_var",
@@ -55,7 +58,9 @@ __all__ = [
     "cuda",
     "errors",
     "filter_rows",
+    "find_blobs",
     "get_num_threads",
+    "guided_filter",
     "histogram_distance",
     "image_means",
     "info",

@@ -109,6 +109,19 @@ def local_contrast(
     threads: int,
     /,
 ) -> Any: ...
+def guided_filter(
+    image: Any,
+    size: Any,
+    guide: Any,
+    epsilon: float | None,
+    border: str,
+    dtype: Any,
+    channel_axis: Any,
+    guide_channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
 def convolve(
     image: Any,
     kernel: Any,
@@ -118,6 +131,16 @@ def convolve(
     dtype: Any,
     channel_axis: Any,
     out: Any,
+    threads: int,
+    /,
+) -> Any: ...
+def box_hessian(image: Any, sigma: float, dtype: Any, out: Any, threads: int, /) -> Any: ...
+def find_blobs(
+    image: Any,
+    sigmas: Any,
+    threshold: float | None,
+    relative_threshold: float | None,
+    overlap: float,
     threads: int,
     /,
 ) -> Any: ...

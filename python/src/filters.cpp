@@ -8,6 +8,7 @@
 #include <boxsum/cuda/filters.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
+#include <boxsum/guided_filter.hpp>
 #include <boxsum/variable_blur.hpp>
 
 #include <algorithm>
@@ -103,9 +104,10 @@ struct filter_arguments {
     sampling_argument sampling;
 
     filter_arguments(nb::handle image, nb::handle size, nb::handle border, nb::handle cval, nb::handle origin,
-                     nb::handle given_sampling, nb::handle channel_axis, nb::handle threads)
+                     nb::handle given_sampling, nb::handle channel_axis, nb::handle threads,
+                     const role_rules& rules = {})
         : part(given_sampling),
-          in(image, "image", channel_axis, {.may_swap = !part.given()}),
+          in(image, "image", channel_axis, {.may_swap = rules.may_swap && !part.given()}),
           options(common(size, border, cval, origin, threads)),
           sampling(given_sampling, in, options) {
         const element type = in.array.type;
@@ -348,6 +350,31 @@ nb::object py_local_contrast(nb::handle image, nb::handle size, nb::handle epsil
     return result.finish(given.in);
 }
 
+nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide, nb::handle epsilon, nb::handle border,
+                            nb::handle dtype, nb::handle channel_axis, nb::handle guide_channel_axis, nb::handle out,
+                            nb::handle threads) {
+    // Rows of both are rows.
+    constexpr role_rules in_order{.may_swap = false};
+    const filter_arguments given(image, size, border, nb::int_(0), nb::int_(0), nb::none(), channel_axis, threads,
+                                 in_order);
+    std::optional<image_argument> by;
+    if (!guide.is_none()) {
+        by.emplace(guide, "guide", guide_channel_axis, in_order);
+        if (by->roles.planar) throw unsupported("guide_channel_axis: the guide's channels must be its last axis");
+        by->read_as(by->array.type == element::boolean ? element::u8 : by->array.type);
+    }
+    const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
+    const guided_inputs inputs{given.in.view, by ? by->view : const_any_view{}};
+    const guided_rule rule{optional_real(epsilon, "epsilon")};
+    if (given.in.array.device || (by && by->array.device))
+        throw unsupported("image: lies on a device, guided filters are of host memory");
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        guided_filter(inputs, {result.view}, rule, given.options);
+    }
+    return result.finish(given.in);
+}
+
 /// The plan of a convolution on the current device, made once: it keeps its weights there. Plans are kept for the life
 /// of the process, because graphs may run them; there are as many as kernels times shapes.
 const cuda::convolve_plan& plan_of(int device, const convolve_inputs& inputs, const std::vector<double>& weights,
@@ -435,6 +462,7 @@ void bind_filters(nb::module_& module) {
     define(module, "local_statistics", py_local_statistics);
     define(module, "threshold", py_threshold);
     define(module, "local_contrast", py_local_contrast);
+    define(module, "guided_filter", py_guided_filter);
     define(module, "convolve", py_convolve);
 }
 

@@ -159,6 +159,7 @@ NB_MODULE(_core, module) {
     bind_boxes(module);
     bind_windows(module);
     bind_filters(module);
+    bind_blobs(module);
     bind_histograms(module);
     bind_depths(module);
     bind_information(module);

@@ -12,6 +12,7 @@ namespace boxsum::python {
 namespace nb = nanobind;
 
 void bind_tables(nb::module_& module);
+void bind_blobs(nb::module_& module);
 void bind_boxes(nb::module_& module);
 void bind_windows(nb::module_& module);
 void bind_filters(nb::module_& module);

@@ -503,3 +503,52 @@ def test_exact_where_floats_are_not():
     result = boxsum.box_filter(image, 301, dtype="float64")
     lists = np.pad(image, 150, mode="symmetric").astype(np.uint64)
     assert result[150, 150] == float(Fraction(int(lists[150:451, 150:451].sum()), 301 * 301))
+
+
+def _guided(image, guide, size, border, epsilon):
+    """The definition, of one channel and a guide of (rows, cols, channels)."""
+    rows, cols, channels = guide.shape
+    planes = [reference.windows(guide[..., i].astype(float), size, border) for i in range(channels)]
+    pixels = reference.windows(image.astype(float), size, border)
+    fits = np.empty((rows, cols, channels + 1))
+    for r, c in np.ndindex(rows, cols):
+        x, p = np.array([plane[r][c] for plane in planes]), np.array(pixels[r][c])
+        centred = x - x.mean(1, keepdims=True)
+        covariance = centred @ centred.T / p.size + epsilon * np.eye(channels)
+        a = np.linalg.solve(covariance, centred @ (p - p.mean()) / p.size)
+        fits[r, c] = [*a, p.mean() - a @ x.mean(1)]
+    means = [reference.windows(fits[..., i], size, border) for i in range(channels + 1)]
+    result = np.empty((rows, cols))
+    for r, c in np.ndindex(rows, cols):
+        *a, b = [np.mean(mean[r][c]) for mean in means]
+        result[r, c] = np.dot(a, guide[r, c]) + b
+    return result
+
+
+@pytest.mark.parametrize("border", [border for border in BORDERS if border != "constant"])
+def test_guided_filter(border):
+    image, guide = reference.random_image((8, 9), "float64", 1), reference.random_image((8, 9, 3), "float64", 2)
+    epsilon = 0.01
+    for size in ((3, 3), (5, 3)):
+        expected = _guided(image, image[..., None], size, border, epsilon)
+        np.testing.assert_allclose(boxsum.guided_filter(image, size, epsilon=epsilon, border=border), expected, atol=1e-9)
+        expected = _guided(image, guide, size, border, epsilon)
+        given = {"guide": guide, "epsilon": epsilon, "border": border, "guide_channel_axis": -1}
+        found = boxsum.guided_filter(image, size, **given)
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+        both = np.stack([image, 2 * image], -1)
+        np.testing.assert_allclose(
+            boxsum.guided_filter(both, size, channel_axis=-1, **given), np.stack([found, 2 * found], -1), atol=1e-9
+        )
+        np.testing.assert_array_equal(boxsum.guided_filter(np.asfortranarray(image), size, **given), found)
+    with pytest.raises(ValueError, match="guide: cols is 9, but that of the image is 8"):
+        boxsum.guided_filter(image[:, :8], 3, guide=image)
+    with pytest.raises(ValueError, match="epsilon: is 0"):
+        boxsum.guided_filter(image, 3, epsilon=0)
+    with pytest.raises(TypeError, match="border: is constant"):
+        boxsum.guided_filter(image, 3, border="constant")
+    given = {"epsilon": epsilon, "border": border, "guide_channel_axis": 0}
+    first = guide.transpose(2, 0, 1)
+    np.testing.assert_array_equal(boxsum.guided_filter(image, (5, 3), guide=first, **given), found)
+    with pytest.raises(TypeError, match="guide_channel_axis"):
+        boxsum.guided_filter(image, 3, guide=first.copy(), **given)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""blur, threshold, stats and normalize, held to their definitions on small images."""
+"""blur, threshold, stats, normalize and guided, held to their definitions on small images."""
 
 import math
 
@@ -132,6 +132,26 @@ class Filters(CliTest):
         self.boxsum("blur", self.path("x.png"), self.path("y.npy"), "--radius", 0, "-q")
         shown = [min(255, max(0, oracle.round_half_up(127.5 + 127.5 * e / 2))) for e in expected]
         self.assertLessEqual(max(abs(a - b) for a, b in zip(self.result("y.npy"), shown)), 1)
+
+    def test_guided(self):
+        guide = f.pixels("8u", 2 * ROWS * COLS)[ROWS * COLS:]
+        self.write("guide.pgm", f.pnm(ROWS, COLS, 1, guide))
+        for options, by in (((), self.values), (("--guide", self.path("guide.pgm")), guide)):
+            fits = []
+            for p, i in zip(windows(self.values, 2, 1), windows(by, 2, 1)):
+                n, mean_p, mean_i = len(p), sum(p) / len(p), sum(i) / len(i)
+                a = sum((x - mean_i) * (y - mean_p) for x, y in zip(i, p)) / n
+                a /= sum((x - mean_i) ** 2 for x in i) / n + 400
+                fits.append((a, mean_p - a * mean_i))
+            expected = [(sum(a for a, _ in w) * x + sum(b for _, b in w)) / len(w) for w, x in zip(windows(fits, 2, 1), by)]
+            self.boxsum("guided", self.source, self.path("x.npy"), "-r", "2,1", "--epsilon", 400, "--type", "64f", *options, "-q")
+            self.close(self.result("x.npy"), expected, 1e-9)
+            self.boxsum("guided", self.source, self.path("x.npy"), "-r", "2,1", "--epsilon", 400, *options, "-q")
+            self.assertEqual(self.result("x.npy"), [min(255, max(0, oracle.round_half_up(e))) for e in expected])
+        self.write("small.pgm", f.pnm(1, 2, 1, [1, 2]))
+        done = self.start("guided", self.source, self.path("y.npy"), "--guide", self.path("small.pgm"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(b"guide: rows is 1, but that of the image is 11", done.stderr)
 
     def test_half_floats_are_filtered_as_floats(self):
         values = f.pixels("16f", 12)

@@ -53,6 +53,13 @@ EXAMPLES = {
     ("shadow.hpp", "auto moments ="):
         "boxsum::image_view<const double> map, boxsum::const_any_view receiver, boxsum::const_any_view rectangle, "
         "boxsum::any_view visibility",
+    ("blobs.hpp", "dxx = "): None,  # a formula
+    ("blobs.hpp", "for (const boxsum::blob& b"):
+        "boxsum::const_any_view sky, void (&draw)(const boxsum::blob& b)",
+    ("guided_filter.hpp", "a_k = "): None,  # a formula
+    ("guided_filter.hpp", "boxsum::guided_filter("):
+        "boxsum::const_any_view noisy, boxsum::any_view smooth, boxsum::const_any_view mask, boxsum::const_any_view photo, "
+        "boxsum::any_view matte",
     ("variable_blur.hpp", "boxsum::variable_blur("):
         "boxsum::const_any_view photo, boxsum::const_any_view radii, boxsum::any_view blurred",
     ("variable_blur.hpp", "boxsum::circles_of_confusion("):

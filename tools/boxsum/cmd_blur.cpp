@@ -34,12 +34,6 @@ Examples:
   boxsum blur photo.png focused.png --depth depth.png --focus 90 --aperture 20
   boxsum blur photos/a.png photos/b.png -r 5 -o blurred/{name}.png)";
 
-std::optional<window_radius> parse_radius(std::string_view text) {
-    const auto v = parse_integers(text);
-    if (!v || v->size() > 2 || *std::min_element(v->begin(), v->end()) < 0) return {};
-    return window_radius{v->front(), v->back()};
-}
-
 /// The mean by one radius or by a map of radii, in the type of `result`.
 class mean_filter {
   public:

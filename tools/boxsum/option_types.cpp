@@ -1,5 +1,6 @@
 #include "option_types.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -62,6 +63,12 @@ std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text) {
         if (comma == std::string_view::npos) return values;
         text.remove_prefix(comma + 1);
     }
+}
+
+std::optional<window_radius> parse_radius(std::string_view text) {
+    const auto v = parse_integers(text);
+    if (!v || v->size() > 2 || *std::min_element(v->begin(), v->end()) < 0) return {};
+    return window_radius{v->front(), v->back()};
 }
 
 std::optional<box> parse_box(std::string_view text) {

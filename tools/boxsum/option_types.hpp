@@ -2,6 +2,7 @@
 
 #include <boxsum/box.hpp>
 #include <boxsum/types.hpp>
+#include <boxsum/window.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -75,6 +76,9 @@ CLI::Option* add_type(CLI::App& command, const std::string& names, std::optional
 
 /// Integers separated by commas, spaces around them allowed; nothing when the text is anything else.
 std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text);
+
+/// R, or R,C; empty if it is something else or negative.
+std::optional<window_radius> parse_radius(std::string_view text);
 
 /// "row,col,rows,cols"; nothing when malformed.
 std::optional<box> parse_box(std::string_view text);

@@ -17,7 +17,7 @@ from boxsum.errors import Error, InvalidArgument, OutOfMemory, Unsupported
 F = TypeVar("F", bound=Callable[..., Any])
 
 LIBRARIES = {
-    "skimage": ("skimage.transform", "skimage.filters"),
+    "skimage": ("skimage.transform", "skimage.filters", "skimage.feature"),
     "scipy": ("scipy.ndimage",),
     "cv2": ("cv2",),
     "astropy": ("astropy.convolution",),

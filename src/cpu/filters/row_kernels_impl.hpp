@@ -1,19 +1,13 @@
 // No include guard: each row_kernels_*.cpp includes this once, with BOXSUM_ROWS naming its namespace and
 // BOXSUM_ROWS_BYTES its vector length. Everything is in an unnamed namespace and calls nothing inline from the standard
 // library, so that no code of one instruction set is merged by the linker into another's.
+#include "core/independent_loop.hpp"
 #include "cpu/filters/row_kernels.hpp"
 #include "filters/exponential.hpp"
 
 #include <cstring>
 #if defined(__x86_64__)
 #include <immintrin.h>
-#endif
-
-/// The iterations of the next loop do not depend on each other, although a result may be an operand.
-#if defined(__clang__)
-#define BOXSUM_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define BOXSUM_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 
 namespace boxsum::filters::BOXSUM_ROWS {

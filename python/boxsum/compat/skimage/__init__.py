@@ -1,4 +1,4 @@
-"""scikit-image: `filters` and `transform`."""
+"""scikit-image: `feature`, `filters` and `transform`."""
 
 from boxsum.compat._drop_in import rest_of
 

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <boxsum/export.hpp>
+#include <boxsum/filters.hpp>
+#include <boxsum/view.hpp>
+
+#include <optional>
+
+namespace boxsum BOXSUM_EXPORT {
+
+/// What guided_filter() reads.
+struct guided_inputs {
+    const_any_view image;
+    /// Rows and cols of the image, 1 to 4 channels, 1 plane (for all) or the image's. Not given: every channel of the
+    /// image is its own guide.
+    const_any_view guide = {};
+};
+
+/// The formula of guided_filter().
+struct guided_rule {
+    /// Variances of the guide that are well below it are smoothed, those well above it are edges that stay; finite,
+    /// above 0, in squares of the guide's units. Not given: the square of a tenth of the range, 650.25 for 8u,
+    /// 42948362.25 for 16u, 0.01 for floating guides, which are taken to lie in 0..1.
+    std::optional<double> epsilon = {};
+};
+
+/// Guided filter (He, Sun, Tang, ECCV 2010): smooths the image and keeps the edges of the guide, at a cost that does
+/// not depend on the window. In every window the image p is fitted by a linear function of the guide I; a pixel
+/// becomes the mean of what the windows that contain it make of its guide:
+///
+///     a_k = (cov_k(I, I) + epsilon E)^-1 cov_k(I, p),  b_k = mean_k(p) - a_k . mean_k(I)
+///     result = mean(a) . I + mean(b)
+///
+///     boxsum::guided_filter({.image = noisy}, {smooth}, {.epsilon = 1e-3}, {.window = boxsum::window_radius(8)});
+///     boxsum::guided_filter({.image = mask, .guide = photo}, {matte}, {.epsilon = 40}, {.window = 41});
+///
+/// image: 8u, 16u, 32f or 64f; every channel of every plane is filtered by itself. guide: of these types, too; E is the
+/// unit matrix of its channels. result: the image's extents and type (rounded as `rounding` says, and clamped), 32f or
+/// 64f. No count. Window, border, rounding and threads are those of `options`; what windows see beyond a border that
+/// continues the image are a and b of the pixels there. border_mode::constant, and the options of sampling, are
+/// unsupported.
+///
+/// Accuracy: all is computed in double. Covariances are made of variances, cov(x, y) = (var(x + y) - var(x) - var(y)) /
+/// 2, which are exact for 8u and merged from parts for others (filters.hpp), so that their errors are some 2^-50 of
+/// the variances in the window and do not grow with the values. What is made of differences of squared means, as
+/// OpenCV's ximgproc does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of
+/// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels whose windows share one
+/// with it, and on no other.
+/// Memory: of up to 128 rows or 8 times the window's, and those that windows reach beyond them, 32 bytes a pixel
+/// without a guide, and with a guide of 1 to 4 channels up to 80, 160, 250 and 360.
+///
+/// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
+/// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.
+void guided_filter(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule = {},
+                   const filter_options& options = {});
+
+}  // namespace boxsum

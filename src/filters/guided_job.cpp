@@ -1,0 +1,83 @@
+#include "filters/guided_job.hpp"
+
+#include "core/view_checks.hpp"
+#include "filters/filter_jobs.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace boxsum::filters {
+namespace {
+
+void check_pixels(const char* argument, dtype type) {
+    if (type != dtype::u8 && type != dtype::u16 && type != dtype::f32 && type != dtype::f64)
+        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(type)) +
+                          ", must be 8u, 16u, 32f or 64f");
+}
+
+void require_same(const char* argument, const char* what, std::int64_t value, std::int64_t wanted) {
+    if (value != wanted)
+        throw invalid_argument(std::string(argument) + ": " + what + " is " + std::to_string(value) +
+                               ", but that of the image is " + std::to_string(wanted));
+}
+
+void check_options(const filter_options& options) {
+    const filter_options plain;
+    for (const auto& [argument, given] : {std::pair{"nan", options.nan != plain.nan},
+                                          {"nodata", options.nodata.has_value()},
+                                          {"min_count", options.min_count != plain.min_count},
+                                          {"min_weight", options.min_weight != plain.min_weight},
+                                          {"fill", options.fill.has_value()}})
+        if (given) throw unsupported(std::string(argument) + ": every pixel counts in a guided filter");
+    if (options.border == border_mode::constant)
+        throw unsupported("border: is constant, but what a guided filter has beyond the image are its fits there");
+}
+
+}  // namespace
+
+guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
+                           const filter_options& options) {
+    const bool guided = inputs.guide.shape.rows != 0;
+    check_read("image", inputs.image);
+    const view_shape &image = inputs.image.shape, &guide = inputs.guide.shape, &result = outputs.result.shape;
+    check_pixels("image", image.type);
+    if (guided) {
+        check_read("guide", inputs.guide);
+        check_pixels("guide", guide.type);
+        require_same("guide", "rows", guide.rows, image.rows);
+        require_same("guide", "cols", guide.cols, image.cols);
+        if (guide.planes != 1) require_same("guide", "planes", guide.planes, image.planes);
+    }
+    check_options(options);
+    windows_of({.image = image}, options);
+    const double range = 2 * default_range(guided ? guide.type : image.type);
+    const double epsilon = rule.epsilon.value_or(range * range / 100);
+    if (!std::isfinite(epsilon) || epsilon <= 0)
+        throw invalid_argument("epsilon: is " + std::to_string(epsilon) + ", must be finite and above 0");
+    check_results({{"image", inputs.image}, {"guide", guided ? inputs.guide : const_any_view{}}},
+                  {{"result", outputs.result}});
+    if (outputs.count.data != nullptr) throw unsupported("count: a guided filter counts none");
+    if (result.type != image.type && result.type != dtype::f32 && result.type != dtype::f64)
+        throw unsupported("result: type is " + std::string(name_of(result.type)) + ", must be the image's, 32f or 64f");
+    require_same("result", "planes", result.planes, image.planes);
+    require_same("result", "rows", result.rows, image.rows);
+    require_same("result", "cols", result.cols, image.cols);
+    require_same("result", "channels", result.channels, image.channels);
+
+    const window& w = options.window;
+    guided_job job{
+        epsilon,        w, window_extents{w.below, w.above, w.right, w.left}, options.border, options.rounding,
+        options.threads};
+    // A window's rows are computed again with the next strip, twice.
+    constexpr std::int64_t least = 128, windows = 8;
+    const std::int64_t reach = std::min(w.above, image.rows) + std::min(w.below, image.rows) + 1;
+    job.strip = std::max(least, windows * reach);
+    if (job.strip >= image.rows || options.border == border_mode::wrap) job.strip = image.rows;
+    return job;
+}
+
+}  // namespace boxsum::filters
