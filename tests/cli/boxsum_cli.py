@@ -49,9 +49,9 @@ class CliTest(unittest.TestCase):
     def start(self, *args, stdin=None, **more):
         return subprocess.run([BINARY, *map(str, args)], input=stdin, capture_output=True, timeout=TIME_LIMIT, **more)
 
-    def boxsum(self, *args, stdin=None):
+    def boxsum(self, *args, stdin=None, **more):
         """Runs the tool, which must succeed and say nothing on standard error. Returns standard output's bytes."""
-        done = self.start(*args, stdin=stdin)
+        done = self.start(*args, stdin=stdin, **more)
         self.assertEqual((done.returncode, done.stderr), (DONE, b""), args)
         return done.stdout
 

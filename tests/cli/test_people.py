@@ -94,6 +94,25 @@ class Memory(CliTest):
                      ("hist", source)):
             self.boxsum(*args, "--threads", 4096)
 
+    def test_threads_that_cannot_be_started(self):
+        """Their stacks are larger than the addresses that there are: the others do it, or it is said."""
+        source = self.write("in.npy", f.npy((2000, 2000), "8u", None, data=bytes(4000000)))
+        (self.dir / "out").mkdir()
+
+        def limit():
+            resource.setrlimit(resource.RLIMIT_STACK, (1 << 34, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+            resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+        if self.start("--version", preexec_fn=limit).returncode != 0:
+            self.skipTest("the tool needs more addresses just to start: it is built with a sanitizer")
+        os.link(source, self.path("b.npy"))
+        for args in (("blur", source, self.path("x.npy"), "-r", 3, "--threads", 2), ("table", source, self.path("x.npy"), "--threads", 2),
+                     ("blur", source, self.path("b.npy"), "-r", 3, "-o", self.dir / "out", "--jobs", 2)):
+            self.boxsum(*args, "-q", preexec_fn=limit)
+        self.assertEqual(sorted(p.name for p in (self.dir / "out").iterdir()), ["b.npy", "in.npy"])
+        self.assertEqual(self.read("out/b.npy"), self.read("out/in.npy"))
+        self.write("v.y4m", b"YUV4MPEG2 W16 H16 Cmono\n" + (b"FRAME\n" + bytes(256)) * 3)
+        self.refused(OUT_OF_MEMORY, "cannot start a thread", "track", self.path("v.y4m"), "--box", "0,0,4,4", preexec_fn=limit)
+
     def test_streams_without_end(self):
         image = self.write("in.pgm", f.pnm(2, 2, 1, [1] * 4))
         for args in (("query", "/dev/zero", "--box", "0,0,1,1"), ("query", image, "--boxes", "/dev/zero")):

@@ -18,6 +18,7 @@
 #include <initializer_list>
 #include <mutex>
 #include <set>
+#include <system_error>
 #include <thread>
 
 namespace boxsum::cli {
@@ -113,7 +114,10 @@ exit_code run_jobs(const std::vector<job>& jobs, const file_options& options, co
     };
     {
         std::vector<std::jthread> others;
-        for (std::size_t i = 1; i < at_a_time; ++i) others.emplace_back(work);
+        try {
+            for (std::size_t i = 1; i < at_a_time; ++i) others.emplace_back(work);
+        } catch (const std::system_error&) {  // the threads that there are do it
+        }
         work();
     }
     if (ended) std::rethrow_exception(ended);
