@@ -116,11 +116,12 @@ group box_filters(const std::string& type, std::int64_t size, std::int64_t chann
 }
 
 template <typename T>
-group statistics(const std::string& type, std::int64_t size, int threads) {
-    const auto in = std::make_shared<image<T>>(size, 1);
-    const auto mean = std::make_shared<image<float>>(size, 1), deviation = std::make_shared<image<float>>(size, 1);
-    const auto mask = std::make_shared<image<std::uint8_t>>(size, 1);
-    group g{"statistics " + type, {}};
+group statistics(const std::string& type, std::int64_t size, std::int64_t channels, int threads) {
+    const auto in = std::make_shared<image<T>>(size, channels);
+    const auto mean = std::make_shared<image<float>>(size, channels),
+               deviation = std::make_shared<image<float>>(size, channels);
+    const auto mask = std::make_shared<image<std::uint8_t>>(size, channels);
+    group g{"statistics " + type + " x " + std::to_string(channels), {}};
     g.candidates.push_back(
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), mask->view().data(), in->bytes(), threads); }});
     for (const std::int64_t r : {3, 15, 100, 300})
@@ -161,7 +162,7 @@ group sampled(const std::string& type, std::int64_t size, int threads) {
     const auto mask = std::make_shared<image<std::uint8_t>>(size, 1);
     const auto weights = std::make_shared<image<float>>(size, 1), count = std::make_shared<image<float>>(size, 1);
     const boxsum::filter_options options{.window = 31, .threads = threads};
-    group g{"box mean " + type + " r=15 of pixels that may not count", {}};
+    group g{type + " r=15, box mean unless said, of pixels that may not count", {}};
     g.candidates.push_back(
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
     g.candidates.push_back({"all count", [=] { boxsum::box_filter({in->view()}, {out->view()}, options); }});
@@ -169,6 +170,21 @@ group sampled(const std::string& type, std::int64_t size, int threads) {
         {"mask, with counts", [=] {
              boxsum::box_filter({.image = in->view(), .mask = mask->view()}, {out->view(), count->view()}, options);
          }});
+    const auto mean = std::make_shared<image<float>>(size, 1), deviation = std::make_shared<image<float>>(size, 1);
+    const auto verdict = std::make_shared<image<std::uint8_t>>(size, 1);
+    for (const bool masked : {false, true}) {
+        const std::string which = masked ? "mask, " : "all count, ";
+        const auto inputs = [=] {
+            return boxsum::filter_inputs{
+                .image = in->view(), .mask = masked ? boxsum::const_any_view(mask->view()) : boxsum::const_any_view()};
+        };
+        g.candidates.push_back({which + "mean and deviation", [=] {
+                                    boxsum::local_statistics(
+                                        inputs(), {.mean = mean->view(), .deviation = deviation->view()}, options);
+                                }});
+        g.candidates.push_back(
+            {which + "sauvola", [=] { boxsum::adaptive_threshold(inputs(), {verdict->view()}, {}, options); }});
+    }
     g.candidates.push_back(
         {"weights",
          [=] { boxsum::box_filter({.image = in->view(), .weights = weights->view()}, {out->view()}, options); }});
@@ -329,9 +345,10 @@ int main(int argc, char** argv) {
         {"8u3", [&] { return box_filters<std::uint8_t>("8u", size / 2, 3, threads); }},
         {"16u", [&] { return box_filters<std::uint16_t>("16u", size, 1, threads); }},
         {"32f", [&] { return box_filters<float>("32f", size, 1, threads); }},
-        {"stat8u", [&] { return statistics<std::uint8_t>("8u", size, threads); }},
-        {"stat16u", [&] { return statistics<std::uint16_t>("16u", size, threads); }},
-        {"stat32f", [&] { return statistics<float>("32f", size / 2, threads); }},
+        {"stat8u", [&] { return statistics<std::uint8_t>("8u", size, 1, threads); }},
+        {"stat8u3", [&] { return statistics<std::uint8_t>("8u", size / 2, 3, threads); }},
+        {"stat16u", [&] { return statistics<std::uint16_t>("16u", size, 1, threads); }},
+        {"stat32f", [&] { return statistics<float>("32f", size / 2, 1, threads); }},
         {"sampled8u", [&] { return sampled<std::uint8_t>("8u", size, threads); }},
         {"sampled32f", [&] { return sampled<float>("32f", size / 2, threads); }},
         {"variable", [&] { return variable(size, threads); }},

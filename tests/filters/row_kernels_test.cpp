@@ -402,7 +402,9 @@ TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
         {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 2},
         {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 1}};
     int turn = 0;
-    for (const auto& [reach, channels] : cases) {
+    for (const auto& c : cases) {
+        const window& reach = c.first;
+        const std::int64_t channels = c.second;
         const std::int64_t rows = 53, cols = channels == 1 ? 150 : 41;
         const std::int64_t of_mask = channels == 4 ? 4 : 1;
         oracle::picture<u8> bytes(2, rows, cols, channels, 5), mask(1, rows, cols, of_mask, 2),

@@ -206,24 +206,29 @@ __attribute__((noinline)) four next_of_channels(const byte_windows& row, words* 
     return f;
 }
 
+/// Apart from what it is part of, which so can stay in registers: the function above takes its address.
+struct channel_carries {
+    words of[4];
+};
+
 /// Running sums over a row, block by block.
 class row_scan {
   public:
-    explicit row_scan(const byte_windows& row) : row_(row) {
-        for (int k = 0; k < 4; ++k) carries_[k] = all(row.before[k]);
-        carry_ = carries_[0];
+    row_scan(const byte_windows& row, channel_carries& carries)
+        : given_(row), carries_(carries), row_(row), carry_(all(row.before[0])), one_channel_(row.channels == 1) {
+        for (int k = 0; k < 4; ++k) carries.of[k] = all(row.before[k]);
     }
 
     inline four next(i64 i) {
         four f;
-        if (row_.channels == 1) {
+        if (__builtin_expect(one_channel_, true)) {
             const four v = gains(row_, i);
             const words d01 = v.w[0] + v.w[1], d012 = d01 + v.w[2], total = d012 + v.w[3];
             const words inclusive = scan_lanes<u32, 1>(total) + carry_, x = inclusive - total;
             f = {{x + v.w[0], x + d01, x + d012, inclusive}};
             carry_ = last_of(inclusive);
         } else {
-            f = next_of_channels(row_, carries_, i);
+            f = next_of_channels(given_, carries_.of, i);
         }
         if (row_.running != nullptr)
             for (int j = 0; j < 4; ++j) {
@@ -235,8 +240,11 @@ class row_scan {
     }
 
   private:
+    const byte_windows& given_;
+    channel_carries& carries_;
     const byte_windows row_;
-    words carry_, carries_[4];
+    words carry_;
+    bool one_channel_;
 };
 
 template <int... i>
@@ -265,7 +273,8 @@ class count_scan {
   public:
     explicit count_scan(const byte_counts& counts)
         : counts_(counts),
-          numbers_(counts.samples != nullptr ? counts.samples->numbers : byte_windows{}),
+          none_{},
+          numbers_(counts.samples != nullptr ? counts.samples->numbers : none_, carries_),
           full_(all(counts.rows * counts.full)) {}
 
     /// At least 1. Whether all have the same number. `left`: elements of the row from the block's first on.
@@ -312,6 +321,8 @@ class count_scan {
     }
 
     const byte_counts& counts_;
+    const byte_windows none_;
+    channel_carries carries_;
     row_scan numbers_;
     words full_, given_[4];
 };
@@ -377,7 +388,8 @@ inline words means_of_each(words w, words n, bool half_up) {
 }
 
 void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
-    row_scan scan(row);
+    channel_carries carries;
+    row_scan scan(row, carries);
     count_scan numbers_of(counts);
     const uniform_means uniform(counts.rows * counts.full, half_up);
     for (i64 i = 0; i < n; i += bytes) {
@@ -509,7 +521,8 @@ template <threshold_method method>
 void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                 const byte_threshold& rule, i64 n) {
     constexpr bool of_means = method == threshold_method::bradley;
-    row_scan s_scan(sums), p_scan(spreads);
+    channel_carries s_carries, p_carries;
+    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan numbers_of(counts);
     const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     const words yes = all(0x01010101u * rule.yes);
@@ -641,7 +654,8 @@ inline void for_each_half(const four& s, const four& p, const words* n, reals (*
 /// - Deviations: told by the bits; then the block is done by the definition.
 void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
                 const byte_counts& counts, i64 n) {
-    row_scan s_scan(sums), p_scan(spreads);
+    channel_carries s_carries, p_carries;
+    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan numbers_of(counts);
     const u32 full = counts.rows * counts.full;
     const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(full);
@@ -660,7 +674,7 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
                 const doubles reciprocal = uniform ? full_reciprocal : 1.0 / w.count;
                 const doubles root = root_of(w.numerator()) * reciprocal;
                 // The 29 bits that 32-bit numbers lack, within 8 of their middle.
-                middles |= (longs)((((longs)root + (8 - 0x10000000)) & 0x1ffffff0) == 0);
+                middles |= (longs)((((longs)root - (longs{} + 0x0ffffff8u)) & 0x1ffffff0u) == 0u);
                 to[0] = in_single(w.sum * reciprocal);
                 to[1] = in_single(root);
             });
@@ -682,7 +696,8 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
 /// (see verdicts): only blocks that may have a larger one are done in double, by the definition.
 f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                      i64 n) {
-    row_scan s_scan(sums), p_scan(spreads);
+    channel_carries s_carries, p_carries;
+    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan numbers_of(counts);
     const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     reals limit = all_real(static_cast<f32>(largest) - 0.05f);
@@ -717,7 +732,8 @@ f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& 
 /// by the definition.
 void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                f64 epsilon, i64 n) {
-    row_scan s_scan(sums), p_scan(spreads);
+    channel_carries s_carries, p_carries;
+    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan numbers_of(counts);
     const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(counts.rows * counts.full);
     const doubles least = doubles{} + epsilon;

@@ -151,14 +151,14 @@ struct quotient<u64> {
     static constexpr real reduced = 1.0 - 0x1p-50;
 };
 
-/// A number below 2^63 as its 32-bit halves beside the exponents of 2^84 and 2^52, with one rounding: AVX2 and SSE2 do
-/// not convert 64 bits.
+/// A signed number as its 32-bit halves beside the exponents of 2^84 and 2^52, with one rounding: AVX2 and SSE2 do not
+/// convert 64 bits.
 inline f64 real_of(u64 x) {
 #if defined(__AVX512DQ__) || !defined(__x86_64__)
-    return static_cast<f64>(x);
+    return static_cast<f64>(static_cast<s64>(x));
 #else
-    const u64 high = (x >> 32) | 0x4530000000000000, low = (x & 0xffffffff) | 0x4330000000000000;
-    return (__builtin_bit_cast(f64, high) - 0x1.00000001p84) + __builtin_bit_cast(f64, low);
+    const u64 high = ((x >> 32) ^ 0x80000000) | 0x4530000000000000, low = (x & 0xffffffff) | 0x4330000000000000;
+    return (__builtin_bit_cast(f64, high) - 0x1.00000801p84) + __builtin_bit_cast(f64, low);  // 2^84 + 2^63 + 2^52
 #endif
 }
 inline f32 real_of(u32 x) {
@@ -196,9 +196,11 @@ void mean_rounded_each(Out* __restrict out, const A* __restrict w, A rows, const
 
 template <typename A>
 inline f64 mean_of(A w, A count, A offset) {
-    using whole = typename quotient<A>::whole;
-    return static_cast<f64>(static_cast<whole>(static_cast<A>(w - offset * count))) /
-           static_cast<f64>(static_cast<whole>(count));
+    const A sum = static_cast<A>(w - offset * count);
+    if constexpr (sizeof(A) == 8)
+        return real_of(sum) / real_of(count);
+    else
+        return static_cast<f64>(static_cast<s32>(sum)) / static_cast<f64>(static_cast<s32>(count));
 }
 
 template <typename A, typename Out>
@@ -234,6 +236,7 @@ void moments(f64* __restrict mean, f64* __restrict variance, const S* __restrict
             numerator = real_count * squares - sum * sum;
         } else {
             const u64 sum = s[i];
+            // At most n^2 times a quarter of the squared range, below 2^63 where it fits 64 bits.
             numerator = real_of(static_cast<u64>(count) * q[i] - sum * sum);
         }
         mean[i] = mean_of(s[i], count, offset);
