@@ -46,8 +46,8 @@ struct guided_rule {
 /// OpenCV's ximgproc does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of
 /// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels whose windows share one
 /// with it, and on no other.
-/// Memory: of up to 128 rows or 8 times the window's, and those that windows reach beyond them, 32 bytes a pixel
-/// without a guide, and with a guide of 1 to 4 channels up to 80, 160, 250 and 360.
+/// Memory: of up to 128 rows or 8 times the window's, and those that windows reach beyond them, 40 bytes a pixel
+/// without a guide, and with a guide of 1 to 4 channels up to 96, 168, 256 and 360.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.

@@ -132,13 +132,10 @@ class scale {
         const std::int64_t begin = std::clamp<std::int64_t>(-b.cols.from, 0, cols);
         const std::int64_t end = std::clamp(cols - b.cols.from - b.cols.count, begin, cols);
         clamped(0, begin);
-        if (begin < end) {
-            const double *const a = above + b.cols.from, *const d = last + b.cols.from;
-            const std::int64_t count = b.cols.count;
-            for (std::int64_t c = begin; c < end; ++c) {
-                const double sum = a[c] + d[c + count] - a[c + count] - d[c];
-                to[c] = sum > 0 ? sum : 0.0;
-            }
+        const std::int64_t from = b.cols.from, up_to = from + b.cols.count;
+        for (std::int64_t c = begin; c < end; ++c) {
+            const double sum = above[c + from] + last[c + up_to] - above[c + up_to] - last[c + from];
+            to[c] = sum > 0 ? sum : 0.0;
         }
         clamped(end, cols);
     }
