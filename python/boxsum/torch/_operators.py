@@ -294,7 +294,9 @@ def _differentiable(name: str, compute: Any, on_cuda: Any, remember: Any, backwa
     library.register_vmap(f"boxsum::{name}", rule, lib=_library)
 
     def call(image: Any, *rest: Any) -> Any:
-        if torch.compiler.is_compiling() or (_transformed is not None and _transformed()):
+        if torch.compiler.is_compiling():  # PyTorch 2.11 cannot follow a Function here
+            return operator(image, *rest)
+        if _transformed is not None and _transformed():
             return Function.apply(image, *rest)
         if _is_plain(image):
             if image.device.type == "cpu":

@@ -114,6 +114,7 @@ def test_compile_and_vmap():
     compiled = torch.compile(function, fullgraph=True, backend="aot_eager")
     assert torch.equal(compiled(image), function(image))
     assert torch.equal(torch.vmap(function)(image), function(image))
+    assert torch.equal(torch.compile(torch.vmap(function), backend="aot_eager")(image), function(image))
 
 
 def test_bits_repeat():

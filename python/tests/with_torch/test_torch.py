@@ -312,6 +312,14 @@ def test_compile(backend):
     torch.testing.assert_close(torch.autograd.grad(got, image)[0], right, rtol=1e-4, atol=1e-5)
 
 
+def test_compile_of_transforms():
+    torch.compiler.reset()
+    images = image_of(3, 9, 10, dtype=torch.float32)
+    gradients = torch.vmap(torch.func.grad(lambda x: boxsum.torch.box_filter(x, 3).square().sum()))
+    compiled = torch.compile(gradients, backend="aot_eager")
+    torch.testing.assert_close(compiled(images), gradients(images), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
 def test_narrow_types(dtype):
     image = image_of(3, 20, 30, dtype=dtype)
