@@ -324,6 +324,7 @@ def box_pool2d(
     extents: list[int] = []
     wanted: list[int] = []
     beyond: list[int] = []
+    whole = count_include_pad and not ceil_mode and divisor_override is None  # windows, whose means are wanted
     shares: list[Tensor] = []
     for extent, size, step, margin in zip(image.shape[-2:], kernel, steps, pad, strict=True):
         if size < 1 or step < 1 or margin < 0 or 2 * margin > size:
@@ -341,6 +342,8 @@ def box_pool2d(
         # Windows begin `margin` before the pixel that they are asked of; those of pixels beyond the image need some.
         beyond.append(max(0, (count - 1) * step + 1 - extent))
         wanted += [step, count]
+        if whole:
+            continue
         first = torch.arange(count, device=image.device) * step - margin
         last = (first + size).clamp(max=extent + margin)
         if not count_include_pad:
@@ -350,7 +353,7 @@ def box_pool2d(
         work = functional.pad(work, (0, beyond[1], 0, beyond[0]))
     row_step, rows, col_step, cols = wanted
     which = (..., slice(0, (rows - 1) * row_step + 1, row_step), slice(0, (cols - 1) * col_step + 1, col_step))
-    if count_include_pad and not ceil_mode and divisor_override is None:  # whole windows, whose means are wanted
+    if whole:
         means = _operators.box_filter(work, extents, "constant", 0.0, True, work.dtype)
         return means[which].contiguous().to(image.dtype)
     sums = _operators.box_filter(work, extents, "constant", 0.0, False, torch.float64)[which]
