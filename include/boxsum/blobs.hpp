@@ -32,7 +32,8 @@ struct blob_options {
     std::optional<double> threshold = 0.01;
     /// And above this part of the greatest determinant of all; finite.
     std::optional<double> relative_threshold = {};
-    /// Of two blobs that share more than this part of the smaller one's area the smaller goes; 0 to 1, 1: none goes.
+    /// Blobs are taken as disks of radius sqrt(2) sigma. Of two that share more than this part of the smaller one's
+    /// area the smaller goes, of two of one sigma that of the greater determinant; 0 to 1, 1: none goes.
     double overlap = 0.5;
     int threads = 0;  ///< 0: as many as pay
 };
@@ -49,10 +50,11 @@ struct blob_options {
 /// where r and c become the nearest row and column of the image first, what lies beyond the image adds nothing, and S
 /// is not below 0. Values of integer images are in parts of their type's largest, as scikit-image has them.
 ///
-/// image: 8u, 16u, 32f or 64f, 1 channel. result: 32f or 64f, of the image's extents; no memory of the image's. Sums of
-/// integers are exact (less than 2^53 in all), so equal surroundings have equal determinants, which scikit-image's
-/// sums of fractions have not always; those of floats are a 64f table's, and a pixel that is not finite spoils all
-/// that lies below and to the right of it. Memory: 8 bytes a pixel of one plane.
+/// image: in host memory, 8u, 16u, 32f or 64f, 1 channel; every plane by itself. result: 32f or 64f, of the image's
+/// extents; may not overlap the image. Sums of integers are exact (images whose sums may reach 2^53 are unsupported),
+/// so equal surroundings have equal determinants, which scikit-image's sums of fractions have not always; those of
+/// floats are a 64f table's, and a pixel that is not finite makes wrong, not necessarily NaN, what lies below and to
+/// the right of it. Memory: 8 bytes a pixel of one plane.
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. The same bits for any number of threads.
 void box_hessian(const const_any_view& image, const any_view& result, double sigma, int threads = 0);
@@ -66,7 +68,8 @@ void box_hessian(const const_any_view& image, const any_view& result, double sig
 /// They are scikit-image's `blob_doh`, whose boxes lie so that places are about a pixel above and left of the middle.
 /// Where more than two blobs overlap, which of them remain depends on the order of pairs: here it is that of the sorted
 /// list, there that of a set. Maxima of exactly equal determinants are all found; there some may be lost to rounding.
-/// image: as of box_hessian(). Memory: 8 bytes a pixel, and 3 rows of every scale a thread.
+/// image: as of box_hessian(), 1 plane. Memory: 8 bytes a pixel, and 3 rows of every scale a thread. Throws as
+/// box_hessian() does. The same blobs for any number of threads.
 std::vector<blob> find_blobs(const const_any_view& image, const blob_options& options = {});
 
 }  // namespace boxsum

@@ -22,7 +22,7 @@ enum class kernel_direction : std::uint8_t {
 /// image: 8u, 16u, 16s, 32f or 64f, any planes and channels. Every channel of every plane by itself.
 /// kernel: one plane, one channel, 1 x 1 to 64 x 64 weights, finite.
 /// Strides may be any (see view_shape). Where pixels of image or result have gaps between them, or lie backwards or
-/// across rows, convolve() works on copies without gaps; plans of devices refuse such strides (invalid_argument).
+/// across rows, convolve() works on copies without gaps; on devices they lie in the workspace (cuda/convolve.hpp).
 struct convolve_inputs {
     const_any_view image;
     image_view<const double> kernel;

@@ -34,20 +34,21 @@ struct guided_rule {
 ///     boxsum::guided_filter({.image = noisy}, {smooth}, {.epsilon = 1e-3}, {.window = boxsum::window_radius(8)});
 ///     boxsum::guided_filter({.image = mask, .guide = photo}, {matte}, {.epsilon = 40}, {.window = 41});
 ///
-/// image: 8u, 16u, 32f or 64f; every channel of every plane is filtered by itself. guide: of these types, too; E is the
-/// unit matrix of its channels. result: the image's extents and type (rounded as `rounding` says, and clamped), 32f or
-/// 64f. No count. Window, border, rounding and threads are those of `options`; what windows see beyond a border that
-/// continues the image are a and b of the pixels there. border_mode::constant, and the options of sampling, are
-/// unsupported.
+/// image: in host memory, 8u, 16u, 32f or 64f; every channel of every plane is filtered by itself. guide: of these
+/// types, too; E is the unit matrix of its channels. result: the image's extents and its type (rounded as `rounding`
+/// says, and clamped), 32f or 64f; overlaps neither image nor guide. A count is unsupported. Window, border, rounding
+/// and threads are those of `options`; where the border continues the image, a and b continue beyond it as the image
+/// does. border_mode::constant, and the options of sampling, are unsupported.
 ///
 /// Accuracy: all is computed in double. Covariances are made of variances, cov(x, y) = (var(x + y) - var(x) - var(y)) /
 /// 2, which are exact for 8u and merged from parts for others (filters.hpp), so that their errors are some 2^-50 of
 /// the variances in the window and do not grow with the values. What is made of differences of squared means, as
 /// OpenCV's ximgproc does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of
-/// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels whose windows share one
-/// with it, and on no other.
-/// Memory: of up to 128 rows or 8 times the window's, and those that windows reach beyond them, 40 bytes a pixel
-/// without a guide, and with a guide of 1 to 4 channels up to 96, 168, 256 and 360.
+/// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels that share a window with
+/// it, and on no other.
+/// Memory: 40 bytes a pixel without a guide, and with a guide of 1 to 4 channels up to 96, 168, 256 and 360, for 128
+/// rows or 8 times the window's, whichever is more (with `wrap` all rows), and those that windows reach beyond them;
+/// what local_statistics() and box_filter() take for these rows; and copies of views whose pixels have gaps.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.

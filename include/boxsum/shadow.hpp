@@ -14,7 +14,8 @@ struct shadow_inputs {
     /// How far from the light what every pixel shows is, in the map's unit: 32f or 64f, 1 channel and 1 plane.
     const_any_view receiver;
     /// The part of the map that every pixel is compared with: 32f or 64f, 4 channels: first row, first col, rows and
-    /// cols of a rectangle, as real numbers (pixel r of the map covers r to r + 1). Rows and cols of the receiver.
+    /// cols of a rectangle, as real numbers (row r of the map covers r to r + 1). 1 plane, rows and cols of the
+    /// receiver.
     const_any_view rectangle;
 };
 
@@ -46,9 +47,11 @@ struct shadow_options {
 ///     auto moments = boxsum::sat_squares<double, double>(map);
 ///     boxsum::variance_shadows({moments, receiver, rectangle}, {visibility}, {.min_variance = 1e-4});
 ///
-/// What of a rectangle lies beyond the map is not compared; where nothing is left, visibility is 1. Throws
-/// invalid_argument (names the argument and its value), unsupported for exclusive tables and other types of entries.
-/// Nothing is written when an argument is wrong. Thread-safe for distinct results.
+/// What of a rectangle lies beyond the map is not compared; where nothing is left, or the rectangle has a NaN,
+/// visibility is 1; of a receiver that is NaN it is NaN. The result may overlap no input. Throws invalid_argument
+/// (names the argument and its value; also for receivers, rectangles and results of other types), unsupported for
+/// exclusive tables and other types of entries. Nothing is written when an argument is wrong. Thread-safe for distinct
+/// results.
 void variance_shadows(const shadow_inputs& inputs, const shadow_outputs& outputs, const shadow_options& options = {});
 
 }  // namespace boxsum

@@ -18,7 +18,7 @@ def box_hessian(image: Any, sigma: float, *, dtype: DType | None = None, out: An
         image: (..., rows, cols) of bool, uint8, uint16, float32 or float64; values of uint8 and uint16 are in parts of
             their largest.
         sigma: The scale in pixels, at least 1.
-        dtype: float64 or float32.
+        dtype: Of the result, float64 (the default) or float32.
         out, threads: As in `sat`. ``out`` does not overlap the image.
 
     Returns:
@@ -26,7 +26,7 @@ def box_hessian(image: Any, sigma: float, *, dtype: DType | None = None, out: An
 
     Raises:
         InvalidArgument: a ValueError; a sigma below 1.
-        Unsupported: a TypeError; another dtype.
+        Unsupported: a TypeError; another dtype, arrays on a device, integer images whose sums may reach 2**53.
         OutOfMemory: a MemoryError.
 
     Source: Bay, Tuytelaars and Van Gool 2006.
@@ -51,16 +51,17 @@ def find_blobs(
 ) -> Any:
     """Blobs of an image: where `box_hessian` is greatest among its neighbours in rows, columns and scales.
 
-    It is scikit-image's ``blob_doh``, whose ``sigmas`` are `numpy.linspace(1, 30, 10)`; `boxsum.compat` has it under
-    that name. Of maxima that are exactly equal all are found, and pairs that overlap are looked at in the order of
-    their determinants. Its boxes lie so that places are about a pixel above and left of the middle.
+    It is scikit-image's ``blob_doh``, where ``sigmas`` are `numpy.linspace(1, 30, 10)` by default; `boxsum.compat` has
+    it under that name. Of maxima that are exactly equal all are found, and pairs that overlap are looked at in the
+    order of their determinants. Its boxes lie so that places are about a pixel above and left of the middle.
 
     Args:
         image: (rows, cols), as of `box_hessian`.
         sigmas: Scales in pixels, ascending, each at least 1.
         threshold: What the determinant exceeds; None: the least of all.
-        relative_threshold: Which part of the greatest determinant it exceeds, too.
-        overlap: Of two blobs that share more than this part of the smaller one's area the smaller goes; 1: none goes.
+        relative_threshold: Which part of the greatest determinant it exceeds, too; None: no such bound.
+        overlap: Of two blobs, disks of radius ``sqrt(2) * sigma``, that share more than this part of the smaller one's
+            area the smaller goes, of two of one sigma that of the greater determinant; 0 to 1, 1: none goes.
         threads: As in `sat`.
 
     Returns:
@@ -68,7 +69,7 @@ def find_blobs(
 
     Raises:
         InvalidArgument: a ValueError.
-        Unsupported: a TypeError; another dtype, more axes.
+        Unsupported: a TypeError; another dtype, more axes, arrays on a device.
         OutOfMemory: a MemoryError.
 
     Source: Bay, Tuytelaars and Van Gool 2006.

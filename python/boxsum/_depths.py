@@ -35,13 +35,13 @@ def circles_of_confusion(
         out: As in `sat`.
 
     Returns:
-        An array of the map's shape and library.
+        Radii in pixels: an array of the map's shape and library.
 
     Raises:
         InvalidArgument: a ValueError; a focus, aperture or radius that is wrong.
         Unsupported: a TypeError; other types.
 
-    Source: Potmesil and Chakravarty, 1981.
+    Source: Potmesil and Chakravarty 1981.
 
     >>> import numpy as np, boxsum
     >>> boxsum.circles_of_confusion(np.array([[1.0, 2.0, 4.0, 0.0]]), focus=2, aperture=8, largest_radius=20)
@@ -70,12 +70,14 @@ def variance_shadows(
         table: Of the shadow map, (rows, cols) of depths as seen from the light, greater ones farther from it, with
             ``squares=True``. Padded or inclusive, in host memory; ``offset`` and ``origin`` of a floating one make it
             more precise.
-        receiver: How far from the light what every pixel shows is; (rows, cols) of float32 or float64.
+        receiver: How far from the light what every pixel shows is, in the map's unit; (rows, cols) of float32 or
+            float64, in host memory.
         rectangle: (rows, cols, 4): first row and column, rows and columns of the part of the map that the pixel is
-            compared with, as real numbers of the same types. What lies beyond the map is not compared; where nothing
-            is left, all light is seen.
+            compared with, as real numbers (row r covers r to r + 1), float32 or float64. What lies beyond the map is
+            not compared; where nothing is left, all light is seen.
         min_variance: The least variance, so that no surface shades itself; in the square of the map's unit.
-        bleeding: Visibility up to this is shadow, and the rest is stretched to 0 to 1; below 1.
+        bleeding: Visibility up to this is shadow, and the rest is stretched to 0 to 1, so that light does not bleed
+            through where several occluders lie behind each other; 0 or more, below 1.
         out, threads: As in `sat`.
 
     Returns:
@@ -83,7 +85,7 @@ def variance_shadows(
 
     Raises:
         InvalidArgument: a ValueError; shapes or numbers that are wrong, and a table without squares.
-        Unsupported: a TypeError; other types, and exclusive tables.
+        Unsupported: a TypeError; other types, exclusive tables, and arrays on a device.
 
     Source: Donnelly and Lauritzen 2006; Lauritzen, GPU Gems 3, chapter 8.
 

@@ -778,15 +778,16 @@ def guided_filter(
             channel is filtered by itself.
         size: As in `box_filter`; ``2 * radius + 1`` of OpenCV's radius.
         guide: (rows, cols), or with the image's batch before; with ``guide_channel_axis``, the last axis, of 1 to 4
-            channels. By default every channel of the image is its own guide.
-        epsilon: Variances of the guide that are well below it are smoothed, those well above it are edges. By default
-            the square of a tenth of the guide's range: 650.25 for uint8, 0.01 for floating guides.
+            channels. Dtypes as of the image. By default every channel of the image is its own guide.
+        epsilon: Variances of the guide that are well below it are smoothed, those well above it are edges; finite,
+            above 0. By default the square of a tenth of the guide's range: 650.25 for uint8, 42948362.25 for uint16,
+            0.01 for floating guides. Of bool, whose values are 0 and 1, it is uint8's, too: give one.
         border: As in `box_filter`, but not ``"constant"``.
         dtype: The image's (of bool images float64), float32 or float64.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image or the guide.
 
     Returns:
-        An array of the image's shape and library. Variances do not cancel, so a small epsilon is as good as a large one.
+        An array of the image's shape and library. Variances do not cancel, so a small epsilon loses no accuracy.
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon and a guide of another shape.

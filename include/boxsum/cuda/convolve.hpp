@@ -54,8 +54,9 @@ class convolve_plan {
     std::shared_ptr<const state> state_;
 };
 
-/// Enqueues it on the workspace's device, which keeps weights and copies meanwhile and grows as needed; so this may
-/// allocate, and its stream must not be captured. Weights have been read when it returns.
+/// Enqueues a convolution on the workspace's device (that of `stream`, while it has none). The workspace keeps weights
+/// and copies meanwhile and grows as needed; so this may allocate, and its stream must not be captured. Weights have
+/// been read when it returns.
 void convolve_async(const convolve_inputs& inputs, const convolve_outputs& outputs, workspace& workspace,
                     stream_ref stream, const convolve_options& options = {});
 
