@@ -45,7 +45,7 @@ struct guided_rule {
 /// the variances in the window and do not grow with the values. What is made of differences of squared means, as
 /// OpenCV's ximgproc does in single precision, loses small variances: with a colour guide in 0..1 and an epsilon of
 /// 1e-6 most of its pixels are wrong. A NaN, an infinity or a huge value acts on the pixels that share a window with
-/// it, and on no other.
+/// it, and on no other; a result of integers has 0 where it would be NaN.
 /// Memory: 40 bytes a pixel without a guide, and with a guide of 1 to 4 channels up to 96, 168, 256 and 360, for 128
 /// rows or 8 times the window's, whichever is more (with `wrap` all rows), and those that windows reach beyond them;
 /// what local_statistics() and box_filter() take for these rows; and copies of views whose pixels have gaps.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from boxsum import _core
 from boxsum._types import DType
 
@@ -42,7 +44,7 @@ def box_hessian(image: Any, sigma: float, *, dtype: DType | None = None, out: An
 
 def find_blobs(
     image: Any,
-    sigmas: Sequence[float] | Any = (1, 5, 10, 15, 20, 25, 30),
+    sigmas: Sequence[float] | Any = None,
     *,
     threshold: float | None = 0.01,
     relative_threshold: float | None = None,
@@ -51,13 +53,12 @@ def find_blobs(
 ) -> Any:
     """Blobs of an image: where `box_hessian` is greatest among its neighbours in rows, columns and scales.
 
-    It is scikit-image's ``blob_doh``, where ``sigmas`` are `numpy.linspace(1, 30, 10)` by default; `boxsum.compat` has
-    it under that name. Of maxima that are exactly equal all are found, and pairs that overlap are looked at in the
+    It is scikit-image's ``blob_doh``; `boxsum.compat` has it under that name. Of maxima that are exactly equal all are found, and pairs that overlap are looked at in the
     order of their determinants. Its boxes lie so that places are about a pixel above and left of the middle.
 
     Args:
         image: (rows, cols), as of `box_hessian`.
-        sigmas: Scales in pixels, ascending, each at least 1.
+        sigmas: Scales in pixels, ascending, each at least 1; None: ``numpy.linspace(1, 30, 10)``.
         threshold: What the determinant exceeds; None: the least of all.
         relative_threshold: Which part of the greatest determinant it exceeds, too; None: no such bound.
         overlap: Of two blobs, disks of radius ``sqrt(2) * sigma``, that share more than this part of the smaller one's
@@ -80,4 +81,6 @@ def find_blobs(
     >>> boxsum.find_blobs(disk, (4, 6, 8, 10))[:, :3]
     array([[29., 19.,  8.]])
     """
+    if sigmas is None:
+        sigmas = np.linspace(1, 30, 10)
     return _core.find_blobs(image, sigmas, threshold, relative_threshold, overlap, threads)

@@ -368,6 +368,7 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
     const guided_rule rule{optional_real(epsilon, "epsilon")};
     if (given.in.array.device || (by && by->array.device))
         throw unsupported("image: lies on a device, guided filters are of host memory");
+    if (by && by->empty && !given.in.empty) throw invalid_argument("guide: has no pixels, but the image has");
     if (!given.in.empty) {
         nb::gil_scoped_release released;
         guided_filter(inputs, {result.view}, rule, given.options);

@@ -541,6 +541,8 @@ def test_guided_filter(border):
             boxsum.guided_filter(both, size, channel_axis=-1, **given), np.stack([found, 2 * found], -1), atol=1e-9
         )
         np.testing.assert_array_equal(boxsum.guided_filter(np.asfortranarray(image), size, **given), found)
+    with pytest.raises(ValueError, match="guide: has no pixels, but the image has"):
+        boxsum.guided_filter(image, 3, guide=image[:0])
     with pytest.raises(ValueError, match="guide: cols is 9, but that of the image is 8"):
         boxsum.guided_filter(image[:, :8], 3, guide=image)
     with pytest.raises(ValueError, match="epsilon: is 0"):

@@ -74,8 +74,10 @@ void store_row(Out* to, std::int64_t step, const f64* x, std::int64_t n, roundin
         for (std::int64_t i = 0; i < n; ++i) to[i * step] = static_cast<Out>(x[i]);
     } else {
         const f64 half = rounding == rounding_mode::half_up ? 0.5 : 0, most = std::numeric_limits<Out>::max();
-        for (std::int64_t i = 0; i < n; ++i)  // what is not negative is rounded down by conversion
-            to[i * step] = static_cast<Out>(static_cast<s32>(std::clamp(x[i] + half, 0.0, most)));
+        for (std::int64_t i = 0; i < n; ++i) {  // what is not negative is rounded down by conversion
+            const f64 value = x[i] + half;
+            to[i * step] = static_cast<Out>(static_cast<s32>(value > 0 ? std::min(value, most) : 0));  // NaN: 0
+        }
     }
 }
 

@@ -41,7 +41,7 @@ void check_options(const filter_options& options) {
 
 guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
                            const filter_options& options) {
-    const bool guided = inputs.guide.shape.rows != 0;
+    const bool guided = inputs.guide.data != nullptr || inputs.guide.shape.rows != 0;
     check_read("image", inputs.image);
     const view_shape &image = inputs.image.shape, &guide = inputs.guide.shape, &result = outputs.result.shape;
     check_pixels("image", image.type);

@@ -32,9 +32,9 @@ void setup_guided(CLI::App& app, action& chosen) {
     command->add_option("--guide", options->guide, "image whose edges stay (default: the image itself)")
         ->check(some_text);
     command
-        ->add_option(
-            "--epsilon", options->epsilon,
-            "variance of the guide that is an edge (default: of a tenth of its range: 650.25 of 8u, 0.01 of floats)")
+        ->add_option("--epsilon", options->epsilon,
+                     "windows that vary more keep their edges (default: the square of a tenth of the guide's range: "
+                     "650.25 of 8u, 0.01 of floats)")
         ->check(positive_number);
     add_type(*command, "--type", options->type, "type of the result: the image's (default), 32f or 64f");
     add_filter_command_options(*command, options->common, "png, jpeg, tiff, webp, pnm, pfm, npy");

@@ -275,6 +275,18 @@ TEST(guided_filter, strides) {
     for (std::size_t i = 0; i < straight.size(); ++i) ASSERT_NEAR(straight[i], turned[i], 1e-4);
 }
 
+TEST(guided_filter, integers_are_zero_where_there_is_no_number) {
+    std::vector<std::uint8_t> bytes(40 * 40, 7), out(bytes.size(), 9);
+    std::vector<float> other(bytes.size(), 1);
+    other[20 * 40 + 20] = std::numeric_limits<float>::quiet_NaN();
+    guided_filter(
+        {.image = image_view<std::uint8_t>(bytes.data(), 40, 40), .guide = image_view<float>(other.data(), 40, 40)},
+        {image_view<std::uint8_t>(out.data(), 40, 40)}, {}, {.window = window_radius(2)});
+    for (int r = 0; r < 40; ++r)
+        for (int c = 0; c < 40; ++c)  // two windows apart
+            ASSERT_EQ(out[r * 40 + c], std::abs(r - 20) <= 4 && std::abs(c - 20) <= 4 ? 0 : 7) << r << ", " << c;
+}
+
 TEST(guided_filter, refusals) {
     std::vector<std::uint8_t> bytes(32), other(96), out(32, 9);
     const image_view<std::uint8_t> image(bytes.data(), 4, 8), guide(other.data(), 4, 8, 0, 3), result(out.data(), 4, 8);
@@ -292,6 +304,8 @@ TEST(guided_filter, refusals) {
     EXPECT_EQ(message(good, {image}, {}, {}), "result: overlaps image");
     EXPECT_EQ(message({.image = image, .guide = image_view<std::uint8_t>(other.data(), 4, 7)}, {result}, {}, {}),
               "guide: cols is 7, but that of the image is 8");
+    EXPECT_EQ(message({.image = image, .guide = image_view<std::uint8_t>(other.data(), 0, 8)}, {result}, {}, {}),
+              "guide: rows is 0, but that of the image is 4");
     std::vector<std::int16_t> words(32);
     EXPECT_EQ(message({.image = image, .guide = image_view<std::int16_t>(words.data(), 4, 8)}, {result}, {}, {}),
               "guide: type is 16s, must be 8u, 16u, 32f or 64f");
