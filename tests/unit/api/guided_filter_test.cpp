@@ -305,7 +305,7 @@ TEST(guided_filter, refusals) {
     EXPECT_EQ(message({.image = image, .guide = image_view<std::uint8_t>(other.data(), 4, 7)}, {result}, {}, {}),
               "guide: cols is 7, but that of the image is 8");
     EXPECT_EQ(message({.image = image, .guide = image_view<std::uint8_t>(other.data(), 0, 8)}, {result}, {}, {}),
-              "guide: rows is 0, but that of the image is 4");
+              "guide: rows is 0, must be at least 1");
     std::vector<std::int16_t> words(32);
     EXPECT_EQ(message({.image = image, .guide = image_view<std::int16_t>(words.data(), 4, 8)}, {result}, {}, {}),
               "guide: type is 16s, must be 8u, 16u, 32f or 64f");
