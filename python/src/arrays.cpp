@@ -121,7 +121,7 @@ strided in_axes_of(const strided& packed, const strided& from, const axis_roles&
         result.stride[axis] = packed.stride[i];
     }
     result.wrap = from.wrap;
-    result.library = from.library;
+    result.exchanged_by = from.exchanged_by;
     return result;
 }
 
@@ -248,7 +248,7 @@ void check_out(const strided& out, element type, const std::int64_t* extent, int
     const std::string name(out.name);
     // PyTorch computes with int64 and hardly with uint64; the bits are the same.
     const bool same_bits =
-        type == element::u64 && out.type == element::s64 && (out.library != nullptr || out.wrap || out.device);
+        type == element::u64 && out.type == element::s64 && (out.exchanged_by != nullptr || out.wrap || out.device);
     if (out.type != type && !same_bits)
         throw unsupported(name + ": its dtype is " + std::string(name_of(out.type)) + ", must be " +
                           std::string(name_of(type)));
@@ -327,7 +327,7 @@ nb::object strided::as_numpy() const {
 }
 
 nb::object strided::in_its_library(const nb::object& result) const {
-    if (library != nullptr && !device) return exported(*library, open_numpy(result, name));
+    if (exchanged_by != nullptr && !device) return exported(*exchanged_by, open_numpy(result, name));
     return wrap.is_valid() ? nb::object(wrap(result)) : result;
 }
 

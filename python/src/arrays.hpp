@@ -60,10 +60,10 @@ struct strided {
     bool empty = false;   ///< has no elements
     std::array<std::int64_t, max_axes> extent{};
     std::array<std::int64_t, max_axes> stride{};
-    nb::object
-        wrap;  ///< makes an array of the caller's library of NumPy's; null where that is NumPy, or `library` is set
-    const exchange* library = nullptr;   ///< of the owner, where that handed over its memory itself
-    std::optional<device_place> device;  ///< not set for host memory
+    nb::object wrap;  ///< makes an array of the caller's library of NumPy's; null where that is NumPy, or
+                      ///< `exchanged_by` is set
+    const exchange* exchanged_by = nullptr;  ///< of the owner, where that handed over its memory itself
+    std::optional<device_place> device;      ///< not set for host memory
 
     /// The owner as an array of NumPy's.
     nb::object as_numpy() const;

@@ -149,7 +149,7 @@ bool open_exchanged(const exchange& library, nb::handle array, std::string_view 
     result.axes = tensor.axes;
     result.writable = true;
     result.behaved = reinterpret_cast<std::uintptr_t>(result.data) % static_cast<std::uintptr_t>(bytes) == 0;
-    result.library = &library;
+    result.exchanged_by = &library;
     std::int64_t packed = bytes;
     for (int i = tensor.axes; i-- > 0;) {
         const auto at = static_cast<std::size_t>(i);

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
+from torch import library  # noqa: E402
 from torch.autograd import gradcheck, gradgradcheck  # noqa: E402
 
 import boxsum  # noqa: E402
@@ -100,10 +101,10 @@ def test_boxes_pooling_and_modules():
 
 def test_pytorch_accepts_the_operators():
     image = image_of(2, 6, 7, grad=True)
-    torch.library.opcheck(torch.ops.boxsum.sat, (image, "padded", torch.float64, "last"))
+    library.opcheck(torch.ops.boxsum.sat, (image, "padded", torch.float64, "last"))
     extents = [1, 1, 2, 2]
-    torch.library.opcheck(torch.ops.boxsum.box_filter, (image, extents, "wrap", 0.0, True, torch.float64))
-    torch.library.opcheck(torch.ops.boxsum.local_moments, (image, extents, "shrink", 0.0))
+    library.opcheck(torch.ops.boxsum.box_filter, (image, extents, "wrap", 0.0, True, torch.float64))
+    library.opcheck(torch.ops.boxsum.local_moments, (image, extents, "shrink", 0.0))
 
 
 def test_compile_and_vmap():
