@@ -282,9 +282,10 @@ TEST(guided_filter, integers_are_zero_where_there_is_no_number) {
     guided_filter(
         {.image = image_view<std::uint8_t>(bytes.data(), 40, 40), .guide = image_view<float>(other.data(), 40, 40)},
         {image_view<std::uint8_t>(out.data(), 40, 40)}, {}, {.window = window_radius(2)});
+    const image_view<const std::uint8_t> result(out.data(), 40, 40);
     for (int r = 0; r < 40; ++r)
         for (int c = 0; c < 40; ++c)  // two windows apart
-            ASSERT_EQ(out[r * 40 + c], std::abs(r - 20) <= 4 && std::abs(c - 20) <= 4 ? 0 : 7) << r << ", " << c;
+            ASSERT_EQ(result(r, c), std::abs(r - 20) <= 4 && std::abs(c - 20) <= 4 ? 0 : 7) << r << ", " << c;
 }
 
 TEST(guided_filter, refusals) {
