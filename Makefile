@@ -14,7 +14,7 @@ python = $(if $(findstring BOXSUM_PYTHON=OFF,$(CMAKE_FLAGS)),OFF,ON)
 # A Python that is named builds and tries the wheel with the packages that it has: where there is no package index.
 wheel_python = $(if $(filter-out file default undefined,$(origin PYTHON)),BOXSUM_WHEEL_PYTHON=$(PYTHON))
 
-.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel wheel-cuda format bench-cpu test-gpu test-python-gpu devices-gpu sanitize-gpu soak-gpu package bench-tool bench-gpu bench-python-gpu profile-gpu bench-zoo bench-hist clean
+.PHONY: help build demo test build-python test-python test-torch bench-python docs wheel wheel-cuda format bench-cpu test-gpu test-python-gpu devices-gpu gpu-parts sanitize-gpu soak-gpu package bench-tool bench-gpu bench-python-gpu profile-gpu bench-zoo bench-hist clean
 
 help: ## Print this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' Makefile
@@ -82,6 +82,9 @@ devices-gpu: packages-build packages-test packages-bench ## What needs two GPUs:
 
 sanitize-gpu: packages-build packages-test ## The GPU suite's small shapes under compute-sanitizer
 	scripts/sanitize_gpu
+
+gpu-parts: packages-build packages-test packages-bench ## One build, then the PARTS of docs/gpu-testing.md in turn: PARTS="test soak bench_gpu"
+	$(PYTHON) scripts/gpu_parts $(PARTS)
 
 soak-gpu: packages-build packages-test ## More than 2^32 elements, random shapes, repetitions under load, on the GPU
 	scripts/soak_gpu
