@@ -225,6 +225,16 @@ def windows():
             continue
         text += source(path, record) + table(["filter", *(f"{n}^2, r {r}" for n in (16384, 4096) for r in (3, 15, 250))],
                                              ["---", *["--:"] * 6], lines) + "\n"
+        beside = []
+        for row in record["rows"]:
+            ours = row["section"] == "window-peers" and "us" in row and (
+                row.get("boxsum_us") or found.get((row["filter"], row["n"], row["radius"]), {}).get("us"))
+            if ours:
+                beside.append([row["filter"], f"{row['n']}^2, r {row['radius']}", row["peer"], figure(row["us"], 0), figure(ours, 0),
+                               figure(row["us"] / ours, 1)])
+        if beside:
+            text += table(["filter", "image", "beside", "its us", "boxsum us", "times as fast"],
+                          ["---", "---", "---", "--:", "--:", "--:"], beside) + "\n"
         for row in small:
             text += f"{row['filter']}, radius {row['radius']}, {row['n']} x {row['n']}: {figure(row['us'], 1)} us a launch.\n\n"
     return text or NOT_MEASURED
@@ -253,7 +263,14 @@ def readme():
             if peer != "fast" and peer != "cub-two-pass" and ours:
                 lines.append([f"4096 x 4096 {types}", record["device"], peer, figure(us / 1000, 3), figure(ours / 1000, 3),
                               f"{us / ours:.0f}"])
-    return table(["table", "on", "beside", "its ms", "boxsum ms", "times as fast"], ["---", "---", "---", "--:", "--:", "--:"],
+        windows = {(row["filter"], row["n"], row["radius"]): row["us"] for row in record["rows"] if row["section"] == "windows"}
+        for row in record["rows"]:
+            if row["section"] != "window-peers" or (row.get("n"), row.get("radius"), "us" in row) != (4096, 15, True):
+                continue
+            ours = row.get("boxsum_us") or windows[row["filter"], 4096, 15]
+            lines.append([f"{row['filter']} of 31 x 31", record["device"], row["peer"], figure(row["us"] / 1000, 3),
+                          figure(ours / 1000, 3), f"{row['us'] / ours:.0f}"])
+    return table(["table or filter", "on", "beside", "its ms", "boxsum ms", "times as fast"], ["---", "---", "---", "--:", "--:", "--:"],
                  lines) + "\n" if lines else NOT_MEASURED
 
 

@@ -28,6 +28,25 @@ void npp_filter(const float* image, const float* kernel, float* result, std::int
     if (status != NPP_SUCCESS) throw std::runtime_error("nppiFilter_32f_C1R_Ctx: status " + std::to_string(status));
 }
 
+void npp_box_mean(dtype type, const void* image, void* result, std::int64_t n, int radius, cuda::stream_ref stream) {
+    const int width = static_cast<int>(n), side = 2 * radius + 1;
+    const NppStreamContext context = npp_context(stream);
+    const auto run = [&](auto call, auto pixel) {
+        using value = decltype(pixel);
+        const int step = width * static_cast<int>(sizeof(value));
+        const NppStatus status = call(static_cast<const value*>(image), step, NppiSize{width, width}, NppiPoint{0, 0},
+                                      static_cast<value*>(result), step, NppiSize{width, width}, NppiSize{side, side},
+                                      NppiPoint{radius, radius}, NPP_BORDER_REPLICATE, context);
+        if (status != NPP_SUCCESS) throw std::runtime_error("nppiFilterBoxBorder: status " + std::to_string(status));
+    };
+    if (type == dtype::u8)
+        run(nppiFilterBoxBorder_8u_C1R_Ctx, Npp8u{});
+    else if (type == dtype::u16)
+        run(nppiFilterBoxBorder_16u_C1R_Ctx, Npp16u{});
+    else
+        run(nppiFilterBoxBorder_32f_C1R_Ctx, Npp32f{});
+}
+
 #else
 
 std::string npp_filter_absent() {
@@ -35,6 +54,10 @@ std::string npp_filter_absent() {
 }
 
 void npp_filter(const float*, const float*, float*, std::int64_t, int, cuda::stream_ref) {
+    throw unsupported(npp_filter_absent());
+}
+
+void npp_box_mean(dtype, const void*, void*, std::int64_t, int, cuda::stream_ref) {
     throw unsupported(npp_filter_absent());
 }
 

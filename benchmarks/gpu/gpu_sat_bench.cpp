@@ -29,11 +29,11 @@ struct section {
 };
 
 constexpr section sections[] = {
-    {"table", table_section},         {"small", small_section},          {"host", host_section},
-    {"layouts", layouts_section},     {"carries", carries_section},      {"special", special_section},
-    {"boxes", boxes_section},         {"peers", peers_section},          {"filters", filters_section},
-    {"windows", windows_section},     {"convolve", convolve_section},    {"shadows", shadows_section},
-    {"recursive", recursive_section}, {"algorithms", algorithms_section}};
+    {"table", table_section},         {"small", small_section},           {"host", host_section},
+    {"layouts", layouts_section},     {"carries", carries_section},       {"special", special_section},
+    {"boxes", boxes_section},         {"peers", peers_section},           {"filters", filters_section},
+    {"windows", windows_section},     {"convolve", convolve_section},     {"shadows", shadows_section},
+    {"recursive", recursive_section}, {"algorithms", algorithms_section}, {"window-peers", window_peers_section}};
 
 int run(int count, char** names) {
     cuda::set_device(cli::device_from_text("cuda"));

@@ -36,6 +36,9 @@ void filters_section(cuda::stream_ref stream);
 /// Windows around every pixel of images on the device over a copy of all that is read and written.
 void windows_section(cuda::stream_ref stream);
 
+/// Box means of others, where they were found.
+void window_peers_section(cuda::stream_ref stream);
+
 /// Convolutions with kernels of growing size over a copy.
 void convolve_section(cuda::stream_ref stream);
 
