@@ -16,6 +16,7 @@
 #include <boxsum/histogram_tasks.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/memory.hpp>
+#include <boxsum/non_local_means.hpp>
 #include <boxsum/row_stream.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/sat_options.hpp>

@@ -4,6 +4,7 @@
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 #include "cpu/filters/bands.hpp"
+#include "cpu/filters/rounded_row.hpp"
 #include "filters/guided_job.hpp"
 
 #include <boxsum/guided_filter.hpp>
@@ -13,8 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,19 +65,6 @@ struct planes {
 template <typename T>
 void load_row(f64* to, const T* x, std::int64_t n) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = static_cast<f64>(x[i]);
-}
-
-template <typename Out>
-void store_row(Out* to, std::int64_t step, const f64* x, std::int64_t n, rounding_mode rounding) {
-    if constexpr (std::is_floating_point_v<Out>) {
-        for (std::int64_t i = 0; i < n; ++i) to[i * step] = static_cast<Out>(x[i]);
-    } else {
-        const f64 half = rounding == rounding_mode::half_up ? 0.5 : 0, most = std::numeric_limits<Out>::max();
-        for (std::int64_t i = 0; i < n; ++i) {  // what is not negative is rounded down by conversion
-            const f64 value = x[i] + half;
-            to[i * step] = static_cast<Out>(static_cast<s32>(value > 0 ? std::min(value, most) : 0));  // NaN: 0
-        }
-    }
 }
 
 const_any_view plane_of(const_any_view view, std::int64_t plane) {
@@ -240,7 +226,7 @@ class guided_rows {
     void store(std::int64_t r, std::int64_t channel, const f64* x) const {
         visit_type(pixel_types{}, result_.shape.type, [&]<typename T>() {
             const image_view<T> to(static_cast<T*>(result_.data), result_.shape);
-            store_row(to.row(r) + channel, result_.shape.channels, x, cols(), job_.rounding);
+            filters::store_rounded(to.row(r) + channel, result_.shape.channels, x, cols(), job_.rounding);
         });
     }
 

@@ -60,6 +60,9 @@ EXAMPLES = {
     ("guided_filter.hpp", "boxsum::guided_filter("):
         "boxsum::const_any_view noisy, boxsum::any_view smooth, boxsum::const_any_view mask, boxsum::const_any_view photo, "
         "boxsum::any_view matte",
+    ("non_local_means.hpp", "result(p) = "): None,  # a formula
+    ("non_local_means.hpp", "boxsum::non_local_means("):
+        "boxsum::const_any_view noisy, boxsum::any_view clean",
     ("variable_blur.hpp", "boxsum::variable_blur("):
         "boxsum::const_any_view photo, boxsum::const_any_view radii, boxsum::any_view blurred",
     ("variable_blur.hpp", "boxsum::circles_of_confusion("):

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <boxsum/export.hpp>
+#include <boxsum/filters.hpp>
+#include <boxsum/view.hpp>
+#include <boxsum/window.hpp>
+
+#include <optional>
+
+namespace boxsum BOXSUM_EXPORT {
+
+/// What non_local_means() reads.
+struct non_local_inputs {
+    const_any_view image;
+};
+
+/// The formula of non_local_means().
+struct non_local_rule {
+    /// What is compared around two pixels. Extents are not negative.
+    window patch = window_radius(3);
+    /// h: patches whose pixels differ by it, root mean square, have 1/e of the weight of equal ones; finite, above 0,
+    /// in the image's units. Not given: 10 of 255 parts of the range, 10 for 8u, 2570 for 16u and 10 / 255 for floating
+    /// images, which are taken to lie in 0..1.
+    std::optional<double> strength = {};
+    /// sigma: the noise's standard deviation. Patches that differ by no more than noise of this size does have the
+    /// weight of equal ones. Finite, not negative, in the image's units.
+    double noise = 0;
+};
+
+/// Non-local means (Buades, Coll, Morel, CVPR 2005): smooths by the mean of the pixels of a search window, weighted by
+/// how alike their surroundings are, which keeps edges and texture.
+///
+///     result(p) = sum of w(p, q) x(q) / sum of w(p, q), over the pixels q of the window around p
+///     w(p, q) = exp(-max(0, D(p, q) - 2 noise^2) / strength^2), w(p, p) = 1
+///
+///     boxsum::non_local_means({noisy}, {clean}, {.strength = 10, .noise = 8}, {.window = 21});
+///
+/// D is the mean, over the pixels of a patch and the channels, of the squared difference of what lies around p and
+/// around q. It is a sum of boxes of the image of differences for each distance between p and q (Darbon et al. 2008),
+/// so that a pixel's time grows with the search window's pixels, and with a patch only as its extents' logarithms do.
+///
+/// image: in host memory, 8u, 16u, 32f or 64f; the channels of a pixel have one weight, planes nothing to do with each
+/// other. result: the image's extents and its type (rounded as `rounding` says), 32f or 64f; does not overlap the
+/// image. `window` is the search window, 15 x 15 if nothing else is said; border, its value, rounding and threads are
+/// those of `options`. Where the border continues the image, pixels beyond it are searched and compared as if they were
+/// the image's; with `shrink` they are not searched, and D is the mean over the pixels of a patch that both places
+/// have. Options of sampling and a count are unsupported.
+///
+/// Accuracy: all is computed in double, by additions of what a pixel's own windows hold. D is exact for 8u and 16u
+/// patches of up to 2^21 samples, but for one rounding of its division; weights are within some 2^-48 of their values
+/// (1 + D / strength^2). A NaN or an infinity acts on the pixels whose windows or patches there reach it, and on no
+/// other; a result of integer type is never NaN. scikit-image's fast mode compares patches of one row and column less,
+/// and OpenCV takes weights from a table: their results differ by more than rounding.
+///
+/// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 256 and of what windows and patches reach
+/// around it, whatever the image; copies of views whose pixels have gaps.
+///
+/// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
+/// argument is wrong. Results have the same bits for any number of threads. Thread-safe for distinct results.
+void non_local_means(const non_local_inputs& inputs, const filter_outputs& outputs, const non_local_rule& rule = {},
+                     const filter_options& options = {});
+
+}  // namespace boxsum

@@ -1,0 +1,2 @@
+#define BOXSUM_ROWS baseline
+#include "cpu/filters/patch_kernels_impl.hpp"

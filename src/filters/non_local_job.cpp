@@ -1,0 +1,89 @@
+#include "filters/non_local_job.hpp"
+
+#include "core/view_checks.hpp"
+#include "filters/filter_jobs.hpp"
+
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace boxsum::filters {
+namespace {
+
+constexpr std::int64_t farthest_search = 512, farthest_of_patch = 64;  // tiles hold what these reach
+
+void check_reach(const char* argument, const window& w, std::int64_t most) {
+    for (const auto& [name, reach] :
+         {std::pair{"above", w.above}, {"below", w.below}, {"left", w.left}, {"right", w.right}}) {
+        if (reach < 0)
+            throw invalid_argument(std::string(argument) + ": " + name + " is " + std::to_string(reach) +
+                                   ", must not be negative");
+        if (reach > most)
+            throw unsupported(std::string(argument) + ": " + name + " is " + std::to_string(reach) + ", at most " +
+                              std::to_string(most) + " is supported");
+    }
+}
+
+void check_options(const filter_options& options) {
+    const filter_options plain;
+    for (const auto& [argument, given] : {std::pair{"nan", options.nan != plain.nan},
+                                          {"nodata", options.nodata.has_value()},
+                                          {"min_count", options.min_count != plain.min_count},
+                                          {"min_weight", options.min_weight != plain.min_weight},
+                                          {"fill", options.fill.has_value()}})
+        if (given) throw unsupported(std::string(argument) + ": every pixel counts in non-local means");
+}
+
+window within_image(window w, const view_shape& image) {
+    w.above = std::min(w.above, image.rows - 1);
+    w.below = std::min(w.below, image.rows - 1);
+    w.left = std::min(w.left, image.cols - 1);
+    w.right = std::min(w.right, image.cols - 1);
+    return w;
+}
+
+}  // namespace
+
+non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_outputs& outputs,
+                                 const non_local_rule& rule, const filter_options& options) {
+    check_read("image", inputs.image);
+    const view_shape &image = inputs.image.shape, &result = outputs.result.shape;
+    if (image.type != dtype::u8 && image.type != dtype::u16 && image.type != dtype::f32 && image.type != dtype::f64)
+        throw unsupported("image: type is " + std::string(name_of(image.type)) + ", must be 8u, 16u, 32f or 64f");
+    check_options(options);
+    const window_job windows = windows_of({.image = image}, options);
+    non_local_job job{.search = options.window, .patch = rule.patch};
+    if (options.border == border_mode::shrink) job.search = within_image(job.search, image);
+    check_reach("window", job.search, farthest_search);
+    check_reach("patch", job.patch, farthest_of_patch);
+    const double strength = rule.strength.value_or(2 * default_range(image.type) * 10 / 255);
+    if (!(strength > 0) || !std::isfinite(strength) || !std::isfinite(1 / (strength * strength)))
+        throw invalid_argument("strength: is " + text_of(strength) +
+                               ", must be finite and above 0, and so must the inverse of its square");
+    if (!(rule.noise >= 0) || !std::isfinite(rule.noise))
+        throw invalid_argument("noise: is " + text_of(rule.noise) + ", must be finite and not negative");
+    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    if (outputs.count.data != nullptr) throw unsupported("count: non-local means count none");
+    if (result.type != image.type && result.type != dtype::f32 && result.type != dtype::f64)
+        throw unsupported("result: type is " + std::string(name_of(result.type)) + ", must be the image's, 32f or 64f");
+    for (const auto& [what, found, wanted] : {std::tuple{"planes", result.planes, image.planes},
+                                              {"rows", result.rows, image.rows},
+                                              {"cols", result.cols, image.cols},
+                                              {"channels", result.channels, image.channels}})
+        if (found != wanted)
+            throw invalid_argument(std::string("result: ") + what + " is " + std::to_string(found) +
+                                   ", but that of the image is " + std::to_string(wanted));
+    job.border = options.border;
+    job.border_value = windows.border_value;
+    job.rounding = options.rounding;
+    job.scale = 1 / (strength * strength);
+    job.noise = 2 * rule.noise * rule.noise;
+    job.threads = options.threads;
+    return job;
+}
+
+}  // namespace boxsum::filters
