@@ -46,11 +46,13 @@ struct non_local_rule {
 /// the image's; with `shrink` they are not searched, and D is the mean over the pixels of a patch that both places
 /// have. Options of sampling and a count are unsupported.
 ///
-/// Accuracy: all is computed in double, by additions of what a pixel's own windows hold. D is exact for 8u and 16u
-/// patches of up to 2^21 samples, but for one rounding of its division; weights are within some 2^-48 of their values
-/// (1 + D / strength^2). A NaN or an infinity acts on the pixels whose windows or patches there reach it, and on no
-/// other; a result of integer type is never NaN. scikit-image's fast mode compares patches of one row and column less,
-/// and OpenCV takes weights from a table: their results differ by more than rounding.
+/// Accuracy: D is an exact sum for 8u, and for 16u in patches of up to 2^21 samples; others are of doubles, by
+/// additions of what a pixel's own patches hold. Weights of 8u, 16u and 32f are in single precision, within 2^-21 (1 +
+/// D / strength^2) of their values, and so is the sum of up to 16 of them; a result is within 2^-17 of the largest
+/// magnitude in its search window before it is rounded. Of 64f all is in double, and within 2^-40. A NaN or an infinity
+/// acts on the pixels whose windows or patches there reach it, and on no other; a result of integer type is never NaN.
+/// scikit-image's fast mode compares patches of one row and column less, and OpenCV takes weights from a table: their
+/// results differ by more than rounding.
 ///
 /// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 256 and of what windows and patches reach
 /// around it, whatever the image; copies of views whose pixels have gaps.

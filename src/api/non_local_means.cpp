@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
+#include <tuple>
 #include <type_traits>
 
 namespace boxsum {
@@ -20,9 +22,14 @@ namespace {
 
 using pixel_types = type_list<u8, u16, f32, f64>;
 
-/// What a tile keeps pixels in: every value of these types is one of its own.
+/// What a tile keeps pixels in, as which every pixel is exact, and weights.
 template <typename T>
 using kept = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+
+/// Squared differences of so many 8-bit samples have sums of 31 bits.
+constexpr std::int64_t most_samples_in_32_bits = 33025;
+/// So many distances' weights are added up in a pixel's type before they go to doubles.
+constexpr int distances_together = 16;
 
 /// Samples of boxes of a fixed width by doubling: sums of 1, 2, 4, .. samples, and of these, one for each bit of the
 /// width.
@@ -46,34 +53,44 @@ struct doubling {
     }
 };
 
-/// Adds rows up as they come, four at a time.
-class row_sum {
+/// Rows whose sum is wanted, at most four; of more, the first ones are added up.
+template <typename S>
+class row_list {
   public:
-    row_sum(const filters::patch_kernels& kernels, f64* to, std::int64_t n) : kernels_(kernels), to_(to), n_(n) {}
+    row_list(const filters::patch_sum_kernels<S>& kernels, S* memory, std::int64_t n)
+        : kernels_(kernels), memory_(memory), n_(n) {}
 
-    void add(const f64* row) {
+    void add(const S* row) {
+        if (count_ == 4) {
+            kernels_.add(memory_, rows_.data(), count_, n_);
+            rows_[0] = memory_;
+            count_ = 1;
+        }
         rows_[static_cast<std::size_t>(count_++)] = row;
-        if (count_ == 4) flush();
     }
     /// The sum: of one row, the row itself.
-    const f64* result() {
-        if (count_ > 1) flush();
-        return rows_[0];
+    const S* sum() const {
+        if (count_ == 1) return rows_[0];
+        kernels_.add(memory_, rows_.data(), count_, n_);
+        return memory_;
     }
+    const S* const* rows() const { return rows_.data(); }
+    int count() const { return count_; }
 
   private:
-    void flush() {
-        kernels_.add(to_, rows_.data(), count_, n_);
-        rows_[0] = to_;
-        count_ = 1;
-    }
-
-    const filters::patch_kernels& kernels_;
-    f64* to_;
+    const filters::patch_sum_kernels<S>& kernels_;
+    S* memory_;
     std::int64_t n_;
-    std::array<const f64*, 4> rows_{};
+    std::array<const S*, 4> rows_{};
     int count_ = 0;
 };
+
+/// Rows of sums are computed to the end of a vector, where nobody looks: what is left of one takes as long as a whole
+/// one.
+constexpr std::int64_t padding = 16;
+std::int64_t padded(std::int64_t n) {
+    return (n + padding - 1) / padding * padding;
+}
 
 struct span {
     std::int64_t first, end;
@@ -92,15 +109,18 @@ struct tile_size {
 
     explicit tile_size(const filters::non_local_job& job)
         : rows(std::max<std::int64_t>(64, 2 * (job.patch.above + job.patch.below))),
-          cols(std::max<std::int64_t>(256, 2 * (job.patch.left + job.patch.right))) {}
+          cols(std::max<std::int64_t>(512, 2 * (job.patch.left + job.patch.right))) {}
 };
 
-/// Tiles of one plane. For each distance d between two pixels, those whose weight is w(p, p + d): a row of squared
-/// differences enters, the sums of a patch's rows leave, and of their columns; the weight counts for p and, as it is
-/// the same from there, for p + d. Every sum has an order that does not depend on tiles.
-template <typename In, typename Out>
+/// Tiles of one plane. For each distance between two pixels those weights that pairs so far apart have: a row of
+/// squared differences enters, the sums of a patch's rows leave, and of their columns; a weight counts for both pixels.
+/// Sums of type S: integers lose the row that leaves, doubles are added up only. Every sum has an order that does not
+/// depend on tiles.
+template <typename In, typename S, typename Out>
 class tile_means {
     using T = kept<In>;
+    using factor = filters::factor_of<S>;
+    static constexpr bool slides = std::is_same_v<S, s32>;
 
   public:
     tile_means(const filters::non_local_job& job, const image_view<const In>& image, const image_view<Out>& result)
@@ -116,13 +136,21 @@ class tile_means {
           pixel_rows_(size_.rows + above_ + job.search.below + job.patch.below),
           pixel_cols_(size_.cols + left_ + job.search.right + job.patch.right),
           // A distance's row is as wide as the tile, the distance and a patch.
-          wide_(size_.cols + std::max(job.search.left, job.search.right) + across_.width),
+          wide_(padded(size_.cols + std::max(job.search.left, job.search.right) + across_.width) + 2 * padding),
           row_axis_(image.rows(), 0, 0, job.border),
           col_axis_(image.cols(), 0, 0, job.border),
-          pixels_(image.channels() * pixel_rows_ * pixel_cols_),
+          pixels_(image.channels() * pixel_rows_ * pixel_cols_ + padding),
           sums_((image.channels() + 1) * size_.rows * size_.cols),
-          rings_(down_.levels * down_.width * wide_),
-          lines_((across_.levels + 3) * wide_) {}
+          totals_((image.channels() + 1) * size_.rows * size_.cols),
+          rings_(slides ? wide_ : down_.levels * down_.width * wide_),
+          lines_((across_.levels + 1) * wide_),
+          weights_(wide_),
+          shares_(wide_) {
+        std::fill_n(pixels_.data(), image.channels() * plane_size() + padding, T{});
+        std::fill_n(rings_.data(), slides ? wide_ : down_.levels * down_.width * wide_, S{});
+        std::fill_n(lines_.data(), (across_.levels + 1) * wide_, S{});
+        std::fill_n(shares_.data(), wide_, factor{});
+    }
 
     void compute(span rows, std::int64_t plane) {
         plane_ = plane;
@@ -132,10 +160,16 @@ class tile_means {
                 cols_.end = std::min(cols_.first + size_.cols, image_.cols());
                 load();
                 begin();
+                int waiting = 0;
                 for (std::int64_t down = 0; down <= std::max(job_.search.above, job_.search.below); ++down) {
                     const std::int64_t reach = std::max(job_.search.left, job_.search.right);
-                    for (std::int64_t right = down > 0 ? -reach : 1; right <= reach; ++right) add(down, right);
+                    for (std::int64_t right = down > 0 ? -reach : 1; right <= reach; ++right) {
+                        add(down, right);
+                        if (++waiting == distances_together) flush();
+                        waiting %= distances_together;
+                    }
                 }
+                flush();
                 store();
             }
         }
@@ -144,17 +178,20 @@ class tile_means {
   private:
     std::int64_t channels() const { return image_.channels(); }
     bool shrinks() const { return job_.border == border_mode::shrink; }
-    span image_rows() const { return {0, image_.rows()}; }
-    span image_cols() const { return {0, image_.cols()}; }
+    const auto& of_pixels() const { return std::get<filters::patch_pixel_kernels<T>>(kernels_.pixel); }
+    const auto& of_sums() const { return std::get<filters::patch_sum_kernels<S>>(kernels_.sum); }
+    std::int64_t plane_size() const { return pixel_rows_ * pixel_cols_; }
 
     /// Places are those in the image.
-    T* pixel(std::int64_t row, std::int64_t col, std::int64_t channel) const {
-        return pixels_.data() + (channel * pixel_rows_ + row - rows_.first + above_) * pixel_cols_ + col - cols_.first +
-               left_;
+    T* pixel(std::int64_t row, std::int64_t col, std::int64_t channel = 0) const {
+        return pixels_.data() + channel * plane_size() + (row - rows_.first + above_) * pixel_cols_ + col -
+               cols_.first + left_;
     }
-    f64* weights(std::int64_t row, std::int64_t col) const { return values(row, col, -1); }
-    f64* values(std::int64_t row, std::int64_t col, std::int64_t channel) const {
-        return sums_.data() + ((channel + 1) * size_.rows + row - rows_.first) * size_.cols + col - cols_.first;
+    /// Sums of weights are kept before those of channel 0.
+    static constexpr std::int64_t weight = -1;
+    template <typename Sum>
+    Sum* sum(const filters::work_buffer<Sum>& sums, std::int64_t row, std::int64_t col, std::int64_t channel) const {
+        return sums.data() + ((channel + 1) * size_.rows + row - rows_.first) * size_.cols + col - cols_.first;
     }
 
     /// The tile's pixels and those around it.
@@ -181,18 +218,25 @@ class tile_means {
 
     /// A pixel's own weight is 1.
     void begin() const {
+        std::fill_n(sums_.data(), (channels() + 1) * size_.rows * size_.cols, T{});
         for (std::int64_t r = rows_.first; r < rows_.end; ++r) {
-            std::fill_n(weights(r, cols_.first), cols_.size(), 1.0);
+            std::fill_n(sum(totals_, r, cols_.first, weight), cols_.size(), 1.0);
             for (std::int64_t k = 0; k < channels(); ++k)
-                std::copy_n(pixel(r, cols_.first, k), cols_.size(), values(r, cols_.first, k));
+                std::copy_n(pixel(r, cols_.first, k), cols_.size(), sum(totals_, r, cols_.first, k));
         }
+    }
+
+    void flush() const {
+        for (std::int64_t k = weight; k < channels(); ++k)
+            for (std::int64_t r = rows_.first; r < rows_.end; ++r)
+                of_pixels().flush(sum(totals_, r, cols_.first, k), sum(sums_, r, cols_.first, k), cols_.size());
     }
 
     void store() const {
         for (std::int64_t r = rows_.first; r < rows_.end; ++r) {
-            const f64* const w = weights(r, cols_.first);
+            const f64* const w = sum(totals_, r, cols_.first, weight);
             for (std::int64_t k = 0; k < channels(); ++k) {
-                f64* const v = values(r, cols_.first, k);
+                f64* const v = sum(totals_, r, cols_.first, k);
                 for (std::int64_t c = 0; c < cols_.size(); ++c) v[c] /= w[c];
                 filters::store_rounded(result_.row(r, plane_) + cols_.first * channels() + k, channels(), v,
                                        cols_.size(), job_.rounding);
@@ -200,12 +244,10 @@ class tile_means {
         }
     }
 
-    /// Places, along one axis, whose patch is compared with the one `by` further: those of the tile, of the image where
-    /// nothing is beyond it.
-    span compared(span of_tile, span of_image, std::int64_t by) const {
-        if (!shrinks()) return of_tile;
-        return within(of_tile,
-                      {std::max(of_image.first, of_image.first - by), std::min(of_image.end, of_image.end - by)});
+    /// Places, along one axis, whose patch is compared with the one `by` further: all of those given or, where nothing
+    /// is beyond the image, those with both in it.
+    span compared(span given, std::int64_t extent, std::int64_t by) const {
+        return shrinks() ? within(given, {std::max<std::int64_t>(0, -by), std::min(extent, extent - by)}) : given;
     }
 
     /// The weights between pixels and those `down` rows, at least 0, and `right` columns from them.
@@ -214,108 +256,128 @@ class tile_means {
         const bool forwards = down <= s.below && right <= s.right && -right <= s.left;
         const bool backwards = down <= s.above && right <= s.left && -right <= s.right;
         const span none{0, 0};
-        const span there_rows = forwards ? compared(rows_, image_rows(), down) : none;
-        const span there_cols = forwards ? compared(cols_, image_cols(), right) : none;
-        const span back_rows = backwards ? compared({rows_.first - down, rows_.end - down}, image_rows(), down) : none;
+        const span there_rows = forwards ? compared(rows_, image_.rows(), down) : none;
+        const span there_cols = forwards ? compared(cols_, image_.cols(), right) : none;
+        const span back_rows = backwards ? compared({rows_.first - down, rows_.end - down}, image_.rows(), down) : none;
         const span back_cols =
-            backwards ? compared({cols_.first - right, cols_.end - right}, image_cols(), right) : none;
-        const bool there = there_rows.size() > 0 && there_cols.size() > 0,
-                   back = back_rows.size() > 0 && back_cols.size() > 0;
+            backwards ? compared({cols_.first - right, cols_.end - right}, image_.cols(), right) : none;
+        const bool there = there_rows.size() > 0 && there_cols.size() > 0;
+        const bool back = back_rows.size() > 0 && back_cols.size() > 0;
         if (!there && !back) return;
         const auto joined = [&](span a, span b) {
             return !there ? b : !back ? a : span{std::min(a.first, b.first), std::max(a.end, b.end)};
         };
         const span rows = joined(there_rows, back_rows), cols = joined(there_cols, back_cols);
-        const f64* const shares = shares_of(cols, right);
-        f64* const w = lines_.data() + across_.levels * wide_;
+        set_shares(cols, right);
+        const span reached{cols.first - job_.patch.left, cols.end + job_.patch.right};
+        const span real = compared(reached, image_.cols(), right);
         for (std::int64_t r = rows.first - job_.patch.above; r < rows.end + job_.patch.below; ++r) {
-            enter(r, r - rows.first + job_.patch.above, cols, down, right);
+            const std::int64_t number = r - rows.first + job_.patch.above;
+            enter(r, number, reached, real, down, right);
             const std::int64_t p = r - job_.patch.below;
             if (p < rows.first) continue;
-            kernels_.weights(w, box_sums(r - rows.first + job_.patch.above, cols.size()), row_share(p, down), shares,
-                             job_.noise, job_.scale, cols.size());
-            // A pixel's sums take the weights to pixels above it first.
-            if (there && down == 0 && there_rows.contains(p)) accumulate(w - cols.first, p, there_cols, p, right, 0);
-            if (back && back_rows.contains(p)) accumulate(w - cols.first, p + down, back_cols, p, 0, right);
-            if (there && down > 0 && there_rows.contains(p))
-                accumulate(w - cols.first, p, there_cols, p + down, right, 0);
+            weigh(patch_rows(number, reached.size()), row_share(p, down), cols.size());
+            // A pixel's sums take the weights of pixels above it first.
+            const T* const w = weights_.data() - cols.first;
+            const bool there_now = there && there_rows.contains(p);
+            if (there_now && down == 0) accumulate(w, p, there_cols, p, right, 0);
+            if (back && back_rows.contains(p)) accumulate(w, p + down, back_cols, p, 0, right);
+            if (there_now && down > 0) accumulate(w, p, there_cols, p + down, right, 0);
         }
     }
 
     /// The pixels of row `row`, `from` columns from those of `cols`, times their weights, w[col], to the sums of row
     /// `to`, `by` columns from there.
-    void accumulate(const f64* w, std::int64_t to, span cols, std::int64_t row, std::int64_t from,
+    void accumulate(const T* w, std::int64_t to, span cols, std::int64_t row, std::int64_t from,
                     std::int64_t by) const {
-        const f64* const of_cols = w + cols.first;
-        f64* const sums = weights(to, cols.first + by);
-        const std::array<const f64*, 2> both{sums, of_cols};
-        kernels_.add(sums, both.data(), 2, cols.size());
-        for (std::int64_t k = 0; k < channels(); ++k)
-            std::get<filters::patch_pixel_kernels<T>>(kernels_.pixel)
-                .accumulate(values(to, cols.first + by, k), of_cols, pixel(row, cols.first + from, k), cols.size());
+        const auto values = [&](std::int64_t channel) { return sum(sums_, to, cols.first + by, channel); };
+        of_pixels().accumulate(values(weight), values(0), w + cols.first, pixel(row, cols.first + from), cols.size());
+        for (std::int64_t k = 1; k < channels(); ++k)
+            of_pixels().accumulate_values(values(k), w + cols.first, pixel(row, cols.first + from, k), cols.size());
     }
 
-    f64* ring(int level, std::int64_t number) const {
-        return rings_.data() + (level * down_.width + number % down_.width) * wide_;
+    /// Sums of 2^level rows of squared differences that end with the `number`-th; of integers those of a patch's rows.
+    S* ring(int level, std::int64_t number) const {
+        return slides ? rings_.data() : rings_.data() + (level * down_.width + number % down_.width) * wide_;
     }
 
-    /// Squared differences of row r, which is the `number`-th of this distance, between `cols` with their patches and
-    /// what is `right` from them; and the sums of 2, 4, .. rows that end with it.
-    void enter(std::int64_t r, std::int64_t number, span cols, std::int64_t down, std::int64_t right) const {
-        const span reached{cols.first - job_.patch.left, cols.end + job_.patch.right};
-        const span real = shrinks() ? within(compared(reached, image_cols(), right), reached) : reached;
-        f64* const line = ring(0, number);
-        const bool real_row = !shrinks() || (r >= 0 && r + down < image_.rows());
-        if (!real_row || real.size() < reached.size()) std::fill_n(line, reached.size(), 0.0);
-        if (real_row)
-            std::get<filters::patch_pixel_kernels<T>>(kernels_.pixel)
-                .differences(line + real.first - reached.first, pixel(r, real.first, 0),
-                             pixel(r + down, real.first + right, 0), channels(), pixel_rows_ * pixel_cols_,
-                             real.size());
-        for (int level = 1; level < down_.levels; ++level) {
-            const std::int64_t half = std::int64_t{1} << (level - 1);
-            if (number + 1 < 2 * half) break;
-            const std::array<const f64*, 2> halves{ring(level - 1, number - half), ring(level - 1, number)};
-            kernels_.add(ring(level, number), halves.data(), 2, reached.size());
+    /// Squared differences of row r, which is the `number`-th of this distance, between `reached` and what is `right`
+    /// and `down` from there; those outside `real` are 0.
+    void enter(std::int64_t r, std::int64_t number, span reached, span real, std::int64_t down,
+               std::int64_t right) const {
+        const auto is_real = [&](std::int64_t row) { return !shrinks() || (row >= 0 && row + down < image_.rows()); };
+        S* const line = ring(0, number);
+        S* const there = line + real.first - reached.first;
+        const std::int64_t n = real.end == reached.end ? padded(real.size()) : real.size();
+        if (slides ? number == 0 : !is_real(r) || real.size() < reached.size()) std::fill_n(line, reached.size(), S{});
+        if constexpr (slides) {
+            // A row that there is not differs nowhere from itself.
+            const T* const same = pixel(rows_.first, real.first);
+            const std::int64_t last = r - down_.width;
+            const bool enters = is_real(r), leaves = number >= down_.width && is_real(last);
+            if (enters || leaves)
+                kernels_.slide(there, enters ? pixel(r, real.first) : same,
+                               enters ? pixel(r + down, real.first + right) : same,
+                               leaves ? pixel(last, real.first) : same,
+                               leaves ? pixel(last + down, real.first + right) : same, channels(), plane_size(), n);
+        } else {
+            if (is_real(r))
+                of_pixels().differences(there, pixel(r, real.first), pixel(r + down, real.first + right), channels(),
+                                        plane_size(), n);
+            for (int level = 1; level < down_.levels; ++level) {
+                const std::int64_t half = std::int64_t{1} << (level - 1);
+                if (number + 1 < 2 * half) break;
+                const std::array<const S*, 2> halves{ring(level - 1, number - half), ring(level - 1, number)};
+                of_sums().add(ring(level, number), halves.data(), 2, padded(reached.size()));
+            }
         }
     }
 
-    /// Sums of the patches whose last row is the `number`-th, n of them.
-    const f64* box_sums(std::int64_t number, std::int64_t n) const {
-        const std::int64_t first = number + 1 - down_.width, reached = n + across_.width - 1;
-        row_sum rows(kernels_, lines_.data(), reached);
+    /// Sums of a patch's rows, the last of which is the `number`-th.
+    const S* patch_rows(std::int64_t number, std::int64_t n) const {
+        if constexpr (slides) return rings_.data();
+        const std::int64_t first = number + 1 - down_.width;
+        row_list<S> rows(of_sums(), lines_.data(), padded(n));
         down_.for_each_part([&](int level, std::int64_t offset) {
             rows.add(ring(level, first + offset + (std::int64_t{1} << level) - 1));
         });
-        const f64* const own = rows.result();
-        const auto line = [&](int level) { return level == 0 ? own : lines_.data() + level * wide_; };
+        return rows.sum();
+    }
+
+    /// The weights of n patches from sums of their rows.
+    void weigh(const S* rows, factor row_share, std::int64_t n) const {
+        n = padded(n);
+        const auto line = [&](int level) { return level == 0 ? rows : lines_.data() + level * wide_; };
         for (int level = 1; level < across_.levels; ++level) {
             const std::int64_t half = std::int64_t{1} << (level - 1);
-            const std::array<const f64*, 2> halves{line(level - 1), line(level - 1) + half};
-            kernels_.add(lines_.data() + level * wide_, halves.data(), 2, reached + 1 - 2 * half);
+            const std::array<const S*, 2> halves{line(level - 1), line(level - 1) + half};
+            of_sums().add(lines_.data() + level * wide_, halves.data(), 2, padded(n + across_.width - 2 * half));
         }
-        row_sum cols(kernels_, lines_.data() + across_.levels * wide_, n);
-        across_.for_each_part([&](int level, std::int64_t offset) { cols.add(line(level) + offset); });
-        return cols.result();
+        row_list<S> patch(of_sums(), lines_.data() + across_.levels * wide_, n);
+        across_.for_each_part([&](int level, std::int64_t offset) { patch.add(line(level) + offset); });
+        const auto noise = static_cast<factor>(job_.noise);
+        const auto scale = static_cast<factor>(std::min<double>(job_.scale, std::numeric_limits<factor>::max()));
+        if constexpr (std::is_same_v<T, f64>)
+            kernels_.weights_64f(weights_.data(), patch.rows(), patch.count(), row_share, shares_.data(), noise, scale,
+                                 n);
+        else
+            of_sums().weights_32f(weights_.data(), patch.rows(), patch.count(), row_share, shares_.data(), noise, scale,
+                                  n);
     }
 
     /// One over the rows of the patch around row p that both places have.
-    f64 row_share(std::int64_t p, std::int64_t down) const {
-        if (!shrinks()) return 1 / static_cast<f64>(down_.width);
-        const span both = within({p - job_.patch.above, p + job_.patch.below + 1}, {0, image_.rows() - down});
-        return 1 / static_cast<f64>(both.size());
+    factor row_share(std::int64_t p, std::int64_t down) const {
+        const span patch{p - job_.patch.above, p + job_.patch.below + 1};
+        return 1 / static_cast<factor>(compared(patch, image_.rows(), down).size());
     }
 
     /// The same of columns, times channels, for all of `cols`.
-    const f64* shares_of(span cols, std::int64_t right) const {
-        f64* const shares = lines_.data() + (across_.levels + 1) * wide_;
-        const span real{std::max<std::int64_t>(0, -right), std::min(image_.cols(), image_.cols() - right)};
+    void set_shares(span cols, std::int64_t right) const {
         for (std::int64_t c = cols.first; c < cols.end; ++c) {
             const span patch{c - job_.patch.left, c + job_.patch.right + 1};
-            shares[c - cols.first] =
-                1 / static_cast<f64>(channels() * (shrinks() ? within(patch, real) : patch).size());
+            shares_[c - cols.first] =
+                1 / static_cast<factor>(channels() * compared(patch, image_.cols(), right).size());
         }
-        return shares;
     }
 
     const filters::non_local_job& job_;
@@ -326,8 +388,11 @@ class tile_means {
     doubling down_, across_;
     std::int64_t above_, left_, pixel_rows_, pixel_cols_, wide_;
     filters::window_axis row_axis_, col_axis_;
-    filters::work_buffer<T> pixels_;
-    filters::work_buffer<f64> sums_, rings_, lines_;
+    filters::work_buffer<T> pixels_, sums_;  ///< sums of a few distances
+    filters::work_buffer<f64> totals_;
+    filters::work_buffer<S> rings_, lines_;
+    filters::work_buffer<T> weights_;
+    filters::work_buffer<factor> shares_;
     std::int64_t plane_ = 0;
     span rows_{}, cols_{};
 };
@@ -340,15 +405,23 @@ void non_local_means(const non_local_inputs& inputs, const filter_outputs& outpu
     const packed_input image(inputs.image, is_plain);
     const packed_output result(outputs.result, is_plain);
     const view_shape& s = image.view().shape;
-    const std::int64_t searched = (job.search.above + job.search.below + 1) * (job.search.left + job.search.right + 1);
-    const int threads = filters::used_threads(job.threads, s.planes * s.rows * s.cols * s.channels * searched);
+    const auto pixels_of = [](const window& w) { return (w.above + w.below + 1) * (w.left + w.right + 1); };
+    const int threads =
+        filters::used_threads(job.threads, s.planes * s.rows * s.cols * s.channels * pixels_of(job.search));
+    const bool in_32_bits = pixels_of(job.patch) * s.channels <= most_samples_in_32_bits;
     visit_type(pixel_types{}, s.type, [&]<typename In>() {
         visit_type(type_list<In, f32, f64>{}, result.view().shape.type, [&]<typename Out>() {
             const image_view<const In> from(static_cast<const In*>(image.view().data), s);
             const image_view<Out> to(static_cast<Out*>(result.view().data), result.view().shape);
-            filters::for_each_band(s.planes, s.rows, threads, [&](const filters::band& b, int) {
-                tile_means<In, Out>(job, from, to).compute({b.first, b.end}, b.plane);
-            });
+            const auto in_bands = [&]<typename S>(S) {
+                filters::for_each_band(s.planes, s.rows, threads, [&](const filters::band& b, int) {
+                    tile_means<In, S, Out>(job, from, to).compute({b.first, b.end}, b.plane);
+                });
+            };
+            if constexpr (std::is_same_v<In, u8>) {
+                if (in_32_bits) return in_bands(s32{});
+            }
+            in_bands(f64{});
         });
     });
     result.unpack();

@@ -4,25 +4,50 @@
 
 #include <cstdint>
 #include <tuple>
+#include <type_traits>
 
 /// The inner loops of non-local means, compiled once per instruction set (patch_kernels_*.cpp) and chosen when the
-/// program runs.
+/// program runs. Rows of n elements; the channels of pixels are `plane` elements apart.
 namespace boxsum::filters {
 
+/// Rows of pixels.
 template <typename T>
 struct patch_pixel_kernels {
-    /// to[i] = sum of (x[i] - y[i])^2 over channels, which are `plane` elements apart.
+    /// to[i] = sum of (x[i] - y[i])^2 over channels
     void (*differences)(f64* to, const T* x, const T* y, std::int64_t channels, std::int64_t plane, std::int64_t n);
-    /// values += weights * x
-    void (*accumulate)(f64* values, const f64* weights, const T* x, std::int64_t n);
+    /// sums += weights, values += weights * x
+    void (*accumulate)(T* sums, T* values, const T* weights, const T* x, std::int64_t n);
+    /// The second of these, of the other channels.
+    void (*accumulate_values)(T* values, const T* weights, const T* x, std::int64_t n);
+    /// totals += sums, which become 0
+    void (*flush)(f64* totals, T* sums, std::int64_t n);
+};
+
+/// What sums of type S are multiplied by.
+template <typename S>
+using factor_of = std::conditional_t<std::is_same_v<S, s32>, f32, f64>;
+
+/// Sums of patches: exact integers of type S, or doubles.
+template <typename S>
+struct patch_sum_kernels {
+    using factor = factor_of<S>;
+    /// The sum of two to four rows, from left to right.
+    void (*add)(S* to, const S* const* rows, int count, std::int64_t n);
+    /// to[i] = exp(-max(0, sum * row * cols[i] - noise) * scale) of the sum of one to four rows, in single precision
+    /// within 2^-21 (1 + the exponent) of its value.
+    void (*weights_32f)(f32* to, const S* const* rows, int count, factor row, const factor* cols, factor noise,
+                        factor scale, std::int64_t n);
 };
 
 struct patch_kernels {
     std::tuple<patch_pixel_kernels<f32>, patch_pixel_kernels<f64>> pixel;
-    /// The sum of two to four rows, from left to right.
-    void (*add)(f64* to, const f64* const* rows, int count, std::int64_t n);
-    /// to[i] = exp(-max(0, sums[i] * row * cols[i] - noise) * scale)
-    void (*weights)(f64* to, const f64* sums, f64 row, const f64* cols, f64 noise, f64 scale, std::int64_t n);
+    std::tuple<patch_sum_kernels<s32>, patch_sum_kernels<f64>> sum;
+    /// The same in double.
+    void (*weights_64f)(f64* to, const f64* const* rows, int count, f64 row, const f64* cols, f64 noise, f64 scale,
+                        std::int64_t n);
+    /// sums += the squared differences of x and y, less those of the row that leaves; of integers of 8 bits.
+    void (*slide)(s32* sums, const f32* x, const f32* y, const f32* x_leaving, const f32* y_leaving,
+                  std::int64_t channels, std::int64_t plane, std::int64_t n);
 };
 
 /// The best set for this machine.

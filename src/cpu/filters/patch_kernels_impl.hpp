@@ -22,42 +22,108 @@ void differences(f64* __restrict to, const T* x, const T* y, i64 channels, i64 p
         }
 }
 
+/// Differences of squares stay below 2^24, so that single precision has them.
+void slide(s32* __restrict sums, const f32* x, const f32* y, const f32* x_leaving, const f32* y_leaving, i64 channels,
+           i64 plane, i64 n) {
+    for (i64 k = 0; k < channels; ++k)
+        for (i64 i = 0; i < n; ++i) {
+            const f32 in = x[k * plane + i] - y[k * plane + i],
+                      out = x_leaving[k * plane + i] - y_leaving[k * plane + i];
+            sums[i] += static_cast<s32>(in * in - out * out);
+        }
+}
+
 template <typename T>
-void accumulate(f64* __restrict values, const f64* __restrict weights, const T* __restrict x, i64 n) {
-    for (i64 i = 0; i < n; ++i) values[i] += weights[i] * static_cast<f64>(x[i]);
-}
-
-void add(f64* to, const f64* const* rows, int count, i64 n) {
-    const f64 *const a = rows[0], *const b = rows[1];
-    if (count == 2) {
-        BOXSUM_INDEPENDENT
-        for (i64 i = 0; i < n; ++i) to[i] = a[i] + b[i];
-    } else if (count == 3) {
-        const f64* const c = rows[2];
-        BOXSUM_INDEPENDENT
-        for (i64 i = 0; i < n; ++i) to[i] = a[i] + b[i] + c[i];
-    } else {
-        const f64 *const c = rows[2], *const d = rows[3];
-        BOXSUM_INDEPENDENT
-        for (i64 i = 0; i < n; ++i) to[i] = a[i] + b[i] + c[i] + d[i];
-    }
-}
-
-void weights(f64* __restrict to, const f64* __restrict sums, f64 row, const f64* __restrict cols, f64 noise, f64 scale,
-             i64 n) {
+void accumulate(T* __restrict sums, T* __restrict values, const T* __restrict weights, const T* __restrict x, i64 n) {
     for (i64 i = 0; i < n; ++i) {
-        const f64 beyond = sums[i] * (row * cols[i]) - noise;
-        to[i] = exponential((beyond < 0 ? 0 : beyond) * -scale);  // a NaN is not below 0
+        const T w = weights[i];
+        sums[i] += w;
+        values[i] += w * x[i];
     }
+}
+
+template <typename T>
+void accumulate_values(T* __restrict values, const T* __restrict weights, const T* __restrict x, i64 n) {
+    for (i64 i = 0; i < n; ++i) values[i] += weights[i] * x[i];
+}
+
+template <typename T>
+void flush(f64* __restrict totals, T* __restrict sums, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        totals[i] += static_cast<f64>(sums[i]);
+        sums[i] = 0;
+    }
+}
+
+/// Calls with_sum(sum) with a function that gives the sum of `count` rows at i.
+template <typename S, typename F>
+[[gnu::always_inline]] inline void for_sum_of(const S* const* rows, int count, F&& with_sum) {
+    const S* const a = rows[0];
+    if (count == 1) return with_sum([=](i64 i) { return a[i]; });
+    const S* const b = rows[1];
+    if (count == 2) return with_sum([=](i64 i) { return a[i] + b[i]; });
+    const S* const c = rows[2];
+    if (count == 3) return with_sum([=](i64 i) { return a[i] + b[i] + c[i]; });
+    const S* const d = rows[3];
+    with_sum([=](i64 i) { return a[i] + b[i] + c[i] + d[i]; });
+}
+
+template <typename S>
+void add(S* to, const S* const* rows, int count, i64 n) {
+    for_sum_of(
+        rows, count, [=](auto sum) __attribute__((always_inline)) {
+            BOXSUM_INDEPENDENT
+            for (i64 i = 0; i < n; ++i) to[i] = sum(i);
+        });
+}
+
+/// exp(x) for x of at most 0, as exponential() but within 4 units in the last place of single precision; 0 below -87.
+inline f32 single_exponential(f32 x) {
+    const f32 clamped = x < -87 ? -87 : x;
+    const f32 shifted = clamped * 1.44269504f + 12582912.f;  // 1.5 * 2^23 leaves the nearest integer in the last bits
+    const f32 n = shifted - 12582912.f;
+    const f32 r = (clamped - n * 0x1.62e4p-1f) - n * 0x1.7f7d1cp-20f;
+    // In pairs of terms: a third of the steps that wait for each other.
+    const f32 square = r * r, high = (1.f / 24 + r * (1.f / 120)) + square * (1.f / 720);
+    f32 y = (1 + r) + square * ((0.5f + r * (1.f / 6)) + square * high);
+    y *= __builtin_bit_cast(f32, (__builtin_bit_cast(u32, shifted) + 127) << 23);
+    return x < -87 ? 0 : x != x ? x : y;
+}
+
+/// What is below 0 is nothing; a NaN is not.
+template <typename S>
+inline factor_of<S> exponent(S sum, factor_of<S> share, factor_of<S> noise, factor_of<S> scale) {
+    const factor_of<S> beyond = static_cast<factor_of<S>>(sum) * share - noise;
+    return (beyond < 0 ? 0 : beyond) * -scale;
+}
+
+template <typename S>
+void weights_32f(f32* to, const S* const* rows, int count, factor_of<S> row, const factor_of<S>* cols,
+                 factor_of<S> noise, factor_of<S> scale, i64 n) {
+    for_sum_of(
+        rows, count, [=](auto sum) __attribute__((always_inline)) {
+            BOXSUM_INDEPENDENT
+            for (i64 i = 0; i < n; ++i)
+                to[i] = single_exponential(static_cast<f32>(exponent<S>(sum(i), row * cols[i], noise, scale)));
+        });
+}
+
+void weights_64f(f64* to, const f64* const* rows, int count, f64 row, const f64* cols, f64 noise, f64 scale, i64 n) {
+    for_sum_of(
+        rows, count, [=](auto sum) __attribute__((always_inline)) {
+            BOXSUM_INDEPENDENT
+            for (i64 i = 0; i < n; ++i) to[i] = exponential(exponent<f64>(sum(i), row * cols[i], noise, scale));
+        });
 }
 
 }  // namespace
 
 constinit const patch_kernels patches = {
-    {patch_pixel_kernels<f32>{differences<f32>, accumulate<f32>},
-     patch_pixel_kernels<f64>{differences<f64>, accumulate<f64>}},
-    add,
-    weights,
+    {patch_pixel_kernels<f32>{differences<f32>, accumulate<f32>, accumulate_values<f32>, flush<f32>},
+     patch_pixel_kernels<f64>{differences<f64>, accumulate<f64>, accumulate_values<f64>, flush<f64>}},
+    {patch_sum_kernels<s32>{add<s32>, weights_32f<s32>}, patch_sum_kernels<f64>{add<f64>, weights_32f<f64>}},
+    weights_64f,
+    slide,
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS
