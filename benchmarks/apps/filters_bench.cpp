@@ -7,6 +7,7 @@
 #include <boxsum/blobs.hpp>
 #include <boxsum/filters.hpp>
 #include <boxsum/guided_filter.hpp>
+#include <boxsum/non_local_means.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/window_queries.hpp>
@@ -255,6 +256,21 @@ group guided(const std::string& type, std::int64_t size, int threads) {
     return g;
 }
 
+/// Search windows of 21 x 21, patches of 7 x 7. OpenCV's is in another module than the tests need.
+template <typename T>
+group denoised(const std::string& type, std::int64_t size, int threads) {
+    const auto in = std::make_shared<image<T>>(size, 1), out = std::make_shared<image<T>>(size, 1),
+               colours = std::make_shared<image<T>>(size, 3), clean = std::make_shared<image<T>>(size, 3);
+    const boxsum::filter_options options{.window = 21, .border = border_mode::mirror, .threads = threads};
+    group g{"non-local means " + type, {}};
+    g.candidates.push_back(
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
+    g.candidates.push_back({"grey", [=] { boxsum::non_local_means({in->view()}, {out->view()}, {}, options); }});
+    g.candidates.push_back(
+        {"colour", [=] { boxsum::non_local_means({colours->view()}, {clean->view()}, {}, options); }});
+    return g;
+}
+
 group blobs(std::int64_t size, int threads) {
     const auto in = std::make_shared<image<std::uint8_t>>(size, 1);
     const auto out = std::make_shared<image<double>>(size, 1);
@@ -354,6 +370,8 @@ int main(int argc, char** argv) {
         {"variable", [&] { return variable(size, threads); }},
         {"guided8u", [&] { return guided<std::uint8_t>("8u", size / 2, threads); }},
         {"guided32f", [&] { return guided<float>("32f", size / 2, threads); }},
+        {"denoised8u", [&] { return denoised<std::uint8_t>("8u", size / 4, threads); }},
+        {"denoised32f", [&] { return denoised<float>("32f", size / 4, threads); }},
         {"blobs", [&] { return blobs(size / 2, threads); }},
         {"windows", [&] { return windows_of_tables(size, threads); }},
     };

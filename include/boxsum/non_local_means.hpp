@@ -54,7 +54,7 @@ struct non_local_rule {
 /// scikit-image's fast mode compares patches of one row and column less, and OpenCV takes weights from a table: their
 /// results differ by more than rounding.
 ///
-/// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 256 and of what windows and patches reach
+/// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 512 and of what windows and patches reach
 /// around it, whatever the image; copies of views whose pixels have gaps.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an

@@ -122,6 +122,21 @@ def guided_filter(
     threads: int,
     /,
 ) -> Any: ...
+def non_local_means(
+    image: Any,
+    size: Any,
+    patch: Any,
+    strength: float | None,
+    noise: float,
+    border: str,
+    cval: float,
+    rounding: str,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
+) -> Any: ...
 def convolve(
     image: Any,
     kernel: Any,

@@ -804,3 +804,90 @@ def guided_filter(
     return _core.guided_filter(
         image, size, guide, epsilon, border, dtype, channel_axis, guide_channel_axis, out, threads
     )
+
+
+@overload
+def non_local_means(
+    image: NumPyArray,
+    size: Size = ...,
+    *,
+    patch: Size = ...,
+    strength: float | None = ...,
+    noise: float = ...,
+    border: Border = ...,
+    cval: float = ...,
+    rounding: Rounding = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def non_local_means(
+    image: ArrayT,
+    size: Size = ...,
+    *,
+    patch: Size = ...,
+    strength: float | None = ...,
+    noise: float = ...,
+    border: Border = ...,
+    cval: float = ...,
+    rounding: Rounding = ...,
+    dtype: DType | None = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+    threads: int = ...,
+) -> ArrayT: ...
+def non_local_means(
+    image: Any,
+    size: Size = 21,
+    *,
+    patch: Size = 7,
+    strength: float | None = None,
+    noise: float = 0.0,
+    border: Border = "reflect",
+    cval: float = 0.0,
+    rounding: Rounding = "half_up",
+    dtype: DType | None = None,
+    channel_axis: int | None = None,
+    out: Any = None,
+    threads: int = 0,
+) -> Any:
+    """Non-local means: the mean of a search window's pixels, weighted by how alike their surroundings are.
+
+    With D the mean squared difference of the patches around two pixels, over the patch and the channels, the weight is
+    ``exp(-max(0, D - 2 * noise**2) / strength**2)``; a pixel's own is 1. Patches are whole: scikit-image's fast mode
+    compares patches of one row and column less, and OpenCV takes weights from a table.
+
+    Args:
+        image: (..., rows, cols), with ``channel_axis`` one axis more, of at most 4 channels, which have one weight; of
+            bool, uint8, uint16, float32 or float64.
+        size: Rows and cols of the search window, or one number for both.
+        patch: The same of what is compared, at most 129.
+        strength: Patches that differ by it, root mean square, have 1/e of the weight of equal ones; above 0, in the image's
+            units. By default 10 of 255 parts of the range: 10 for uint8, 2570 for uint16, 10 / 255 for bool and floating images.
+        noise: Standard deviation of the noise in the image, which no difference is blamed for; in the image's units.
+        border, cval: As in `box_filter`.
+        rounding: Of integers: ``"half_up"`` or ``"floor"``.
+        dtype: The image's (of bool images float64), float32 or float64.
+        channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image.
+
+    Returns:
+        An array of the image's shape and library; of float64 images within 2**-40 of the search window's largest magnitude,
+        of others within 2**-17, before it is rounded.
+
+    Raises:
+        InvalidArgument: a ValueError; as `box_filter`, and for the patch, the strength and the noise.
+        Unsupported: a TypeError; another dtype, arrays on a device, windows that reach more than 512 pixels.
+        OutOfMemory: a MemoryError.
+
+    Source: Buades, Coll and Morel 2005; sums of patches as in Darbon et al. 2008.
+
+    >>> import numpy as np, boxsum
+    >>> edge = np.array([[10, 12, 11, 9, 90, 91, 88, 90]], np.uint8)
+    >>> boxsum.non_local_means(edge, (1, 7), patch=(1, 3))
+    array([[11, 11, 11,  9, 90, 90, 89, 90]], dtype=uint8)
+    """
+    return _core.non_local_means(
+        image, size, patch, strength, noise, border, cval, rounding, dtype, channel_axis, out, threads
+    )

@@ -9,6 +9,7 @@
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
 #include <boxsum/guided_filter.hpp>
+#include <boxsum/non_local_means.hpp>
 #include <boxsum/variable_blur.hpp>
 
 #include <algorithm>
@@ -376,6 +377,27 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
     return result.finish(given.in);
 }
 
+nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patch, nb::handle strength,
+                              nb::handle noise, nb::handle border, nb::handle cval, nb::handle rounding,
+                              nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+    filter_arguments given(image, size, border, cval, nb::int_(0), nb::none(), channel_axis, threads);
+    given.options.rounding = rounding_argument(rounding);
+    const auto [rows, cols] = rows_and_cols(patch, "patch");
+    if (rows < 1 || cols < 1)
+        throw invalid_argument("patch: is " + std::to_string(rows < 1 ? rows : cols) + ", must be at least 1");
+    const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
+    non_local_rule rule{.patch = given.in.roles.swapped ? window_size(cols, rows) : window_size(rows, cols),
+                        .strength = optional_real(strength, "strength"),
+                        .noise = real_argument(noise, "noise")};
+    if (given.in.array.type == element::boolean && !rule.strength) rule.strength = 10. / 255;
+    if (given.in.array.device) throw unsupported("image: lies on a device, non-local means are of host memory");
+    if (!given.in.empty) {
+        nb::gil_scoped_release released;
+        non_local_means({given.in.view}, {result.view}, rule, given.options);
+    }
+    return result.finish(given.in);
+}
+
 /// The plan of a convolution on the current device, made once: it keeps its weights there. Plans are kept for the life
 /// of the process, because graphs may run them; there are as many as kernels times shapes.
 const cuda::convolve_plan& plan_of(int device, const convolve_inputs& inputs, const std::vector<double>& weights,
@@ -464,6 +486,7 @@ void bind_filters(nb::module_& module) {
     define(module, "threshold", py_threshold);
     define(module, "local_contrast", py_local_contrast);
     define(module, "guided_filter", py_guided_filter);
+    define(module, "non_local_means", py_non_local_means);
     define(module, "convolve", py_convolve);
 }
 

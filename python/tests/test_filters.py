@@ -554,3 +554,80 @@ def test_guided_filter(border):
     np.testing.assert_array_equal(boxsum.guided_filter(image, (5, 3), guide=first, **given), found)
     with pytest.raises(TypeError, match="guide_channel_axis"):
         boxsum.guided_filter(image, 3, guide=first.copy(), **given)
+
+
+def _non_local(image, size, patch, strength, noise, border):
+    """The definition, of an image (rows, cols, channels)."""
+    rows, cols, channels = image.shape
+    mode = {"reflect": "symmetric", "mirror": "reflect", "replicate": "edge", "wrap": "wrap", "shrink": "constant", "constant": "constant"}[border]
+    reach = [s // 2 + p // 2 for s, p in zip(size, patch)]
+    padded = np.pad(image.astype(float), [(reach[0],) * 2, (reach[1],) * 2, (0, 0)], mode)
+    there = np.pad(np.ones((rows, cols)), [(reach[0],) * 2, (reach[1],) * 2], "constant" if border == "shrink" else "edge")
+    result = np.empty(image.shape)
+    up, side = patch[0] // 2, patch[1] // 2
+
+    def around(array, r, c):
+        return array[r - up : r + up + 1, c - side : c + side + 1]
+
+    for r, c in np.ndindex(rows, cols):
+        y, x = r + reach[0], c + reach[1]
+        weights, values = 0.0, np.zeros(channels)
+        for i in range(y - size[0] // 2, y + size[0] // 2 + 1):
+            for j in range(x - size[1] // 2, x + size[1] // 2 + 1):
+                if not there[i, j]:
+                    continue
+                both = around(there, i, j) * around(there, y, x)
+                squares = ((around(padded, i, j) - around(padded, y, x)) ** 2).sum(-1)
+                distance = (both * squares).sum() / both.sum() / channels
+                weight = np.exp(-max(0.0, distance - 2 * noise**2) / strength**2) if (i, j) != (y, x) else 1.0
+                weights += weight
+                values += weight * padded[i, j]
+        result[r, c] = values / weights
+    return result
+
+
+@pytest.mark.parametrize("border", BORDERS)
+def test_non_local_means(border):
+    image = reference.random_image((9, 8, 2), "float64", 3)
+    given = {"patch": (3, 5), "strength": 0.3, "noise": 0.1, "border": border}
+    expected = _non_local(image, (5, 3), (3, 5), 0.3, 0.1, border)
+    found = boxsum.non_local_means(image, (5, 3), channel_axis=-1, **given)
+    np.testing.assert_allclose(found, expected, atol=1e-11)
+    one = _non_local(image[..., :1], (5, 3), (3, 5), 0.3, 0.1, border)[..., 0]
+    np.testing.assert_allclose(boxsum.non_local_means(image[..., 0], (5, 3), **given), one, atol=1e-11)
+    turned = boxsum.non_local_means(np.asfortranarray(image[..., 0]), (5, 3), **given)
+    np.testing.assert_allclose(turned, one, atol=1e-11)
+    bytes_ = (image[..., 0] * 255).astype(np.uint8)
+    expected = _non_local(bytes_[..., None], (5, 5), (3, 3), 10, 0, border)[..., 0]
+    found = boxsum.non_local_means(bytes_, 5, patch=3, border=border, dtype="float64")
+    np.testing.assert_allclose(found, expected, atol=255 / 2**17)
+    floor = boxsum.non_local_means(bytes_, 5, patch=3, border=border, rounding="floor")
+    np.testing.assert_array_equal(floor, found.astype(np.uint8))
+
+
+def test_non_local_means_of_scikit_image():
+    """The exact mode weighs a patch by a Gaussian; where the patch is one pixel, there is nothing to weigh."""
+    restoration = pytest.importorskip("skimage.restoration")
+    image = reference.random_image((16, 17), "float64", 4)
+    theirs = restoration.denoise_nl_means(image, patch_size=1, patch_distance=3, h=0.2, fast_mode=False)
+    ours = boxsum.non_local_means(image, 7, patch=1, strength=0.2, border="mirror")
+    # Their sums end where a distance is above 5 h^2, and their exponential is approximate.
+    np.testing.assert_allclose(ours, theirs, atol=0.02)
+
+
+def test_non_local_means_refusals():
+    image = np.zeros((4, 5), np.uint8)
+    assert boxsum.non_local_means(image[:0]).shape == (0, 5)
+    np.testing.assert_array_equal(boxsum.non_local_means(np.eye(4, dtype=bool), patch=1), np.eye(4))
+    for argument, error, message in (
+        ({"patch": 0}, ValueError, "patch: is 0, must be at least 1"),
+        ({"strength": 0}, ValueError, "strength: is 0"),
+        ({"noise": -1}, ValueError, "noise: is -1"),
+        ({"rounding": "up"}, ValueError, "rounding"),
+        ({"dtype": "int32"}, TypeError, "dtype: is int32"),
+        ({"size": 1027, "border": "wrap"}, TypeError, "size: above is 513, at most 512 is supported"),
+    ):
+        with pytest.raises(error, match=message):
+            boxsum.non_local_means(image, **argument)
+    with pytest.raises(TypeError, match="image: type is int16, must be uint8, uint16, float32 or float64"):
+        boxsum.non_local_means(image.astype(np.int16))

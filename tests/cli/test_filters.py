@@ -153,6 +153,36 @@ class Filters(CliTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(b"guide: rows is 1, but that of the image is 11", done.stderr)
 
+    def test_denoise(self):
+        def expected(radius, patch, strength, noise):
+            def at(r, c):
+                return self.values[r * COLS + c] if 0 <= r < ROWS and 0 <= c < COLS else None
+
+            result = []
+            for r in range(ROWS):
+                for c in range(COLS):
+                    weights = values = 0
+                    for y in range(r - radius, r + radius + 1):
+                        for x in range(c - radius, c + radius + 1):
+                            if at(y, x) is None:
+                                continue
+                            d = [(at(y + i, x + j) - at(r + i, c + j)) ** 2
+                                 for i in range(-patch, patch + 1) for j in range(-patch, patch + 1)
+                                 if at(y + i, x + j) is not None and at(r + i, c + j) is not None]
+                            w = math.exp(-max(0, sum(d) / len(d) - 2 * noise ** 2) / strength ** 2) if (y, x) != (r, c) else 1
+                            weights, values = weights + w, values + w * at(y, x)
+                    result.append(values / weights)
+            return result
+
+        given = ("-r", 2, "--patch", 1, "--strength", 60, "--noise", 20)
+        self.boxsum("denoise", self.source, self.path("x.npy"), *given, "--type", "64f", "-q")
+        self.close(self.result("x.npy"), expected(2, 1, 60, 20), 255 / 2 ** 17)
+        self.boxsum("denoise", self.source, self.path("y.npy"), *given, "-q")
+        self.assertEqual(self.result("y.npy"), [oracle.round_half_up(x) for x in self.result("x.npy")])
+        done = self.start("denoise", self.source, self.path("z.npy"), "--patch", 65)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(b"patch: above is 65, at most 64 is supported", done.stderr)
+
     def test_half_floats_are_filtered_as_floats(self):
         values = f.pixels("16f", 12)
         source = self.write("h.npy", f.npy((3, 4), "16f", values))

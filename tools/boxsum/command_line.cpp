@@ -3,6 +3,7 @@
 #include "cmd_algorithms.hpp"
 #include "cmd_bench.hpp"
 #include "cmd_blur.hpp"
+#include "cmd_denoise.hpp"
 #include "cmd_guided.hpp"
 #include "cmd_hist.hpp"
 #include "cmd_info.hpp"
@@ -69,6 +70,7 @@ void setup(CLI::App& app, action& chosen) {
     setup_stats(app, chosen);
     setup_normalize(app, chosen);
     setup_guided(app, chosen);
+    setup_denoise(app, chosen);
     setup_algorithms(app, chosen);
     setup_info(app, chosen);
     setup_verify(app, chosen);
