@@ -277,9 +277,11 @@ group blobs(std::int64_t size, int threads) {
     group g{"box Hessians and blobs 8u", {}};
     g.candidates.push_back(
         {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), out->view().data(), out->bytes(), threads); }});
-    g.candidates.push_back({"box Hessian, sigma 8", [=] { boxsum::box_hessian(in->view(), out->view(), 8, threads); }});
+    g.candidates.push_back({"box Hessian, sigma 8", [=] {
+                                boxsum::box_hessian({in->view()}, {out->view()}, {.sigma = 8, .threads = threads});
+                            }});
     g.candidates.push_back(
-        {"blobs of 10 scales, 1 to 30", [=] { boxsum::find_blobs(in->view(), {.threads = threads}); }});
+        {"blobs of 10 scales, 1 to 30", [=] { boxsum::find_blobs({in->view()}, {.threads = threads}); }});
     return g;
 }
 

@@ -76,7 +76,7 @@ void convolve_section(cuda::stream_ref stream) {
                 plans.emplace_back(convolve_inputs{sets.image(0), kernel}, convolve_outputs{sets.table(0)},
                                    convolve_options{.algorithm = algorithm});
             runners.push_back({algorithm, [&sets, &plan, &workspace](int i, cuda::stream_ref s) {
-                                   plan.run_async(sets.image(i), {sets.table(i)}, workspace, s);
+                                   plan.run_async({sets.image(i)}, {sets.table(i)}, workspace, s);
                                }});
         }
         const std::size_t ours = runners.size();

@@ -26,6 +26,21 @@ enum class scale_steps : std::uint8_t { linear, logarithmic };
 /// that are not finite or below 1, for fewer than one, and for a `most` below `least`.
 std::vector<double> blob_scales(double least, double most, int count, scale_steps steps = scale_steps::linear);
 
+/// What box_hessian() and find_blobs() read.
+struct blob_inputs {
+    const_any_view image;  ///< in host memory, 8u, 16u, 32f or 64f, 1 channel
+};
+
+/// Where box_hessian() writes.
+struct hessian_outputs {
+    any_view determinant;  ///< 32f or 64f, the image's extents; does not overlap the image
+};
+
+struct hessian_options {
+    double sigma = 1;  ///< 1 to 2^30
+    int threads = 0;   ///< 0: as many as pay
+};
+
 struct blob_options {
     std::vector<double> sigmas = blob_scales(1, 30, 10);  ///< ascending, each 1 to 2^30
     /// Determinants of blobs are above it; not given: above the least determinant of all.
@@ -50,26 +65,25 @@ struct blob_options {
 /// where r and c become the nearest row and column of the image first, what lies beyond the image adds nothing, and S
 /// is not below 0. Values of integer images are in parts of their type's largest, as scikit-image has them.
 ///
-/// image: in host memory, 8u, 16u, 32f or 64f, 1 channel; every plane by itself. result: 32f or 64f, of the image's
-/// extents; may not overlap the image. Sums of integers are exact (images whose sums may reach 2^53 are unsupported),
-/// so equal surroundings have equal determinants, which scikit-image's sums of fractions have not always; those of
+/// Every plane is an image by itself. Sums of integers are exact (images whose sums may reach 2^53 are unsupported), so
+/// equal surroundings have equal determinants, which scikit-image's sums of fractions have not always; those of
 /// floats are a 64f table's, and a pixel that is not finite makes wrong, not necessarily NaN, what lies below and to
 /// the right of it. Memory: 8 bytes a pixel of one plane.
 /// Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when an
 /// argument is wrong. The same bits for any number of threads.
-void box_hessian(const const_any_view& image, const any_view& result, double sigma, int threads = 0);
+void box_hessian(const blob_inputs& inputs, const hessian_outputs& outputs, const hessian_options& options = {});
 
 /// The blobs of an image of one plane: pixels and scales whose box_hessian() no neighbour among the 26 in rows, columns
 /// and scales exceeds, above the thresholds, less those that overlap. Sorted by determinant, greatest first, then by
 /// row, column and sigma. An image whose determinants are all equal has none.
 ///
-///     for (const boxsum::blob& b : boxsum::find_blobs(sky, {.sigmas = boxsum::blob_scales(2, 20, 10)})) draw(b);
+///     for (const boxsum::blob& b : boxsum::find_blobs({sky}, {.sigmas = boxsum::blob_scales(2, 20, 10)})) draw(b);
 ///
 /// They are scikit-image's `blob_doh`, whose boxes lie so that places are about a pixel above and left of the middle.
 /// Where more than two blobs overlap, which of them remain depends on the order of pairs: here it is that of the sorted
 /// list, there that of a set. Maxima of exactly equal determinants are all found; there some may be lost to rounding.
-/// image: as of box_hessian(), 1 plane. Memory: 8 bytes a pixel, and 3 rows of every scale a thread. Throws as
+/// image: 1 plane. Memory: 8 bytes a pixel, and 3 rows of every scale a thread. Throws as
 /// box_hessian() does. The same blobs for any number of threads.
-std::vector<blob> find_blobs(const const_any_view& image, const blob_options& options = {});
+std::vector<blob> find_blobs(const blob_inputs& inputs, const blob_options& options = {});
 
 }  // namespace boxsum

@@ -25,7 +25,7 @@ enum class kernel_direction : std::uint8_t {
 /// across rows, convolve() works on copies without gaps; on devices they lie in the workspace (cuda/convolve.hpp).
 struct convolve_inputs {
     const_any_view image;
-    image_view<const double> kernel;
+    image_view<const double> kernel = {};
 };
 
 struct convolve_outputs {

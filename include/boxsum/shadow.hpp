@@ -49,9 +49,8 @@ struct shadow_options {
 ///
 /// What of a rectangle lies beyond the map is not compared; where nothing is left, or the rectangle has a NaN,
 /// visibility is 1; of a receiver that is NaN it is NaN. The result may overlap no input. Throws invalid_argument
-/// (names the argument and its value; also for receivers, rectangles and results of other types), unsupported for
-/// exclusive tables and other types of entries. Nothing is written when an argument is wrong. Thread-safe for distinct
-/// results.
+/// (names the argument and its value), unsupported for exclusive tables and other types of entries, receivers,
+/// rectangles and results. Nothing is written when an argument is wrong. Thread-safe for distinct results.
 void variance_shadows(const shadow_inputs& inputs, const shadow_outputs& outputs, const shadow_options& options = {});
 
 }  // namespace boxsum

@@ -781,7 +781,7 @@ def guided_filter(
             channels. Dtypes as of the image. By default every channel of the image is its own guide.
         epsilon: Variances of the guide that are well below it are smoothed, those well above it are edges; finite,
             above 0. By default the square of a tenth of the guide's range: 650.25 for uint8, 42948362.25 for uint16,
-            0.01 for floating guides. Of bool, whose values are 0 and 1, it is uint8's, too: give one.
+            0.01 for floating guides and bool.
         border: As in `box_filter`, but not ``"constant"``.
         dtype: The image's (of bool images float64), float32 or float64.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image or the guide.

@@ -27,7 +27,7 @@ nb::object py_box_hessian(nb::handle image, nb::handle sigma, nb::handle dtype, 
                                   in.array.extent[static_cast<std::size_t>(in.roles.cols())]});
     if (!in.empty) {
         nb::gil_scoped_release released;
-        box_hessian(in.view, result.view, scale, count);
+        box_hessian({in.view}, {result.view}, {.sigma = scale, .threads = count});
     }
     return result.finish(in);
 }
@@ -53,7 +53,7 @@ nb::object py_find_blobs(nb::handle image, nb::handle sigmas, nb::handle thresho
     std::vector<blob> blobs;
     if (!in.empty) {
         nb::gil_scoped_release released;
-        blobs = find_blobs(in.view, options);
+        blobs = find_blobs({in.view}, options);
     }
     const packed_result result(nb::none(), "out", {static_cast<std::int64_t>(blobs.size()), 4}, element::f64, in.array);
     double* to = reinterpret_cast<double*>(result.data);

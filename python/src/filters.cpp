@@ -366,7 +366,9 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
     }
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
     const guided_inputs inputs{given.in.view, by ? by->view : const_any_view{}};
-    const guided_rule rule{optional_real(epsilon, "epsilon")};
+    guided_rule rule{optional_real(epsilon, "epsilon")};
+    const element guiding = by ? by->array.type : given.in.array.type;
+    if (guiding == element::boolean && !rule.epsilon) rule.epsilon = 0.01;  // of values from 0 to 1
     if (given.in.array.device || (by && by->array.device))
         throw unsupported("image: lies on a device, guided filters are of host memory");
     if (by && by->empty && !given.in.empty) throw invalid_argument("guide: has no pixels, but the image has");
@@ -471,7 +473,7 @@ nb::object py_convolve(nb::handle image, nb::handle kernel, nb::handle direction
         [&](cuda::workspace& workspace, cuda::stream_ref stream) {
             const cuda::convolve_plan& plan = plan_of(in.array.device->number, inputs, weights, {result.view}, options);
             workspace.reserve(plan.workspace_bytes(), stream);
-            plan.run_async(in.view, {result.view}, workspace, stream);
+            plan.run_async({in.view}, {result.view}, workspace, stream);
         });
     return result.finish(in);
 }

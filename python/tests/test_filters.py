@@ -549,6 +549,8 @@ def test_guided_filter(border):
         boxsum.guided_filter(image, 3, epsilon=0)
     with pytest.raises(TypeError, match="border: is constant"):
         boxsum.guided_filter(image, 3, border="constant")
+    bools = image > 0
+    np.testing.assert_array_equal(boxsum.guided_filter(bools, 3), boxsum.guided_filter(bools, 3, epsilon=0.01))
     given = {"epsilon": epsilon, "border": border, "guide_channel_axis": 0}
     first = guide.transpose(2, 0, 1)
     np.testing.assert_array_equal(boxsum.guided_filter(image, (5, 3), guide=first, **given), found)

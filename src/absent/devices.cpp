@@ -177,7 +177,7 @@ std::size_t convolve_plan::workspace_bytes() const noexcept {
 std::size_t convolve_plan::packed_bytes() const noexcept {
     return 0;
 }
-void convolve_plan::run_async(const const_any_view&, const convolve_outputs&, workspace&, stream_ref) const {
+void convolve_plan::run_async(const convolve_inputs&, const convolve_outputs&, workspace&, stream_ref) const {
     refuse();
 }
 void convolve_async(const convolve_inputs&, const convolve_outputs&, workspace&, stream_ref, const convolve_options&) {

@@ -296,23 +296,25 @@ std::vector<double> blob_scales(double least, double most, int count, scale_step
     return scales;
 }
 
-void box_hessian(const const_any_view& image, const any_view& result, double sigma, int threads) try {
+void box_hessian(const blob_inputs& inputs, const hessian_outputs& outputs, const hessian_options& options) try {
+    const const_any_view& image = inputs.image;
+    const any_view& result = outputs.determinant;
     check_image(image);
-    check_sigma("sigma", sigma);
-    check_threads(threads);
-    check_written("result", result);
+    check_sigma("sigma", options.sigma);
+    check_threads(options.threads);
+    check_written("determinant", result);
     const view_shape &from = image.shape, &to = result.shape;
     if (to.type != dtype::f32 && to.type != dtype::f64)
-        throw unsupported("result: type is " + std::string(name_of(to.type)) + ", must be 32f or 64f");
+        throw unsupported("determinant: type is " + std::string(name_of(to.type)) + ", must be 32f or 64f");
     if (to.planes != from.planes || to.rows != from.rows || to.cols != from.cols || to.channels != 1)
-        throw invalid_argument("result: planes x rows x cols x channels are " + std::to_string(to.planes) + " x " +
+        throw invalid_argument("determinant: planes x rows x cols x channels are " + std::to_string(to.planes) + " x " +
                                std::to_string(to.rows) + " x " + std::to_string(to.cols) + " x " +
                                std::to_string(to.channels) + ", must be the image's");
-    if (overlap(result, image)) throw invalid_argument("result: overlaps image");
-    const scale one(sigma, from.type);
-    const int used = filters::used_threads(threads, from.rows * from.cols * 16);
+    if (overlap(result, image)) throw invalid_argument("determinant: overlaps image");
+    const scale one(options.sigma, from.type);
+    const int used = filters::used_threads(options.threads, from.rows * from.cols * 16);
     for (std::int64_t plane = 0; plane < from.planes; ++plane) {
-        const plane_table table(image, plane, threads);
+        const plane_table table(image, plane, options.threads);
         filters::for_each_band(1, from.rows, used, [&](const filters::band& b, int) {
             const filters::work_buffer<double> work(9 * from.cols);
             double* const x = work.data() + 8 * from.cols;
@@ -327,7 +329,8 @@ void box_hessian(const const_any_view& image, const any_view& result, double sig
     rethrow_as_ours();
 }
 
-std::vector<blob> find_blobs(const const_any_view& image, const blob_options& options) try {
+std::vector<blob> find_blobs(const blob_inputs& inputs, const blob_options& options) try {
+    const const_any_view& image = inputs.image;
     check_image(image);
     if (image.shape.planes != 1)
         throw unsupported("image: planes is " + std::to_string(image.shape.planes) + ", must be 1");

@@ -31,8 +31,7 @@ void check_real(std::string_view argument, const view_shape& s, std::int64_t cha
                                    std::to_string(wanted));
     };
     if (s.type != dtype::f32 && s.type != dtype::f64)
-        throw invalid_argument(std::string(argument) + ": type is " + std::string(name_of(s.type)) +
-                               ", must be 32f or 64f");
+        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(s.type)) + ", must be 32f or 64f");
     same("channels", s.channels, channels);
     same("planes", s.planes, 1);
     same("rows", s.rows, receiver.rows);

@@ -69,7 +69,7 @@ class device_convolve : public test::gpu_stream_test {
         const cuda::convolve_plan plan({in, kernel}, out, options);
         EXPECT_EQ(plan.packed_bytes(), 0);
         cuda::workspace workspace(plan.workspace_bytes(), stream());
-        plan.run_async(in, out, workspace, stream());
+        plan.run_async({in}, out, workspace, stream());
         stream().synchronize();
         download(d_result, result);
         const std::string wrong = test::compare<Result>(result, poison, same.view, kernel, options);
@@ -114,7 +114,7 @@ TEST_F(device_convolve, takes_any_strides) {
             } else {
                 const cuda::convolve_plan plan(in, out);
                 workspace.reserve(plan.workspace_bytes(), stream());
-                plan.run_async(in.image, out, workspace, stream());
+                plan.run_async(in, out, workspace, stream());
             }
             cuda::copy(at(d_to, to), to.view(), stream());
         };
@@ -199,7 +199,7 @@ TEST_F(device_convolve, bad_arguments_are_named) {
     std::vector<float> host(20 * 30);
     cuda::workspace workspace(plan.workspace_bytes(), stream());
     const auto run = [&](const const_any_view& from) {
-        plan.run_async(from, {{memory.data(), image}}, workspace, stream());
+        plan.run_async({from}, {{memory.data(), image}}, workspace, stream());
     };
     refuses([&] { run({memory.data(), other}); }, "image");
     refuses([&] { run({memory.data(), image}); }, "result: overlaps");
@@ -212,7 +212,7 @@ TEST_F(device_convolve, bad_arguments_are_named) {
     const std::byte* const last_row = static_cast<const std::byte*>(memory.data()) + 19 * image.row_stride;
     refuses(
         [&] {
-            copies.run_async({last_row, turned}, {{result.data(), image}}, workspace, stream());
+            copies.run_async({{last_row, turned}}, {{result.data(), image}}, workspace, stream());
         },
         "workspace: has");
 }

@@ -33,7 +33,7 @@ namespace cuda {
 ///
 ///     boxsum::cuda::convolve_plan plan({d_image, {weights, 5, 5}}, {d_result});
 ///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
-///     plan.run_async(d_image, {d_result}, workspace, stream);
+///     plan.run_async({d_image}, {d_result}, workspace, stream);
 class convolve_plan {
   public:
     convolve_plan(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options = {});
@@ -43,10 +43,10 @@ class convolve_plan {
     std::size_t packed_bytes() const noexcept;
     int device() const noexcept;
 
-    /// The image alone: weights are the plan's. Neither allocates nor synchronises, and can be captured into a graph.
-    /// Throws invalid_argument, naming argument and values, for shapes of another plan, host memory, overlapping
-    /// memory, and a workspace as sat_plan::run_async() refuses it. The plan must outlive the work.
-    void run_async(const const_any_view& image, const convolve_outputs& outputs, workspace& workspace,
+    /// Weights are the plan's: `inputs.kernel` is not read. Neither allocates nor synchronises, and can be captured
+    /// into a graph. Throws invalid_argument, naming argument and values, for shapes of another plan, host memory,
+    /// overlapping memory, and a workspace as sat_plan::run_async() refuses it. The plan must outlive the work.
+    void run_async(const convolve_inputs& inputs, const convolve_outputs& outputs, workspace& workspace,
                    stream_ref stream) const;
 
   private:

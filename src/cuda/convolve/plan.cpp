@@ -151,8 +151,9 @@ std::size_t convolve_plan::packed_bytes() const noexcept {
     return state_->views.bytes;
 }
 
-void convolve_plan::run_async(const const_any_view& image, const convolve_outputs& outputs, workspace& workspace,
+void convolve_plan::run_async(const convolve_inputs& inputs, const convolve_outputs& outputs, workspace& workspace,
                               stream_ref stream) const {
+    const const_any_view& image = inputs.image;
     const state& s = *state_;
     require_shape("image", image.shape, s.image);
     require_shape("result", outputs.result.shape, s.result);

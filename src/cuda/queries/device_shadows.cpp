@@ -3,9 +3,6 @@
 #include "cuda/runtime/pointer_checks.hpp"
 
 #include <boxsum/cuda/shadow.hpp>
-#include <boxsum/error.hpp>
-
-#include <string>
 
 namespace boxsum::cuda {
 
@@ -13,8 +10,6 @@ void variance_shadows_async(const shadow_inputs& inputs, const shadow_outputs& o
                             const shadow_options& options) {
     const device_scope scope(device_of(stream));
     const shadow_job job = checked_shadows(inputs, outputs, options);
-    if (options.threads != 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 on a device");
     const int device = current_device();
     check_device_pointer("moments.sums", inputs.moments.sums.entries.data, device);
     check_device_pointer("moments.squares", inputs.moments.squares.entries.data, device);

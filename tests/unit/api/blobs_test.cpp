@@ -59,7 +59,7 @@ void check_hessian(double scale, double unit, double tolerance) {
             std::vector<Out> memory(static_cast<std::size_t>(planes * rows * (cols + gap)), Out{77});
             const image_view<Out> result(memory.data(), rows, cols,
                                          (cols + gap) * static_cast<std::int64_t>(sizeof(Out)), 1, planes);
-            box_hessian(image, result, sigma, threads);
+            box_hessian({image}, {result}, {.sigma = sigma, .threads = threads});
             for (std::int64_t plane = 0; plane < planes; ++plane)
                 for (std::int64_t r = 0; r < rows; ++r) {
                     const image_view<const T> one(image.row(0, plane), rows, cols);
@@ -85,7 +85,7 @@ std::vector<blob> expected(const image_view<const std::uint8_t>& image, const bl
     double least = 1e300, most = -1e300;
     for (const double sigma : options.sigmas) {
         std::vector<double> x(static_cast<std::size_t>(rows * cols));
-        box_hessian(image, image_view<double>(x.data(), rows, cols), sigma);
+        box_hessian({image}, {image_view<double>(x.data(), rows, cols)}, {.sigma = sigma});
         least = std::min(least, *std::min_element(x.begin(), x.end()));
         most = std::max(most, *std::max_element(x.begin(), x.end()));
         cube.push_back(x);
@@ -135,21 +135,21 @@ TEST(blobs, maxima_over_places_and_scales) {
                 options.threads = threads;
                 options.relative_threshold = relative;
                 options.threshold = threshold;
-                const auto found = find_blobs(image, options);
+                const auto found = find_blobs({image}, options);
                 ASSERT_GT(found.size(), 3U);
                 ASSERT_EQ(found, expected(image, options));
             }
     const std::vector<std::uint8_t> flat(40 * 31, 9);
     options.threshold.reset();
     const image_view<const std::uint8_t> nothing(flat.data() + 5, 1, 1);
-    EXPECT_TRUE(find_blobs(nothing, options).empty());
+    EXPECT_TRUE(find_blobs({nothing}, options).empty());
 }
 
 TEST(blobs, disks_are_found_and_overlapping_ones_go) {
     const auto pixels = disks(120, 160, {{30, 40, 8}, {80, 110, 15}, {85, 30, 5}});
     const image_view<const std::uint8_t> image(pixels.data(), 120, 160);
     const blob_options all{.sigmas = blob_scales(3, 20, 18), .threshold = 0.005, .overlap = 1};
-    const auto found = find_blobs(image, {.sigmas = all.sigmas, .threshold = 0.005, .overlap = 0.3});
+    const auto found = find_blobs({image}, {.sigmas = all.sigmas, .threshold = 0.005, .overlap = 0.3});
     for (const auto& [y, x, radius] :
          std::vector<std::tuple<double, double, double>>{{30, 40, 8}, {80, 110, 15}, {85, 30, 5}}) {
         const auto near = std::count_if(found.begin(), found.end(), [y = y, x = x, radius = radius](const blob& b) {
@@ -158,7 +158,7 @@ TEST(blobs, disks_are_found_and_overlapping_ones_go) {
         });
         EXPECT_EQ(near, 1) << radius;
     }
-    const auto unpruned = find_blobs(image, all);
+    const auto unpruned = find_blobs({image}, all);
     EXPECT_GT(unpruned.size(), found.size());
     for (const blob& b : found) EXPECT_EQ(std::count(unpruned.begin(), unpruned.end(), b), 1);
 }
@@ -183,16 +183,18 @@ TEST(blobs, refusals) {
         }
         return std::string("nothing thrown");
     };
-    EXPECT_EQ(message([&] { box_hessian(image, result, 0.5); }), "sigma: is 0.500000, must be 1 to 2^30");
-    EXPECT_EQ(message([&] { box_hessian(colours, result, 2); }), "image: channels is 3, must be 1");
-    EXPECT_EQ(message([&] { box_hessian(image, image, 2); }), "result: type is 8u, must be 32f or 64f");
-    EXPECT_EQ(message([&] { find_blobs(image, {.sigmas = {}}); }), "sigmas: there are none");
+    EXPECT_EQ(message([&] { box_hessian({image}, {result}, {.sigma = 0.5}); }),
+              "sigma: is 0.500000, must be 1 to 2^30");
+    EXPECT_EQ(message([&] { box_hessian({colours}, {result}, {.sigma = 2}); }), "image: channels is 3, must be 1");
+    EXPECT_EQ(message([&] { box_hessian({image}, {image}, {.sigma = 2}); }),
+              "determinant: type is 8u, must be 32f or 64f");
+    EXPECT_EQ(message([&] { find_blobs({image}, {.sigmas = {}}); }), "sigmas: there are none");
     EXPECT_EQ(message([&] {
-                  find_blobs(image, {.sigmas = {3, 2}});
+                  find_blobs({image}, {.sigmas = {3, 2}});
               }),
               "sigmas: 2.000000 follows 3.000000, must ascend");
-    EXPECT_EQ(message([&] { find_blobs(image, {.overlap = 2}); }), "overlap: is 2.000000, must be 0 to 1");
-    EXPECT_EQ(message([&] { find_blobs(image, {.threads = -1}); }), "threads: is -1, must be 0 (automatic) or more");
+    EXPECT_EQ(message([&] { find_blobs({image}, {.overlap = 2}); }), "overlap: is 2.000000, must be 0 to 1");
+    EXPECT_EQ(message([&] { find_blobs({image}, {.threads = -1}); }), "threads: is -1, must be 0 (automatic) or more");
     EXPECT_EQ(message([&] { blob_scales(3, 2, 2); }), "most: is 2.000000, must not be below the least, 3.000000");
     for (const std::uint8_t x : out) EXPECT_EQ(x, 0);
 }

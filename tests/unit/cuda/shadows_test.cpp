@@ -142,7 +142,7 @@ TEST_F(device_shadows, refusals) {
     };
     const const_any_table_view on_device{table.device()};
     const shadow_inputs good{{on_device, on_device}, receiver.device(), rectangle.device()};
-    EXPECT_EQ(complaint(good, lit.device(), {.threads = 2}), "threads: is 2, must be 0 on a device");
+    EXPECT_EQ(complaint(good, lit.device(), {.threads = -1}), "threads: is -1, must be 0 (automatic) or more");
     shadow_inputs bad = good;
     bad.rectangle = receiver.device();
     EXPECT_EQ(complaint(bad, lit.device()), "rectangle: channels is 1, must be 4");
