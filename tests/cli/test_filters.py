@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """blur, threshold, stats, normalize and guided, held to their definitions on small images."""
 
+import json
 import math
 
 import image_files as f
@@ -182,6 +183,42 @@ class Filters(CliTest):
         done = self.start("denoise", self.source, self.path("z.npy"), "--patch", 65)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(b"patch: above is 65, at most 64 is supported", done.stderr)
+
+    def test_blobs(self):
+        """Two disks of different sizes in a colour image, found where they are, in the image's own rows and columns."""
+        rows, cols = 80, 120
+        disks = ((25, 30, 8), (50, 90, 14))
+        pixels = []
+        for r in range(rows):
+            for c in range(cols):
+                inside = any((r - y) ** 2 + (c - x) ** 2 <= radius ** 2 for y, x, radius in disks)
+                pixels += [220, 240, 200] if inside else [30, 20, 40]
+        source = self.write("disks.ppm", f.pnm(rows, cols, 3, pixels))
+        options = ("--sigma", "4,16,13", "--relative-threshold", 0.5)
+        found = json.loads(self.boxsum("blobs", source, *options, "--json"))
+        self.assertEqual(found["input"]["rows"], rows)
+        self.assertEqual(len(found["blobs"]), 2)
+        by_col = sorted(found["blobs"], key=lambda b: b["col"])
+        for blob, (y, x, radius) in zip(by_col, disks):
+            self.assertLessEqual(max(abs(blob["row"] - y), abs(blob["col"] - x)), 2)
+            self.assertLess(abs(blob["sigma"] - radius), radius / 3)
+        lines = self.boxsum("blobs", source, *options, "--csv").decode().splitlines()
+        self.assertEqual(lines[0], "row,col,sigma,determinant")
+        self.assertEqual([[float(x) for x in line.split(",")] for line in lines[1:]],
+                         [[b["row"], b["col"], b["sigma"], b["determinant"]] for b in found["blobs"]])
+        part = self.boxsum("blobs", source, *options, "--csv", "--region", "10,60,70,60").decode().splitlines()
+        self.assertEqual([line.split(",")[:3] for line in part[1:]], [line.split(",")[:3] for line in lines[1:] if int(line.split(",")[1]) > 60])
+        grey = [p for i, p in enumerate(pixels) if i % 3 == 0]
+        stack = self.write("stack.tif", f.tiff(rows, cols, 1, "8u", grey, pages=2))
+        paged = self.boxsum("blobs", stack, *options, "--csv", "--page", "all").decode().splitlines()
+        self.assertEqual(paged[0], "page,row,col,sigma,determinant")
+        self.assertEqual([line.split(",")[0] for line in paged[1:]], ["1", "1", "2", "2"])
+        self.assertEqual(paged[1].split(",", 1)[1], paged[3].split(",", 1)[1])
+        for wrong in ("4", "4,x", "4,16,0", "4,16,1.5"):
+            done = self.start("blobs", source, "--sigma", wrong)
+            self.assertEqual(done.returncode, 2)
+        done = self.start("blobs", source, "--sigma", "16,4")
+        self.assertNotEqual(done.returncode, 0)
 
     def test_half_floats_are_filtered_as_floats(self):
         values = f.pixels("16f", 12)

@@ -2,6 +2,7 @@
 
 #include "cmd_algorithms.hpp"
 #include "cmd_bench.hpp"
+#include "cmd_blobs.hpp"
 #include "cmd_blur.hpp"
 #include "cmd_denoise.hpp"
 #include "cmd_guided.hpp"
@@ -65,6 +66,7 @@ void setup(CLI::App& app, action& chosen) {
     setup_query(app, chosen);
     setup_hist(app, chosen);
     setup_track(app, chosen);
+    setup_blobs(app, chosen);
     setup_blur(app, chosen);
     setup_threshold(app, chosen);
     setup_stats(app, chosen);

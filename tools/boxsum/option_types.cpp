@@ -13,14 +13,14 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
+}  // namespace
+
 std::optional<double> parse_number(std::string_view text) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc() || end != text.data() + text.size()) return {};
     return value;
 }
-
-}  // namespace
 
 const CLI::Validator some_text(
     [](const std::string& text) { return text.empty() ? std::string("'' is no value") : std::string(); }, "");

@@ -75,6 +75,9 @@ CLI::Option* add_type(CLI::App& command, const std::string& names, std::optional
                       const std::string& description);
 
 /// Integers separated by commas, spaces around them allowed; nothing when the text is anything else.
+/// All of the text, as std::from_chars() reads it.
+std::optional<double> parse_number(std::string_view text);
+
 std::optional<std::vector<std::int64_t>> parse_integers(std::string_view text);
 
 /// R, or R,C; empty if it is something else or negative.
