@@ -4,12 +4,55 @@
 // of scan_kernels.hpp.
 
 #include "cpu/simd/row_group.hpp"
+#include "cpu/simd/scan_rows.hpp"
 
 namespace boxsum::cpu {
 namespace {
 
+/// Four rows at a time, whose lanes are added up together.
+template <typename In, typename Sum, bool Square>
+BOXSUM_INLINE void sum_rows_of_one_channel(const tile& t) {
+    constexpr int lanes = vec<Sum>::lanes;
+    auto* const out = static_cast<Sum*>(t.carry);
+    pixel_shift<Sum, 4> shift(t);
+    const vec<Sum> offset = shift.next();
+    const auto term = [offset](vec<Sum> pixels) __attribute__((always_inline)) {
+        const vec<Sum> x = subtract(pixels, offset);
+        if constexpr (Square)
+            return square(x);
+        else
+            return x;
+    };
+    for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
+        const In* x[rows_per_pass];
+        vec<Sum> s[rows_per_pass];
+        for (std::int64_t q = 0; q < rows_per_pass; ++q) {
+            x[q] = reinterpret_cast<const In*>(at(t.image, (row + q < t.rows ? row + q : t.rows - 1) * t.image_stride));
+            s[q] = zero<Sum>();
+        }
+        std::int64_t i = 0;
+        for (; i + lanes <= t.elements; i += lanes)
+            for (std::int64_t q = 0; q < rows_per_pass; ++q) s[q] = add(s[q], term(load_pixels<In, Sum>(x[q] + i)));
+        const Sum none[rows_per_pass] = {};
+        row_sums<Sum> of_lanes(none);
+        of_lanes.take(s);
+        Sum sums[rows_per_pass];
+        for (int g = 0; g < row_sums<Sum>::groups; ++g)
+            store_first_block(sums + g * row_sums<Sum>::block_lanes, last_block(of_lanes.totals[g]));
+        for (std::int64_t q = 0; q < rows_per_pass && row + q < t.rows; ++q) {
+            if (i < t.elements) {
+                Sum edge[lanes];
+                store(edge, term(load_pixels_edge<In, Sum>(x[q] + i, static_cast<int>(t.elements - i))));
+                for (std::int64_t k = 0; k < t.elements - i; ++k) sums[q] = static_cast<Sum>(sums[q] + edge[k]);
+            }
+            out[row + q] = t.negated ? static_cast<Sum>(Sum{} - sums[q]) : sums[q];
+        }
+    }
+}
+
 template <typename In, typename Sum, bool Square>
 void sum_rows(const tile& t) {
+    if (t.channels == 1) return sum_rows_of_one_channel<In, Sum, Square>(t);
     constexpr int lanes = vec<Sum>::lanes;
     constexpr int most = 4;  // vectors that are summed apart, so that additions overlap
     const int channels = static_cast<int>(t.channels);
@@ -38,7 +81,6 @@ void sum_rows(const tile& t) {
         }
         int behind = 0;  // whole vectors
         for (; i + lanes <= t.elements; ++behind, i += lanes) add_to(behind, i);
-        if (channels == 1) s[0] = add(add(s[0], s[1]), add(s[2], s[3]));
         Sum all[(most + 1) * lanes];
         for (int k = 0; k < together; ++k) store(all + k * lanes, s[k]);
         const int count = static_cast<int>(t.elements - i);
@@ -46,14 +88,8 @@ void sum_rows(const tile& t) {
             store(all + together * lanes, term(load_pixels_edge<In, Sum>(x + i, count), offset[behind]));
         }
         Sum sums[4] = {};
-        if (channels == 1) {
-            for (int half = lanes / 2; half > 0; half /= 2)
-                for (int k = 0; k < half; ++k) all[k] = static_cast<Sum>(all[k] + all[k + half]);
-            sums[0] = all[0];
-        } else {
-            for (int k = 0; k < together * lanes; k += channels)
-                for (int c = 0; c < channels; ++c) sums[c] = static_cast<Sum>(sums[c] + all[k + c]);
-        }
+        for (int k = 0; k < together * lanes; k += channels)
+            for (int c = 0; c < channels; ++c) sums[c] = static_cast<Sum>(sums[c] + all[k + c]);
         for (int k = 0, c = static_cast<int>(i % channels); k < count; ++k, c = c + 1 == channels ? 0 : c + 1)
             sums[c] = static_cast<Sum>(sums[c] + all[together * lanes + k]);
         for (int k = 0; k < channels; ++k)
