@@ -2,6 +2,7 @@
 
 #include "core/rounding.hpp"
 #include "cpu/filters/moments.hpp"
+#include "filters/sampling.hpp"
 
 #include <algorithm>
 #include <array>
@@ -79,12 +80,7 @@ class sampled_rows {
     part<f64, &samples::weights> weights;
 
   private:
-    bool is_nodata(Pixel x) const {
-        if constexpr (std::is_floating_point_v<Pixel>) {
-            if (std::isnan(x)) return job_.nan == nan_mode::omit || (job_.nodata && std::isnan(*job_.nodata));
-        }
-        return job_.nodata && x == static_cast<Pixel>(*job_.nodata);
-    }
+    bool is_nodata(Pixel x) const { return filters::is_nodata(x, job_.nan, job_.nodata); }
 
     /// x, or 0 for what does not count, whatever that is: without a branch, as masks may be noise.
     static f64 kept_if(u8 counts, f64 x) noexcept {
@@ -118,9 +114,8 @@ class sampled_rows {
             std::fill_n(w, n, 1.0);
             if (job_.weighted && row >= 0)
                 for_each_of<f32>(job_.weights, row, [&](std::int64_t i, f32 given) {
-                    const bool takes_part = given > 0 && given <= std::numeric_limits<f32>::max();
                     w[i] = static_cast<f64>(given);
-                    c[i] = static_cast<u8>(c[i] & takes_part);
+                    c[i] = static_cast<u8>(c[i] & is_weight(given));
                 });
             for (std::int64_t i = 0; i < n; ++i) {
                 v[i] = kept_if(c[i], w[i] * static_cast<f64>(x[i]));
