@@ -368,6 +368,7 @@ int main(int argc, char** argv) {
         {"stat16u", [&] { return statistics<std::uint16_t>("16u", size, 1, threads); }},
         {"stat32f", [&] { return statistics<float>("32f", size / 2, 1, threads); }},
         {"sampled8u", [&] { return sampled<std::uint8_t>("8u", size, threads); }},
+        {"sampled16u", [&] { return sampled<std::uint16_t>("16u", size, threads); }},
         {"sampled32f", [&] { return sampled<float>("32f", size / 2, threads); }},
         {"variable", [&] { return variable(size, threads); }},
         {"guided8u", [&] { return guided<std::uint8_t>("8u", size / 2, threads); }},

@@ -146,11 +146,20 @@ double box_mean(const table<T>& t, const box& b, std::int64_t channel = 0, std::
 void box_means(const const_any_table_view& table, std::span<const box> boxes, std::span<double> out,
                std::int64_t channel = 0, std::int64_t plane = 0);
 
-/// Population variance over each box from the tables of sums and of squares, n*S2 - S*S over n*n; an offset of their
-/// form changes nothing but the precision. When both tables are
-/// integers the numerator is exact (128-bit) and never negative, provided that both box sums fit their types;
-/// otherwise it is computed in double and clipped at zero. Throws invalid_argument as box_sums, and for tables of
-/// different extents or forms.
+/// Means of the pixels that count: sums over `tables.counts`, or `tables.fill` (see moment_views; without counts they
+/// are box_means()). Throws invalid_argument as box_sums, for tables of different extents or forms and for a wrong
+/// min_count; unsupported for counts of another type than 32u, 64u and 64f, and for tables with counts and an offset.
+void box_means(const moment_views& tables, std::span<const box> boxes, std::span<double> out, std::int64_t channel = 0,
+               std::int64_t plane = 0);
+
+/// The same for one box.
+double box_mean(const moment_views& tables, const box& b, std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// Population variance over each box from the tables of sums and of squares, n*S2 - S*S over n*n, where n is the number
+/// of pixels, or what `tables.counts` says (see box_means); an offset of their form changes nothing but the precision.
+/// When both tables are integers the numerator is exact (128-bit) and never negative, provided that both box sums fit
+/// their types; otherwise it is computed in double and clipped at zero. Throws invalid_argument as box_sums, and for
+/// tables of different extents or forms.
 void box_variances(const moment_views& tables, std::span<const box> boxes, std::span<double> out,
                    std::int64_t channel = 0, std::int64_t plane = 0);
 
@@ -161,7 +170,7 @@ double box_variance(const moment_views& tables, const box& b, std::int64_t chann
 /// cancel: with an offset of 10^6 and a deviation of 1, tables of 64f leave four digits or none, and this says which.
 /// From the bound of floating tables (docs/concepts.md) on the four entries of each table and the roundings of the
 /// query; for two integer tables a unit in the last place, provided that both box sums fit their types. Not a number or
-/// infinite where entries are.
+/// infinite where entries are, not a number where the variance is `tables.fill`; unsupported for counts of 64f.
 double box_variance_bound(const moment_views& tables, const box& b, std::int64_t channel = 0, std::int64_t plane = 0);
 
 /// The largest number of pixels of a box whose sum of `input` values is certain to be exact in a table of type `table`:

@@ -142,12 +142,6 @@ enum class rounding_mode : std::uint8_t {
     floor,
 };
 
-/// What NaN pixels of floating images do.
-enum class nan_mode : std::uint8_t {
-    propagate,  ///< they make the results of their windows NaN
-    omit,       ///< they do not count
-};
-
 /// What all filters can be told. The defaults cut windows off at the border.
 struct filter_options {
     boxsum::window window = {};  ///< 15 x 15

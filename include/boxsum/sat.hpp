@@ -19,12 +19,18 @@ struct sat_inputs {
     /// Where the image is a part of a larger one: what the whole tables hold around the part.
     table_carries carries = {};          ///< of `sat_outputs::sums`
     table_carries squares_carries = {};  ///< of `sat_outputs::squares`
+    /// Which pixels count, as of filter_inputs and filter_options; see sat().
+    const_any_view mask = {};     ///< 8u: pixels where it is 0 do not. 1 channel or the image's, 1 plane or its
+    const_any_view weights = {};  ///< 32f, shapes as of masks; one that is not above 0, or not finite, is none
+    nan_mode nan = nan_mode::propagate;
+    std::optional<double> nodata = {};  ///< pixels of this value do not count; NaN is every NaN
 };
 
 /// What is written, and in which form. What is not set (null data) is not computed; `sums` always is.
 struct sat_outputs {
     any_table_view sums;
     any_table_view squares = {};  ///< sums of squared pixels; in the same form as `sums`
+    any_table_view counts = {};   ///< of pixels that count (32u, 64u) or of their weights (64f); in that form, too
 };
 
 /// Shapes of a call: everything of it but its memory and its options. What plans of devices are made for.
@@ -41,7 +47,8 @@ struct sat_shapes {
 };
 
 /// The shapes of the views of a call. Their memory is not touched, only compared; squares and carries without data are
-/// not wanted. Throws invalid_argument where the two tables have different forms.
+/// not wanted. Which pixels count is no part of shapes. Throws invalid_argument where the two tables have different
+/// forms.
 sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 
 /// Computes the summed area table of host images on this machine's CPU, and where it is asked for, in the same pass,
@@ -66,6 +73,16 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 /// A form with an offset or an origin (see table_form) is made from the origin outwards; `simd` is the algorithm that
 /// does it. Floats are added less the offset, in the table's type. It takes no carries, and squares, which are those of
 /// pixels less the offset, of floating tables only.
+///
+/// Where pixels may not count (mask, weights, nan, nodata), those that do not are summed as 0, whatever they are, and
+/// `counts` makes means and variances of boxes those of the others (moment_views::counts):
+///
+///     boxsum::sat({.image = dem, .nodata = -9999}, {.sums = sums, .counts = counts});
+///     const double mean = boxsum::box_mean({.sums = sums, .counts = counts}, box);
+///
+/// With weights w sums are of w x, squares of w x^2 and counts of w, in double: all tables are of 64f. Working memory:
+/// what counts as a byte a pixel, and a copy of the image; with weights, of 8 bytes a pixel, for each table. Forms with
+/// an offset, carries, and devices take no part in this (unsupported).
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.

@@ -5,6 +5,7 @@
 #include <boxsum/view.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <type_traits>
 
@@ -95,10 +96,18 @@ struct any_table_view {
     operator const_any_table_view() const noexcept { return {entries, form}; }  // NOLINT: a view is its const view
 };
 
-/// The tables that means and variances are read from; both in the same form, of images of the same extents.
+/// The tables that means and variances are read from; all in the same form, of images of the same extents.
+///
+/// With `counts` (sat_outputs::counts) means and variances are those of the pixels that count, and `fill` is the result
+/// where nothing does, or less than `min_count`. Counts of a floating table, which are sums of weights, are nothing up
+/// to what the table's rounding may have made of nothing. Queries of boxes in host memory take counts, others refuse
+/// them (unsupported).
 struct moment_views {
     const_any_table_view sums;
-    const_any_table_view squares;
+    const_any_table_view squares = {};  ///< of variances
+    const_any_table_view counts = {};   ///< without data every pixel counts
+    double min_count = 0;               ///< finite, not negative; of pixels, or of their weights
+    double fill = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// Non-owning view of the tables of a batch of images, with entries of type T; T is const for reading.

@@ -148,6 +148,12 @@ enum class table_layout : std::uint8_t {
 std::string_view name_of(table_layout layout) noexcept;
 std::optional<table_layout> layout_from_name(std::string_view name) noexcept;
 
+/// What NaN pixels of floating images do.
+enum class nan_mode : std::uint8_t {
+    propagate,  ///< they make the results that they are in NaN
+    omit,       ///< they do not count
+};
+
 /// Where an algorithm runs.
 enum class backend : std::uint8_t { cpu, cuda };
 

@@ -27,9 +27,31 @@ def sat_squares(
     row_alignment: int,
     /,
 ) -> Any: ...
+def sat_counted(
+    image: Any,
+    form: Any,
+    dtype: Any,
+    squares_dtype: Any,
+    channel_axis: Any,
+    threads: int,
+    algorithm: str,
+    row_alignment: int,
+    samples: Any,
+    with_squares: bool,
+    /,
+) -> Any: ...
 def image_means(image: Any, channel_axis: Any, /) -> Any: ...
 def box_query(
-    stat: str, table: Any, squares: Any, boxes: Any, form: Any, format: str, channel_axis: Any, out: Any, /
+    stat: str,
+    table: Any,
+    squares: Any,
+    boxes: Any,
+    form: Any,
+    format: str,
+    channel_axis: Any,
+    out: Any,
+    counting: Any,
+    /,
 ) -> Any: ...
 def largest_safe_box(image_dtype: Any, table_dtype: Any, squares: bool, /) -> int: ...
 def box_filter(

@@ -14,13 +14,12 @@ import numpy as np
 
 from boxsum import _core
 from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
-from boxsum._types import Border, DType, Part, Size
+from boxsum._types import Border, DType, NaN, Part, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
 Statistic = Literal["mean", "var", "std", "sum", "count"]
 ThresholdMethod = Literal["bradley", "niblack", "sauvola", "wolf", "nick", "singh", "phansalkar"]
 ThresholdResult = Literal["mask", "binary", "threshold"]
-NaN = Literal["propagate", "omit"]
 Rounding = Literal["half_up", "floor"]
 Direction = Literal["convolution", "correlation"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from boxsum import _core
 from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
-from boxsum._types import Boxes, BoxFormat, Corner, DType, Layout, Size
+from boxsum._types import Boxes, BoxFormat, Corner, DType, Layout, NaN, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
 ROW_ALIGNMENT = 64  # bytes; rows that start on such multiples can be written past the caches
@@ -233,7 +233,7 @@ def box_sum(
     >>> boxsum.box_sum(table, [0.5, 0.0, 1.0, 1.0], layout="padded")  # half of pixel 0 and half of pixel 4
     array(2.)
     """
-    return cast(ArrayT, _core.box_query("sum", table, None, boxes, layout, format, channel_axis, out))
+    return cast(ArrayT, _core.box_query("sum", table, None, boxes, layout, format, channel_axis, out, None))
 
 
 def box_mean(
@@ -252,7 +252,7 @@ def box_mean(
     >>> float(boxsum.box_mean(table, [1, 1, 2, 2], layout="inclusive"))
     7.5
     """
-    return cast(ArrayT, _core.box_query("mean", table, None, boxes, layout, format, channel_axis, out))
+    return cast(ArrayT, _core.box_query("mean", table, None, boxes, layout, format, channel_axis, out, None))
 
 
 def box_var(
@@ -278,7 +278,7 @@ def box_var(
     >>> float(boxsum.box_var(sums, squares, [0, 0, 2, 2], layout="inclusive"))
     1.25
     """
-    return cast(ArrayT, _core.box_query("var", table, squares, boxes, layout, format, channel_axis, out))
+    return cast(ArrayT, _core.box_query("var", table, squares, boxes, layout, format, channel_axis, out, None))
 
 
 def largest_safe_box(image_dtype: DType, table_dtype: DType, *, squares: bool = False) -> int:
@@ -336,6 +336,37 @@ def _form_of(
     return (row, col), numbers, (layout, row, col, np.ascontiguousarray(numbers).ravel())
 
 
+def _counted(
+    image: Any,
+    form: Any,
+    dtype: DType | None,
+    squares_dtype: DType | None,
+    channel_axis: int | None,
+    threads: int,
+    algorithm: str,
+    samples: tuple[Any, Any, NaN, float | None],
+    squares: bool,
+) -> tuple[Any, Any, Any]:
+    """The tables of the pixels that count, of their squares (or None) and of how many count."""
+
+    def made(pixels: Any, entries: DType | None, which: Any, both: bool) -> tuple[Any, Any, Any]:
+        found = _core.sat_counted(
+            pixels, form, entries, squares_dtype, channel_axis, threads, algorithm, ROW_ALIGNMENT, which, both
+        )
+        return cast("tuple[Any, Any, Any]", found)
+
+    mask, weights, nan, nodata = samples
+    squared = _square_of_narrow_signed(image) if squares and weights is None else None
+    if squared is None:
+        return made(image, dtype, samples, squares)
+    values, _, counts = made(image, dtype, samples, False)
+    if nodata is not None:
+        squared = np.where(image == nodata, np.uint32(0), squared)  # as which it is summed
+    kind = np.uint64 if squares_dtype is None else squares_dtype
+    second, _, _ = made(squared, kind, (mask, None, nan, None), False)
+    return values, second, counts
+
+
 class Table(Generic[ArrayT]):
     """A table that knows how it is to be read. Rows start on 64 bytes, which is fastest.
 
@@ -349,12 +380,14 @@ class Table(Generic[ArrayT]):
     (array([7.5]), array(4.25))
     """
 
-    __slots__ = ("values", "squares", "layout", "shape", "channel_axis", "origin", "offset", "_form")
+    __slots__ = ("values", "squares", "counts", "layout", "shape", "channel_axis", "origin", "offset", "_form")
 
     values: ArrayT
     """The table itself; its shape is one larger per axis than the image's for "padded"."""
     squares: ArrayT | None
     """The table of squares, where it was asked for."""
+    counts: ArrayT | None
+    """The table of how many pixels count, or of their weights, where some may not."""
     layout: Layout
     shape: tuple[int, ...]
     """The image's."""
@@ -369,6 +402,7 @@ class Table(Generic[ArrayT]):
         values: ArrayT,
         squares: ArrayT | None = None,
         *,
+        counts: ArrayT | None = None,
         layout: Layout,
         channel_axis: int | None = None,
         origin: tuple[int, int] = (0, 0),
@@ -379,6 +413,7 @@ class Table(Generic[ArrayT]):
             raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
         self.values = values
         self.squares = squares
+        self.counts = counts
         self.layout = layout
         self.channel_axis = channel_axis
         extents = list(cast(Any, values).shape)
@@ -401,6 +436,10 @@ class Table(Generic[ArrayT]):
         channel_axis: int | None = ...,
         origin: tuple[int, int] = ...,
         offset: Any = ...,
+        mask: Any = ...,
+        weights: Any = ...,
+        nan: NaN = ...,
+        nodata: float | None = ...,
         threads: int = ...,
         algorithm: str = ...,
     ) -> Table[NumPyArray]: ...
@@ -417,6 +456,10 @@ class Table(Generic[ArrayT]):
         channel_axis: int | None = ...,
         origin: tuple[int, int] = ...,
         offset: Any = ...,
+        mask: Any = ...,
+        weights: Any = ...,
+        nan: NaN = ...,
+        nodata: float | None = ...,
         threads: int = ...,
         algorithm: str = ...,
     ) -> Table[ArrayT]: ...
@@ -432,6 +475,10 @@ class Table(Generic[ArrayT]):
         channel_axis: int | None = None,
         origin: tuple[int, int] = (0, 0),
         offset: Any = 0.0,
+        mask: Any = None,
+        weights: Any = None,
+        nan: NaN = "propagate",
+        nodata: float | None = None,
         threads: int = 0,
         algorithm: str = "auto",
     ) -> Any:
@@ -445,6 +492,9 @@ class Table(Generic[ArrayT]):
                 a quarter as large. Of padded and exclusive tables.
             offset: What is taken from every pixel before it is summed: a number, or one for every image and channel,
                 (*batch[, channels]), as `image_means` makes them. Integer tables take integers.
+            mask, weights, nan, nodata: Which pixels count, as in `box_filter`. Where one is given, the table has `counts`,
+                pixels that do not count are summed as 0, and `mean`, `var` and `std` are of those that do. With weights
+                all tables are float64. In host memory, without an offset.
             image, squares, layout, dtype, squares_dtype, channel_axis, threads, algorithm: As in `sat` and
                 `sat_squares`, and errors, too.
 
@@ -457,9 +507,19 @@ class Table(Generic[ArrayT]):
         >>> box = [290, 390, 10, 10]
         >>> bool(table.mean(box) == image[0, 0]), bool(plain.mean(box) == image[0, 0])
         (True, False)
+        >>> dem = boxsum.Table.build(np.array([[10, -9999, 14], [-9999, -9999, 18]], np.int16), nodata=-9999)
+        >>> boxes = [[0, 0, 2, 3], [0, 1, 2, 1]]
+        >>> dem.mean(boxes), dem.count(boxes)
+        (array([14., nan]), array([3, 0], dtype=uint32))
         """
         shape = tuple(getattr(image, "shape", ()))
         origin, offset, form = _form_of(layout, origin, offset, shape, channel_axis)
+        if mask is not None or weights is not None or nan != "propagate" or nodata is not None:
+            samples = (mask, weights, nan, nodata)
+            values, second, counts = _counted(
+                image, form, dtype, squares_dtype, channel_axis, threads, algorithm, samples, squares
+            )
+            return cls(values, second, counts=counts, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
         if not squares:
             values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first")
             return cls(values, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
@@ -479,29 +539,70 @@ class Table(Generic[ArrayT]):
         return cls(values, second, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
 
     def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
-        """Sums over boxes; see `box_sum`."""
+        """Sums over boxes; see `box_sum`. With `counts`, of the pixels that count."""
         return cast(
-            ArrayT, _core.box_query("sum", self.values, None, boxes, self._form, format, self.channel_axis, out)
+            ArrayT, _core.box_query("sum", self.values, None, boxes, self._form, format, self.channel_axis, out, None)
         )
 
-    def mean(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
-        """Means over boxes, in float64; see `box_mean`."""
+    def count(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
+        """How many pixels of boxes count, or their weights: sums of `counts`, as in `box_sum`.
+
+        Raises InvalidArgument where every pixel counts, by a table without counts.
+        """
+        if self.counts is None:
+            raise InvalidArgument("counts: this table has none; Table.build(image, nodata=...) makes them")
         return cast(
-            ArrayT, _core.box_query("mean", self.values, None, boxes, self._form, format, self.channel_axis, out)
+            ArrayT, _core.box_query("sum", self.counts, None, boxes, self._form, format, self.channel_axis, out, None)
         )
 
-    def var(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
-        """Population variances over boxes, in float64; see `box_var`. Needs ``build(..., squares=True)``."""
+    def mean(
+        self,
+        boxes: Boxes,
+        *,
+        format: BoxFormat = "rchw",
+        min_count: float | None = None,
+        fill: float | None = None,
+        out: ArrayT | None = None,
+    ) -> ArrayT:
+        """Means over boxes, in float64; see `box_mean`. With `counts`, of the pixels that count.
+
+        Args:
+            boxes, format, out: As in `box_sum`. With counts, boxes of whole pixels.
+            min_count: Where fewer pixels count (or less weight), and where none does, the result is ``fill``. Of tables
+                with counts.
+            fill: By default NaN.
+
+        Raises:
+            InvalidArgument: a ValueError; also ``min_count`` or ``fill`` of a table whose pixels all count.
+        """
+        return self._of_pixels("mean", None, boxes, format, min_count, fill, out)
+
+    def var(
+        self,
+        boxes: Boxes,
+        *,
+        format: BoxFormat = "rchw",
+        min_count: float | None = None,
+        fill: float | None = None,
+        out: ArrayT | None = None,
+    ) -> ArrayT:
+        """Population variances over boxes, in float64; see `box_var`. Needs ``build(..., squares=True)``. With `counts`,
+        of the pixels that count; ``min_count`` and ``fill`` as in `mean`.
+        """
         if self.squares is None:
             raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
-        return cast(
-            ArrayT,
-            _core.box_query("var", self.values, self.squares, boxes, self._form, format, self.channel_axis, out),
-        )
+        return self._of_pixels("var", self.squares, boxes, format, min_count, fill, out)
 
-    def std(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
-        """Standard deviations over boxes, in float64: the roots of `var`."""
-        result = self.var(boxes, format=format, out=out)
+    def std(
+        self,
+        boxes: Boxes,
+        *,
+        format: BoxFormat = "rchw",
+        min_count: float | None = None,
+        out: ArrayT | None = None,
+    ) -> ArrayT:
+        """Standard deviations over boxes, in float64: the roots of `var`; NaN where too little counts."""
+        result = self.var(boxes, format=format, min_count=min_count, out=out)
         if is_on_device(result):
             from boxsum import _devices
 
@@ -510,6 +611,20 @@ class Table(Generic[ArrayT]):
         memory, _ = adapt(result, "out")
         np.sqrt(memory, out=memory)
         return result
+
+    def _of_pixels(
+        self, stat: str, squares: Any, boxes: Any, format: str, min_count: Any, fill: Any, out: Any
+    ) -> ArrayT:
+        counting = None
+        if self.counts is not None:
+            counting = (self.counts, 0.0 if min_count is None else min_count, np.nan if fill is None else fill)
+        elif min_count is not None or fill is not None:
+            name = "fill" if min_count is None else "min_count"
+            raise InvalidArgument(f"{name}: has no meaning for a table whose pixels all count")
+        found = _core.box_query(
+            stat, self.values, squares, boxes, self._form, format, self.channel_axis, out, counting
+        )
+        return cast(ArrayT, found)
 
     def window_sums(
         self, size: Size, *, origin: Size = 0, out: ArrayT | None = None, threads: int = 0
@@ -567,6 +682,8 @@ class Table(Generic[ArrayT]):
         return self._windows("var", size, origin, dtype, out, threads)
 
     def _windows(self, stat: str, size: Any, origin: Any, dtype: Any, out: Any, threads: int) -> ArrayT:
+        if stat != "sum" and self.counts is not None:
+            raise Unsupported("counts: windows of a table count every pixel; box_filter takes masks")
         found = _core.window_query(
             stat, self.values, self.squares, size, origin, self._form, dtype, self.channel_axis, out, threads
         )
@@ -596,7 +713,7 @@ class Table(Generic[ArrayT]):
     def __repr__(self) -> str:
         extents = " x ".join(str(extent) for extent in self.shape)
         kind = str(cast(Any, self.values).dtype)
-        squares = "" if self.squares is None else " and squares"
+        squares = ("" if self.squares is None else " and squares") + ("" if self.counts is None else " and counts")
         origin = "" if self.origin == (0, 0) else f", origin {self.origin}"
         offset = "" if isinstance(self.offset, float) and self.offset == 0 else f", offset {self.offset}"
         return f"<boxsum.Table of {extents} pixels, {self.layout}, {kind}{squares}{origin}{offset}>"

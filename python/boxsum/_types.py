@@ -10,6 +10,7 @@ Layout: TypeAlias = Literal["inclusive", "exclusive", "padded"]
 Corner: TypeAlias = Literal["first", "last"]
 Border: TypeAlias = Literal["shrink", "reflect", "replicate", "constant", "mirror", "wrap"]
 BoxFormat: TypeAlias = Literal["rchw", "yxyx", "xyxy", "xywh"]
+NaN: TypeAlias = Literal["propagate", "omit"]
 Size: TypeAlias = "int | tuple[int, int]"
 DType: TypeAlias = "npt.DTypeLike"
 Part: TypeAlias = "tuple[int, int] | tuple[int, int, int, int]"

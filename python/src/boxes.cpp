@@ -235,23 +235,41 @@ nb::object device_box_query(question what, const table_argument& sums, const std
     return table.in_its_library(moved(result.array, channel_axis, -1, out));
 }
 
+/// A table that is read beside another.
+void check_beside(const char* name, const table_argument& table, const table_argument& sums) {
+    if (table.image.roles.order != sums.image.roles.order || table.image.array.extent != sums.image.array.extent)
+        throw invalid_argument(std::string(name) + ": their shape is " + text_of_extents(table.image.array) +
+                               ", must be that of the table, " + text_of_extents(sums.image.array) +
+                               ", in the same order of axes");
+    require_same_place(table.image.array, sums.image.array, "table");
+}
+
+/// `counting`: None, or (counts, min_count, fill), which means and variances take.
 nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, nb::handle boxes, nb::handle layout,
-                        nb::handle format, nb::handle channel_axis, nb::handle out) {
+                        nb::handle format, nb::handle channel_axis, nb::handle out, nb::handle counting) {
     const question what = question_argument(stat);
     const table_argument sums(table, "table", layout, channel_axis);
-    std::optional<table_argument> second;
+    std::optional<table_argument> second, counts;
+    moment_views moments{sums.view};
     if (what == question::variance) {
         second.emplace(squares, "squares", layout, channel_axis);
-        if (second->image.roles.order != sums.image.roles.order ||
-            second->image.array.extent != sums.image.array.extent)
-            throw invalid_argument("squares: their shape is " + text_of_extents(second->image.array) +
-                                   ", must be that of the table, " + text_of_extents(sums.image.array) +
-                                   ", in the same order of axes");
+        check_beside("squares", *second, sums);
+        moments.squares = second->view;
     }
-    if (second) require_same_place(second->image.array, sums.image.array, "table");
+    if (!counting.is_none()) {
+        const nb::object table_of = counting[0], least = counting[1], fill = counting[2];
+        refuse_device(sums.image.array, "tables with counts");
+        counts.emplace(table_of, "counts", layout, channel_axis);
+        check_beside("counts", *counts, sums);
+        moments.counts = counts->view;
+        moments.min_count = real_argument(least, "min_count");
+        moments.fill = real_argument(fill, "fill");
+    }
     if (sums.image.array.device) return device_box_query(what, sums, second, boxes, format, out);
     const boxes_argument list(boxes, format);
     const bool swapped = sums.image.roles.swapped, fractional = list.numbers.floating;
+    if (fractional && counts)
+        throw unsupported("boxes: have fractional edges, but the pixels that count are counted as a whole");
     const view_shape& s = sums.view.entries.shape;
 
     // Batch, boxes, channels; where channels are planes, those of one image follow each other.
@@ -267,7 +285,6 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
 
     const std::vector<box> whole = fractional ? std::vector<box>() : list.integers(sums.view, swapped);
     const std::vector<edges> parts = fractional ? checked_edges(list, sums.view, swapped) : std::vector<edges>();
-    const moment_views moments{sums.view, second ? second->view : sums.view};
     // An offset changes no variance: of fractional boxes the tables are read as they are.
     const auto as_they_are = [](const const_any_table_view& view) {
         return const_any_table_view{view.entries, {view.form.layout, view.form.origin}};
@@ -312,7 +329,7 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                     });
                 } else {
                     if (what == question::mean)
-                        box_means(sums.view, whole, values, ch, plane);
+                        box_means(moments, whole, values, ch, plane);
                     else
                         box_variances(moments, whole, values, ch, plane);
                     for (std::size_t i = 0; i < count; ++i) doubles[first + i * channels] = values[i];

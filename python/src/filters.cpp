@@ -1,6 +1,7 @@
 #include "arrays.hpp"
 #include "devices.hpp"
 #include "module.hpp"
+#include "samples.hpp"
 #include "windows.hpp"
 
 #include <boxsum/convolve.hpp>
@@ -26,10 +27,6 @@ void set_border(filter_options& options, nb::handle border, nb::handle cval) {
     if (!known) refuse_word("border", word, "'shrink', 'reflect', 'replicate', 'constant', 'mirror', 'wrap'");
     options.border = *known;
     options.border_value = real_argument(cval, "cval");
-}
-
-std::optional<double> optional_real(nb::handle number, std::string_view name) {
-    return number.is_none() ? std::optional<double>() : real_argument(number, name);
 }
 
 /// Which rows of a larger image the image is: None, or (first row, rows of the whole[, first result, end of results]).
@@ -59,29 +56,13 @@ struct part_argument {
 };
 
 /// Which pixels count: None, or (mask, weights, nan, nodata, min_count, fill, part).
-struct sampling_argument {
-    std::optional<companion_argument> mask, weights;
-
-    sampling_argument(nb::handle given, const image_argument& image, filter_options& options) {
+struct sampling_argument : samples_argument {
+    sampling_argument(nb::handle given, const image_argument& image, filter_options& options)
+        : samples_argument(given, image) {
         if (given.is_none()) return;
-        const nb::object mask_of = given[0], weights_of = given[1], nan = given[2], nodata = given[3], least = given[4],
-                         fill = given[5];
-        if (!mask_of.is_none()) {
-            mask.emplace(mask_of, "mask", image);
-            if (mask->array.type != element::boolean && mask->array.type != element::u8)
-                throw unsupported("mask: its dtype is " + std::string(name_of(mask->array.type)) +
-                                  ", must be bool or uint8");
-        }
-        if (!weights_of.is_none()) {
-            weights.emplace(weights_of, "weights", image);
-            if (weights->array.type != element::f32)
-                throw unsupported("weights: their dtype is " + std::string(name_of(weights->array.type)) +
-                                  ", must be float32");
-        }
-        const std::string_view word = text_argument(nan, "nan");
-        if (word != "propagate" && word != "omit") refuse_word("nan", word, "'propagate', 'omit'");
-        options.nan = word == "omit" ? nan_mode::omit : nan_mode::propagate;
-        options.nodata = optional_real(nodata, "nodata");
+        const nb::object least = given[4], fill = given[5];
+        options.nan = nan;
+        options.nodata = nodata;
         options.fill = optional_real(fill, "fill");
         if (!least.is_none()) {
             if (weights)

@@ -2,6 +2,7 @@
 
 #include "devices.hpp"
 #include "module.hpp"
+#include "samples.hpp"
 
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
@@ -10,6 +11,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <optional>
 
 namespace boxsum::python {
 namespace {
@@ -117,6 +120,38 @@ table_way way_of(element image, element table, bool on_device) {
                       std::string(name_of(table)) + ", but of " + list_of_tables(image));
 }
 
+/// How tables of pixels and of their squares are computed in one pass.
+table_way squares_way(element image_type, element type, element squares_type, bool on_device) {
+    element read_as = element::other;
+    boxsum::dtype entries{};
+    for (const squares_triple& triple : squares_triples()) {
+        for (const element reading : readings(image_type)) {
+            if (on_device && !on_devices({triple.input, triple.table})) continue;
+            const element same = is_unsigned(image_type) ? unsigned_of(type) : type;
+            const auto from = dtype_of_element(reading);
+            if (reading == element::other || read_as != element::other || triple.input != from ||
+                triple.squares != dtype_of_element(squares_type))
+                continue;
+            if (triple.table != dtype_of_element(type) && triple.table != dtype_of_element(same)) continue;
+            read_as = reading;
+            entries = triple.table;
+        }
+    }
+    if (read_as == element::other) {
+        std::string list;
+        for (const squares_triple& triple : squares_triples()) {
+            const auto allowed = readings(image_type);
+            if (std::find(allowed.begin(), allowed.end(), element_of(triple.input)) == allowed.end()) continue;
+            list.append(list.empty() ? "" : ", ").append(name_of(element_of(triple.table)));
+            list.append(" and ").append(name_of(element_of(triple.squares)));
+        }
+        throw unsupported("dtype: " + std::string(name_of(image_type)) + " images have no tables of " +
+                          std::string(name_of(type)) + " and " + std::string(name_of(squares_type)) + " for squares" +
+                          (list.empty() ? "" : ", but of " + list));
+    }
+    return {read_as, entries, false};
+}
+
 sat_options options_of(nb::handle threads, nb::handle algorithm) {
     sat_options options;
     options.threads = threads_argument(threads);
@@ -211,40 +246,14 @@ nb::object py_sat_squares(nb::handle image, nb::handle given_form, nb::handle dt
     const element image_type = in.array.type;
     const element type = element_argument(dtype, default_table(image_type));
     const element squares_type = element_argument(squares_dtype, type);
-    element read_as = element::other;
-    boxsum::dtype entries{};
-    for (const squares_triple& triple : squares_triples()) {
-        for (const element reading : readings(image_type)) {
-            if (in.array.device && !on_devices({triple.input, triple.table})) continue;
-            const element same = is_unsigned(image_type) ? unsigned_of(type) : type;
-            const auto from = dtype_of_element(reading);
-            if (reading == element::other || read_as != element::other || triple.input != from ||
-                triple.squares != dtype_of_element(squares_type))
-                continue;
-            if (triple.table != dtype_of_element(type) && triple.table != dtype_of_element(same)) continue;
-            read_as = reading;
-            entries = triple.table;
-        }
-    }
-    if (read_as == element::other) {
-        std::string list;
-        for (const squares_triple& triple : squares_triples()) {
-            const auto allowed = readings(image_type);
-            if (std::find(allowed.begin(), allowed.end(), element_of(triple.input)) == allowed.end()) continue;
-            list.append(list.empty() ? "" : ", ").append(name_of(element_of(triple.table)));
-            list.append(" and ").append(name_of(element_of(triple.squares)));
-        }
-        throw unsupported("dtype: " + std::string(name_of(image_type)) + " images have no tables of " +
-                          std::string(name_of(type)) + " and " + std::string(name_of(squares_type)) + " for squares" +
-                          (list.empty() ? "" : ", but of " + list));
-    }
+    const table_way way = squares_way(image_type, type, squares_type, in.array.device.has_value());
     const sat_options options = options_of(threads, algorithm);
-    in.read_as(read_as);
+    in.read_as(way.read_as);
     all.check_offsets(in.view.shape);
     result_argument sums(out, "out[0]", in, table_shape(in, type, form, row_alignment));
     result_argument squares(squares_out, "out[1]", in, table_shape(in, squares_type, form, row_alignment));
     any_table_view sums_view{sums.view, form};
-    sums_view.entries.shape.type = entries;
+    sums_view.entries.shape.type = way.entries;
     if (in.array.device) {
         refuse_empty(in);
         device_call call(in.array);
@@ -260,6 +269,50 @@ nb::object py_sat_squares(nb::handle image, nb::handle given_form, nb::handle dt
         sat({in.view}, {sums_view, {squares.view, form}}, options);
     }
     return nb::make_tuple(sums.finish(in), squares.finish(in));
+}
+
+/// The tables of pixels that count and of how many do, and between them that of squares or None. `samples` is (mask,
+/// weights, nan, nodata).
+nb::object py_sat_counted(nb::handle image, nb::handle given_form, nb::handle dtype, nb::handle squares_dtype,
+                          nb::handle channel_axis, nb::handle threads, nb::handle algorithm, nb::handle row_alignment,
+                          nb::handle samples, bool with_squares) {
+    image_argument in(image, "image", channel_axis);
+    refuse_device(in.array, "tables of pixels that may not count");
+    const form_argument all(given_form);
+    const table_form form = all.of(in.roles);
+    const samples_argument sampling(samples, in);
+    const bool weighted = sampling.weights.has_value();
+    const element type = element_argument(dtype, weighted ? element::f64 : default_table(in.array.type));
+    const element squares_type = element_argument(squares_dtype, type);
+    const table_way way =
+        with_squares ? squares_way(in.array.type, type, squares_type, false) : way_of(in.array.type, type, false);
+    const sat_options options = options_of(threads, algorithm);
+    in.read_as(way.read_as);
+    all.check_offsets(in.view.shape);
+    const view_shape& s = in.view.shape;
+    const bool fits = in.empty || s.rows <= std::numeric_limits<std::uint32_t>::max() / s.cols;
+    const element of_counts = weighted ? element::f64 : fits ? element::u32 : element::u64;
+    const auto shape = [&](element t) { return table_shape(in, t, form, row_alignment); };
+    result_argument sums(nb::none(), "sums", in, shape(type)), counts(nb::none(), "counts", in, shape(of_counts));
+    std::optional<result_argument> squares;
+    if (with_squares) squares.emplace(nb::none(), "squares", in, shape(squares_type));
+    any_table_view sums_view{sums.view, form}, squares_view;
+    sums_view.entries.shape.type = way.entries;
+    if (squares) squares_view = {squares->view, form};
+    if (in.empty) {
+        clear(sums.view);
+        clear(counts.view);
+        clear(squares_view.entries);
+    } else {
+        sat_inputs inputs{in.view};
+        if (sampling.mask) inputs.mask = sampling.mask->view;
+        if (sampling.weights) inputs.weights = sampling.weights->view;
+        inputs.nan = sampling.nan;
+        inputs.nodata = sampling.nodata;
+        nb::gil_scoped_release released;
+        sat(inputs, {sums_view, squares_view, {counts.view, form}}, options);
+    }
+    return nb::make_tuple(sums.finish(in), squares ? squares->finish(in) : nb::none(), counts.finish(in));
 }
 
 /// Of every channel of every image.
@@ -339,6 +392,7 @@ table_argument::table_argument(nb::handle table, std::string_view name, nb::hand
 void bind_tables(nb::module_& module) {
     define(module, "sat", py_sat);
     define(module, "sat_squares", py_sat_squares);
+    define(module, "sat_counted", py_sat_counted);
     define(module, "image_means", py_image_means);
 }
 

@@ -11,6 +11,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace boxsum {
@@ -71,10 +72,6 @@ scalar checked_sum(const const_any_table_view& table, const box& b, std::int64_t
 /// The same of what was summed: pixels less the form's offset.
 scalar checked_summed(const const_any_table_view& table, const box& b, std::int64_t channel, std::int64_t plane) {
     return answer(table, [&](const auto& t) { return detail::summed_in_checked_box(t, b, channel, plane); });
-}
-
-double pixels(const box& b) {
-    return static_cast<double>(b.rows) * static_cast<double>(b.cols);
 }
 
 }  // namespace
@@ -152,30 +149,6 @@ void box_means(const const_any_table_view& table, std::span<const box> boxes, st
         });
 }
 
-void box_variances(const moment_views& tables, std::span<const box> boxes, std::span<double> out, std::int64_t channel,
-                   std::int64_t plane) {
-    const const_any_table_view &sums = tables.sums, &squares = tables.squares;
-    check_table("sums", sums, channel, plane);
-    check_table("squares", squares, channel, plane);
-    const view_shape &s = sums.entries.shape, &q = squares.entries.shape;
-    if (squares.form != sums.form)
-        throw invalid_argument("squares: its form is " + text_of(squares.form) + ", but that of sums is " +
-                               text_of(sums.form));
-    if (s.rows != q.rows || s.cols != q.cols)
-        throw invalid_argument("squares: extents are " + std::to_string(q.rows) + " x " + std::to_string(q.cols) +
-                               ", but those of sums are " + std::to_string(s.rows) + " x " + std::to_string(s.cols));
-    check_boxes(boxes, out.size(), sums);
-    for (std::size_t i = 0; i < boxes.size(); ++i)
-        out[i] = variance_of(checked_summed(sums, boxes[i], channel, plane),
-                             checked_summed(squares, boxes[i], channel, plane), boxes[i].rows, boxes[i].cols);
-}
-
-double box_variance(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
-    double result = 0;
-    box_variances(tables, {&b, 1}, {&result, 1}, channel, plane);
-    return result;
-}
-
 namespace {
 
 /// One of the four entries that a box reads: how many rows and columns of pixels it sums, and the magnitude of what it
@@ -212,12 +185,113 @@ double gamma(const corner& c, double u) {
     return k * u / (1 - k * u);
 }
 
+/// How far the sum of a box may be off whose pixels are not negative.
+double error_of_positive(const std::array<corner, 4>& corners, dtype type) {
+    double error = 0;
+    for (const corner& c : corners) {
+        const double g = gamma(c, unit_roundoff(type));
+        error += (g + 3 * unit_roundoff(type)) * (c.entry / (1 - g));  // and the three differences
+    }
+    return error;
+}
+
+// ---- what counts ----------------------------------------------------------------------------------------------------
+
+/// A table beside that of sums.
+void check_beside(std::string_view argument, const const_any_table_view& table, const const_any_table_view& sums,
+                  std::int64_t channel, std::int64_t plane) {
+    check_table(argument, table, channel, plane);
+    const view_shape &s = sums.entries.shape, &q = table.entries.shape;
+    if (table.form != sums.form)
+        throw invalid_argument(std::string(argument) + ": its form is " + text_of(table.form) +
+                               ", but that of sums is " + text_of(sums.form));
+    if (s.rows != q.rows || s.cols != q.cols)
+        throw invalid_argument(std::string(argument) + ": extents are " + std::to_string(q.rows) + " x " +
+                               std::to_string(q.cols) + ", but those of sums are " + std::to_string(s.rows) + " x " +
+                               std::to_string(s.cols));
+}
+
+void check_counts(const moment_views& tables, std::int64_t channel, std::int64_t plane) {
+    if (!std::isfinite(tables.min_count) || tables.min_count < 0)
+        throw invalid_argument("min_count: is " + boxsum::text_of(tables.min_count) +
+                               ", must be finite and not negative");
+    if (tables.counts.entries.data == nullptr) return;
+    check_beside("counts", tables.counts, tables.sums, channel, plane);
+    check_count_type(tables.counts.entries.shape.type);
+    if (tables.sums.form.has_offset())
+        throw unsupported("sums: form is " + text_of(tables.sums.form) +
+                          ", tables with counts are taken without an offset");
+}
+
+/// The pixels of a box, or what counts of them; nothing where it is not enough for a result.
+std::optional<counted> count_of(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
+    counted found = pixels_of(b.rows, b.cols);
+    if (tables.counts.entries.data != nullptr) {
+        const scalar count = checked_sum(tables.counts, b, channel, plane);
+        found = {count.to_double(), is_floating(count.type) ? int128{0} : int128{count.u}};
+        if (is_floating(count.type) &&
+            !(found.n > error_of_positive(corners_of(tables.counts, b, channel, plane), count.type)))
+            return {};
+    }
+    if (!(found.n > 0 && found.n >= tables.min_count)) return {};
+    return found;
+}
+
 }  // namespace
+
+void box_means(const moment_views& tables, std::span<const box> boxes, std::span<double> out, std::int64_t channel,
+               std::int64_t plane) {
+    const bool counts = tables.counts.entries.data != nullptr;
+    if (!counts && tables.min_count == 0) return box_means(tables.sums, boxes, out, channel, plane);
+    check_table("sums", tables.sums, channel, plane);
+    check_counts(tables, channel, plane);
+    check_boxes(boxes, out.size(), tables.sums);
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        const auto count = count_of(tables, boxes[i], channel, plane);
+        if (!count)
+            out[i] = tables.fill;
+        else if (counts)
+            out[i] = checked_sum(tables.sums, boxes[i], channel, plane).to_double() / count->n;
+        else
+            box_means(tables.sums, boxes.subspan(i, 1), out.subspan(i, 1), channel, plane);
+    }
+}
+
+double box_mean(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
+    double result = 0;
+    box_means(tables, {&b, 1}, {&result, 1}, channel, plane);
+    return result;
+}
+
+void box_variances(const moment_views& tables, std::span<const box> boxes, std::span<double> out, std::int64_t channel,
+                   std::int64_t plane) {
+    check_table("sums", tables.sums, channel, plane);
+    check_beside("squares", tables.squares, tables.sums, channel, plane);
+    check_counts(tables, channel, plane);
+    check_boxes(boxes, out.size(), tables.sums);
+    for (std::size_t i = 0; i < boxes.size(); ++i) {
+        const auto count = count_of(tables, boxes[i], channel, plane);
+        out[i] = count ? variance_of(checked_summed(tables.sums, boxes[i], channel, plane),
+                                     checked_summed(tables.squares, boxes[i], channel, plane), *count)
+                       : tables.fill;
+    }
+}
+
+double box_variance(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
+    double result = 0;
+    box_variances(tables, {&b, 1}, {&result, 1}, channel, plane);
+    return result;
+}
 
 double box_variance_bound(const moment_views& tables, const box& b, std::int64_t channel, std::int64_t plane) {
     const double variance = box_variance(tables, b, channel, plane);  // checks everything
     const dtype of_sums = tables.sums.entries.shape.type, of_squares = tables.squares.entries.shape.type;
-    const double n = pixels(b);
+    if (tables.counts.entries.data != nullptr && is_floating(tables.counts.entries.shape.type))
+        throw unsupported("counts: type is " + std::string(name_of(tables.counts.entries.shape.type)) +
+                          ", bounds of variances are of pixels without weights");
+    const auto count = count_of(tables, b, channel, plane);
+    if (!count) return std::numeric_limits<double>::quiet_NaN();
+    const double n = count->n;
     const double mean = checked_summed(tables.sums, b, channel, plane).to_double() / n;
     const double mean_square = checked_summed(tables.squares, b, channel, plane).to_double() / n;
     constexpr double of_double = 0x1p-53;
@@ -226,20 +300,15 @@ double box_variance_bound(const moment_views& tables, const box& b, std::int64_t
 
     const auto sums = corners_of(tables.sums, b, channel, plane),
                squares = corners_of(tables.squares, b, channel, plane);
-    double error_of_sum = 0, error_of_squares = 0;
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-        double sum_of_squares = squares[i].entry;
-        if (is_floating(of_squares)) {
-            const double g = gamma(squares[i], unit_roundoff(of_squares));
-            sum_of_squares /= 1 - g;
-            error_of_squares += (g + 3 * unit_roundoff(of_squares)) * sum_of_squares;  // and the three differences
-        }
-        if (is_floating(of_sums)) {
-            // The sum of magnitudes, by Cauchy's and Schwarz's inequality.
-            const double magnitudes =
-                std::sqrt(static_cast<double>(sums[i].rows) * static_cast<double>(sums[i].cols) * sum_of_squares);
-            error_of_sum += (gamma(sums[i], unit_roundoff(of_sums)) + 3 * unit_roundoff(of_sums)) * magnitudes;
-        }
+    double error_of_sum = 0;
+    const double error_of_squares = is_floating(of_squares) ? error_of_positive(squares, of_squares) : 0;
+    for (std::size_t i = 0; is_floating(of_sums) && i < sums.size(); ++i) {
+        // The sum of magnitudes, by Cauchy's and Schwarz's inequality.
+        const double sum_of_squares =
+            squares[i].entry / (is_floating(of_squares) ? 1 - gamma(squares[i], unit_roundoff(of_squares)) : 1);
+        const double magnitudes =
+            std::sqrt(static_cast<double>(sums[i].rows) * static_cast<double>(sums[i].cols) * sum_of_squares);
+        error_of_sum += (gamma(sums[i], unit_roundoff(of_sums)) + 3 * unit_roundoff(of_sums)) * magnitudes;
     }
     const double error_of_mean = error_of_sum / n;
     const double of_tables = error_of_squares / n + 2 * std::abs(mean) * error_of_mean + error_of_mean * error_of_mean;

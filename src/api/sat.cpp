@@ -1,6 +1,7 @@
+#include "api/packed_call.hpp"
 #include "api/registry.hpp"
+#include "api/sampled_sat.hpp"
 #include "core/exhausted_memory.hpp"
-#include "core/packed_views.hpp"
 #include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "cpu/decision.hpp"
@@ -21,43 +22,6 @@ void check_options(const sat_options& options) {
     check_store(options.store);
 }
 
-execution execution_of(const sat_options& options, const parameter_values& parameters) {
-    execution how;
-    how.parameters = parameters;
-    how.threads = options.threads;
-    how.store = options.store;
-    return how;
-}
-
-}  // namespace
-
-namespace {
-
-/// The inputs and outputs as algorithms take them: rows and planes in any order, pixels side by side.
-struct packed_call {
-    packed_input image;
-    packed_output sums, squares;
-    packed_input above, left, squares_above, squares_left;
-    sat_inputs inputs;
-    sat_outputs outputs;
-
-    packed_call(const sat_inputs& in, const sat_outputs& out)
-        : image(in.image, has_packed_pixels),
-          sums(out.sums.entries, has_packed_pixels),
-          squares(out.squares.entries, has_packed_pixels),
-          above(in.carries.above, has_packed_pixels),
-          left(in.carries.left, has_packed_pixels),
-          squares_above(in.squares_carries.above, has_packed_pixels),
-          squares_left(in.squares_carries.left, has_packed_pixels),
-          inputs{image.view(), {above.view(), left.view()}, {squares_above.view(), squares_left.view()}},
-          outputs{{sums.view(), out.sums.form}, {squares.view(), out.squares.form}} {}
-
-    std::size_t copied_bytes() const noexcept {
-        return image.copied_bytes() + sums.copied_bytes() + squares.copied_bytes() + above.copied_bytes() +
-               left.copied_bytes() + squares_above.copied_bytes() + squares_left.copied_bytes();
-    }
-};
-
 void compute(const problem& p, const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
     const choice chosen = choose(p, backend::cpu, options.algorithm, options.parameters);
     chosen.record->enqueue(p, memory_of(inputs, outputs), execution_of(options, chosen.parameters));
@@ -75,6 +39,7 @@ cpu_decision decide(const problem& p, const sat_inputs& inputs, const sat_output
 
 void sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) try {
     check_options(options);
+    if (some_may_not_count(inputs, outputs)) return sampled_sat(inputs, outputs, options);
     const problem p = make_problem(inputs, outputs);
     if (p.has_packed_pixels()) return compute(p, inputs, outputs, options);
     const packed_call packed(inputs, outputs);
@@ -87,6 +52,7 @@ void sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options
 
 cpu_decision decide_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
     check_options(options);
+    check_all_count(inputs, outputs, "decide_sat()");
     const problem p = make_problem(inputs, outputs);
     if (p.has_packed_pixels()) return decide(p, inputs, outputs, options);
     const packed_call packed(inputs, outputs);

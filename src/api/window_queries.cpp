@@ -3,6 +3,7 @@
 #include "core/exhausted_memory.hpp"
 #include "core/packed_views.hpp"
 #include "core/table_types.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>
@@ -93,6 +94,7 @@ void window_means(const const_any_table_view& table, const any_view& means, cons
 }
 
 void window_variances(const moment_views& tables, const any_view& variances, const window_query_options& options) try {
+    check_no_counts("", tables, "a window of a table");
     check_table({"sums", tables.sums});
     check_table({"squares", tables.squares});
     if (tables.squares.form != tables.sums.form)

@@ -1,6 +1,7 @@
 #include "core/shadow_job.hpp"
 
 #include "core/table_types.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 
 #include <boxsum/error.hpp>
@@ -42,6 +43,7 @@ void check_real(std::string_view argument, const view_shape& s, std::int64_t cha
 
 shadow_job checked_shadows(const shadow_inputs& inputs, const shadow_outputs& outputs, const shadow_options& options) {
     const const_any_table_view &of_sums = inputs.moments.sums, &of_squares = inputs.moments.squares;
+    check_no_counts("moments.", inputs.moments, "a shadow");
     check_table("moments.sums", of_sums);
     check_table("moments.squares", of_squares);
     const view_shape &s = of_sums.entries.shape, &q = of_squares.entries.shape;

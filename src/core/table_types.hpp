@@ -19,6 +19,13 @@ inline void check_table_type(std::string_view argument, dtype type) {
                           ", tables are 32u, 32s, 64u, 64s, 32f or 64f");
 }
 
+/// Throws unsupported for tables of counts of other elements.
+inline void check_count_type(dtype type) {
+    if (type != dtype::u32 && type != dtype::u64 && type != dtype::f64)
+        throw unsupported("counts: type is " + std::string(name_of(type)) +
+                          ", must be 32u or 64u, or 64f where weights count");
+}
+
 /// Throws unsupported for results of other elements.
 inline void check_real_type(std::string_view argument, dtype type) {
     if (type != dtype::f32 && type != dtype::f64)

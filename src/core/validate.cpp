@@ -216,6 +216,23 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs) {
     return shapes;
 }
 
+void check_all_count(const sat_inputs& inputs, const sat_outputs& outputs, std::string_view who) {
+    const char* argument = inputs.mask.data != nullptr              ? "mask"
+                           : inputs.weights.data != nullptr         ? "weights"
+                           : inputs.nan != nan_mode::propagate      ? "nan"
+                           : inputs.nodata                          ? "nodata"
+                           : outputs.counts.entries.data != nullptr ? "counts"
+                                                                    : nullptr;
+    if (argument == nullptr) return;
+    throw unsupported(std::string(argument) + ": given, but " + std::string(who) + " counts every pixel");
+}
+
+void check_no_counts(std::string_view argument, const moment_views& tables, std::string_view who) {
+    if (tables.counts.entries.data == nullptr && tables.min_count == 0) return;
+    throw unsupported(std::string(argument) + (tables.counts.entries.data != nullptr ? "counts" : "min_count") +
+                      ": given, but " + std::string(who) + " counts every pixel");
+}
+
 buffers memory_of(const sat_inputs& inputs, const sat_outputs& outputs) {
     const auto data_of = [](const table_carries& c) -> carry_data { return {c.above.data, c.left.data}; };
     buffers memory;

@@ -36,6 +36,12 @@ void check_carries_apart(std::string_view argument, const table_carries& carries
 /// The whole check of a call: views, shapes, forms, carries, overlap. Sets problem::in_place.
 problem make_problem(const sat_inputs& inputs, const sat_outputs& outputs);
 
+/// Throws unsupported, naming the argument, where pixels may not count or their counts are asked for, for `who` ("a
+/// device") that sums all.
+void check_all_count(const sat_inputs& inputs, const sat_outputs& outputs, std::string_view who);
+/// The same of tables whose queries take no counts.
+void check_no_counts(std::string_view argument, const moment_views& tables, std::string_view who);
+
 /// The memory of a call.
 buffers memory_of(const sat_inputs& inputs, const sat_outputs& outputs);
 

@@ -1,9 +1,9 @@
 #include "filters/filter_jobs.hpp"
 
 #include "core/checked_size.hpp"
-#include "core/rounding.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
+#include "filters/sampling.hpp"
 
 #include <boxsum/error.hpp>
 
@@ -11,7 +11,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <tuple>
 #include <utility>
 
 namespace boxsum::filters {
@@ -105,24 +104,6 @@ std::int64_t check_window(const window& w, border_mode border, std::int64_t rows
     return *pixels;
 }
 
-/// A value that an element of `type` can hold; infinities and NaN are values of floating types, too.
-void check_value(std::string_view argument, double value, std::string_view whose, dtype type) {
-    if (type == dtype::f64) return;
-    if (is_floating(type)) {
-        constexpr double largest_float16 = 65504;
-        if (std::isfinite(value) &&
-            std::abs(value) > (type == dtype::f16 ? largest_float16 : std::numeric_limits<float>::max()))
-            throw invalid_argument(std::string(argument) + ": is " + text_of(value) + ", must be a number of " +
-                                   std::string(whose) + " type " + std::string(name_of(type)));
-        return;
-    }
-    const int bits = 8 * static_cast<int>(size_of(type)) - (is_signed(type) ? 1 : 0);
-    const double end = std::ldexp(1.0, bits), low = is_signed(type) ? -end : 0;
-    if (!(value >= low && value < end) || std::floor(value) != value)
-        throw invalid_argument(std::string(argument) + ": is " + text_of(value) + ", must be an integer of " +
-                               std::string(whose) + " type " + std::string(name_of(type)));
-}
-
 /// border is an enumerator; with `constant`, border_value is a value of the image's type.
 void check_border(border_mode border, double border_value, dtype image) {
     if (name_of(border).empty())
@@ -130,39 +111,13 @@ void check_border(border_mode border, double border_value, dtype image) {
     if (border == border_mode::constant) check_value("border_value", border_value, "the image's", image);
 }
 
-/// A pixel of that value, so of the image's type: what lies beyond a constant border, nodata. Windows along rows and
-/// columns meet it in double and in that type, and must see the same.
-double as_pixel(double value, dtype image) {
-    if (image == dtype::f16) return static_cast<double>(to_float(nearest_float16(value)));
-    return image == dtype::f32 ? static_cast<double>(static_cast<float>(value)) : value;
-}
-
 // ---- which samples count --------------------------------------------------------------------------------------------
 
-void check_sample_shape(std::string_view argument, const view_shape& given, dtype type, const view_shape& image) {
-    if (given.type != type)
-        throw unsupported(std::string(argument) + ": type is " + std::string(name_of(given.type)) + ", must be " +
-                          std::string(name_of(type)));
-    if (given.rows != image.rows || given.cols != image.cols)
-        throw invalid_argument(std::string(argument) + ": rows x cols are " + std::to_string(given.rows) + " x " +
-                               std::to_string(given.cols) + ", must be the image's " + std::to_string(image.rows) +
-                               " x " + std::to_string(image.cols));
-    for (const auto& [what, value, of_image] :
-         {std::tuple{"planes", given.planes, image.planes}, {"channels", given.channels, image.channels}})
-        if (value != 1 && value != of_image)
-            throw invalid_argument(std::string(argument) + ": " + what + " is " + std::to_string(value) +
-                                   ", must be 1 or the image's " + std::to_string(of_image));
-}
-
 void check_sampling(const part& given, const filter_options& options) {
-    if (given.mask) check_sample_shape("mask", *given.mask, dtype::u8, given.image);
-    if (given.weights) check_sample_shape("weights", *given.weights, dtype::f32, given.image);
+    check_samples(given.image, given.mask, given.weights, options.nan, options.nodata);
     if (options.rounding != rounding_mode::half_up && options.rounding != rounding_mode::floor)
         throw invalid_argument("rounding: is " + std::to_string(static_cast<int>(options.rounding)) +
                                ", not a rounding_mode");
-    if (options.nan != nan_mode::propagate && options.nan != nan_mode::omit)
-        throw invalid_argument("nan: is " + std::to_string(static_cast<int>(options.nan)) + ", not a nan_mode");
-    if (options.nodata) check_value("nodata", *options.nodata, "the image's", given.image.type);
     if (options.min_count < 1)
         throw invalid_argument("min_count: is " + std::to_string(options.min_count) + ", must be at least 1");
     if (options.min_count > 1 && given.weights)

@@ -28,6 +28,8 @@ EXAMPLES = {
     ("sat.hpp", "boxsum::sat({image}"):
         "boxsum::const_any_view image, boxsum::any_view entries, boxsum::any_table_view table, "
         "boxsum::any_table_view squares",
+    ("sat.hpp", "boxsum::sat({.image = dem"):
+        "boxsum::const_any_view dem, boxsum::any_table_view sums, boxsum::any_table_view counts, const boxsum::box& box",
     ("histogram_table.hpp", "boxsum::histogram_view<const std::uint32_t> h"):
         "const std::uint32_t* entries, std::int64_t bins, std::int64_t rows, std::int64_t cols",
     ("integral_histogram.hpp", "integral_histogram({image}, bins"):

@@ -56,7 +56,7 @@ box_statistics from_table(const image& sums, table_form form, std::span<const bo
     a.sums.resize(boxes.size());
     a.means.resize(boxes.size());
     box_sums({sums.view, form}, boxes, a.sums, channel);
-    box_means({sums.view, form}, boxes, a.means, channel);
+    box_means(const_any_table_view{sums.view, form}, boxes, a.means, channel);
     return a;
 }
 

@@ -55,6 +55,7 @@ class view_checks {
     /// Checks the views of a run, in as few instructions as that takes: a run should cost its launch. The memory of
     /// each argument.
     buffers operator()(const sat_inputs& in, const sat_outputs& out) const {
+        check_all_count(in, out, "a device");
         require_given(out.squares.entries.data, problem_.squares.has_value(), "squares");
         require_form("sums", out.sums.form);
         std::array<memory_range, 7> ranges = ranges_;

@@ -81,6 +81,11 @@ struct sample_kernels {
     void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const T* x, f64 f, f64 g, std::int64_t n);
 };
 
+/// Weights, means and sums of weighted squared deviations. A weight of 0 is nothing at all; its mean is 0.
+struct weighted_moments {
+    f64 *weight, *mean, *m2;
+};
+
 /// Scans over blocks of `width` samples of a row, `channels` interleaved; see floating_windows.hpp.
 struct block_kernels {
     void (*add)(f64* to, const f64* a, const f64* b, std::int64_t n);
@@ -94,6 +99,12 @@ struct block_kernels {
     /// `step` leads to the next. The k-th merged sample has share f[k] and g = weight * g[k].
     void (*scan_pairs)(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, const f64* g, f64 weight,
                        std::int64_t chains, std::int64_t distance, std::int64_t length, std::int64_t step);
+    /// to = a with b (Chan, Golub, LeVeque 1979, with weights for numbers of samples); `to` may be a.
+    void (*merge_weighted)(const weighted_moments& to, const weighted_moments& a, const weighted_moments& b,
+                           std::int64_t n);
+    /// scan_pairs() of these.
+    void (*scan_weighted)(const weighted_moments& to, const weighted_moments& x, std::int64_t chains,
+                          std::int64_t distance, std::int64_t length, std::int64_t step);
     /// out = x / (rows * cols[i])
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
     /// variance = m2 / (rows * cols[i]); where the mean is not finite, both are NaN: an infinity among the pixels

@@ -343,6 +343,54 @@ void scan_pairs(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, co
     scan_pairs_some<1>(to, to2, x, x2, f, g, weight, done, chains, distance, length, step);
 }
 
+/// Without a branch: 1 in the place of no weight at all, and nothing of a square that is infinite times 0.
+struct one_moment {
+    f64 weight, mean, m2;
+};
+inline one_moment merged(const one_moment& a, const one_moment& b) {
+    const f64 all = a.weight + b.weight, share = b.weight / (all > 0 ? all : 1), d = b.mean - a.mean;
+    const f64 scale = a.weight * share, spread = scale * (d * d);
+    return {all, a.mean + share * d, (a.m2 + b.m2) + (scale > 0 ? spread : 0)};
+}
+
+void merge_weighted(const weighted_moments& to, const weighted_moments& a, const weighted_moments& b, i64 n) {
+    f64 *const w = to.weight, *const m = to.mean, *const q = to.m2;
+    const f64 *const aw = a.weight, *const am = a.mean, *const aq = a.m2;
+    const f64 *const bw = b.weight, *const bm = b.mean, *const bq = b.m2;
+    BOXSUM_INDEPENDENT
+    for (i64 i = 0; i < n; ++i) {
+        const one_moment all = merged({aw[i], am[i], aq[i]}, {bw[i], bm[i], bq[i]});
+        w[i] = all.weight;
+        m[i] = all.mean;
+        q[i] = all.m2;
+    }
+}
+
+template <int together>
+i64 scan_weighted_some(const weighted_moments& to, const weighted_moments& x, i64 first, i64 chains, i64 distance,
+                       i64 length, i64 step) {
+    f64* __restrict w = to.weight, * __restrict m = to.mean, * __restrict q = to.m2;
+    const f64* __restrict xw = x.weight, * __restrict xm = x.mean, * __restrict xq = x.m2;
+    for (; first + together <= chains; first += together) {
+        f64 weight[together] = {}, mean[together] = {}, m2[together] = {};
+        for (i64 k = 0; k < length; ++k)
+            for (int j = 0; j < together; ++j) {
+                const i64 at = (first + j) * distance + k * step;
+                const one_moment all = merged({weight[j], mean[j], m2[j]}, {xw[at], xm[at], xq[at]});
+                w[at] = weight[j] = all.weight;
+                m[at] = mean[j] = all.mean;
+                q[at] = m2[j] = all.m2;
+            }
+    }
+    return first;
+}
+
+void scan_weighted(const weighted_moments& to, const weighted_moments& x, i64 chains, i64 distance, i64 length,
+                   i64 step) {
+    const i64 done = scan_weighted_some<8>(to, x, 0, chains, distance, length, step);
+    scan_weighted_some<1>(to, x, done, chains, distance, length, step);
+}
+
 void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
     for (i64 i = 0; i < n; ++i) out[i] = x[i] / (rows * cols[i]);
 }
@@ -438,8 +486,8 @@ constinit const row_kernels rows = {
     {moment<u32, u32>(), moment<u32, u64>(), moment<u64, u64>()},
     {sample_kernels<f32>{load<f32>, add_samples<f32>, group_lanes::down<f32>, merge_samples<f32>},
      sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>}},
-    {add_rows, merge_rows, merge_rows_each, scan_pairs, divide_64f, finish_pairs, square_root, convert_32f,
-     group_lanes::close_block, group_lanes::along<f32>, group_lanes::along<f64>},
+    {add_rows, merge_rows, merge_rows_each, scan_pairs, merge_weighted, scan_weighted, divide_64f, finish_pairs,
+     square_root, convert_32f, group_lanes::close_block, group_lanes::along<f32>, group_lanes::along<f64>},
     {pixel_kernels<u8>{thresholds<u8>, exceeds<u8>, contrast<u8>},
      pixel_kernels<u16>{thresholds<u16>, exceeds<u16>, contrast<u16>},
      pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},

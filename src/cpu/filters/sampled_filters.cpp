@@ -4,94 +4,146 @@
 #include "cpu/filters/write_row.hpp"
 
 #include <mutex>
+#include <vector>
 
 namespace boxsum::filters {
 namespace {
 
-/// Whether so much is enough for a result.
-bool enough(const row_job& job, f64 count) {
-    return job.weighted ? count > 0 && count >= job.min_weight : count >= static_cast<f64>(job.min_count);
-}
-
-/// Writes results of a row, `fill` where `given` says that there is none.
+/// Writes results of rows of a plane, or pieces of them, and `fill` where there is none.
 class filled_rows {
   public:
-    filled_rows(const row_job& job, std::int64_t plane) : job_(job), plane_(plane) {}
+    filled_rows(const row_job& job, std::int64_t plane) : job_(job), plane_(plane), given_(job.n()) {}
 
-    /// value(i) for elements of which given(i).
-    template <typename Value, typename Given>
-    void write(const any_view& result, const sampled_row& at, Value&& value, Given&& given) const {
-        switch (result.shape.type) {
-            case dtype::u8:
-                return write_as<u8>(result, at, value, given);
-            case dtype::u16:
-                return write_as<u16>(result, at, value, given);
-            case dtype::s16:
-                return write_as<s16>(result, at, value, given);
-            case dtype::u32:
-                return write_as<u32>(result, at, value, given);
-            case dtype::s32:
-                return write_as<s32>(result, at, value, given);
-            case dtype::s64:
-                return write_as<s64>(result, at, value, given);
-            case dtype::f16:
-                return write_as<f16>(result, at, value, given);
-            case dtype::f32:
-                return write_as<f32>(result, at, value, given);
-            default:
-                return write_as<f64>(result, at, value, given);
-        }
+    /// Of the windows that follow: whether so much counts that there is a result and, unless it is null, the window's
+    /// own pixel does.
+    void start(const sampled_row& at, const u8* own) {
+        at_ = {at.row, at.first, at.n};
+        const f64 least = job_.weighted ? job_.min_weight : static_cast<f64>(job_.min_count);
+        u8* const given = given_.data();
+        const f64* const count = at.count;
+        const std::int64_t n = at.n;
+        u8 all = 1;
+        for (std::int64_t i = 0; i < n; ++i) given[i] = static_cast<u8>((count[i] > 0) & (count[i] >= least));
+        if (own != nullptr)
+            for (std::int64_t i = 0; i < n; ++i) given[i] = static_cast<u8>(given[i] & own[i]);
+        for (std::int64_t i = 0; i < n; ++i) all = static_cast<u8>(all & given[i]);
+        all_given_ = all != 0;
+    }
+    bool given(std::int64_t i) const { return given_[i] != 0; }
+
+    template <typename V>
+    void write(const any_view& result, const V* values) const {
+        write_all(result, values);
+        fill(result);
+    }
+
+    /// What there is of every window, a result or not.
+    template <typename V>
+    void write_all(const any_view& result, const V* values) const {
+        if (result.data != nullptr)
+            with_type(result, [&]<typename T>(T* to) {
+                if constexpr (std::is_same_v<T, f32> && std::is_same_v<V, f64>)
+                    job_.kernels->block.convert_32f(to, values, at_.n);
+                else
+                    for (std::int64_t i = 0, n = at_.n; i < n; ++i) to[i] = as<T>(values[i]);
+            });
+    }
+
+    /// Over results that are written already.
+    void fill(const any_view& result) const {
+        if (result.data == nullptr || all_given_) return;
+        with_type(result, [&]<typename T>(T* to) {
+            const T other =
+                as<T>(job_.fill.value_or(std::is_integral_v<T> ? 0 : std::numeric_limits<f64>::quiet_NaN()));
+            const u8* const given = given_.data();
+            for (std::int64_t i = 0, n = at_.n; i < n; ++i) to[i] = given[i] != 0 ? to[i] : other;
+        });
     }
 
   private:
-    template <typename T, typename Value, typename Given>
-    void write_as(const any_view& result, const sampled_row& at, Value&& value, Given&& given) const {
-        const auto as = [](auto x) {
-            if constexpr (std::is_same_v<T, f16>)
-                return nearest_float16(static_cast<f64>(x));
-            else
-                return static_cast<T>(x);
-        };
-        const T fill = as(job_.fill.value_or(std::is_integral_v<T> ? 0 : std::numeric_limits<f64>::quiet_NaN()));
-        T* const to = job_.row_to<T>(result, at.row, plane_) + at.first;
-        for (std::int64_t i = 0; i < at.n; ++i) to[i] = given(i) ? as(value(i)) : fill;
+    struct place {
+        std::int64_t row = 0, first = 0, n = 0;
+    };
+
+    template <typename T, typename V>
+    static T as(V x) {
+        if constexpr (std::is_same_v<T, f16>)
+            return nearest_float16(static_cast<f64>(x));
+        else
+            return static_cast<T>(x);
+    }
+
+    template <typename F>
+    void with_type(const any_view& result, F&& f) const {
+        const auto call = [&]<typename T>() { f(job_.row_to<T>(result, at_.row, plane_) + at_.first); };
+        switch (result.shape.type) {
+            case dtype::u8:
+                return call.template operator()<u8>();
+            case dtype::u16:
+                return call.template operator()<u16>();
+            case dtype::s16:
+                return call.template operator()<s16>();
+            case dtype::u32:
+                return call.template operator()<u32>();
+            case dtype::s32:
+                return call.template operator()<s32>();
+            case dtype::s64:
+                return call.template operator()<s64>();
+            case dtype::f16:
+                return call.template operator()<f16>();
+            case dtype::f32:
+                return call.template operator()<f32>();
+            default:
+                return call.template operator()<f64>();
+        }
     }
 
     const row_job& job_;
     std::int64_t plane_;
+    work_buffer<u8> given_;
+    place at_;
+    bool all_given_ = false;
 };
 
 template <typename Pixel>
 void statistics_band(const row_job& job, const window_outputs& outputs, const band& b) {
-    const filled_rows rows(job, b.plane);
+    filled_rows rows(job, b.plane);
+    work_buffer<f64> deviation(job.n());
     const bool spread = outputs.variance.data != nullptr || outputs.deviation.data != nullptr;
-    sampled_windows<Pixel>(job, b, spread, [&](const sampled_row& at) {
-        const auto given = [&](std::int64_t i) { return enough(job, at.count[i]); };
-        const auto write = [&](const any_view& result, auto&& value) {
-            if (result.data != nullptr) rows.write(result, at, value, given);
-        };
-        if (outputs.mean.data != nullptr && is_floating(outputs.mean.shape.type))
-            write(outputs.mean, [&](std::int64_t i) { return at.mean[i]; });
+    const bool rounded = outputs.mean.data != nullptr && !is_floating(outputs.mean.shape.type);
+    const sampled_wants wants{
+        .mean = !rounded, .spread = spread, .rounded = rounded, .sum = outputs.sum.data != nullptr};
+    sampled_windows<Pixel>(job, b, wants, [&](const sampled_row& at) {
+        rows.start(at, nullptr);
+        if (at.narrow != nullptr)
+            rows.write(outputs.mean, static_cast<const Pixel*>(at.narrow));
+        else if (rounded)
+            rows.write(outputs.mean, at.rounded);
         else
-            write(outputs.mean, [&](std::int64_t i) { return at.rounded[i]; });
-        write(outputs.variance, [&](std::int64_t i) { return at.variance[i]; });
-        write(outputs.deviation, [&](std::int64_t i) { return std::sqrt(at.variance[i]); });
+            rows.write(outputs.mean, at.mean);
+        rows.write(outputs.variance, at.variance);
+        if (outputs.deviation.data != nullptr) {
+            job.kernels->block.square_root(deviation.data(), at.variance, at.n);
+            rows.write(outputs.deviation, deviation.data());
+        }
         if (at.exact_sum != nullptr)
-            write(outputs.sum, [&](std::int64_t i) { return at.exact_sum[i]; });
+            rows.write(outputs.sum, at.exact_sum);
         else
-            write(outputs.sum, [&](std::int64_t i) { return at.sum[i]; });
-        if (outputs.count.data != nullptr)
-            rows.write(
-                outputs.count, at, [&](std::int64_t i) { return at.count[i]; }, [](std::int64_t) { return true; });
+            rows.write(outputs.sum, at.sum);
+        rows.write_all(outputs.count, at.count);
     });
 }
 
 /// Calls f(row, counts): which of the row's own pixels count.
 template <typename Pixel, typename F>
 void sampled_with_pixels(const row_job& job, const band& b, bool spread, F&& f) {
-    sampled_rows<Pixel, f64> own(job, b.plane);
-    sampled_windows<Pixel>(job, b, spread,
-                           [&](const sampled_row& at) { f(at, own.at(at.row).counts.data() + at.first); });
+    const sample_finder<Pixel> finder(job, b.plane);
+    work_buffer<u8> own(job.n());
+    std::int64_t found = -1;
+    sampled_windows<Pixel>(job, b, {.mean = true, .spread = spread}, [&](const sampled_row& at) {
+        if (found != at.row) finder.find(own.data(), nullptr, found = at.row);
+        f(at, own.data() + at.first);
+    });
 }
 
 template <typename Pixel>
@@ -101,10 +153,12 @@ std::vector<extremes> find_extremes(const row_job& job) {
     std::mutex joining;
     for_each_band(job, [&](const band& b, int) {
         extremes mine;
+        filled_rows rows(job, b.plane);
         sampled_with_pixels<Pixel>(job, b, true, [&](const sampled_row& at, const u8* own) {
             const Pixel* const x = job.pixels<Pixel>(at.row, b.plane) + at.first;
+            rows.start(at, nullptr);
             for (std::int64_t i = 0; i < at.n; ++i) {
-                if (!enough(job, at.count[i])) continue;
+                if (!rows.given(i)) continue;
                 const auto k = static_cast<std::size_t>(i % channels);
                 const f64 deviation = std::sqrt(at.variance[i]), pixel = static_cast<f64>(x[i]);
                 if (deviation > mine.largest_deviation[k]) mine.largest_deviation[k] = deviation;
@@ -122,48 +176,32 @@ void threshold(const row_job& job, const threshold_job& formula, const filter_ou
     std::vector<extremes> planes;
     if (formula.method == threshold_method::wolf) planes = find_extremes<Pixel>(job);
     for_each_band(job, [&](const band& b, int) {
-        const filled_rows rows(job, b.plane);
+        filled_rows rows(job, b.plane);
         threshold_rows<Pixel> all(job, formula, planes.empty() ? nullptr : &planes[static_cast<std::size_t>(b.plane)],
                                   outputs.result, b.plane);
         work_buffer<f64> deviation(job.n());
         sampled_with_pixels<Pixel>(job, b, !formula.of_means(), [&](const sampled_row& at, const u8* own) {
             if (at.variance != nullptr) job.kernels->block.square_root(deviation.data(), at.variance, at.n);
             all.write(at.row, at.first, at.n, at.mean, deviation.data());
-            const std::int64_t row = at.row - job.first_row;
-            const auto given = [&](std::int64_t i) { return own[i] != 0 && enough(job, at.count[i]); };
-            const auto keep = [&]<typename T>() {
-                const T* const written = row_of<T>(const_any_view(outputs.result), row, b.plane) + at.first;
-                rows.write(
-                    outputs.result, at, [&](std::int64_t i) { return written[i]; }, given);
-            };
-            if (outputs.result.shape.type == dtype::u8)
-                keep.template operator()<u8>();
-            else if (outputs.result.shape.type == dtype::f32)
-                keep.template operator()<f32>();
-            else
-                keep.template operator()<f64>();
-            if (outputs.count.data != nullptr)
-                rows.write(
-                    outputs.count, at, [&](std::int64_t i) { return at.count[i]; }, [](std::int64_t) { return true; });
+            rows.start(at, own);
+            rows.fill(outputs.result);
+            rows.write_all(outputs.count, at.count);
         });
     });
 }
 
 template <typename Pixel>
 void contrast_band(const row_job& job, double epsilon, const filter_outputs& outputs, const band& b) {
-    const filled_rows rows(job, b.plane);
+    filled_rows rows(job, b.plane);
+    work_buffer<f64> deviation(job.n());
+    const auto& kernels = std::get<pixel_kernels<Pixel>>(job.kernels->pixel);
     sampled_with_pixels<Pixel>(job, b, true, [&](const sampled_row& at, const u8* own) {
-        const Pixel* const x = job.pixels<Pixel>(at.row, b.plane) + at.first;
-        rows.write(
-            outputs.result, at,
-            [&](std::int64_t i) {
-                const f64 s = std::sqrt(at.variance[i]);
-                return (static_cast<f64>(x[i]) - at.mean[i]) / (s < epsilon ? epsilon : s);
-            },
-            [&](std::int64_t i) { return own[i] != 0 && enough(job, at.count[i]); });
-        if (outputs.count.data != nullptr)
-            rows.write(
-                outputs.count, at, [&](std::int64_t i) { return at.count[i]; }, [](std::int64_t) { return true; });
+        job.kernels->block.square_root(deviation.data(), at.variance, at.n);
+        kernels.contrast(job.row_to<f32>(outputs.result, at.row, b.plane) + at.first,
+                         job.pixels<Pixel>(at.row, b.plane) + at.first, at.mean, deviation.data(), epsilon, at.n);
+        rows.start(at, own);
+        rows.fill(outputs.result);
+        rows.write_all(outputs.count, at.count);
     });
 }
 

@@ -181,8 +181,8 @@ class row_of_windows {
         if (std::bit_width(static_cast<u64>(most)) + largest_bits(of_squares, q) <= 64 && largest_bits(type, s) <= 32)
             return all_.kernels.exact_variances(result, s, q, height(), all_.counts, all_.n);
         for (std::int64_t i = 0; i < all_.n; ++i)
-            result[i] = variance_of(as_scalar(type, s[i]), as_scalar(of_squares, q[i]), bottom_ - top_ + 1,
-                                    static_cast<std::int64_t>(all_.counts[i]));
+            result[i] = variance_of(as_scalar(type, s[i]), as_scalar(of_squares, q[i]),
+                                    pixels_of(bottom_ - top_ + 1, static_cast<std::int64_t>(all_.counts[i])));
     }
     static scalar as_scalar(dtype type, u64 bits) {
         scalar x;

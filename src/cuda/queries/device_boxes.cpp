@@ -1,4 +1,5 @@
 #include "core/table_types.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "cuda/queries/box_kernels.hpp"
 #include "cuda/runtime/cuda_try.hpp"
@@ -81,6 +82,7 @@ void box_means_async(const const_any_table_view& table, const device_boxes& boxe
 
 void box_variances_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
                          stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    check_no_counts("", tables, "a device");
     const device_scope scope(device_of(stream));
     const queried_table sums{tables.sums, channel, plane}, squares{tables.squares, channel, plane};
     check_table("sums", sums, current_device());

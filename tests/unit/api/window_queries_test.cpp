@@ -200,7 +200,7 @@ TEST(window_queries, are_the_windows_of_all_pixels) {
                             scalar of_box;
                             double mean = 0;
                             box_sums({table.view(), form}, {&b, 1}, {&of_box, 1}, k, plane);
-                            box_means({table.view(), form}, {&b, 1}, {&mean, 1}, k, plane);
+                            box_means(const_any_table_view{table.view(), form}, {&b, 1}, {&mean, 1}, k, plane);
                             ASSERT_EQ(sums.number(plane, r, i), of_box.to_double()) << where();
                             ASSERT_TRUE(is_mean(means.number(plane, r, i), mean)) << where();
                             if (!t.squares) continue;

@@ -33,5 +33,5 @@ def sums_of_windows(ii: Any, first: Any, last: Any) -> Any:
     if (first < 0).any() or (last >= shape).any():
         raise NotCovered("a window is outside the table")
     boxes = np.concatenate([first, last + 1], axis=1)
-    sums = _core.box_query("sum", ii, None, boxes, "inclusive", "yxyx", None, None)
+    sums = _core.box_query("sum", ii, None, boxes, "inclusive", "yxyx", None, None, None)
     return sums.astype(np.float64, copy=False)

@@ -1,0 +1,262 @@
+#include "api/sampled_sat.hpp"
+
+#include "api/packed_call.hpp"
+#include "api/registry.hpp"
+#include "core/table_types.hpp"
+#include "core/validate.hpp"
+#include "cpu/filters/bands.hpp"
+#include "filters/sampling.hpp"
+
+#include <boxsum/error.hpp>
+#include <boxsum/table.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace boxsum {
+namespace {
+
+bool given(const const_any_view& view) {
+    return view.data != nullptr || view.shape.rows != 0;
+}
+
+/// Elements of an image's extents, in memory of our own.
+using work_image = detail::owned_table;
+
+work_image make_work(dtype type, const view_shape& like) {
+    return detail::allocate_table({}, type, like.rows, like.cols, like.channels, like.planes);
+}
+
+const_any_view view_of(const work_image& work) {
+    return {work.memory.data(), work.shape};
+}
+
+template <typename T>
+T* row_of(const work_image& work, std::int64_t row, std::int64_t plane) {
+    if (work.memory.data() == nullptr) return nullptr;
+    return reinterpret_cast<T*>(static_cast<std::byte*>(work.memory.data()) + plane * work.shape.plane_stride +
+                                row * work.shape.row_stride);
+}
+
+// ---- the checks -----------------------------------------------------------------------------------------------------
+
+std::string extents(const view_shape& s) {
+    return std::to_string(s.planes) + " x " + std::to_string(s.rows) + " x " + std::to_string(s.cols) + " x " +
+           std::to_string(s.channels);
+}
+
+void check_apart(const char* argument, const any_view& written, const char* other, const const_any_view& view) {
+    if (given(view) && overlap(written, view)) throw invalid_argument(std::string(argument) + ": overlaps " + other);
+}
+
+void check_counts(const sat_inputs& inputs, const sat_outputs& outputs) {
+    const any_table_view &counts = outputs.counts, &sums = outputs.sums;
+    check_written("counts", counts.entries);
+    check_layout("counts", counts.form.layout);
+    const dtype type = counts.entries.shape.type;
+    check_count_type(type);
+    if (given(inputs.weights) != is_floating(type))
+        throw unsupported(
+            "counts: type is " + std::string(name_of(type)) +
+            (is_floating(type) ? ", but without weights they are 32u or 64u" : ", but weights add up in 64f"));
+    if (counts.form != sums.form)
+        throw invalid_argument("counts: its form is " + text_of(counts.form) + ", but that of sums is " +
+                               text_of(sums.form));
+    const view_shape &a = counts.entries.shape, &b = sums.entries.shape;
+    if (a.planes != b.planes || a.rows != b.rows || a.cols != b.cols || a.channels != b.channels)
+        throw invalid_argument("counts: planes x rows x cols x channels are " + extents(a) +
+                               ", must be those of sums, " + extents(b));
+    check_apart("counts", counts.entries, "image", inputs.image);
+    check_apart("counts", counts.entries, "sums", sums.entries);
+    check_apart("counts", counts.entries, "squares", outputs.squares.entries);
+}
+
+void check(const sat_inputs& inputs, const sat_outputs& outputs) {
+    make_problem(inputs, outputs);
+    const auto shape_of = [](const const_any_view& v) { return given(v) ? std::optional(v.shape) : std::nullopt; };
+    filters::check_samples(inputs.image.shape, shape_of(inputs.mask), shape_of(inputs.weights), inputs.nan,
+                           inputs.nodata);
+    if (given(inputs.mask)) check_read("mask", inputs.mask);
+    if (given(inputs.weights)) check_read("weights", inputs.weights);
+    if (carry_shapes_of(inputs.carries) || carry_shapes_of(inputs.squares_carries))
+        throw unsupported("carries: given, but where pixels may not count tables are of whole images");
+    if (outputs.sums.form.has_offset())
+        throw unsupported("sums: form is " + text_of(outputs.sums.form) +
+                          ", where pixels may not count tables are without an offset");
+    if (outputs.counts.entries.data != nullptr) check_counts(inputs, outputs);
+    for (const auto& [name, table] :
+         {std::pair{"sums", outputs.sums}, {"squares", outputs.squares}, {"counts", outputs.counts}}) {
+        if (table.entries.data == nullptr) continue;
+        check_apart(name, table.entries, "mask", inputs.mask);
+        check_apart(name, table.entries, "weights", inputs.weights);
+        if (given(inputs.weights) && table.entries.shape.type != dtype::f64)
+            throw unsupported(std::string(name) + ": type is " + std::string(name_of(table.entries.shape.type)) +
+                              ", but weighted pixels add up in 64f");
+    }
+}
+
+// ---- what is summed -------------------------------------------------------------------------------------------------
+
+template <typename T>
+T number_of(T pixel) {
+    return pixel;
+}
+float number_of(float16 pixel) {
+    return to_float(pixel);
+}
+
+/// One row of a plane: its pixels, and what a mask and weights say of them.
+template <typename T>
+class sampled_row {
+  public:
+    sampled_row(const sat_inputs& inputs, const view_shape& s, std::int64_t row, std::int64_t plane)
+        : inputs_(inputs),
+          n_(s.cols * s.channels),
+          channels_(s.channels),
+          pixels_(at<T>(inputs.image, row, plane)),
+          mask_(at<std::uint8_t>(inputs.mask, row, plane)),
+          weights_(at<float>(inputs.weights, row, plane)) {
+        if (inputs.nodata) nodata_ = filters::as_pixel(*inputs.nodata, inputs.image.shape.type);
+    }
+
+    /// 1 or 0 for each element.
+    void find(std::uint8_t* counts) const {
+        if (nodata_ || inputs_.nan == nan_mode::omit)
+            for (std::int64_t i = 0; i < n_; ++i)
+                counts[i] = filters::is_nodata(number_of(pixels_[i]), inputs_.nan, nodata_) ? 0 : 1;
+        else
+            std::fill_n(counts, n_, std::uint8_t{1});
+        if (mask_ != nullptr)
+            with(inputs_.mask, mask_, [&](std::int64_t i, std::uint8_t m) {
+                counts[i] = static_cast<std::uint8_t>(counts[i] & (m != 0 ? 1 : 0));
+            });
+        if (weights_ != nullptr)
+            with(inputs_.weights, weights_, [&](std::int64_t i, float w) {
+                counts[i] = static_cast<std::uint8_t>(counts[i] & (filters::is_weight(w) ? 1 : 0));
+            });
+    }
+
+    void keep(T* to, const std::uint8_t* counts) const {
+        for (std::int64_t i = 0; i < n_; ++i) to[i] = counts[i] != 0 ? pixels_[i] : T{};
+    }
+
+    /// Weights, and pixels and their squares times weights; those that are not wanted are null.
+    void weigh(double* sums, double* squares, double* weights, const std::uint8_t* counts) const {
+        with(inputs_.weights, weights_, [&](std::int64_t i, float given) {
+            const bool kept = counts[i] != 0;
+            const auto w = static_cast<double>(given), x = static_cast<double>(number_of(pixels_[i]));
+            sums[i] = kept ? w * x : 0;
+            if (squares != nullptr) squares[i] = kept ? w * x * x : 0;
+            if (weights != nullptr) weights[i] = kept ? w : 0;
+        });
+    }
+
+  private:
+    template <typename E>
+    static const E* at(const const_any_view& view, std::int64_t row, std::int64_t plane) {
+        if (view.data == nullptr) return nullptr;
+        const std::int64_t from = (view.shape.planes == 1 ? 0 : plane) * view.shape.plane_stride;
+        return reinterpret_cast<const E*>(static_cast<const std::byte*>(view.data) + from +
+                                          row * view.shape.row_stride);
+    }
+
+    /// f(i, value) for the value that goes with each element: one of its own, or its pixel's.
+    template <typename E, typename F>
+    void with(const const_any_view& view, const E* values, F&& f) const {
+        if (view.shape.channels == channels_)
+            for (std::int64_t i = 0; i < n_; ++i) f(i, values[i]);
+        else
+            for (std::int64_t i = 0; i < n_; ++i) f(i, values[i / channels_]);
+    }
+
+    const sat_inputs& inputs_;
+    std::int64_t n_, channels_;
+    const T* pixels_;
+    const std::uint8_t* mask_;
+    const float* weights_;
+    std::optional<double> nodata_ = {};
+};
+
+/// A table that is left to make, checked and with its algorithm: nothing of it fails any more but memory.
+class table_call {
+  public:
+    table_call(const const_any_view& image, const any_table_view& sums, const any_table_view& squares,
+               const sat_options& options)
+        : options_(options),
+          packed_({.image = image}, {.sums = sums, .squares = squares}),
+          problem_(make_problem(packed_.inputs, packed_.outputs)),
+          chosen_(choose(problem_, backend::cpu, options.algorithm, options.parameters)) {}
+
+    void run() const {
+        chosen_.record->enqueue(problem_, memory_of(packed_.inputs, packed_.outputs),
+                                execution_of(options_, chosen_.parameters));
+        packed_.sums.unpack();
+        packed_.squares.unpack();
+    }
+
+  private:
+    const sat_options& options_;
+    packed_call packed_;
+    problem problem_;
+    choice chosen_;
+};
+
+}  // namespace
+
+bool some_may_not_count(const sat_inputs& inputs, const sat_outputs& outputs) {
+    return given(inputs.mask) || given(inputs.weights) || inputs.nan != nan_mode::propagate || inputs.nodata ||
+           outputs.counts.entries.data != nullptr;
+}
+
+void sampled_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
+    check(inputs, outputs);
+    const view_shape& s = inputs.image.shape;
+    const bool weighted = given(inputs.weights), counted = outputs.counts.entries.data != nullptr;
+    const bool as_it_is = !weighted && !given(inputs.mask) && !inputs.nodata &&
+                          (inputs.nan == nan_mode::propagate || !is_floating(s.type));
+    const work_image counts_of = make_work(dtype::u8, s);
+    work_image sums_of, squares_of, weights_of;
+    std::deque<table_call> tables;
+    const auto add = [&](const const_any_view& image, const any_table_view& sums, const any_table_view& squares) {
+        tables.emplace_back(image, sums, squares, options);
+    };
+    if (weighted) {
+        add(view_of(sums_of = make_work(dtype::f64, s)), outputs.sums, {});
+        if (outputs.squares.entries.data != nullptr)
+            add(view_of(squares_of = make_work(dtype::f64, s)), outputs.squares, {});
+        if (counted) add(view_of(weights_of = make_work(dtype::f64, s)), outputs.counts, {});
+    } else {
+        if (!as_it_is) sums_of = make_work(s.type, s);
+        add(as_it_is ? inputs.image : view_of(sums_of), outputs.sums, outputs.squares);
+        if (counted) add(view_of(counts_of), outputs.counts, {});
+    }
+
+    const packed_input image(inputs.image, has_packed_pixels), mask(inputs.mask, has_packed_pixels),
+        weights(inputs.weights, has_packed_pixels);
+    sat_inputs packed = inputs;
+    packed.image = image.view();
+    packed.mask = mask.view();
+    packed.weights = weights.view();
+    const int threads = filters::used_threads(options.threads, s.planes * s.rows * s.cols * s.channels);
+    visit_dtype(s.type, [&]<typename T>() {
+        filters::for_each_band(s.planes, s.rows, threads, [&](const filters::band& b, int) {
+            for (std::int64_t row = b.first; row < b.end; ++row) {
+                const sampled_row<T> from(packed, s, row, b.plane);
+                auto* const counts = row_of<std::uint8_t>(counts_of, row, b.plane);
+                from.find(counts);
+                if (weighted)
+                    from.weigh(row_of<double>(sums_of, row, b.plane), row_of<double>(squares_of, row, b.plane),
+                               row_of<double>(weights_of, row, b.plane), counts);
+                else if (!as_it_is)
+                    from.keep(row_of<T>(sums_of, row, b.plane), counts);
+            }
+        });
+    });
+    for (const table_call& table : tables) table.run();
+}
+
+}  // namespace boxsum
