@@ -40,12 +40,43 @@ inline words load_pixels(const u8* x, i64 n) {
     std::memcpy(some, x, static_cast<std::size_t>(n));
     return load<words>(some);
 }
-inline void store_pixels(u8* to, words v, i64 n) {
-    if (n >= bytes) return store(to, v);
-    alignas(bytes) u8 some[bytes];
-    store(some, v);
-    std::memcpy(to, some, static_cast<std::size_t>(n));
-}
+
+/// A row that is read by whole blocks: the last is elsewhere, with zeros beyond the row's end, where it is cut. So
+/// loops call nothing, which would cost them their registers.
+class source_blocks {
+  public:
+    source_blocks(const u8* row, i64 n) : row_(row), whole_(n / bytes * bytes), last_{} {
+        std::memcpy(last_, row + whole_, static_cast<std::size_t>(n - whole_));
+    }
+    words at(i64 i) const { return load<words>(i < whole_ ? row_ + i : last_); }
+
+  private:
+    const u8* row_;
+    i64 whole_;
+    alignas(bytes) u8 last_[bytes];
+};
+
+/// A row that is written by whole blocks.
+template <typename T>
+class target_blocks {
+  public:
+    target_blocks(T* row, i64 n) : row_(row), n_(n), whole_(n / bytes * bytes) {}
+    ~target_blocks() {
+        if (row_ != nullptr && n_ > whole_)
+            std::memcpy(row_ + whole_, last_, static_cast<std::size_t>(n_ - whole_) * sizeof(T));
+    }
+    target_blocks(const target_blocks&) = delete;
+    target_blocks& operator=(const target_blocks&) = delete;
+
+    T* at(i64 i) { return i < whole_ ? row_ + i : last_; }
+    bool wanted() const { return row_ != nullptr; }
+
+  private:
+    T* row_;
+    i64 n_, whole_;
+    alignas(bytes) T last_[bytes];
+};
+
 inline halves even_of(words x) {
     return (halves)(x & 0x00ff00ffu);
 }
@@ -150,6 +181,21 @@ inline words pack(const four& f) {
     return (f.w[0] | f.w[1] << 8) | (f.w[2] << 16 | f.w[3] << 24);
 }
 
+/// The two signed parts of a lane, multiplied and added.
+template <int low, int high>
+inline words dot(halves v) {
+    [[maybe_unused]] const words weights = all(u32{low} | u32{high} << 16);
+#if defined(__AVX512BW__)
+    return (words)_mm512_madd_epi16((__m512i)v, (__m512i)weights);
+#elif defined(__AVX2__)
+    return (words)_mm256_madd_epi16((__m256i)v, (__m256i)weights);
+#elif defined(__SSE2__)
+    return (words)_mm_madd_epi16((__m128i)v, (__m128i)weights);
+#else
+    return (words)(((numbers)((words)v << 16) >> 16) * low + ((numbers)v >> 16) * high);
+#endif
+}
+
 /// What even and odd elements of a block gain against those before, by their place in a lane.
 inline four gains(const byte_windows& row, i64 i) {
     const i64 m = i / 2;
@@ -211,21 +257,33 @@ struct channel_carries {
     words of[4];
 };
 
+/// Of one channel, and all pixels count. Such rows have kernels of their own: what the others may call costs registers.
+inline bool is_plain(const byte_windows& row, const byte_counts& counts) {
+    return row.channels == 1 && counts.samples == nullptr;
+}
+
 /// Running sums over a row, block by block.
+template <bool plain>
 class row_scan {
   public:
     row_scan(const byte_windows& row, channel_carries& carries)
         : given_(row), carries_(carries), row_(row), carry_(all(row.before[0])), one_channel_(row.channels == 1) {
-        for (int k = 0; k < 4; ++k) carries.of[k] = all(row.before[k]);
+        if (!plain)
+            for (int k = 0; k < 4; ++k) carries.of[k] = all(row.before[k]);
     }
 
     inline four next(i64 i) {
         four f;
-        if (__builtin_expect(one_channel_, true)) {
-            const four v = gains(row_, i);
-            const words d01 = v.w[0] + v.w[1], d012 = d01 + v.w[2], total = d012 + v.w[3];
-            const words inclusive = scan_lanes<u32, 1>(total) + carry_, x = inclusive - total;
-            f = {{x + v.w[0], x + d01, x + d012, inclusive}};
+        if (plain || one_channel_) {
+            const i64 m = i / 2;
+            const halves a = load<halves>(row_.in_even + m) - load<halves>(row_.out_even + m);
+            const halves b = load<halves>(row_.in_odd + m) - load<halves>(row_.out_odd + m);
+            const words total = dot<1, 1>(a) + dot<1, 1>(b);
+            const words inclusive = scan_lanes<u32, 1>(total) + carry_;
+            f.w[0] = inclusive - total + dot<1, 0>(a);
+            f.w[1] = f.w[0] + dot<1, 0>(b);
+            f.w[2] = inclusive - (words)((numbers)b >> 16);
+            f.w[3] = inclusive;
             carry_ = last_of(inclusive);
         } else {
             f = next_of_channels(given_, carries_.of, i);
@@ -257,18 +315,16 @@ inline reals zip_high(reals a, reals b, lanes<f32>::list<i...>) {
 }
 
 /// Values in lane order become those of neighbouring pixels.
-inline void store_reals(f32* to, const reals (&v)[4], i64 n) {
+inline void store_reals(f32* to, const reals (&v)[4]) {
     const typename make_list<lanes_of_block>::template of<lanes<f32>> every;
     const reals a = zip_low(v[0], v[2], every), b = zip_low(v[1], v[3], every);
     const reals c = zip_high(v[0], v[2], every), d = zip_high(v[1], v[3], every);
     const reals ordered[4] = {zip_low(a, b, every), zip_high(a, b, every), zip_low(c, d, every), zip_high(c, d, every)};
-    if (n >= bytes) return std::memcpy(to, ordered, sizeof ordered), void();
-    f32 some[bytes];
-    std::memcpy(some, ordered, sizeof ordered);
-    std::memcpy(to, some, static_cast<std::size_t>(n) * sizeof(f32));
+    std::memcpy(to, ordered, sizeof ordered);
 }
 
 /// How many pixels count in each of a block's windows.
+template <bool plain>
 class count_scan {
   public:
     explicit count_scan(const byte_counts& counts)
@@ -279,7 +335,7 @@ class count_scan {
 
     /// At least 1. Whether all have the same number. `left`: elements of the row from the block's first on.
     inline bool next(words (&n)[4], i64 i, i64 left) {
-        if (counts_.samples != nullptr) {
+        if (sampled()) {
             const four f = next_sampled(i, left);
             for (int j = 0; j < 4; ++j) n[j] = f.w[j];
             return false;
@@ -292,7 +348,7 @@ class count_scan {
         return false;
     }
 
-    bool sampled() const { return counts_.samples != nullptr; }
+    bool sampled() const { return !plain && counts_.samples != nullptr; }
     /// Results of a block with `fill` in place of those of too few pixels.
     inline words filled(int j, words result, words fill) const { return (result & given_[j]) | (fill & ~given_[j]); }
     inline words given(int j) const { return given_[j]; }
@@ -316,14 +372,17 @@ class count_scan {
             bits[j] = (reals)f.w[j];
             f.w[j] -= (words)(f.w[j] == 0u);
         }
-        if (samples.counted != nullptr) store_reals(reinterpret_cast<f32*>(samples.counted + i), bits, left);
+        if (samples.counted != nullptr) {
+            target_blocks<u32> to(samples.counted + i, left < bytes ? left : bytes);
+            store_reals(reinterpret_cast<f32*>(to.at(0)), bits);
+        }
         return f;
     }
 
     const byte_counts& counts_;
     const byte_windows none_;
     channel_carries carries_;
-    row_scan numbers_;
+    row_scan<plain> numbers_;
     words full_, given_[4];
 };
 
@@ -387,10 +446,12 @@ inline words means_of_each(words w, words n, bool half_up) {
     return q - (words)((numbers)(t - q * n) >= (numbers)n);
 }
 
-void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
+template <bool plain>
+void means_of(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
     channel_carries carries;
-    row_scan scan(row, carries);
-    count_scan numbers_of(counts);
+    row_scan<plain> scan(row, carries);
+    count_scan<plain> numbers_of(counts);
+    target_blocks<u8> to(out, n);
     const uniform_means uniform(counts.rows * counts.full, half_up);
     for (i64 i = 0; i < n; i += bytes) {
         four f = scan.next(i);
@@ -401,8 +462,13 @@ void means(u8* out, const byte_windows& row, const byte_counts& counts, bool hal
             for (int j = 0; j < 4; ++j) f.w[j] = means_of_each(f.w[j], count[j], half_up);
         if (numbers_of.sampled())
             for (int j = 0; j < 4; ++j) f.w[j] = numbers_of.filled(j, f.w[j], all(counts.samples->fill));
-        store_pixels(out + i, pack(f), n - i);
+        store(to.at(i), pack(f));
     }
+}
+
+void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
+    is_plain(row, counts) ? means_of<true>(out, row, counts, half_up, n)
+                          : means_of<false>(out, row, counts, half_up, n);
 }
 
 // ---- by the definition ----
@@ -434,17 +500,37 @@ struct defined_block {
 inline reals absolute(reals x) {
     return (reals)((words)x & 0x7fffffffu);
 }
-inline bool any(numbers mask) {
-    const longs parts = (longs)mask;
+/// Whether one of the lanes is negative: masks are, where they hold.
+inline bool any(numbers v) {
+#if defined(__AVX512DQ__)
+    return _mm512_movepi32_mask((__m512i)v) != 0;
+#elif defined(__AVX__)
+    return _mm256_movemask_ps((__m256)v) != 0;
+#elif defined(__SSE2__)
+    return _mm_movemask_ps((__m128)v) != 0;
+#else
+    const longs parts = (longs)v;
     u64 joined = 0;
     for (int i = 0; i < bytes / 8; ++i) joined |= parts[i];
-    return joined != 0;
+    return (joined & 0x8000000080000000u) != 0;
+#endif
+}
+/// a b + c, rounded once or twice: for what has a bound of its error.
+inline reals multiply_add(reals a, reals b, reals c) {
+#if defined(__AVX512F__)
+    return (reals)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#else
+    return a * b + c;
+#endif
+}
+inline reals multiply_add(reals a, f32 b, reals c) {
+    return multiply_add(a, all_real(b), c);
 }
 
 /// A pixel against its window, by comparisons in 32 bits with a bound E of their error; u = 2^-24. With the sum S, P of
 /// the window, m = S / n, var = m (255 - m) - 2 P / n and M the true mean:
 ///   m errs by 3 u M; m (255 - m) by u M (3 M + 5 (255 - M)), 2 P / n <= M (255 - M) by 4 u of it; var by 2550 u M.
-///   bradley: x > (1 - k) m, which errs by 5 u of itself: x is compared with 15 u less and 15 u more.
+///   bradley: x > (1 - k) m, whose six roundings err by 6 u of itself: x is compared with 16 u less and 16 u more.
 ///   Others: x > c + d, as a |a| > e with a = x - (1 - k) m or x - m, g = max(1, |1 - k|):
 ///     a errs by 5 u g M + u |a|, so a |a| by |a| u 255 g 13;
 ///     sauvola: e = (k / R) |k / R| m^2 var errs by 12 u of itself and (k / R)^2 m^2 2550 u M;
@@ -460,47 +546,47 @@ inline bool any(numbers mask) {
 /// Pixels within E are in doubt. Those of a window that is one value, ties of niblack, and of wolf where it is I, are
 /// told by integers; a block with others is done again by the definition, in double.
 struct verdicts {
-    numbers yes[4];
-    bool doubt = false;
+    numbers yes[4];  ///< negative, or not
+    numbers doubts = {};
 };
 
 template <threshold_method method>
 inline verdicts decide(words x, const four& s, const four& p, const words* n, const reals* reciprocal,
                        const byte_threshold& rule) {
     verdicts v;
-    numbers doubts = {};
     for (int j = 0; j < 4; ++j) {
         const reals pixel = __builtin_convertvector((numbers)(j == 3 ? x >> 24 : (x >> (8 * j)) & 0xffu), reals);
-        const reals m = __builtin_convertvector((numbers)s.w[j], reals) * reciprocal[j];
+        const reals sum = __builtin_convertvector((numbers)s.w[j], reals);
         if constexpr (method == threshold_method::bradley) {
-            const reals t = m * rule.scale;
-            v.yes[j] = pixel > t * (1 - 0x1p-20f);
-            doubts |= v.yes[j] ^ (pixel > t * (1 + 0x1p-20f));
+            const reals factor = reciprocal[j] * rule.scale, less = 0.0f - pixel;  // of 0 it is not -0
+            v.yes[j] = (numbers)multiply_add(sum, factor * (1 - 0x1p-20f), less);
+            v.doubts |= v.yes[j] ^ (numbers)multiply_add(sum, factor * (1 + 0x1p-20f), less);
             continue;
         }
+        const reals m = sum * reciprocal[j];
         const reals q = __builtin_convertvector(p.w[j], reals) * (reciprocal[j] + reciprocal[j]);
-        reals a = pixel - m * rule.scale;
+        reals a = multiply_add(m, -rule.scale, pixel);
         if constexpr (method == threshold_method::wolf) a = pixel - (m * rule.scale + rule.shift);
         const reals size = absolute(a);
-        reals e, bound;
+        reals e, bound;  // + 0: where e is 0, it is not -0
         if constexpr (method == threshold_method::wolf) {
             const reals r = m - rule.smallest, most = absolute(r) + 0x1p-14f;
-            e = r * absolute(r) * (m * (255.0f - m) - q) * rule.square;
+            e = r * absolute(r) * (m * (255.0f - m) - q) * rule.square + 0.0f;
             bound = most * (most * rule.bound + rule.bound_of_mean) + rule.least_bound;
         } else if constexpr (method == threshold_method::nick) {
-            e = (255.0f * m - q) * rule.square;
+            e = multiply_add(multiply_add(m, 255.0f, -q), rule.square, reals{});
             bound = m * rule.bound;
         } else if constexpr (method == threshold_method::niblack) {
-            e = (m * (255.0f - m) - q) * rule.square;
+            e = multiply_add(multiply_add(m, 255.0f - m, -q), rule.square, reals{});
             bound = m * rule.bound;
         } else {
             const reals m2 = m * m;
-            e = m2 * (m * (255.0f - m) - q) * rule.square;
+            e = multiply_add(m2 * multiply_add(m, 255.0f - m, -q), rule.square, reals{});
             bound = m2 * rule.bound;
         }
-        const reals d = a * size - e;
-        v.yes[j] = d > 0;
-        numbers close = absolute(d) < size * rule.bound_of_difference + bound;
+        const reals d = multiply_add(-a, size, e);
+        v.yes[j] = (numbers)d;
+        numbers close = (numbers)(absolute(d) - multiply_add(size, rule.bound_of_difference, bound));
         if constexpr (method == threshold_method::niblack || method == threshold_method::wolf) {
             // All pixels alike, x: S = n x and P = n x (255 - x) / 2, and only then, as P is strictly concave.
             const words value = (words) __builtin_convertvector(pixel, numbers);
@@ -511,21 +597,44 @@ inline verdicts decide(words x, const four& s, const four& p, const words* n, co
             v.yes[j] &= ~alike;
             close &= ~alike;
         }
-        doubts |= close;
+        v.doubts |= close;
     }
-    v.doubt = any(doubts);
     return v;
 }
 
-template <threshold_method method>
+typedef signed char signed_bytes __attribute__((vector_size(bytes)));
+
+/// Pixels that are all ones where the numbers are negative, which their first bytes tell.
+inline words signs_of(const numbers (&v)[4]) {
+    const words low = ((words)v[0] >> 24 & 0xffu) | ((words)v[1] >> 16 & 0xff00u);
+    const words signs = low | (((words)v[2] >> 8 & 0xff0000u) | ((words)v[3] & 0xff000000u));
+    return (words)((signed_bytes)signs < 0);
+}
+
+/// By the definition. Not inlined, as it is rare.
+__attribute__((noinline)) words decided(words x, const four& s, const four& p, const words* n,
+                                        const byte_threshold& rule, i64 here) {
+    const defined_block block(s, p, n);
+    f64 limit[bytes];
+    alignas(bytes) u8 pixels[bytes], verdict[bytes] = {};
+    store(pixels, x);
+    thresholds<u8>(limit, pixels, block.mean, block.deviation, *rule.definition, here, 1);
+    exceeds<u8>(verdict, pixels, limit, 255, here);
+    return load<words>(verdict);
+}
+
+template <threshold_method method, bool plain>
 void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                 const byte_threshold& rule, i64 n) {
     constexpr bool of_means = method == threshold_method::bradley;
     channel_carries s_carries, p_carries;
-    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan numbers_of(counts);
+    row_scan<plain> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<plain> numbers_of(counts);
+    const source_blocks pixels(x, n);
+    target_blocks<u8> to(out, n);
     const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     const words yes = all(0x01010101u * rule.yes);
+    const byte_threshold here = rule;  // which what is written does not change
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i);
         four p = {};
@@ -536,42 +645,39 @@ void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windo
             for (reals& r : reciprocal) r = full_reciprocal;
         else
             for (int j = 0; j < 4; ++j) reciprocal[j] = 1.0f / __builtin_convertvector((numbers)count[j], reals);
-        const verdicts v = decide<method>(load_pixels(x + i, n - i), s, p, count, reciprocal, rule);
-        words result;
-        if (v.doubt) {
-            const defined_block block(s, p, count);
-            f64 limit[bytes];
-            alignas(bytes) u8 decided[bytes] = {};
-            const i64 here = n - i < bytes ? n - i : bytes;
-            thresholds<u8>(limit, x + i, block.mean, block.deviation, *rule.definition, here, 1);
-            exceeds<u8>(decided, x + i, limit, rule.yes, here);
-            result = load<words>(decided);
-        } else {
-            result = (((words)v.yes[0] & 0xffu) | ((words)v.yes[1] & 0xff00u) | ((words)v.yes[2] & 0xff0000u) |
-                      ((words)v.yes[3] & 0xff000000u)) &
-                     yes;
-        }
+        const verdicts v = decide<method>(pixels.at(i), s, p, count, reciprocal, here);
+        words result = __builtin_expect(any(v.doubts), false)
+                           ? decided(pixels.at(i), s, p, count, rule, n - i < bytes ? n - i : bytes)
+                           : signs_of(v.yes);
+        result &= yes;
         if (numbers_of.sampled()) {
             const words given = numbers_of.given_pixels(i, n - i);
             result = (result & given) | (all(0x01010101u * counts.samples->fill) & ~given);
         }
-        store_pixels(out + i, result, n - i);
+        store(to.at(i), result);
     }
+}
+
+template <threshold_method method>
+void decide_by(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
+               const byte_threshold& rule, i64 n) {
+    is_plain(sums, counts) ? decide_row<method, true>(out, x, sums, spreads, counts, rule, n)
+                           : decide_row<method, false>(out, x, sums, spreads, counts, rule, n);
 }
 
 void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, const byte_threshold& rule, i64 n) {
     switch (rule.definition->method) {
         case threshold_method::bradley:
-            return decide_row<threshold_method::bradley>(out, x, sums, spreads, counts, rule, n);
+            return decide_by<threshold_method::bradley>(out, x, sums, spreads, counts, rule, n);
         case threshold_method::niblack:
-            return decide_row<threshold_method::niblack>(out, x, sums, spreads, counts, rule, n);
+            return decide_by<threshold_method::niblack>(out, x, sums, spreads, counts, rule, n);
         case threshold_method::nick:
-            return decide_row<threshold_method::nick>(out, x, sums, spreads, counts, rule, n);
+            return decide_by<threshold_method::nick>(out, x, sums, spreads, counts, rule, n);
         case threshold_method::wolf:
-            return decide_row<threshold_method::wolf>(out, x, sums, spreads, counts, rule, n);
+            return decide_by<threshold_method::wolf>(out, x, sums, spreads, counts, rule, n);
         default:
-            return decide_row<threshold_method::sauvola>(out, x, sums, spreads, counts, rule, n);
+            return decide_by<threshold_method::sauvola>(out, x, sums, spreads, counts, rule, n);
     }
 }
 
@@ -652,11 +758,13 @@ inline void for_each_half(const four& s, const four& p, const words* n, reals (*
 ///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
 ///   that.
 /// - Deviations: told by the bits; then the block is done by the definition.
-void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
-                const byte_counts& counts, i64 n) {
+template <bool plain>
+void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
+                   const byte_counts& counts, i64 n) {
     channel_carries s_carries, p_carries;
-    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan numbers_of(counts);
+    row_scan<plain> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<plain> numbers_of(counts);
+    target_blocks<f32> to_mean(mean, n), to_deviation(deviation, n);
     const u32 full = counts.rows * counts.full;
     const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(full);
     for (i64 i = 0; i < n; i += bytes) {
@@ -687,9 +795,15 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
             });
         if (numbers_of.sampled())
             for (auto& result : results) numbers_of.fill_reals(result);
-        if (mean != nullptr) store_reals(mean + i, results[0], n - i);
-        store_reals(deviation + i, results[1], n - i);
+        if (to_mean.wanted()) store_reals(to_mean.at(i), results[0]);
+        store_reals(to_deviation.at(i), results[1]);
     }
+}
+
+void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
+                const byte_counts& counts, i64 n) {
+    is_plain(sums, counts) ? deviations_of<true>(mean, deviation, sums, spreads, counts, n)
+                           : deviations_of<false>(mean, deviation, sums, spreads, counts, n);
 }
 
 /// The largest variance of the row's windows and of `largest`. In 32 bits a variance errs by at most 2550 u 255 < 0.04
@@ -697,8 +811,8 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
 f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                      i64 n) {
     channel_carries s_carries, p_carries;
-    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan numbers_of(counts);
+    row_scan<false> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<false> numbers_of(counts);
     const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     reals limit = all_real(static_cast<f32>(largest) - 0.05f);
     for (i64 i = 0; i < n; i += bytes) {
@@ -733,15 +847,17 @@ f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& 
 void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                f64 epsilon, i64 n) {
     channel_carries s_carries, p_carries;
-    row_scan s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan numbers_of(counts);
+    row_scan<false> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<false> numbers_of(counts);
     const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(counts.rows * counts.full);
     const doubles least = doubles{} + epsilon;
+    const source_blocks from(x, n);
+    target_blocks<f32> written(out, n);
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i), p = p_scan.next(i);
         words count[4];
         const bool uniform = numbers_of.next(count, i, n - i);
-        const words pixels = load_pixels(x + i, n - i);
+        const words pixels = from.at(i);
         const auto pixel = [&](auto half, int j) {
             return in_double<decltype(half)::value>((pixels >> (8 * j)) & 0xffu);
         };
@@ -769,7 +885,7 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
                 to[0] = in_single((pixel(half, j) - w.sum / w.count) / divisor(root));
             });
         if (numbers_of.sampled()) numbers_of.fill_reals(results[0]);
-        store_reals(out + i, results[0], n - i);
+        store_reals(written.at(i), results[0]);
     }
 }
 

@@ -50,6 +50,9 @@ struct lanes {
 
     template <int by, int... i>
     static vector shifted_up(vector v, list<i...>) {
+#if defined(__AVX512F__)  // GCC 12 makes a permutation, whose indices it loads each time
+        if constexpr (sizeof(A) == 4) return (vector)_mm512_maskz_alignr_epi32(0xffff, (__m512i)v, __m512i{}, 16 - by);
+#endif
         return __builtin_shufflevector(vector{}, v, (count - by + i)...);
     }
     template <int channels, int... i>
