@@ -611,9 +611,9 @@ inline words signs_of(const numbers (&v)[4]) {
     return (words)((signed_bytes)signs < 0);
 }
 
-/// By the definition. Not inlined, as it is rare.
-__attribute__((noinline)) words decided(words x, const four& s, const four& p, const words* n,
-                                        const byte_threshold& rule, i64 here) {
+/// By the definition. Inlined, since a call takes addresses of windows, which AVX2 would then store each time.
+__attribute__((always_inline)) inline words decided(words x, const four& s, const four& p, const words* n,
+                                                    const byte_threshold& rule, i64 here) {
     const defined_block block(s, p, n);
     f64 limit[bytes];
     alignas(bytes) u8 pixels[bytes], verdict[bytes] = {};
