@@ -43,11 +43,6 @@ void check_image(const const_any_view& image) {
                           ", whose sums may exceed 2^53");
 }
 
-void check_threads(int threads) {
-    if (threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(threads) + ", must be 0 (automatic) or more");
-}
-
 /// An inclusive table of one plane.
 class plane_table {
   public:

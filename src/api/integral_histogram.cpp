@@ -15,8 +15,7 @@ namespace boxsum {
 
 void integral_histogram(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
                         const histogram_options& options) try {
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_threads(options.threads);
     check_store(options.store);
     (void)make_histogram_problem(inputs, bins, outputs);
     const packed_input image(inputs.image, is_plain), weights(inputs.weights, is_plain);

@@ -17,8 +17,7 @@ namespace boxsum {
 namespace {
 
 void check_options(const sat_options& options) {
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_threads(options.threads);
     check_store(options.store);
 }
 

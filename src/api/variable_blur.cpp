@@ -72,8 +72,7 @@ void check(const variable_inputs& inputs, const filter_outputs& outputs, const v
         throw unsupported("at and whole: the image must be the whole");
     if (options.order < 1 || options.order > highest_order)
         throw invalid_argument("order: is " + std::to_string(options.order) + ", must be 1 to 3");
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_threads(options.threads);
     if (options.rounding != rounding_mode::half_up && options.rounding != rounding_mode::floor)
         throw invalid_argument("rounding: is " + std::to_string(static_cast<int>(options.rounding)) +
                                ", not a rounding_mode");

@@ -56,8 +56,7 @@ void check_rest(const named_table& table, std::string_view name, const any_view&
     check_extent("below", options.window.below);
     check_extent("left", options.window.left);
     check_extent("right", options.window.right);
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must not be negative");
+    check_threads(options.threads);
 }
 
 /// Rows and planes in any order; pixels with gaps between them through copies.

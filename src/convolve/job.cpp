@@ -72,8 +72,7 @@ job make_job(const view_shape& image, const image_view<const double>& kernel, co
                                "; must be correlation or convolution");
     if (!std::isfinite(options.border_value))
         throw invalid_argument("border_value: is " + std::to_string(options.border_value) + "; must be finite");
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + "; must be at least 0");
+    check_threads(options.threads);
     const bool turned = options.direction == kernel_direction::convolution;
     const auto before = [&](std::int64_t extent) { return static_cast<int>((extent - (turned ? 1 : 0)) / 2); };
     return {image,

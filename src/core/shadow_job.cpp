@@ -73,8 +73,7 @@ shadow_job checked_shadows(const shadow_inputs& inputs, const shadow_outputs& ou
                                ", must be finite, not negative");
     if (!(options.bleeding >= 0 && options.bleeding < 1))
         throw invalid_argument("bleeding: is " + std::to_string(options.bleeding) + ", must be 0 or more, below 1");
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_threads(options.threads);
     double offset = 0;
     visit_type(table_types{}, s.type,
                [&]<typename T>() { offset = static_cast<double>(static_cast<T>(of_sums.form.offset_of(0, 0, 1))); });

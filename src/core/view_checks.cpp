@@ -283,6 +283,11 @@ std::string text_of(const table_form& form) {
     return form.offset == 0 ? text : text + ", offset " + text_of(form.offset);
 }
 
+void check_threads(int threads) {
+    if (threads < 0)
+        throw invalid_argument("threads: is " + std::to_string(threads) + ", must be 0 (automatic) or more");
+}
+
 void check_store(store_policy store) {
     switch (store) {
         case store_policy::automatic:

@@ -50,6 +50,9 @@ byte_reach check_written(std::string_view argument, const const_any_view& view);
 void check_layout(std::string_view argument, table_layout layout);
 void check_store(store_policy store);
 
+/// Throws invalid_argument for less than 0. Calls on devices check the number, too, and have no other use for it.
+void check_threads(int threads);
+
 /// A form against the shape of its table, which is checked: layout, origin and offsets. Throws invalid_argument.
 void check_form(std::string_view argument, const table_form& form, const view_shape& table);
 /// Throws unsupported for an offset or an origin, which `who` ("a device") does not take.

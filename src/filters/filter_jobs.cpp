@@ -244,8 +244,7 @@ window_job windows_of(const part& given, const filter_options& options) {
     const window& w = options.window;
     window_job job;
     job.largest_window = check_window(w, options.border, whole_rows, given.image.cols);
-    if (options.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.threads) + ", must be 0 (automatic) or more");
+    check_threads(options.threads);
     job.shape = given.image;
     job.rows = window_axis(whole_rows, w.above, w.below, options.border);
     job.cols = window_axis(given.image.cols, w.left, w.right, options.border);

@@ -38,9 +38,7 @@ std::unique_ptr<detail::frame_pipeline> make(const frame_format& format, const b
     if (options.buffers < 1 || options.buffers > most_buffers)
         throw invalid_argument("buffers: is " + std::to_string(options.buffers) + ", must be 1 to " +
                                std::to_string(most_buffers));
-    if (options.histogram.threads < 0)
-        throw invalid_argument("threads: is " + std::to_string(options.histogram.threads) +
-                               ", must be 0 (automatic) or more");
+    check_threads(options.histogram.threads);
     check_store(options.histogram.store);
     if (!contains(histogram_entries{}, options.entries))
         throw unsupported("entries: type is " + std::string(name_of(options.entries)) + ", must be 32u, 16u or 32f");

@@ -29,7 +29,7 @@ void check_not_negative(std::string_view name, std::int64_t value) {
 std::vector<std::unique_ptr<detail::bin_worker>> make_workers(const histogram_tasks_options& options) {
     check_not_negative("cpu_workers", options.cpu_workers);
     check_not_negative("bins_per_task", options.bins_per_task);
-    check_not_negative("threads", options.histogram.threads);
+    check_threads(options.histogram.threads);
     check_store(options.histogram.store);
     std::vector<int> devices = options.devices;
     if (options.cpu_workers > 0 && !devices.empty())

@@ -214,11 +214,10 @@ class Filters(CliTest):
         self.assertEqual(paged[0], "page,row,col,sigma,determinant")
         self.assertEqual([line.split(",")[0] for line in paged[1:]], ["1", "1", "2", "2"])
         self.assertEqual(paged[1].split(",", 1)[1], paged[3].split(",", 1)[1])
-        for wrong in ("4", "4,x", "4,16,0", "4,16,1.5"):
+        for wrong in ("4", "4,x", "4,16,0", "4,16,1.5", "16,4", "0.5,4", "nan,4", "4,2e9"):
             done = self.start("blobs", source, "--sigma", wrong)
             self.assertEqual(done.returncode, 2)
-        done = self.start("blobs", source, "--sigma", "16,4")
-        self.assertNotEqual(done.returncode, 0)
+            self.assertIn(b"--sigma", done.stderr)
 
     def test_half_floats_are_filtered_as_floats(self):
         values = f.pixels("16f", 12)

@@ -1,7 +1,9 @@
 #include "cmd_blobs.hpp"
 
 #include "colour.hpp"
+#include "device.hpp"
 #include "image_io/input_file.hpp"
+#include "machine_info.hpp"
 #include "option_types.hpp"
 #include "progress.hpp"
 #include "text_output.hpp"
@@ -22,8 +24,8 @@ constexpr const char* blobs_footer =
     R"(Finds spots that are brighter or darker than what is around them, of the sizes that --sigma names: a spot of radius r has a
 sigma of about r. They are maxima of the determinant of the Hessian by boxes (Bay, Tuytelaars and Van Gool 2006), those of
 scikit-image's blob_doh; integers count from 0 to 1. Of colour images brightness is looked at, and opacity is not.
-Rows and columns are those of the image, also with --region; the strongest spot comes first,
-with --page all those of the first page.
+Rows and columns are those of the image, also with --region. The strongest spot comes first; with --page all it does on each
+page.
 
 Examples:
   boxsum blobs stars.fits
@@ -43,6 +45,7 @@ std::optional<blob_sigmas> parse_sigmas(std::string_view text) {
     constexpr double most = 1000;
     if (numbers.size() < 2 || numbers.size() > 3) return {};
     blob_sigmas sigmas{numbers[0], numbers[1]};
+    if (!(sigmas.least >= 1 && sigmas.least <= sigmas.most && sigmas.most <= 0x1p30)) return {};
     if (numbers.size() == 3) {
         if (numbers[2] != std::floor(numbers[2]) || !(numbers[2] >= 1 && numbers[2] <= most)) return {};
         sigmas.count = static_cast<int>(numbers[2]);
@@ -77,7 +80,7 @@ void setup_blobs(CLI::App& app, action& chosen) {
     CLI::App* command = app.add_subcommand("blobs", "Bright and dark spots");
     command->add_option("IN", options->input, "image file; - is standard input")->required();
     add_parsed(*command, "--sigma", options->sigmas, parse_sigmas,
-               "is not LEAST,MOST or LEAST,MOST,COUNT with COUNT 1 to 1000",
+               "is not LEAST,MOST or LEAST,MOST,COUNT with 1 <= LEAST <= MOST <= 2^30 and COUNT 1 to 1000",
                "scales that are tried: LEAST,MOST or LEAST,MOST,COUNT (default: 1,30,10)");
     command->add_flag("--log", options->logarithmic, "scales of equal ratios instead of equal steps");
     command->add_option("--threshold", options->threshold, "least determinant of a spot (default: 0.01)")
@@ -92,7 +95,7 @@ void setup_blobs(CLI::App& app, action& chosen) {
             "of two spots that share more than this part of the smaller one's area the smaller goes (default: 0.5)")
         ->check(CLI::Range(0.0, 1.0));
     add_source_options(*command, options->source);
-    command->add_option("--threads", options->threads, "CPU threads; 0 chooses by size")->check(CLI::NonNegativeNumber);
+    add_threads_option(*command, options->threads);
     CLI::Option* json = command->add_flag("--json", options->json, "results as JSON");
     command->add_flag("--csv", options->csv, "results as CSV")->excludes(json);
     command->footer(blobs_footer);
@@ -106,7 +109,7 @@ exit_code run_blobs(const blobs_options& options) {
     if (options.threshold) how.threshold = options.threshold;
     how.relative_threshold = options.relative_threshold;
     if (options.overlap) how.overlap = *options.overlap;
-    how.threads = options.threads;
+    how.threads = bounded_threads(options.threads);
 
     progress busy;
     const bool pages = options.source.page == all_pages;

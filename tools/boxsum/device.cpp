@@ -80,6 +80,10 @@ void add_device_options(CLI::App& command, std::string& device, int& threads) {
     command.add_option("--device", device, "auto (the CPU, unless BOXSUM_DEVICE names a GPU), cpu, cuda or cuda:N")
         ->capture_default_str()
         ->check(CLI::Validator(check_device, ""));
+    add_threads_option(command, threads);
+}
+
+void add_threads_option(CLI::App& command, int& threads) {
     command.add_option("--threads", threads, "CPU threads; 0 chooses by size")
         ->capture_default_str()
         ->check(CLI::Range(0, 4096));

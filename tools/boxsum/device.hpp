@@ -17,6 +17,8 @@ std::string check_device(const std::string& text);
 
 /// --device and --threads of every command.
 void add_device_options(CLI::App& command, std::string& device, int& threads);
+/// The latter alone, of commands of the CPU.
+void add_threads_option(CLI::App& command, int& threads);
 
 /// What --device means: "auto" is the CPU, because what comes from a file and goes to one travels to a GPU and back in
 /// longer than the CPU takes, unless BOXSUM_DEVICE names a GPU. "cpu", "cuda" or "cuda:N". Throws usage_error for a

@@ -21,7 +21,7 @@
 /// - Images of 8u, 16u and 32f with results of 32f, images of 64f with results of 64f; others are unsupported.
 /// - Any strides: what is not plain (pixels side by side, rows and planes in the order of addresses) is copied in the
 /// workspace.
-/// - `threads` is not read. Each algorithm adds in an order of its own; the bits do not depend on timing.
+/// - `threads` has no effect. Each algorithm adds in an order of its own; the bits do not depend on timing.
 /// - `systolic` adds the weights of a part of the kernel before those of the next. Parts overlap, with weights of zero,
 ///   so where a window holds an infinity the result may be NaN.
 /// Throws as convolve() does, and: unsupported without a device, and for more than 65535 planes times channels.

@@ -50,7 +50,7 @@
 ///   table(s) of 4 or 8 bytes per pixel and channel each (of a strip, for host images), of squares too but for means
 ///   and Bradley's threshold, and for 16s images a copy. For host images also image, radii, mask, weights and results.
 ///   Planes follow each other in the same memory.
-/// - `threads` is not read.
+/// - `threads` has no effect.
 /// Throws as the CPU's filters do, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, out_of_memory, unsupported without a device.
 namespace boxsum BOXSUM_EXPORT {

@@ -9,7 +9,7 @@ namespace cuda {
 
 /// variance_shadows() of boxsum/shadow.hpp for tables, receivers, rectangles and results in device memory: the same
 /// bits, a thread a pixel. All lies in memory of one device, that of the stream. Only enqueues: neither allocates nor
-/// waits, and can be captured into a graph. `options.threads` is not read.
+/// waits, and can be captured into a graph. `options.threads` has no effect.
 ///
 ///     boxsum::cuda::variance_shadows_async({d_moments, d_receiver, d_rectangle}, {d_visibility}, stream,
 ///                                          {.min_variance = 1e-4});

@@ -228,6 +228,7 @@ struct striped_call {
 
 void integral_histogram_in_parts(const histogram_inputs& inputs, const binning& bins, const histogram_outputs& outputs,
                                  stream_ref stream, const histogram_options& options, const device_limits& limits) {
+    check_threads(options.threads);
     const problem p = make_histogram_problem(inputs, bins, outputs);
     const int device = device_of(stream);
     const device_scope scope(device);

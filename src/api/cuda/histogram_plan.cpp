@@ -1,5 +1,6 @@
 #include "api/registry.hpp"
 #include "core/validate_histogram.hpp"
+#include "core/view_checks.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/histogram_lookup.hpp"
@@ -56,6 +57,7 @@ struct histogram_plan::state {
 
   private:
     static planned_problem plan_of(const problem& p, const histogram_options& options) {
+        check_threads(options.threads);
         (void)current_device();  // says that there is none
         const choice chosen = choose(packed(p), backend::cuda, options.algorithm, options.parameters);
         return {p, *chosen.record, chosen.parameters};

@@ -148,6 +148,7 @@ struct sat_plan::state {
 };
 
 sat_plan::sat_plan(const sat_shapes& shapes, const sat_options& options) {
+    check_threads(options.threads);
     const problem p = problem_for(shapes);
     (void)current_device();  // says that there is none
     state_ = std::make_shared<const state>(shapes, p,
@@ -278,6 +279,7 @@ std::vector<sat_shapes> shapes_of_all(std::span<const sat_inputs> inputs, std::s
 }  // namespace
 
 sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_options& options) {
+    check_threads(options.threads);
     if (shapes.empty()) throw invalid_argument("shapes: an empty list");
     auto made = std::make_shared<state>();
     made->device = current_device();
@@ -406,6 +408,7 @@ class plan_cache {
 };
 
 sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device) {
+    check_threads(options.threads);             // a plan that is found does not depend on them
     static auto* const cache = new plan_cache;  // lives as long as the process, past the driver's end
     return cache->find(shapes_of(inputs, outputs), options, device);
 }

@@ -254,7 +254,8 @@ TEST(window_queries, wrong_arguments_are_named_and_nothing_is_written) {
               "table: type is 8u, tables are 32u, 32s, 64u, 64s, 32f or 64f");
     EXPECT_EQ(said([&] { window_means(table, means, {.window = window_extents{.left = -2}}); }),
               "window: left is -2, must not be negative");
-    EXPECT_EQ(said([&] { window_means(table, means, {.threads = -1}); }), "threads: is -1, must not be negative");
+    EXPECT_EQ(said([&] { window_means(table, means, {.threads = -1}); }),
+              "threads: is -1, must be 0 (automatic) or more");
     EXPECT_EQ(said([&] {
                   window_variances({table, exclusive}, means);
               }),

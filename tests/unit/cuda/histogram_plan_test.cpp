@@ -242,6 +242,27 @@ TEST_F(gpu_histogram_plan, names_what_does_not_fit_the_plan) {
     EXPECT_TRUE(contains_text(message, "weights: given, but the plan was made without")) << message;
 }
 
+TEST_F(gpu_histogram_plan, threads_are_checked_and_have_no_effect) {
+    const cuda::stream stream;
+    const on_device<std::uint8_t> image(pixels, rows, cols, stream);
+    const cuda::histogram_table<std::uint32_t> tensor(7, rows, cols, stream);
+    const std::string complaint = "threads: is -1, must be 0 (automatic) or more";
+    cuda::workspace workspace;
+    EXPECT_EQ(
+        message_of<invalid_argument>([&] { cuda::histogram_plan({image.view()}, bins, {tensor}, {.threads = -1}); }),
+        complaint);
+    EXPECT_EQ(message_of<invalid_argument>([&] {
+                  cuda::integral_histogram_async({image.view()}, bins, {tensor}, workspace, stream, {.threads = -1});
+              }),
+              complaint);
+    EXPECT_EQ(message_of<invalid_argument>(
+                  [&] { cuda::integral_histogram({image.view()}, bins, {tensor}, stream, {.threads = -1}); }),
+              complaint);
+    cuda::integral_histogram({image.view()}, bins, {tensor}, stream, {.threads = 3});
+    const auto expected = integral_histogram<std::uint32_t>(host_image(), bins);
+    EXPECT_TRUE(same_entries<std::uint32_t>(fetch(tensor, stream).view(), expected.view()));
+}
+
 TEST_F(gpu_histogram_plan, refuses_what_no_record_computes) {
     const histogram_shapes what{{dtype::u8, 1, rows, cols, 1, cols, rows * cols},
                                 cuda::device_histogram_shape(dtype::u32, 7, rows, cols)};

@@ -34,6 +34,24 @@ TEST_F(plan_arguments, a_host_pointer_is_named) {
                      "sums: is host memory (page-locked)");
 }
 
+/// Also where a plan is found that an earlier call made.
+TEST_F(plan_arguments, threads_are_checked_and_have_no_effect) {
+    const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 64), stream());
+    cuda::workspace workspace(0, stream());
+    constexpr const char* complaint = "threads: is -1, must be 0 (automatic) or more";
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_COMPLAINT(cuda::sat_async(memory.inputs(), memory.outputs(), workspace, stream(), {.threads = -1}),
+                         complaint);
+        EXPECT_COMPLAINT(cuda::sat(memory.inputs(), memory.outputs(), stream(), {.threads = -1}), complaint);
+        cuda::sat(memory.inputs(), memory.outputs(), stream(), {.threads = 3});
+        const auto wrong = memory.mismatch(cuda::sat_plan(memory.shapes()).algorithm(), stream());
+        EXPECT_FALSE(wrong) << *wrong;
+    }
+    EXPECT_COMPLAINT(cuda::sat_plan(memory.shapes(), {.threads = -1}), complaint);
+    const std::vector<sat_shapes> list(2, memory.shapes());
+    EXPECT_COMPLAINT(cuda::sat_list_plan(list, {.threads = -1}), complaint);
+}
+
 TEST_F(plan_arguments, views_of_another_shape_are_refused) {
     const gpu_case memory(plain_case(dtype::u8, dtype::u32, 64, 80), stream());
     const cuda::sat_plan p(memory.shapes(), memory.options());

@@ -131,7 +131,7 @@ TEST_F(device_shadows, every_pixel_as_on_the_host) {
     compare(dtype::f64, dtype::f64, shifted, false, {}, 17, 40);
     compare(dtype::u32, dtype::u64, table_layout::inclusive, true, how, 1, 97);
     compare(dtype::s32, dtype::s32, table_layout::padded, false, how, 33, 1);
-    compare(dtype::s64, dtype::u32, table_layout::padded, true, {}, 7, 65);
+    compare(dtype::s64, dtype::u32, table_layout::padded, true, {.threads = 3}, 7, 65);
 }
 
 TEST_F(device_shadows, refusals) {

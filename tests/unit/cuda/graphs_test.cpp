@@ -1,0 +1,166 @@
+// Plans in CUDA graphs, but for those of tables and filters, which their own tests capture: captured once, replayed
+// with other images. What allocated or waited could not be captured.
+
+#include "cuda/runtime/cuda_try.hpp"
+#include "support/captured_graph.hpp"
+#include "support/device_tensors.hpp"
+#include "support/gpu.hpp"
+#include "support/gpu_case.hpp"
+
+#include <boxsum/convolve.hpp>
+#include <boxsum/cuda/convolve.hpp>
+#include <boxsum/cuda/histogram.hpp>
+#include <boxsum/cuda/histogram_queries.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/shadow.hpp>
+#include <boxsum/cuda/table.hpp>
+#include <boxsum/histogram_search.hpp>
+#include <boxsum/integral_histogram.hpp>
+#include <boxsum/sat.hpp>
+#include <boxsum/shadow.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+using test::fetch;
+using test::random_pixels;
+using test::same_entries;
+
+class graphs : public test::gpu_stream_test {
+  protected:
+    static constexpr std::int64_t rows = 61, cols = 83;
+
+    template <typename T>
+    cuda::image<T> on_device(std::int64_t channels = 1) const {
+        return cuda::image<T>(rows, cols, stream(), channels);
+    }
+    template <typename T>
+    void send(const std::vector<T>& pixels, const cuda::image<T>& to) const {
+        cuda::copy(image_view<const T>(pixels.data(), to.rows(), to.cols(), to.channels()), to, stream());
+    }
+    template <typename T>
+    std::vector<T> received(const cuda::image<T>& from) const {
+        std::vector<T> pixels(static_cast<std::size_t>(from.rows() * from.cols() * from.channels()));
+        cuda::copy(from, image_view<T>(pixels.data(), from.rows(), from.cols(), from.channels()), stream());
+        return pixels;
+    }
+};
+
+TEST_F(graphs, lists_of_tables) {
+    std::vector<test::gpu_case> images;
+    for (const std::int64_t n : {33, 400, 120})
+        images.emplace_back(test::plain_case(dtype::u8, dtype::u32, n, n + 7), stream());
+    std::vector<sat_shapes> shapes;
+    std::vector<sat_inputs> inputs;
+    std::vector<sat_outputs> outputs;
+    for (const test::gpu_case& image : images) {
+        shapes.push_back(image.shapes());
+        inputs.push_back(image.inputs());
+        outputs.push_back(image.outputs());
+    }
+    const cuda::sat_list_plan plan(shapes);
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] { plan.run_async(inputs, outputs, workspace, stream()); });
+    for (std::uint64_t replay = 0; replay < 3; ++replay) {
+        for (test::gpu_case& image : images) image.refill(10 + replay, stream());
+        graph.replay(stream());
+        for (const test::gpu_case& image : images) {
+            const auto wrong = image.mismatch(plan.algorithm(), stream());
+            EXPECT_FALSE(wrong) << *wrong;
+        }
+    }
+}
+
+TEST_F(graphs, histograms_and_their_search) {
+    const binning bins = binning::uniform(7, 10, 240.5);
+    const std::vector<window_grid> grids{{.rows = 9, .cols = 14}};
+    const std::vector<double> target{5, 1, 0, 3, 2, 2, 9};
+    const cuda::image<std::uint8_t> image = on_device<std::uint8_t>();
+    const cuda::histogram_table<std::uint32_t> tensor(7, rows, cols, stream());
+    const cuda::histogram_plan plan({image}, bins, {tensor});
+    const cuda::best_windows_plan search(const_any_histogram_view(tensor).shape(), grids, histogram_distance::l1, 4);
+    ASSERT_EQ(search.matches(), 4);
+    const cuda::device_buffer sought(target.size() * sizeof(double), stream()),
+        found(4 * sizeof(histogram_match), stream());
+    BOXSUM_CUDA_TRY(
+        cudaMemcpyAsync(sought.data(), target.data(), sought.size(), cudaMemcpyHostToDevice, stream().get()));
+    cuda::workspace workspace(std::max(plan.workspace_bytes(), search.workspace_bytes()), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] {
+        plan.run_async({image}, {tensor}, workspace, stream());
+        search.run_async(tensor, static_cast<const double*>(sought.data()), static_cast<histogram_match*>(found.data()),
+                         workspace, stream());
+    });
+    for (std::uint32_t replay = 0; replay < 3; ++replay) {
+        const std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols, 20 + replay);
+        send(pixels, image);
+        graph.replay(stream());
+        const auto expected =
+            integral_histogram<std::uint32_t>(image_view<const std::uint8_t>(pixels.data(), rows, cols), bins);
+        EXPECT_TRUE(same_entries<std::uint32_t>(fetch(tensor, stream()).view(), expected.view()));
+        std::vector<histogram_match> matches(4);
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(matches.data(), found.data(), found.size(), cudaMemcpyDeviceToHost, stream().get()));
+        stream().synchronize();
+        const std::vector<histogram_match> best =
+            best_windows(expected.view(), grids, target, histogram_distance::l1, 4);
+        EXPECT_EQ(matches, best) << "replay " << replay;
+    }
+}
+
+/// Calls that wait are the reference: device_convolve_test.cpp holds it to the definition.
+TEST_F(graphs, convolutions) {
+    const std::vector<double> weights{1, -2, 3, 0.5, 0.25, -1};
+    const image_view<const double> kernel(weights.data(), 2, 3);
+    const cuda::image<float> image = on_device<float>(), result = on_device<float>(), expected = on_device<float>();
+    for (const char* const algorithm : {"direct", "ssam", "systolic"}) {
+        const convolve_options options{.algorithm = algorithm};
+        const cuda::convolve_plan plan({image, kernel}, {result}, options);
+        cuda::workspace workspace(plan.workspace_bytes(), stream());
+        stream().synchronize();
+        const test::captured_graph graph(stream(), [&] { plan.run_async({image}, {result}, workspace, stream()); });
+        for (std::uint32_t replay = 0; replay < 3; ++replay) {
+            send(random_pixels<float>(rows * cols, 30 + replay), image);
+            graph.replay(stream());
+            cuda::convolve({image, kernel}, {expected}, stream(), options);
+            EXPECT_EQ(received(result), received(expected)) << algorithm << ", replay " << replay;
+        }
+    }
+}
+
+TEST_F(graphs, shadows) {
+    const cuda::image<float> receiver = on_device<float>(), rectangle = on_device<float>(4), lit = on_device<float>();
+    const cuda::table<double> sums(rows, cols, stream()), squares(rows, cols, stream());
+    const std::vector<float> depths = random_pixels<float>(rows * cols, 40), far(depths.size(), 0.5F);
+    std::vector<float> boxes;
+    for (std::size_t i = 0; i < depths.size(); ++i)
+        for (const int part : {static_cast<int>(i % 50), static_cast<int>(i % 70), 5, 7})
+            boxes.push_back(static_cast<float>(part) + 0.25F);
+    send(boxes, rectangle);
+    stream().synchronize();
+    const shadow_options options{.min_variance = 1e-4};
+    const test::captured_graph graph(stream(), [&] {
+        cuda::variance_shadows_async({{sums, squares}, receiver, rectangle}, {lit}, stream(), options);
+    });
+    for (std::uint32_t replay = 0; replay < 3; ++replay) {
+        const std::vector<float> map = random_pixels<float>(rows * cols, 50 + replay);
+        const auto moments = sat_squares<double, double>(image_view<const float>(map.data(), rows, cols));
+        cuda::copy(moments.sums.view().entries(), sums.view().entries(), stream());
+        cuda::copy(moments.squares.view().entries(), squares.view().entries(), stream());
+        send(replay == 1 ? far : depths, receiver);
+        graph.replay(stream());
+        std::vector<float> expected(depths.size());
+        variance_shadows({{moments.sums, moments.squares},
+                          image_view<const float>(replay == 1 ? far.data() : depths.data(), rows, cols),
+                          image_view<const float>(boxes.data(), rows, cols, 4)},
+                         {image_view<float>(expected.data(), rows, cols)}, options);
+        EXPECT_EQ(received(lit), expected) << "replay " << replay;
+    }
+}
+
+}  // namespace
+}  // namespace boxsum
