@@ -246,8 +246,10 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
                            form};
 
     sat_options options;
-    options.algorithm = "simd";
-    options.parameters = "isa=" + s.isa + (s.parameters.empty() ? "" : "," + s.parameters);
+    if (s.isa != "auto" || !s.parameters.empty()) {  // else as callers have them: the text takes time to read
+        options.algorithm = "simd";
+        options.parameters = "isa=" + s.isa + (s.parameters.empty() ? "" : "," + s.parameters);
+    }
     options.threads = c.threads;
     options.store = s.store == "auto"     ? store_policy::automatic
                     : s.store == "cached" ? store_policy::cached

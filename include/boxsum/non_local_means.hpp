@@ -47,12 +47,12 @@ struct non_local_rule {
 /// have. Options of sampling and a count are unsupported.
 ///
 /// Accuracy: D is an exact sum for 8u, and for 16u in patches of up to 2^21 samples; others are of doubles, by
-/// additions of what a pixel's own patches hold. Weights of 8u, 16u and 32f are in single precision, within 2^-21 (1 +
-/// D / strength^2) of their values, and so is the sum of up to 16 of them; a result is within 2^-17 of the largest
-/// magnitude in its search window before it is rounded. Of 64f all is in double, and within 2^-40. A NaN or an infinity
-/// acts on the pixels whose windows or patches there reach it, and on no other; a result of integer type is never NaN.
-/// scikit-image's fast mode compares patches of one row and column less, and OpenCV takes weights from a table: their
-/// results differ by more than rounding.
+/// additions of what a pixel's own patches hold. Weights of 8u and 16u are in single precision, within 2^-21 (1 + D /
+/// strength^2) of their values, and so is the sum of up to 16 of them; a result is within 2^-17 of the largest pixel in
+/// its search window before it is rounded. Of 32f and 64f all is in double, and within 2^-40 of the largest magnitude
+/// there. A NaN or an infinity acts on the pixels whose windows or patches there reach it, and on no other; a result of
+/// integer type is never NaN. scikit-image's fast mode compares patches of one row and column less, and OpenCV takes
+/// weights from a table: their results differ by more than rounding.
 ///
 /// Memory: per thread 8 to 40 bytes for each pixel of a tile of some 64 x 512 and of what windows and patches reach
 /// around it, whatever the image; copies of views whose pixels have gaps.

@@ -872,8 +872,8 @@ def non_local_means(
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image.
 
     Returns:
-        An array of the image's shape and library; of float64 images within 2**-40 of the search window's largest magnitude,
-        of others within 2**-17, before it is rounded.
+        An array of the image's shape and library; of floating images within 2**-40 of the search window's largest magnitude,
+        of integers within 2**-17, before it is rounded.
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the patch, the strength and the noise.

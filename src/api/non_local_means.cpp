@@ -22,9 +22,9 @@ namespace {
 
 using pixel_types = type_list<u8, u16, f32, f64>;
 
-/// What a tile keeps pixels in, as which every pixel is exact, and weights.
+/// What a tile keeps pixels in, as which every pixel is exact, and weights. Floats of any size are added up in double.
 template <typename T>
-using kept = std::conditional_t<std::is_same_v<T, f64>, f64, f32>;
+using kept = std::conditional_t<std::is_floating_point_v<T>, f64, f32>;
 
 /// Squared differences of so many 8-bit samples have sums of 31 bits.
 constexpr std::int64_t most_samples_in_32_bits = 33025;
@@ -309,7 +309,8 @@ class tile_means {
         S* const line = ring(0, number);
         S* const there = line + real.first - reached.first;
         const std::int64_t n = real.end == reached.end ? padded(real.size()) : real.size();
-        if (slides ? number == 0 : !is_real(r) || real.size() < reached.size()) std::fill_n(line, reached.size(), S{});
+        if (slides ? number == 0 : !is_real(r) || real.size() < reached.size())
+            std::fill_n(line, padded(reached.size()), S{});
         if constexpr (slides) {
             // A row that there is not differs nowhere from itself.
             const T* const same = pixel(rows_.first, real.first);

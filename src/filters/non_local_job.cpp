@@ -61,9 +61,10 @@ non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_ou
     check_reach("window", job.search, farthest_search);
     check_reach("patch", job.patch, farthest_of_patch);
     const double strength = rule.strength.value_or(2 * default_range(image.type) * 10 / 255);
-    if (!(strength > 0) || !std::isfinite(strength) || !std::isfinite(1 / (strength * strength)))
+    if (!(strength > 0) || !std::isfinite(strength) || !std::isfinite(strength * strength) ||
+        !std::isfinite(1 / (strength * strength)))
         throw invalid_argument("strength: is " + text_of(strength) +
-                               ", must be finite and above 0, and so must the inverse of its square");
+                               ", must be finite and above 0, and so must its square and the inverse of that");
     if (!(rule.noise >= 0) || !std::isfinite(rule.noise))
         throw invalid_argument("noise: is " + text_of(rule.noise) + ", must be finite and not negative");
     check_results({{"image", inputs.image}}, {{"result", outputs.result}});
