@@ -264,6 +264,16 @@ window_job windows_of(const part& given, const filter_options& options) {
     return job;
 }
 
+void refuse_sampling(const filter_options& options, std::string_view filter) {
+    const filter_options plain;
+    for (const auto& [argument, given] : {std::pair{"nan", options.nan != plain.nan},
+                                          {"nodata", options.nodata.has_value()},
+                                          {"min_count", options.min_count != plain.min_count},
+                                          {"min_weight", options.min_weight != plain.min_weight},
+                                          {"fill", options.fill.has_value()}})
+        if (given) throw unsupported(std::string(argument) + ": every pixel counts in " + std::string(filter));
+}
+
 window_job box_filter_job(const part& given, const result_shapes& results, const filter_options& options) {
     const window_job job = windows_of(given, options);
     check_filled_result("result", results.result, job, {given.image.type, dtype::f32, dtype::f64});

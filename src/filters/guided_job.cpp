@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <utility>
 
 namespace boxsum::filters {
 namespace {
@@ -26,13 +25,7 @@ void require_same(const char* argument, const char* what, std::int64_t value, st
 }
 
 void check_options(const filter_options& options) {
-    const filter_options plain;
-    for (const auto& [argument, given] : {std::pair{"nan", options.nan != plain.nan},
-                                          {"nodata", options.nodata.has_value()},
-                                          {"min_count", options.min_count != plain.min_count},
-                                          {"min_weight", options.min_weight != plain.min_weight},
-                                          {"fill", options.fill.has_value()}})
-        if (given) throw unsupported(std::string(argument) + ": every pixel counts in a guided filter");
+    refuse_sampling(options, "a guided filter");
     if (options.border == border_mode::constant)
         throw unsupported("border: is constant, but what a guided filter has beyond the image are its fits there");
 }

@@ -28,16 +28,6 @@ void check_reach(const char* argument, const window& w, std::int64_t most) {
     }
 }
 
-void check_options(const filter_options& options) {
-    const filter_options plain;
-    for (const auto& [argument, given] : {std::pair{"nan", options.nan != plain.nan},
-                                          {"nodata", options.nodata.has_value()},
-                                          {"min_count", options.min_count != plain.min_count},
-                                          {"min_weight", options.min_weight != plain.min_weight},
-                                          {"fill", options.fill.has_value()}})
-        if (given) throw unsupported(std::string(argument) + ": every pixel counts in non-local means");
-}
-
 window within_image(window w, const view_shape& image) {
     w.above = std::min(w.above, image.rows - 1);
     w.below = std::min(w.below, image.rows - 1);
@@ -54,7 +44,7 @@ non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_ou
     const view_shape &image = inputs.image.shape, &result = outputs.result.shape;
     if (image.type != dtype::u8 && image.type != dtype::u16 && image.type != dtype::f32 && image.type != dtype::f64)
         throw unsupported("image: type is " + std::string(name_of(image.type)) + ", must be 8u, 16u, 32f or 64f");
-    check_options(options);
+    refuse_sampling(options, "non-local means");
     const window_job windows = windows_of({.image = image}, options);
     non_local_job job{.search = options.window, .patch = rule.patch};
     if (options.border == border_mode::shrink) job.search = within_image(job.search, image);
