@@ -76,11 +76,14 @@ __device__ T from_integer(std::int64_t value) {
 }
 
 template <typename T>
-__global__ void fill_exact_kernel(void* data, view_shape s, std::int64_t count, std::int64_t magnitude, word seed) {
+__global__ void fill_exact_kernel(void* data, view_shape s, std::int64_t count, std::int64_t magnitude, word seed,
+                                  word one_in) {
     for (std::int64_t i = first_index(); i < count; i += index_step()) {
         const word bits = mix(seed + static_cast<word>(i));
         std::int64_t value = static_cast<std::int64_t>(bits);
-        if (magnitude > 0) {
+        if ((bits >> 32) % one_in != 0) {
+            value = 0;
+        } else if (magnitude > 0) {
             const word range = static_cast<word>(magnitude) + 1;
             value = static_cast<std::int64_t>(bits % range);
             if (std::is_signed_v<T> || std::is_same_v<T, float16>) value = (bits >> 60) % 2 == 0 ? value : -value;
@@ -261,13 +264,14 @@ std::int64_t exact_magnitude(dtype table, std::int64_t elements, bool squares) {
     return std::max<std::int64_t>(magnitude, 1);
 }
 
-void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream) {
+void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream,
+                std::int64_t one_in) {
     const std::int64_t count = count_of(image.shape);
     visit_dtype(image.shape.type, [&]<typename T>() {
         // 8u cannot hold 1000: the magnitude is taken modulo its range.
         const std::int64_t most = std::is_same_v<T, u8> ? std::min<std::int64_t>(magnitude, 255) : magnitude;
         launch(fill_exact_kernel<T>, {.grid = grid_for(count), .block = 256}, stream, image.data, image.shape, count,
-               most, word{mix(seed)});
+               most, word{mix(seed)}, static_cast<word>(one_in));
     });
 }
 

@@ -41,8 +41,9 @@ class device_oracle {
 std::int64_t exact_magnitude(dtype table, std::int64_t elements, bool squares);
 
 /// Pseudo-random integers of at most `magnitude` (signed ones of either sign), or the full range of an integer type
-/// when that is 0.
-void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream);
+/// when that is 0; all pixels but one in `one_in` are 0, which keeps sums of large unsigned images exact.
+void fill_exact(const any_view& image, std::int64_t magnitude, std::uint64_t seed, cuda::stream_ref stream,
+                std::int64_t one_in = 1);
 
 /// The image I(plane, r, c) = plane % 16 + r % 113 + c % 127 of 8u elements, and the comparison of its inclusive or
 /// padded 32u table with the closed form, every entry. Returns what was found; waits.

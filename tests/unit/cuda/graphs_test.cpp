@@ -39,12 +39,12 @@ class graphs : public test::gpu_stream_test {
     }
     template <typename T>
     void send(const std::vector<T>& pixels, const cuda::image<T>& to) const {
-        cuda::copy(image_view<const T>(pixels.data(), to.rows(), to.cols(), to.channels()), to, stream());
+        cuda::copy(image_view<const T>(pixels.data(), to.rows(), to.cols(), 0, to.channels()), to, stream());
     }
     template <typename T>
     std::vector<T> received(const cuda::image<T>& from) const {
         std::vector<T> pixels(static_cast<std::size_t>(from.rows() * from.cols() * from.channels()));
-        cuda::copy(from, image_view<T>(pixels.data(), from.rows(), from.cols(), from.channels()), stream());
+        cuda::copy(from, image_view<T>(pixels.data(), from.rows(), from.cols(), 0, from.channels()), stream());
         return pixels;
     }
 };
@@ -156,7 +156,7 @@ TEST_F(graphs, shadows) {
         std::vector<float> expected(depths.size());
         variance_shadows({{moments.sums, moments.squares},
                           image_view<const float>(replay == 1 ? far.data() : depths.data(), rows, cols),
-                          image_view<const float>(boxes.data(), rows, cols, 4)},
+                          image_view<const float>(boxes.data(), rows, cols, 0, 4)},
                          {image_view<float>(expected.data(), rows, cols)}, options);
         EXPECT_EQ(received(lit), expected) << "replay " << replay;
     }
