@@ -22,9 +22,9 @@
 /// Results have the bits that the functions of boxsum/box.hpp have on the host. Only sums of 32f may differ, where nvcc
 /// is told to flush subnormal numbers (--use_fast_math).
 #ifdef __CUDACC__
-#define BOXSUM_HOST_DEVICE __host__ __device__
+#define BOXSUM_BOX_HOST_DEVICE __host__ __device__
 #else
-#define BOXSUM_HOST_DEVICE
+#define BOXSUM_BOX_HOST_DEVICE
 #endif
 
 namespace boxsum BOXSUM_EXPORT {
@@ -64,7 +64,7 @@ device_table(const table_view<T>&) -> device_table<std::remove_const_t<T>>;
 
 /// Whether the box has a pixel and lies where the table answers. The functions below do not look.
 template <typename T>
-BOXSUM_HOST_DEVICE inline bool contains(const device_table<T>& table, const box& b) {
+BOXSUM_BOX_HOST_DEVICE inline bool contains(const device_table<T>& table, const box& b) {
     return b.rows >= 1 && b.cols >= 1 && b.row >= 0 && b.col >= 0 && b.row <= table.rows - b.rows &&
            b.col <= table.cols - b.cols;
 }
@@ -80,8 +80,8 @@ struct corner_entries {
 };
 
 template <typename T>
-BOXSUM_HOST_DEVICE inline corner_entries<T> read_corners(const device_table<T>& table, const box& b,
-                                                         std::int64_t channel, std::int64_t plane) {
+BOXSUM_BOX_HOST_DEVICE inline corner_entries<T> read_corners(const device_table<T>& table, const box& b,
+                                                             std::int64_t channel, std::int64_t plane) {
     const std::byte* const first =
         table.data + plane * table.plane_stride + channel * static_cast<std::int64_t>(sizeof(T));
     const auto at = [](const std::byte* entry) { return *reinterpret_cast<const T*>(entry); };
@@ -102,7 +102,7 @@ BOXSUM_HOST_DEVICE inline corner_entries<T> read_corners(const device_table<T>& 
 
 /// Integers wrap, signed ones as unsigned ones do; floats are subtracted in the order of the host.
 template <typename T>
-BOXSUM_HOST_DEVICE inline T difference(const corner_entries<T>& e) {
+BOXSUM_BOX_HOST_DEVICE inline T difference(const corner_entries<T>& e) {
     if constexpr (std::is_integral_v<T>) {
         using U = std::make_unsigned_t<T>;
         return static_cast<T>(static_cast<U>(static_cast<U>(e.bottom_right) - static_cast<U>(e.top_right) -
@@ -112,7 +112,7 @@ BOXSUM_HOST_DEVICE inline T difference(const corner_entries<T>& e) {
     }
 }
 
-BOXSUM_HOST_DEVICE inline double pixels(const box& b) {
+BOXSUM_BOX_HOST_DEVICE inline double pixels(const box& b) {
     return static_cast<double>(b.rows) * static_cast<double>(b.cols);
 }
 
@@ -125,7 +125,7 @@ struct any_sum {
 };
 
 template <typename T>
-BOXSUM_HOST_DEVICE inline any_sum to_any(T sum) {
+BOXSUM_BOX_HOST_DEVICE inline any_sum to_any(T sum) {
     any_sum s;
     s.value = static_cast<double>(sum);
     if constexpr (std::is_integral_v<T>) {
@@ -138,7 +138,7 @@ BOXSUM_HOST_DEVICE inline any_sum to_any(T sum) {
 }
 
 /// box_variances() has the rule. 128 bits hold both products, as a box has fewer than 2^63 pixels.
-BOXSUM_HOST_DEVICE inline double variance(const any_sum& sum, const any_sum& squares, const box& b) {
+BOXSUM_BOX_HOST_DEVICE inline double variance(const any_sum& sum, const any_sum& squares, const box& b) {
     const double n = pixels(b);
     if (!sum.floating && !squares.floating) {
         if (squares.negative) return 0;  // and so is the difference
@@ -161,15 +161,15 @@ BOXSUM_HOST_DEVICE inline double variance(const any_sum& sum, const any_sum& squ
 
 /// Sum of the image over a box that the table contains: boxsum::box_sum() inside kernels. Channel and plane exist.
 template <typename T>
-BOXSUM_HOST_DEVICE inline T box_sum(const device_table<T>& table, const box& b, std::int64_t channel = 0,
-                                    std::int64_t plane = 0) {
+BOXSUM_BOX_HOST_DEVICE inline T box_sum(const device_table<T>& table, const box& b, std::int64_t channel = 0,
+                                        std::int64_t plane = 0) {
     return box_detail::difference(box_detail::read_corners(table, b, channel, plane));
 }
 
 /// The sum divided by the number of pixels.
 template <typename T>
-BOXSUM_HOST_DEVICE inline double box_mean(const device_table<T>& table, const box& b, std::int64_t channel = 0,
-                                          std::int64_t plane = 0) {
+BOXSUM_BOX_HOST_DEVICE inline double box_mean(const device_table<T>& table, const box& b, std::int64_t channel = 0,
+                                              std::int64_t plane = 0) {
     return static_cast<double>(box_sum(table, b, channel, plane)) / box_detail::pixels(b);
 }
 
@@ -185,8 +185,8 @@ device_moments(const device_table<Sum>&, const device_table<Square>&) -> device_
 
 /// Population variance from the two tables, as boxsum::box_variance() computes it.
 template <typename Sum, typename Square>
-BOXSUM_HOST_DEVICE inline double box_variance(const device_moments<Sum, Square>& tables, const box& b,
-                                              std::int64_t channel = 0, std::int64_t plane = 0) {
+BOXSUM_BOX_HOST_DEVICE inline double box_variance(const device_moments<Sum, Square>& tables, const box& b,
+                                                  std::int64_t channel = 0, std::int64_t plane = 0) {
     return box_detail::variance(box_detail::to_any(box_sum(tables.sums, b, channel, plane)),
                                 box_detail::to_any(box_sum(tables.squares, b, channel, plane)), b);
 }
@@ -194,4 +194,4 @@ BOXSUM_HOST_DEVICE inline double box_variance(const device_moments<Sum, Square>&
 }  // namespace cuda
 }  // namespace boxsum
 
-#undef BOXSUM_HOST_DEVICE
+#undef BOXSUM_BOX_HOST_DEVICE

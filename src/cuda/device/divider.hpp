@@ -1,12 +1,8 @@
 #pragma once
 
-#include <cstdint>
+#include "core/host_device.hpp"
 
-#ifdef __CUDACC__
-#define BOXSUM_HOST_DEVICE __host__ __device__
-#elif !defined(BOXSUM_HOST_DEVICE)
-#define BOXSUM_HOST_DEVICE
-#endif
+#include <cstdint>
 
 namespace boxsum::cuda {
 

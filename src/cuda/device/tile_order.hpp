@@ -1,13 +1,9 @@
 #pragma once
 
+#include "core/host_device.hpp"
+
 #include <cmath>
 #include <cstdint>
-
-#ifdef __CUDACC__
-#define BOXSUM_HOST_DEVICE __host__ __device__
-#else
-#define BOXSUM_HOST_DEVICE
-#endif
 
 namespace boxsum::cuda {
 

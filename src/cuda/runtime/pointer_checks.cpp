@@ -84,16 +84,4 @@ int device_of(stream_ref stream) {
     return stream.get() == nullptr || status != cudaStreamCaptureStatusNone ? current_device() : stream_device(stream);
 }
 
-void check_stream(stream_ref stream, int device) {
-    if (stream.get() == nullptr) return;
-    // A stream that is being captured does not tell its device; the memory's has been checked.
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    BOXSUM_CUDA_TRY(cudaStreamIsCapturing(stream.get(), &status));
-    if (status != cudaStreamCaptureStatusNone) return;
-    const int owner = stream_device(stream);
-    if (owner != device)
-        throw invalid_argument("stream: belongs to cuda:" + std::to_string(owner) +
-                               ", but the plan is for cuda:" + std::to_string(device));
-}
-
 }  // namespace boxsum::cuda

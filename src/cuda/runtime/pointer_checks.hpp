@@ -23,7 +23,4 @@ int stream_device(stream_ref stream);
 /// one that is being captured, which does not tell its own.
 int device_of(stream_ref stream);
 
-/// Throws invalid_argument unless the stream belongs to `device`; the legacy default stream belongs to every one.
-void check_stream(stream_ref stream, int device);
-
 }  // namespace boxsum::cuda
