@@ -47,44 +47,101 @@ __global__ __launch_bounds__(copy_threads) void hold_kernel(const __grid_constan
 
 // ---- means ----------------------------------------------------------------------------------------------------------
 
-constexpr int tile_cols = 32, thread_rows = 8, rows_of_thread = 2, tile_rows = thread_rows * rows_of_thread;
+constexpr int tile_rows = 16, lines_across = 64, run = 4, means_threads = 256;
 
-/// What sums of patches and means are computed in.
+/// The columns of a tile: with what patches reach beside them two lines of warps, where patches are not too wide.
+constexpr int tile_cols_of(int patch_cols) {
+    return patch_cols <= lines_across / 2 + 1 ? (lines_across + 1 - patch_cols) / run * run : lines_across;
+}
+
+/// Of `cols` sums beside each other: runs of four begin in different banks.
+__host__ __device__ constexpr int place_of(int col) {
+    return col + col / run;
+}
+
+/// What sums of patches are computed in.
 template <typename Held>
 struct means_of;
 template <>
 struct means_of<u8> {
-    using difference = int;
     using sum = u32;
+    static __device__ sum squared(u8 x, u8 y) {
+        const int d = int{x} - int{y};
+        return static_cast<sum>(d * d);
+    }
 };
 template <>
 struct means_of<u16> {
-    using difference = std::int64_t;
     using sum = u64;
-};
-template <>
-struct means_of<f32> {
-    using difference = f64;
-    using sum = f64;
+    static __device__ sum squared(u16 x, u16 y) {
+        const auto d = static_cast<u32>(int{x} - int{y});
+        return sum{d * d};  // below 2^32
+    }
 };
 template <>
 struct means_of<f64> {
-    using difference = f64;
     using sum = f64;
+    static __device__ sum squared(f64 x, f64 y) {
+        const f64 d = x - y;
+        return d * d;
+    }
 };
 
-/// What of -before .. after around samples i and i + by of an axis is in the image around both.
-struct compared {
-    int low, high;
-    __device__ compared(int before, int after, std::int64_t i, std::int64_t by, std::int64_t extent, bool shrinks)
-        : low(-before), high(after) {
-        if (!shrinks) return;
-        const std::int64_t first = by < 0 ? i + by : i, room = extent - 1 - (by < 0 ? i : i + by);
-        if (-first > low) low = static_cast<int>(-first);
-        if (room < high) high = static_cast<int>(room);
+/// Samples first .. end - 1.
+struct sample_range {
+    int first, end;
+
+    /// Of those from `begin` of an axis on, those in the image there and `by` further or, where that is continued,
+    /// those before `end`.
+    __device__ sample_range(std::int64_t begin, std::int64_t by, std::int64_t extent, bool shrinks, std::int64_t end_of)
+        : first(0) {
+        std::int64_t last = end_of - begin;
+        if (shrinks) {
+            const std::int64_t low = by < 0 ? -begin - by : -begin, high = (by < 0 ? extent : extent - by) - begin;
+            first = static_cast<int>(low < 0 ? 0 : low < 1 << 20 ? low : 1 << 20);
+            last = high;
+        }
+        end = static_cast<int>(last < 0 ? 0 : last < 1 << 20 ? last : 1 << 20);
     }
-    __device__ int count() const { return high - low + 1; }
+    __device__ bool contains(int i) const { return first <= i && i < end; }
+    /// Of `length` samples from i on.
+    __device__ int count(int i, int length) const {
+        const int low = first > i ? first : i, high = end < i + length ? end : i + length;
+        return high - low;
+    }
 };
+
+/// sums[i] += the samples i .. i + length - 1, from the first to the last one.
+template <typename Sum, typename Sample>
+__device__ void add_windows(Sum (&sums)[run], int length, Sample&& sample) {
+    if (length < run - 1) {
+        for (int j = 0; j < length + run - 1; ++j) {
+            const Sum x = sample(j);
+#pragma unroll
+            for (int i = 0; i < run; ++i)
+                if (i <= j && j < i + length) sums[i] += x;
+        }
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < run - 1; ++j) {
+        const Sum x = sample(j);
+#pragma unroll
+        for (int i = 0; i <= j; ++i) sums[i] += x;
+    }
+#pragma unroll 2
+    for (int j = run - 1; j < length; ++j) {
+        const Sum x = sample(j);
+#pragma unroll
+        for (int i = 0; i < run; ++i) sums[i] += x;
+    }
+#pragma unroll
+    for (int j = 1; j < run; ++j) {
+        const Sum x = sample(length - 1 + j);
+#pragma unroll
+        for (int i = j; i < run; ++i) sums[i] += x;
+    }
+}
 
 __device__ inline bool is_inside(std::int64_t i, std::int64_t extent) {
     return i >= 0 && i < extent;
@@ -96,20 +153,19 @@ struct pixel_sums {
     double weights = 0, values[4] = {};
     float some_weights = 0, some_values[4] = {};
 
-    template <typename Held>
-    __device__ void add(double weight, const Held* pixel, std::int64_t of_channel, int channels) {
+    template <typename Weight, typename Held>
+    __device__ void add(Weight weight, const Held* pixel, std::int64_t of_channel, int channels) {
         if constexpr (Floating) {
             weights += weight;
 #pragma unroll
             for (int k = 0; k < 4; ++k)
-                if (k < channels) values[k] += weight * static_cast<double>(pixel[k * of_channel]);
+                if (k < channels) values[k] += weight * pixel[k * of_channel];
         } else {
-            const auto w = static_cast<float>(weight);
-            some_weights += w;
+            some_weights += weight;
 #pragma unroll
             for (int k = 0; k < 4; ++k)
                 if (k < channels)
-                    some_values[k] = __fmaf_rn(w, static_cast<float>(pixel[k * of_channel]), some_values[k]);
+                    some_values[k] = __fmaf_rn(weight, static_cast<float>(pixel[k * of_channel]), some_values[k]);
         }
     }
     __device__ void flush() {
@@ -125,84 +181,110 @@ struct pixel_sums {
     }
 };
 
-/// A block owns a tile of task.area, a thread pixels of one of its columns.
+/// The weight of patches from their sum, which counts so many samples.
 template <typename Held>
-__global__ __launch_bounds__(tile_cols* thread_rows) void means_kernel(const __grid_constant__ non_local_task t,
-                                                                       const byte_weights weights, unsigned across) {
+struct patch_weights {
+    double scale, noise;
+    __device__ patch_weights(const non_local_task& t, const byte_weights&) : scale(t.scale), noise(t.noise) {}
+    __device__ double share(int samples) const { return 1.0 / samples; }
+    __device__ double weight(double sum, double share) const {
+        const double beyond = sum * share - noise;
+        return exp((beyond < 0 ? 0 : beyond) * -scale);
+    }
+};
+template <typename Held>
+requires std::is_integral_v<Held>
+struct patch_weights<Held> {
+    byte_weights weights;
+    __device__ patch_weights(const non_local_task&, const byte_weights& w) : weights(w) {}
+    __device__ float share(int samples) const { return weights.share(samples); }
+    template <typename Sum>
+    __device__ float weight(Sum sum, float share) const {
+        return weight_of(__fmaf_rn(static_cast<float>(sum), -share, weights.noise));
+    }
+};
+
+/// A block owns a tile of task.area, a thread `run` pixels of one of its rows.
+template <typename Held>
+__global__ __launch_bounds__(means_threads, 2) void means_kernel(const __grid_constant__ non_local_task t,
+                                                                 const byte_weights given, unsigned across) {
     using Sum = typename means_of<Held>::sum;
-    using Difference = typename means_of<Held>::difference;
-    constexpr bool floating = std::is_floating_point_v<Held>;
-    const int width = tile_cols + t.patch.cols() - 1;
-    Sum* const all_lines = dynamic_shared<Sum>();
-    const int x = static_cast<int>(threadIdx.x) % tile_cols, y = static_cast<int>(threadIdx.x) / tile_cols;
+    const patch_weights<Held> weights(t, given);
+    const int tile_cols = tile_cols_of(t.patch.cols()), groups = tile_cols / run,
+              width = tile_cols + t.patch.cols() - 1, line = place_of(width - 1) + 1;
+    Sum* const lines = dynamic_shared<Sum>();
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
     const std::int64_t tile_row = t.area.first_row + std::int64_t{blockIdx.x / across} * tile_rows,
                        tile_col = t.area.first_col + std::int64_t{blockIdx.x % across} * tile_cols;
-    const std::int64_t of_channel = t.held_rows * t.pitch, col = tile_col + x;
+    const std::int64_t of_channel = t.held_rows * t.pitch;
     const Held* const origin = static_cast<const Held*>(t.pixels) + t.above * t.pitch + t.left;
-    pixel_sums<floating> sums[rows_of_thread];
-    int turn = 0;
-    for (int right = -t.search.left; right <= t.search.right; ++right)
-        for (int down = -t.search.above; down <= t.search.below; ++down, turn ^= 1) {
-            // Others may still read the lines of the distance before.
-            Sum* const lines = all_lines + turn * tile_rows * width;
-            for (int i = y; i < tile_rows; i += thread_rows) {
-                const std::int64_t r = tile_row + i;
-                if (r >= t.area.end_row || (t.shrinks && !is_inside(r + down, t.rows))) continue;
-                const compared rows(t.patch.above, t.patch.below, r, down, t.rows, t.shrinks);
-                for (int c = x; c < width; c += tile_cols) {
-                    const std::int64_t place = tile_col + c - t.patch.left;
-                    if (place >= t.area.end_col + t.patch.right ||
-                        (t.shrinks && !(is_inside(place, t.cols) && is_inside(place + right, t.cols))))
-                        continue;
-                    Sum sum{};
-                    for (int k = 0; k < t.channels; ++k) {
-                        const Held* a = origin + k * of_channel + (r + rows.low) * t.pitch + place;
-                        const Held* b = a + down * t.pitch + right;
-                        for (int j = rows.low; j <= rows.high; ++j, a += t.pitch, b += t.pitch) {
-                            const Difference d = static_cast<Difference>(*a) - static_cast<Difference>(*b);
-                            sum += static_cast<Sum>(d * d);
-                        }
-                    }
-                    lines[i * width + c] = sum;
+
+    // The run whose sums down the columns this thread adds up, and that of its own pixels.
+    const int summed = warp % (tile_rows / run) * run, own = thread / groups, from = thread % groups * run;
+    const std::int64_t first_row = tile_row + summed - t.patch.above, row = tile_row + own, col = tile_col + from;
+    const bool has_pixels = own < tile_rows && row < t.area.end_row && col < t.area.end_col;
+    const auto whole_share = weights.share(t.patch.rows() * t.patch.cols() * t.channels);
+    pixel_sums<std::is_floating_point_v<Held>> pixels[run];
+    for (int right = -t.search.left; right <= t.search.right; ++right) {
+        const sample_range across_patches(col - t.patch.left, right, t.cols, t.shrinks, t.area.end_col + t.patch.right);
+        for (int down = -t.search.above; down <= t.search.below; ++down) {
+            const sample_range rows(first_row, down, t.rows, t.shrinks, t.area.end_row + t.patch.below);
+            __syncthreads();  // the lines of the distance before have been read
+            for (int c = lane + warp / (tile_rows / run) * 32; c < width; c += lines_across) {
+                const std::int64_t place = tile_col + c - t.patch.left;
+                if (t.shrinks ? !is_inside(place, t.cols) || !is_inside(place + right, t.cols)
+                              : place >= t.area.end_col + t.patch.right)
+                    continue;
+                Sum sums[run] = {};
+                for (int k = 0; k < t.channels; ++k) {
+                    const Held* const a = origin + k * of_channel + first_row * t.pitch + place;
+                    const Held* const b = a + down * t.pitch + right;
+                    add_windows(sums, t.patch.rows(), [&](int j) {
+                        return rows.contains(j) ? means_of<Held>::squared(a[j * t.pitch], b[j * t.pitch]) : Sum{};
+                    });
                 }
+#pragma unroll
+                for (int i = 0; i < run; ++i) lines[(summed + i) * line + place_of(c)] = sums[i];
             }
             __syncthreads();
             const bool whole = is_whole(down + t.search.above + 1, t.search.rows(), t.together);
+            if (has_pixels && (!t.shrinks || is_inside(row + down, t.rows))) {
+                Sum sums[run] = {};
+                const Sum* const sums_of_row = lines + own * line;
+                add_windows(sums, t.patch.cols(), [&](int j) {
+                    return across_patches.contains(j) ? sums_of_row[place_of(from + j)] : Sum{};
+                });
+                const int counted =
+                    t.channels * sample_range(row - t.patch.above, down, t.rows, t.shrinks, row + t.patch.below + 1)
+                                     .count(0, t.patch.rows());
+                const Held* const other = origin + (row + down) * t.pitch + col + right;
 #pragma unroll
-            for (int j = 0; j < rows_of_thread; ++j) {
-                const int i = y + j * thread_rows;
-                const std::int64_t r = tile_row + i;
-                if (r < t.area.end_row && col < t.area.end_col &&
-                    (!t.shrinks || (is_inside(r + down, t.rows) && is_inside(col + right, t.cols)))) {
-                    const compared rows(t.patch.above, t.patch.below, r, down, t.rows, t.shrinks);
-                    const compared cols(t.patch.left, t.patch.right, col, right, t.cols, t.shrinks);
-                    Sum sum{};
-                    for (int c = cols.low; c <= cols.high; ++c) sum += lines[i * width + x + t.patch.left + c];
-                    const int samples = rows.count() * cols.count() * t.channels;
-                    const bool itself = right == 0 && down == 0;  // also where it differs from itself
-                    double weight = 1;
-                    if constexpr (floating) {
-                        const double beyond = sum / samples - t.noise;
-                        if (!itself) weight = exp((beyond < 0 ? 0 : beyond) * -t.scale);
-                    } else if (!itself) {
-                        weight = weight_of(__fmaf_rn(static_cast<float>(sum), -weights.share(samples), weights.noise));
-                    }
-                    sums[j].add(weight, origin + (r + down) * t.pitch + col + right, of_channel, t.channels);
+                for (int i = 0; i < run; ++i) {
+                    if (col + i >= t.area.end_col || (t.shrinks && !is_inside(col + i + right, t.cols))) continue;
+                    const auto share =
+                        t.shrinks ? weights.share(counted * across_patches.count(i, t.patch.cols())) : whole_share;
+                    auto weight = weights.weight(sums[i], share);
+                    if (right == 0 && down == 0) weight = 1;  // also where a pixel differs from itself
+                    pixels[i].add(weight, other + i, of_channel, t.channels);
                 }
-                if (whole) sums[j].flush();
+            }
+            if (whole) {
+#pragma unroll
+                for (int i = 0; i < run; ++i) pixels[i].flush();
             }
         }
-    if (col >= t.area.end_col) return;
+    }
+    if (!has_pixels) return;
 #pragma unroll
-    for (int j = 0; j < rows_of_thread; ++j) {
-        const std::int64_t r = tile_row + y + j * thread_rows;
+    for (int i = 0; i < run; ++i)
 #pragma unroll
         for (int k = 0; k < 4; ++k)
-            if (r < t.area.end_row && k < t.channels) store_mean(t, r, col, k, sums[j].values[k] / sums[j].weights);
-    }
+            if (col + i < t.area.end_col && k < t.channels)
+                store_mean(t, row, col + i, k, pixels[i].values[k] / pixels[i].weights);
 }
 
-using held_types = type_list<u8, u16, f32, f64>;
+using pixel_types = type_list<u8, u16, f32, f64>;
+using held_types = type_list<u8, u16, f64>;  // as which pixels of all types are exact
 
 constexpr std::int64_t most_samples_in_32_bits = 66051;  // of 255^2
 
@@ -217,7 +299,9 @@ non_local_task make_non_local_task(const filters::non_local_job& job, const view
     task.cols = image.cols;
     task.channels = static_cast<int>(image.channels);
     const std::int64_t samples = std::int64_t{task.patch.rows()} * task.patch.cols() * image.channels;
-    task.held = image.type == dtype::u8 && samples > most_samples_in_32_bits ? dtype::u16 : image.type;
+    task.held = is_floating(image.type)                                         ? dtype::f64
+                : image.type == dtype::u8 && samples <= most_samples_in_32_bits ? dtype::u8
+                                                                                : dtype::u16;
     task.held_rows = image.rows;
     task.held_cols = image.cols;
     if (!task.shrinks) {
@@ -251,28 +335,30 @@ void enqueue_held_pixels(const non_local_task& task, const const_any_view& plane
     const dim3 grid(static_cast<unsigned>((task.pitch + copy_threads - 1) / copy_threads),
                     static_cast<unsigned>(std::min<std::int64_t>(task.held_rows, 32768)),
                     static_cast<unsigned>(task.channels));
-    visit_type(held_types{}, s.type, [&]<typename Pixel>() {
+    visit_type(pixel_types{}, s.type, [&]<typename Pixel>() {
         const auto hold = [&]<typename Held>(Held) {
             launch(hold_kernel<Pixel, Held>, {.grid = grid, .block = copy_threads}, stream, from,
                    static_cast<Held*>(const_cast<void*>(task.pixels)), task.held_rows, task.pitch, task.above,
                    task.left);
         };
+        if constexpr (std::is_floating_point_v<Pixel>) return hold(f64{});
         if constexpr (std::is_same_v<Pixel, u8>) {
-            if (task.held == dtype::u16) return hold(u16{});
+            if (task.held == dtype::u8) return hold(u8{});
         }
-        hold(Pixel{});
+        if constexpr (std::is_integral_v<Pixel>) hold(u16{});
     });
 }
 
 void enqueue_non_local_means(const non_local_task& task, stream_ref stream) {
     if (task.area.empty()) return;
-    const std::int64_t across = (task.area.end_col - task.area.first_col + tile_cols - 1) / tile_cols,
+    const int cols = tile_cols_of(task.patch.cols());
+    const std::int64_t across = (task.area.end_col - task.area.first_col + cols - 1) / cols,
                        down = (task.area.end_row - task.area.first_row + tile_rows - 1) / tile_rows;
-    const auto sums = static_cast<std::size_t>(2 * tile_rows * (tile_cols + task.patch.cols() - 1));
+    const auto sums = static_cast<std::size_t>(tile_rows * (place_of(cols + task.patch.cols() - 2) + 1));
     visit_type(held_types{}, task.held, [&]<typename Held>() {
         launch(means_kernel<Held>,
                {.grid = static_cast<unsigned>(across * down),
-                .block = tile_cols * thread_rows,
+                .block = means_threads,
                 .shared_bytes = sums * sizeof(typename means_of<Held>::sum)},
                stream, task, byte_weights(task), static_cast<unsigned>(across));
     });
