@@ -10,6 +10,7 @@
 #include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/error.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -93,7 +94,7 @@ class device_non_local_means : public test::gpu_stream_test {
     /// Of the kernel for bytes.
     void check_bytes(const setting& s) {
         const filters::non_local_job job{.search = s.search, .patch = s.patch, .border = s.border};
-        const image_view<const std::uint8_t> image(nullptr, s.rows, s.cols);
+        const image_view<const std::uint8_t> image(nullptr, s.rows, s.cols, 0, s.channels);
         EXPECT_TRUE(cuda::byte_patches_support(cuda::make_non_local_task(job, image.shape()), shared_bytes));
         check<std::uint8_t, double>(s);
         check<std::uint8_t, std::uint8_t>(s);
@@ -143,6 +144,16 @@ TEST_F(device_non_local_means, patches_of_bytes_follow_the_definition) {
                  .noise = noise,
                  .border_value = 3};
             if (border != border_mode::shrink || noise > 0) check_bytes(s);
+            s = {.rows = 19,
+                 .cols = 25,
+                 .channels = 3,
+                 .search = window_extents{6, 7, 1, 0},
+                 .patch = window_radius(3),
+                 .border = border,
+                 .strength = 90,
+                 .noise = noise,
+                 .border_value = 99};
+            check_bytes(s);
         }
     for (const window& patch : {window(window_size(3, 3)), window(window_size(3, 1)), window(window_size(3, 4)),
                                 window(window_size(5, 8)), window(window_size(7, 5)), window(window_size(7, 8)),
@@ -153,6 +164,12 @@ TEST_F(device_non_local_means, patches_of_bytes_follow_the_definition) {
                      .patch = patch,
                      .border = border_mode::mirror});
         check_bytes({.rows = 33, .cols = 40, .search = window_extents{2, 0, 3, 1}, .patch = patch, .noise = 25});
+        check_bytes({.rows = 18,
+                     .cols = 12,
+                     .channels = 3,
+                     .search = window_radius(1),
+                     .patch = patch,
+                     .border = border_mode::wrap});
     }
     check_bytes(
         {.rows = 2, .cols = 3, .search = window_radius(8), .patch = window_radius(3), .border = border_mode::reflect});
@@ -229,13 +246,13 @@ TEST_F(device_non_local_means, tiles_do_not_show) {
 /// The kernel for bytes and the other one.
 TEST_F(device_non_local_means, both_kernels_have_the_same_bits) {
     const std::int64_t rows = 40, cols = 70;
-    const std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols, 5);
+    const std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols * 3, 5);
     std::vector<std::byte> bytes(pixels.size());
     std::memcpy(bytes.data(), pixels.data(), bytes.size());
     const cuda::device_buffer image = uploaded(bytes);
-    const view_shape of_image = image_view<std::uint8_t>(nullptr, rows, cols).shape(),
-                     of_result = image_view<double>(nullptr, rows, cols).shape();
-    for (const double noise : {0., 30.}) {
+    for (const auto& [noise, channels] : {std::pair{0., 1}, {30., 1}, {0., 3}, {30., 3}}) {
+        const view_shape of_image = image_view<std::uint8_t>(nullptr, rows, cols, 0, channels).shape(),
+                         of_result = image_view<double>(nullptr, rows, cols, 0, channels).shape();
         const filters::non_local_job job{.search = window_radius(9, 1),
                                          .patch = window_radius(3),
                                          .border = border_mode::reflect,
@@ -245,17 +262,20 @@ TEST_F(device_non_local_means, both_kernels_have_the_same_bits) {
         const cuda::device_buffer held(cuda::held_bytes(task), stream());
         task.pixels = held.data();
         cuda::enqueue_held_pixels(task, {image.data(), of_image}, job, stream());
-        const std::size_t size = static_cast<std::size_t>(rows * cols) * sizeof(double);
+        const std::size_t size = static_cast<std::size_t>(rows * cols * channels) * sizeof(double);
         std::vector<std::byte> found[2];
         for (const bool fast : {false, true}) {
             const cuda::device_buffer result(size, stream());
             task.area = {0, rows, 0, cols};
             task.result = {result.data(), of_result};
-            task.result.shape.col_stride = sizeof(double);
-            (fast ? cuda::enqueue_byte_patches : cuda::enqueue_non_local_means)(task, stream());
+            task.result.shape.col_stride = of_result.pixel_stride();
+            if (fast)
+                cuda::enqueue_byte_patches(task, stream());
+            else
+                cuda::enqueue_non_local_means(task, std::array{task.area}, stream());
             found[fast ? 1 : 0] = downloaded(result, size);
         }
-        EXPECT_TRUE(found[0] == found[1]) << noise;
+        EXPECT_TRUE(found[0] == found[1]) << noise << ", " << channels;
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 /// What non-local means ask of the device. The image goes into the workspace first, a plane at a time: continued as the
 /// border says, each channel by itself. Kernels know neither borders nor strides then.
@@ -49,7 +50,7 @@ struct non_local_task {
     double scale = 1, noise = 0;  ///< 1 / strength^2; twice the noise's variance
     double half = 0.5;            ///< what integers get before they are cut off
     int together = 14;            ///< weights of a column of the window that are added up in single precision
-    pixel_area area;              ///< the pixels to compute
+    pixel_area area;              ///< the pixels that the kernel for bytes computes
     any_view result;              ///< the plane, any strides
 };
 
@@ -60,13 +61,17 @@ std::size_t held_bytes(const non_local_task& task);
 /// Fills task.pixels, held_bytes() bytes, from one plane of an image of any strides.
 void enqueue_held_pixels(const non_local_task& task, const const_any_view& plane, const filters::non_local_job& job,
                          stream_ref stream);
-/// Any task.
-void enqueue_non_local_means(const non_local_task& task, stream_ref stream);
+/// Any task, in up to four areas.
+void enqueue_non_local_means(const non_local_task& task, std::span<const pixel_area> areas, stream_ref stream);
 
-/// Whether enqueue_byte_patches() takes what is of task.area: one channel of bytes, patches of 3, 5 or 7 rows and up to
-/// as many columns as fit whole words of them, windows that fit `shared_bytes` of a block, and nothing to leave out.
+/// The pixels of a lane of the kernel for bytes.
+constexpr int byte_rows_of(int channels) {
+    return channels == 1 ? 8 : 4;
+}
+/// Whether enqueue_byte_patches() takes a task but for its borders: one or three channels of bytes, patches of 3, 5 or
+/// 7 rows of as many words as it has for them, and windows that fit `shared_bytes` of a block.
 bool byte_patches_support(const non_local_task& task, std::size_t shared_bytes);
-/// Of those.
+/// Of those, task.area, whose windows and patches are all held.
 void enqueue_byte_patches(const non_local_task& task, stream_ref stream);
 
 }  // namespace boxsum::cuda

@@ -204,36 +204,52 @@ struct patch_weights<Held> {
     }
 };
 
-/// A block owns a tile of task.area, a thread `run` pixels of one of its rows.
+/// Areas and, of each, its tiles in a row and the number of the tile behind its last one.
+struct tiles_of_areas {
+    static constexpr int most = 4;
+    pixel_area area[most];
+    unsigned across[most] = {}, end[most] = {};
+};
+
+/// A block owns a tile of an area, a thread `run` pixels of one of its rows.
 template <typename Held>
 __global__ __launch_bounds__(means_threads, 2) void means_kernel(const __grid_constant__ non_local_task t,
-                                                                 const byte_weights given, unsigned across) {
+                                                                 const byte_weights given,
+                                                                 const __grid_constant__ tiles_of_areas tiles) {
     using Sum = typename means_of<Held>::sum;
     const patch_weights<Held> weights(t, given);
     const int tile_cols = tile_cols_of(t.patch.cols()), groups = tile_cols / run,
               width = tile_cols + t.patch.cols() - 1, line = place_of(width - 1) + 1;
     Sum* const lines = dynamic_shared<Sum>();
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-    const std::int64_t tile_row = t.area.first_row + std::int64_t{blockIdx.x / across} * tile_rows,
-                       tile_col = t.area.first_col + std::int64_t{blockIdx.x % across} * tile_cols;
+    int number = 0;
+    unsigned tile = blockIdx.x;
+    for (int i = 0; i + 1 < tiles_of_areas::most; ++i)
+        if (blockIdx.x >= tiles.end[i]) {
+            number = i + 1;
+            tile = blockIdx.x - tiles.end[i];
+        }
+    const pixel_area area = tiles.area[number];
+    const std::int64_t tile_row = area.first_row + std::int64_t{tile / tiles.across[number]} * tile_rows,
+                       tile_col = area.first_col + std::int64_t{tile % tiles.across[number]} * tile_cols;
     const std::int64_t of_channel = t.held_rows * t.pitch;
     const Held* const origin = static_cast<const Held*>(t.pixels) + t.above * t.pitch + t.left;
 
     // The run whose sums down the columns this thread adds up, and that of its own pixels.
     const int summed = warp % (tile_rows / run) * run, own = thread / groups, from = thread % groups * run;
     const std::int64_t first_row = tile_row + summed - t.patch.above, row = tile_row + own, col = tile_col + from;
-    const bool has_pixels = own < tile_rows && row < t.area.end_row && col < t.area.end_col;
+    const bool has_pixels = own < tile_rows && row < area.end_row && col < area.end_col;
     const auto whole_share = weights.share(t.patch.rows() * t.patch.cols() * t.channels);
     pixel_sums<std::is_floating_point_v<Held>> pixels[run];
     for (int right = -t.search.left; right <= t.search.right; ++right) {
-        const sample_range across_patches(col - t.patch.left, right, t.cols, t.shrinks, t.area.end_col + t.patch.right);
+        const sample_range across_patches(col - t.patch.left, right, t.cols, t.shrinks, area.end_col + t.patch.right);
         for (int down = -t.search.above; down <= t.search.below; ++down) {
-            const sample_range rows(first_row, down, t.rows, t.shrinks, t.area.end_row + t.patch.below);
+            const sample_range rows(first_row, down, t.rows, t.shrinks, area.end_row + t.patch.below);
             __syncthreads();  // the lines of the distance before have been read
             for (int c = lane + warp / (tile_rows / run) * 32; c < width; c += lines_across) {
                 const std::int64_t place = tile_col + c - t.patch.left;
                 if (t.shrinks ? !is_inside(place, t.cols) || !is_inside(place + right, t.cols)
-                              : place >= t.area.end_col + t.patch.right)
+                              : place >= area.end_col + t.patch.right)
                     continue;
                 Sum sums[run] = {};
                 for (int k = 0; k < t.channels; ++k) {
@@ -260,7 +276,7 @@ __global__ __launch_bounds__(means_threads, 2) void means_kernel(const __grid_co
                 const Held* const other = origin + (row + down) * t.pitch + col + right;
 #pragma unroll
                 for (int i = 0; i < run; ++i) {
-                    if (col + i >= t.area.end_col || (t.shrinks && !is_inside(col + i + right, t.cols))) continue;
+                    if (col + i >= area.end_col || (t.shrinks && !is_inside(col + i + right, t.cols))) continue;
                     const auto share =
                         t.shrinks ? weights.share(counted * across_patches.count(i, t.patch.cols())) : whole_share;
                     auto weight = weights.weight(sums[i], share);
@@ -279,7 +295,7 @@ __global__ __launch_bounds__(means_threads, 2) void means_kernel(const __grid_co
     for (int i = 0; i < run; ++i)
 #pragma unroll
         for (int k = 0; k < 4; ++k)
-            if (col + i < t.area.end_col && k < t.channels)
+            if (col + i < area.end_col && k < t.channels)
                 store_mean(t, row, col + i, k, pixels[i].values[k] / pixels[i].weights);
 }
 
@@ -315,7 +331,7 @@ non_local_task make_non_local_task(const filters::non_local_job& job, const view
     task.scale = job.scale;
     task.noise = job.noise;
     task.half = job.rounding == rounding_mode::half_up ? 0.5 : 0;
-    task.together = 7 + std::min(task.patch.rows(), 7);
+    task.together = byte_rows_of(task.channels) - 1 + std::min(task.patch.rows(), 7);
     return task;
 }
 
@@ -349,18 +365,25 @@ void enqueue_held_pixels(const non_local_task& task, const const_any_view& plane
     });
 }
 
-void enqueue_non_local_means(const non_local_task& task, stream_ref stream) {
-    if (task.area.empty()) return;
+void enqueue_non_local_means(const non_local_task& task, std::span<const pixel_area> areas, stream_ref stream) {
     const int cols = tile_cols_of(task.patch.cols());
-    const std::int64_t across = (task.area.end_col - task.area.first_col + cols - 1) / cols,
-                       down = (task.area.end_row - task.area.first_row + tile_rows - 1) / tile_rows;
+    tiles_of_areas tiles;
+    unsigned count = 0;
+    for (std::size_t i = 0; i < tiles_of_areas::most; ++i) {
+        if (i < areas.size() && !areas[i].empty()) {
+            const pixel_area& area = tiles.area[i] = areas[i];
+            tiles.across[i] = static_cast<unsigned>((area.end_col - area.first_col + cols - 1) / cols);
+            count +=
+                tiles.across[i] * static_cast<unsigned>((area.end_row - area.first_row + tile_rows - 1) / tile_rows);
+        }
+        tiles.end[i] = count;
+    }
+    if (count == 0) return;
     const auto sums = static_cast<std::size_t>(tile_rows * (place_of(cols + task.patch.cols() - 2) + 1));
     visit_type(held_types{}, task.held, [&]<typename Held>() {
         launch(means_kernel<Held>,
-               {.grid = static_cast<unsigned>(across * down),
-                .block = means_threads,
-                .shared_bytes = sums * sizeof(typename means_of<Held>::sum)},
-               stream, task, byte_weights(task), static_cast<unsigned>(across));
+               {.grid = count, .block = means_threads, .shared_bytes = sums * sizeof(typename means_of<Held>::sum)},
+               stream, task, byte_weights(task), tiles);
     });
 }
 

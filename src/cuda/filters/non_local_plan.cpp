@@ -103,10 +103,7 @@ struct non_local_means_plan::state {
             enqueue_held_pixels(one, plane_of(from, plane), job, stream);
             one.area = parts.fast;
             enqueue_byte_patches(one, stream);
-            for (const pixel_area& area : parts.others) {
-                one.area = area;
-                enqueue_non_local_means(one, stream);
-            }
+            enqueue_non_local_means(one, parts.others, stream);
         }
     }
 };
