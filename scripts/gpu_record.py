@@ -337,6 +337,7 @@ SANITIZED = {
     "gpu_filter_kernels_test": (1, "fused_windows.*:real_windows_test.*:window_kernels.*", {"BOXSUM_FILTER_CASES": "24"}),
     "gpu_strides_test": (1, "*", {}),
     "gpu_convolve_test": (1, "*", {}),
+    "gpu_non_local_means_test": (1, "*", {}),
     "gpu_recursive_test": (1, "*", {}),
     "gpu_boxes_test": (1, "device_shadows.*", {}),
 }

@@ -859,8 +859,8 @@ def non_local_means(
     compares patches of one row and column less, and OpenCV takes weights from a table.
 
     Args:
-        image: (..., rows, cols), with ``channel_axis`` one axis more, of at most 4 channels, which have one weight; of
-            bool, uint8, uint16, float32 or float64.
+        image: (..., rows, cols), with ``channel_axis`` one axis more, of at most 4 channels, which have one weight and
+            lie side by side in memory; of bool, uint8, uint16, float32 or float64.
         size: Rows and cols of the search window, or one number for both.
         patch: The same of what is compared, at most 129.
         strength: Patches that differ by it, root mean square, have 1/e of the weight of equal ones; above 0, in the image's
@@ -877,7 +877,7 @@ def non_local_means(
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the patch, the strength and the noise.
-        Unsupported: a TypeError; another dtype, arrays on a device, windows that reach more than 512 pixels.
+        Unsupported: a TypeError; another dtype, other channels, windows that reach more than 512 pixels.
         OutOfMemory: a MemoryError.
 
     Source: Buades, Coll and Morel 2005; sums of patches as in Darbon et al. 2008.

@@ -7,6 +7,7 @@
 #include <boxsum/convolve.hpp>
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
 #include <boxsum/guided_filter.hpp>
@@ -364,6 +365,8 @@ nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patc
                               nb::handle noise, nb::handle border, nb::handle cval, nb::handle rounding,
                               nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
     filter_arguments given(image, size, border, cval, nb::int_(0), nb::none(), channel_axis, threads);
+    if (given.in.roles.planar)  // planes of their own would have weights of their own
+        throw unsupported("channel_axis: a pixel's channels, at most 4, must lie side by side");
     given.options.rounding = rounding_argument(rounding);
     const auto [rows, cols] = rows_and_cols(patch, "patch");
     if (rows < 1 || cols < 1)
@@ -373,11 +376,11 @@ nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patc
                         .strength = optional_real(strength, "strength"),
                         .noise = real_argument(noise, "noise")};
     if (given.in.array.type == element::boolean && !rule.strength) rule.strength = 10. / 255;
-    if (given.in.array.device) throw unsupported("image: lies on a device, non-local means are of host memory");
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        non_local_means({given.in.view}, {result.view}, rule, given.options);
-    }
+    compute(
+        given.in, [&] { non_local_means({given.in.view}, {result.view}, rule, given.options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::non_local_means_async({given.in.view}, {result.view}, workspace, stream, rule, given.options);
+        });
     return result.finish(given.in);
 }
 

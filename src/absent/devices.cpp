@@ -6,6 +6,7 @@
 #include <boxsum/cuda/filters.hpp>
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
 
@@ -184,6 +185,29 @@ void convolve_async(const convolve_inputs&, const convolve_outputs&, workspace&,
     refuse();
 }
 void convolve(const convolve_inputs&, const convolve_outputs&, stream_ref, const convolve_options&) {
+    refuse();
+}
+
+struct non_local_means_plan::state {};
+non_local_means_plan::non_local_means_plan(const non_local_inputs&, const filter_outputs&, const non_local_rule&,
+                                           const filter_options&) {
+    refuse();
+}
+int non_local_means_plan::device() const noexcept {
+    return -1;
+}
+std::size_t non_local_means_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+void non_local_means_plan::run_async(const non_local_inputs&, const filter_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void non_local_means_async(const non_local_inputs&, const filter_outputs&, workspace&, stream_ref,
+                           const non_local_rule&, const filter_options&) {
+    refuse();
+}
+void non_local_means(const non_local_inputs&, const filter_outputs&, stream_ref, const non_local_rule&,
+                     const filter_options&) {
     refuse();
 }
 

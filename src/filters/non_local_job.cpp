@@ -38,10 +38,8 @@ window within_image(window w, const view_shape& image) {
 
 }  // namespace
 
-non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_outputs& outputs,
+non_local_job make_non_local_job(const view_shape& image, const view_shape& result, bool counts,
                                  const non_local_rule& rule, const filter_options& options) {
-    check_read("image", inputs.image);
-    const view_shape &image = inputs.image.shape, &result = outputs.result.shape;
     if (image.type != dtype::u8 && image.type != dtype::u16 && image.type != dtype::f32 && image.type != dtype::f64)
         throw unsupported("image: type is " + std::string(name_of(image.type)) + ", must be 8u, 16u, 32f or 64f");
     refuse_sampling(options, "non-local means");
@@ -57,8 +55,7 @@ non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_ou
                                ", must be finite and above 0, and so must its square and the inverse of that");
     if (!(rule.noise >= 0) || !std::isfinite(rule.noise))
         throw invalid_argument("noise: is " + text_of(rule.noise) + ", must be finite and not negative");
-    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
-    if (outputs.count.data != nullptr) throw unsupported("count: non-local means count none");
+    if (counts) throw unsupported("count: non-local means count none");
     if (result.type != image.type && result.type != dtype::f32 && result.type != dtype::f64)
         throw unsupported("result: type is " + std::string(name_of(result.type)) + ", must be the image's, 32f or 64f");
     for (const auto& [what, found, wanted] : {std::tuple{"planes", result.planes, image.planes},
@@ -74,6 +71,15 @@ non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_ou
     job.scale = 1 / (strength * strength);
     job.noise = 2 * rule.noise * rule.noise;
     job.threads = options.threads;
+    return job;
+}
+
+non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_outputs& outputs,
+                                 const non_local_rule& rule, const filter_options& options) {
+    check_read("image", inputs.image);
+    const non_local_job job =
+        make_non_local_job(inputs.image.shape, outputs.result.shape, outputs.count.data != nullptr, rule, options);
+    check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     return job;
 }
 

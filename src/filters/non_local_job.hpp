@@ -17,7 +17,11 @@ struct non_local_job {
     int threads = 0;
 };
 
-/// Throws invalid_argument or unsupported, and names argument and value.
+/// Of shapes that are checked by themselves. Throws invalid_argument or unsupported, and names argument and value.
+non_local_job make_non_local_job(const view_shape& image, const view_shape& result, bool counts,
+                                 const non_local_rule& rule, const filter_options& options);
+
+/// Of a call, whose memory is checked, too.
 non_local_job make_non_local_job(const non_local_inputs& inputs, const filter_outputs& outputs,
                                  const non_local_rule& rule, const filter_options& options);
 

@@ -42,6 +42,9 @@ EXAMPLES = {
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<float> sharp",
     ("cuda/convolve.hpp", "boxsum::cuda::convolve_plan plan"):
         DEVICE.format("const double* weights, boxsum::image_view<float> d_result"),
+    ("cuda/non_local_means.hpp", "boxsum::cuda::non_local_means_plan plan"):
+        "boxsum::image_view<const std::uint8_t> d_noisy, boxsum::image_view<std::uint8_t> d_clean, "
+        "boxsum::cuda::stream_ref stream",
     ("filters.hpp", "boxsum::box_filter({image}, {blurred}"):
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> blurred, "
         "boxsum::image_view<const std::uint8_t> page, boxsum::image_view<std::uint8_t> ink",

@@ -2,6 +2,7 @@
 
 #include "option_types.hpp"
 
+#include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/non_local_means.hpp>
 
 #include <CLI/CLI.hpp>
@@ -66,8 +67,11 @@ exit_code run_denoise(const denoise_options& options) {
                     {.patch = options.patch, .strength = options.strength, .noise = options.noise.value_or(0)},
                     options_for(parts.colours, how));
             },
-            [](cuda::stream_ref) {
-                throw unsupported("image: non-local means are computed on the CPU (--device cpu)");
+            [&](cuda::stream_ref stream) {
+                cuda::non_local_means(
+                    {parts.colours.view}, {.result = out.view}, stream,
+                    {.patch = options.patch, .strength = options.strength, .noise = options.noise.value_or(0)},
+                    options_for(parts.colours, how));
             });
         image result = out;
         result.maxval = parts.colours.maxval;

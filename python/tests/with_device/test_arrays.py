@@ -215,6 +215,24 @@ def test_filters_of_floats(library, emulated):
         boxsum.variable_box_filter(there, radius)
 
 
+def test_non_local_means(library):
+    for border in BORDERS:
+        given = {"border": border, "cval": 3, "dtype": "float64"}
+        for dtype, patch, bound in ((np.uint8, 7, 2**-8), (np.uint16, (3, 5), 1), (np.float64, 3, 2**-32)):
+            image = reference.random_image((2, 21, 24), dtype, 12)
+            expected = boxsum.non_local_means(image, 5, patch=patch, **given)
+            for turned in (image, np.asfortranarray(image)):
+                actual = boxsum.non_local_means(library.up(turned), 5, patch=patch, **given)
+                np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=bound)
+            expected = boxsum.non_local_means(image.reshape(21, 24, 2), 5, patch=patch, channel_axis=-1, **given)
+            actual = boxsum.non_local_means(library.up(image.reshape(21, 24, 2)), 5, patch=patch, channel_axis=-1, **given)
+            np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=bound)
+    whole = library.down(boxsum.non_local_means(library.up(IMAGE[0] > 99), 3, patch=3))
+    np.testing.assert_allclose(whole, boxsum.non_local_means(IMAGE[0] > 99, 3, patch=3), rtol=0, atol=2**-16)
+    with pytest.raises(boxsum.InvalidArgument, match="strength: is 0"):
+        boxsum.non_local_means(library.up(IMAGE), 3, strength=0)
+
+
 def test_convolution(library):
     kernel = np.arange(15).reshape(3, 5) / 16
     for dtype, result in ((np.uint8, None), (np.uint8, "float32"), (np.int16, "float32"), (np.float64, None)):

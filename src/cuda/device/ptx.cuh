@@ -52,6 +52,13 @@ __device__ inline float root_within_two_units(float x) {
     return root;
 }
 
+/// 2^x within 2^-22 of it, 1 for 0; for x of at most 0. 0 below -126.
+__device__ inline float power_of_two_approximately(float x) {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+    return power;
+}
+
 /// 1 / sqrt(x) within 2^-20 of it, for normal x above 0; infinity for 0. Of a double's upper half and into one: no
 /// conversion.
 __device__ inline double inverse_root_approximately(double x) {

@@ -1,3 +1,5 @@
+#include "support/non_local_oracle.hpp"
+
 #include <boxsum/error.hpp>
 #include <boxsum/non_local_means.hpp>
 
@@ -14,76 +16,9 @@
 namespace boxsum::non_local {
 namespace {
 
-using wide = long double;
-
-/// Index of a sample beyond the border; -1 where there is none, -2 where it is given.
-std::int64_t sample_at(border_mode border, std::int64_t i, std::int64_t n) {
-    while (i < 0 || i >= n) {
-        if (border == border_mode::shrink) return -1;
-        if (border == border_mode::constant) return -2;
-        if (border == border_mode::replicate || (border == border_mode::mirror && n == 1)) return i < 0 ? 0 : n - 1;
-        if (border == border_mode::reflect) i = i < 0 ? -i - 1 : 2 * n - 1 - i;
-        if (border == border_mode::mirror) i = i < 0 ? -i : 2 * n - 2 - i;
-        if (border == border_mode::wrap) i = i < 0 ? i + n : i - n;
-    }
-    return i;
-}
-
-struct setting {
-    std::int64_t rows, cols, channels = 1, planes = 1;
-    window search = window_radius(3), patch = window_radius(1);
-    border_mode border = border_mode::shrink;
-    double strength = 60, noise = 0;
-    rounding_mode rounding = rounding_mode::half_up;
-    int threads = 1;
-    double border_value = 0;
-};
-
-/// The definition, in the order of its formula.
-template <typename P>
-wide expected(const setting& s, const image_view<const P>& image, std::int64_t r, std::int64_t c, std::int64_t channel,
-              std::int64_t plane) {
-    const auto is_there = [&](std::int64_t y, std::int64_t x) {
-        return sample_at(s.border, y, s.rows) != -1 && sample_at(s.border, x, s.cols) != -1;
-    };
-    const auto at = [&](std::int64_t y, std::int64_t x, std::int64_t k) {
-        const std::int64_t i = sample_at(s.border, y, s.rows), j = sample_at(s.border, x, s.cols);
-        return i < 0 || j < 0 ? static_cast<wide>(s.border_value) : static_cast<wide>(image(i, j, k, plane));
-    };
-    wide weights = 0, values = 0;
-    for (std::int64_t y = r - s.search.above; y <= r + s.search.below; ++y)
-        for (std::int64_t x = c - s.search.left; x <= c + s.search.right; ++x) {
-            if (!is_there(y, x)) continue;
-            wide differences = 0, count = 0;
-            for (std::int64_t i = -s.patch.above; i <= s.patch.below; ++i)
-                for (std::int64_t j = -s.patch.left; j <= s.patch.right; ++j) {
-                    if (!is_there(y + i, x + j) || !is_there(r + i, c + j)) continue;
-                    for (std::int64_t k = 0; k < s.channels; ++k) {
-                        const wide d = at(y + i, x + j, k) - at(r + i, c + j, k);
-                        differences += d * d;
-                        ++count;
-                    }
-                }
-            const wide beyond = differences / count - 2 * static_cast<wide>(s.noise) * static_cast<wide>(s.noise);
-            const bool itself = y == r && x == c;
-            const wide w = itself ? 1
-                                  : std::exp(-std::max(wide{0}, beyond) /
-                                             (static_cast<wide>(s.strength) * static_cast<wide>(s.strength)));
-            weights += w;
-            values += w * at(y, x, channel);
-        }
-    return values / weights;
-}
-
-template <typename P>
-std::vector<P> random_pixels(std::int64_t count, unsigned seed) {
-    std::mt19937 random(seed);
-    std::vector<P> pixels(static_cast<std::size_t>(count));
-    for (P& x : pixels)
-        x = std::is_integral_v<P> ? static_cast<P>(random() >> 7)
-                                  : static_cast<P>(255 * static_cast<double>(random()) * 0x1p-32);
-    return pixels;
-}
+using test::every_border;
+using test::random_pixels;
+using setting = test::non_local_setting;
 
 template <typename P, typename Out>
 void check(const setting& s) {
@@ -102,34 +37,18 @@ void check(const setting& s) {
                      .border_value = s.border_value,
                      .rounding = s.rounding,
                      .threads = s.threads});
-    const double range = std::is_integral_v<P> ? static_cast<double>(std::numeric_limits<P>::max()) : 255;
     for (std::int64_t plane = 0; plane < s.planes; ++plane)
         for (std::int64_t r = 0; r < s.rows; ++r) {
             for (std::int64_t c = 0; c < s.cols; ++c)
-                for (std::int64_t k = 0; k < s.channels; ++k) {
-                    const wide exact = expected(s, image, r, c, k, plane);
-                    const double off = (std::is_floating_point_v<P> ? 0x1p-40 : 0x1p-17) * range;
-                    const double found = static_cast<double>(result(r, c, k, plane));
-                    if constexpr (std::is_integral_v<Out>) {
-                        const double half = s.rounding == rounding_mode::half_up ? 0.5 : 0;
-                        ASSERT_GE(found, std::floor(static_cast<double>(exact) - off + half)) << r << ", " << c;
-                        ASSERT_LE(found, std::floor(static_cast<double>(exact) + off + half)) << r << ", " << c;
-                    } else {
-                        const double rounded = static_cast<double>(std::numeric_limits<Out>::epsilon()) * range;
-                        ASSERT_NEAR(found, static_cast<double>(exact), off + rounded)
-                            << r << ", " << c << ", channel " << k;
-                    }
-                }
+                for (std::int64_t k = 0; k < s.channels; ++k)
+                    ASSERT_EQ(test::non_local_complaint<P>(s, image, r, c, k, plane, result(r, c, k, plane)), "");
             for (std::int64_t i = s.cols * s.channels; i < s.cols * s.channels + gap; ++i)
                 ASSERT_EQ(result.row(r, plane)[i], Out{77});
         }
 }
 
-constexpr border_mode borders[] = {border_mode::shrink,   border_mode::reflect, border_mode::replicate,
-                                   border_mode::constant, border_mode::mirror,  border_mode::wrap};
-
 TEST(non_local_means, follow_the_definition) {
-    for (const border_mode border : borders) {
+    for (const border_mode border : every_border) {
         check<std::uint8_t, double>({.rows = 11, .cols = 17, .border = border, .border_value = 9});
         check<std::uint8_t, std::uint8_t>(
             {.rows = 9, .cols = 14, .channels = 3, .border = border, .noise = 20, .threads = 3});
@@ -145,7 +64,7 @@ TEST(non_local_means, follow_the_definition) {
 
 /// Extents of every kind, up to larger ones than the image.
 TEST(non_local_means, take_windows_and_patches_of_any_extents) {
-    for (const border_mode border : borders) {
+    for (const border_mode border : every_border) {
         const window lopsided = window_extents{1, 3, 0, 2}, more = window_extents{3, 0, 4, 1};
         check<std::uint8_t, double>({.rows = 9, .cols = 11, .search = lopsided, .patch = more, .border = border});
         check<std::uint8_t, double>({.rows = 9, .cols = 11, .search = more, .patch = lopsided, .border = border});

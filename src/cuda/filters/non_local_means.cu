@@ -1,0 +1,390 @@
+#include "cuda/filters/non_local_sums.cuh"
+#include "cuda/runtime/launch.cuh"
+#include "filters/window_axis.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+// Non-local means of any type, window, patch and border, and the pixels that they read.
+//
+// A block owns a tile. For each distance its threads put the sums of squared differences down a patch's rows into
+// shared memory, one for each pixel of the tile and of what patches reach beside it, and then take those of a patch's
+// columns. Every sum is of what a patch holds, in an order that does not depend on the tile: integers are exact, and
+// what is not finite goes no further.
+
+namespace boxsum::cuda {
+namespace {
+
+// ---- pixels that lie as kernels want them ---------------------------------------------------------------------------
+
+/// An image of any strides, whose borders are continued.
+struct continued_plane {
+    const char* data;
+    std::int64_t row_stride, pixel_stride;
+    filters::window_axis rows, cols;
+    double beyond;  ///< where the axes have no source
+};
+
+constexpr int copy_threads = 256;
+
+/// A thread owns elements of a held column of channel blockIdx.z.
+template <typename Pixel, typename Held>
+__global__ __launch_bounds__(copy_threads) void hold_kernel(const __grid_constant__ continued_plane from, Held* to,
+                                                            std::int64_t held_rows, std::int64_t pitch,
+                                                            std::int64_t above, std::int64_t left) {
+    const std::int64_t col = std::int64_t{blockIdx.x} * copy_threads + threadIdx.x;
+    if (col >= pitch) return;
+    const std::int64_t at = from.cols.source(col - left);
+    for (std::int64_t r = blockIdx.y; r < held_rows; r += gridDim.y) {
+        const std::int64_t row = from.rows.source(r - above);
+        to[(blockIdx.z * held_rows + r) * pitch + col] =
+            row < 0 || at < 0 ? static_cast<Held>(from.beyond)
+                              : static_cast<Held>(reinterpret_cast<const Pixel*>(from.data + row * from.row_stride +
+                                                                                 at * from.pixel_stride)[blockIdx.z]);
+    }
+}
+
+// ---- means ----------------------------------------------------------------------------------------------------------
+
+constexpr int tile_rows = 16, lines_across = 64, run = 4, means_threads = 256;
+
+/// The columns of a tile: with what patches reach beside them two lines of warps, where patches are not too wide.
+constexpr int tile_cols_of(int patch_cols) {
+    return patch_cols <= lines_across / 2 + 1 ? (lines_across + 1 - patch_cols) / run * run : lines_across;
+}
+
+/// Of `cols` sums beside each other: runs of four begin in different banks.
+__host__ __device__ constexpr int place_of(int col) {
+    return col + col / run;
+}
+
+/// What sums of patches are computed in.
+template <typename Held>
+struct means_of;
+template <>
+struct means_of<u8> {
+    using sum = u32;
+    static __device__ sum squared(u8 x, u8 y) {
+        const int d = int{x} - int{y};
+        return static_cast<sum>(d * d);
+    }
+};
+template <>
+struct means_of<u16> {
+    using sum = u64;
+    static __device__ sum squared(u16 x, u16 y) {
+        const auto d = static_cast<u32>(int{x} - int{y});
+        return sum{d * d};  // below 2^32
+    }
+};
+template <>
+struct means_of<f64> {
+    using sum = f64;
+    static __device__ sum squared(f64 x, f64 y) {
+        const f64 d = x - y;
+        return d * d;
+    }
+};
+
+/// Samples first .. end - 1.
+struct sample_range {
+    int first, end;
+
+    /// Of those from `begin` of an axis on, those in the image there and `by` further or, where that is continued,
+    /// those before `end`.
+    __device__ sample_range(std::int64_t begin, std::int64_t by, std::int64_t extent, bool shrinks, std::int64_t end_of)
+        : first(0) {
+        std::int64_t last = end_of - begin;
+        if (shrinks) {
+            const std::int64_t low = by < 0 ? -begin - by : -begin, high = (by < 0 ? extent : extent - by) - begin;
+            first = static_cast<int>(low < 0 ? 0 : low < 1 << 20 ? low : 1 << 20);
+            last = high;
+        }
+        end = static_cast<int>(last < 0 ? 0 : last < 1 << 20 ? last : 1 << 20);
+    }
+    __device__ bool contains(int i) const { return first <= i && i < end; }
+    /// Of `length` samples from i on.
+    __device__ int count(int i, int length) const {
+        const int low = first > i ? first : i, high = end < i + length ? end : i + length;
+        return high - low;
+    }
+};
+
+/// sums[i] += the samples i .. i + length - 1, from the first to the last one.
+template <typename Sum, typename Sample>
+__device__ void add_windows(Sum (&sums)[run], int length, Sample&& sample) {
+    if (length < run - 1) {
+        for (int j = 0; j < length + run - 1; ++j) {
+            const Sum x = sample(j);
+#pragma unroll
+            for (int i = 0; i < run; ++i)
+                if (i <= j && j < i + length) sums[i] += x;
+        }
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < run - 1; ++j) {
+        const Sum x = sample(j);
+#pragma unroll
+        for (int i = 0; i <= j; ++i) sums[i] += x;
+    }
+#pragma unroll 2
+    for (int j = run - 1; j < length; ++j) {
+        const Sum x = sample(j);
+#pragma unroll
+        for (int i = 0; i < run; ++i) sums[i] += x;
+    }
+#pragma unroll
+    for (int j = 1; j < run; ++j) {
+        const Sum x = sample(length - 1 + j);
+#pragma unroll
+        for (int i = j; i < run; ++i) sums[i] += x;
+    }
+}
+
+__device__ inline bool is_inside(std::int64_t i, std::int64_t extent) {
+    return i >= 0 && i < extent;
+}
+
+/// One pixel's sums: weights, and values by channel.
+template <bool Floating>
+struct pixel_sums {
+    double weights = 0, values[4] = {};
+    float some_weights = 0, some_values[4] = {};
+
+    template <typename Weight, typename Held>
+    __device__ void add(Weight weight, const Held* pixel, std::int64_t of_channel, int channels) {
+        if constexpr (Floating) {
+            weights += weight;
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                if (k < channels) values[k] += weight * pixel[k * of_channel];
+        } else {
+            some_weights += weight;
+#pragma unroll
+            for (int k = 0; k < 4; ++k)
+                if (k < channels)
+                    some_values[k] = __fmaf_rn(weight, static_cast<float>(pixel[k * of_channel]), some_values[k]);
+        }
+    }
+    __device__ void flush() {
+        if constexpr (!Floating) {
+            weights += static_cast<double>(some_weights);
+            some_weights = 0;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                values[k] += static_cast<double>(some_values[k]);
+                some_values[k] = 0;
+            }
+        }
+    }
+};
+
+/// The weight of patches from their sum, which counts so many samples.
+template <typename Held>
+struct patch_weights {
+    double scale, noise;
+    __device__ patch_weights(const non_local_task& t, const byte_weights&) : scale(t.scale), noise(t.noise) {}
+    __device__ double share(int samples) const { return 1.0 / samples; }
+    __device__ double weight(double sum, double share) const {
+        const double beyond = sum * share - noise;
+        return exp((beyond < 0 ? 0 : beyond) * -scale);
+    }
+};
+template <typename Held>
+requires std::is_integral_v<Held>
+struct patch_weights<Held> {
+    byte_weights weights;
+    __device__ patch_weights(const non_local_task&, const byte_weights& w) : weights(w) {}
+    __device__ float share(int samples) const { return weights.share(samples); }
+    template <typename Sum>
+    __device__ float weight(Sum sum, float share) const {
+        return weight_of(__fmaf_rn(static_cast<float>(sum), -share, weights.noise));
+    }
+};
+
+/// Areas and, of each, its tiles in a row and the number of the tile behind its last one.
+struct tiles_of_areas {
+    static constexpr int most = 4;
+    pixel_area area[most];
+    unsigned across[most] = {}, end[most] = {};
+};
+
+/// A block owns a tile of an area, a thread `run` pixels of one of its rows.
+template <typename Held>
+__global__ __launch_bounds__(means_threads, 2) void means_kernel(const __grid_constant__ non_local_task t,
+                                                                 const byte_weights given,
+                                                                 const __grid_constant__ tiles_of_areas tiles) {
+    using Sum = typename means_of<Held>::sum;
+    const patch_weights<Held> weights(t, given);
+    const int tile_cols = tile_cols_of(t.patch.cols()), groups = tile_cols / run,
+              width = tile_cols + t.patch.cols() - 1, line = place_of(width - 1) + 1;
+    Sum* const lines = dynamic_shared<Sum>();
+    const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+    int number = 0;
+    unsigned tile = blockIdx.x;
+    for (int i = 0; i + 1 < tiles_of_areas::most; ++i)
+        if (blockIdx.x >= tiles.end[i]) {
+            number = i + 1;
+            tile = blockIdx.x - tiles.end[i];
+        }
+    const pixel_area area = tiles.area[number];
+    const std::int64_t tile_row = area.first_row + std::int64_t{tile / tiles.across[number]} * tile_rows,
+                       tile_col = area.first_col + std::int64_t{tile % tiles.across[number]} * tile_cols;
+    const std::int64_t of_channel = t.held_rows * t.pitch;
+    const Held* const origin = static_cast<const Held*>(t.pixels) + t.above * t.pitch + t.left;
+
+    // The run whose sums down the columns this thread adds up, and that of its own pixels.
+    const int summed = warp % (tile_rows / run) * run, own = thread / groups, from = thread % groups * run;
+    const std::int64_t first_row = tile_row + summed - t.patch.above, row = tile_row + own, col = tile_col + from;
+    const bool has_pixels = own < tile_rows && row < area.end_row && col < area.end_col;
+    const auto whole_share = weights.share(t.patch.rows() * t.patch.cols() * t.channels);
+    pixel_sums<std::is_floating_point_v<Held>> pixels[run];
+    for (int right = -t.search.left; right <= t.search.right; ++right) {
+        const sample_range across_patches(col - t.patch.left, right, t.cols, t.shrinks, area.end_col + t.patch.right);
+        for (int down = -t.search.above; down <= t.search.below; ++down) {
+            const sample_range rows(first_row, down, t.rows, t.shrinks, area.end_row + t.patch.below);
+            __syncthreads();  // the lines of the distance before have been read
+            for (int c = lane + warp / (tile_rows / run) * 32; c < width; c += lines_across) {
+                const std::int64_t place = tile_col + c - t.patch.left;
+                if (t.shrinks ? !is_inside(place, t.cols) || !is_inside(place + right, t.cols)
+                              : place >= area.end_col + t.patch.right)
+                    continue;
+                Sum sums[run] = {};
+                for (int k = 0; k < t.channels; ++k) {
+                    const Held* const a = origin + k * of_channel + first_row * t.pitch + place;
+                    const Held* const b = a + down * t.pitch + right;
+                    add_windows(sums, t.patch.rows(), [&](int j) {
+                        return rows.contains(j) ? means_of<Held>::squared(a[j * t.pitch], b[j * t.pitch]) : Sum{};
+                    });
+                }
+#pragma unroll
+                for (int i = 0; i < run; ++i) lines[(summed + i) * line + place_of(c)] = sums[i];
+            }
+            __syncthreads();
+            const bool whole = is_whole(down + t.search.above + 1, t.search.rows(), t.together);
+            if (has_pixels && (!t.shrinks || is_inside(row + down, t.rows))) {
+                Sum sums[run] = {};
+                const Sum* const sums_of_row = lines + own * line;
+                add_windows(sums, t.patch.cols(), [&](int j) {
+                    return across_patches.contains(j) ? sums_of_row[place_of(from + j)] : Sum{};
+                });
+                const int counted =
+                    t.channels * sample_range(row - t.patch.above, down, t.rows, t.shrinks, row + t.patch.below + 1)
+                                     .count(0, t.patch.rows());
+                const Held* const other = origin + (row + down) * t.pitch + col + right;
+#pragma unroll
+                for (int i = 0; i < run; ++i) {
+                    if (col + i >= area.end_col || (t.shrinks && !is_inside(col + i + right, t.cols))) continue;
+                    const auto share =
+                        t.shrinks ? weights.share(counted * across_patches.count(i, t.patch.cols())) : whole_share;
+                    auto weight = weights.weight(sums[i], share);
+                    if (right == 0 && down == 0) weight = 1;  // also where a pixel differs from itself
+                    pixels[i].add(weight, other + i, of_channel, t.channels);
+                }
+            }
+            if (whole) {
+#pragma unroll
+                for (int i = 0; i < run; ++i) pixels[i].flush();
+            }
+        }
+    }
+    if (!has_pixels) return;
+#pragma unroll
+    for (int i = 0; i < run; ++i)
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+            if (col + i < area.end_col && k < t.channels)
+                store_mean(t, row, col + i, k, pixels[i].values[k] / pixels[i].weights);
+}
+
+using pixel_types = type_list<u8, u16, f32, f64>;
+using held_types = type_list<u8, u16, f64>;  // as which pixels of all types are exact
+
+constexpr std::int64_t most_samples_in_32_bits = 66051;  // of 255^2
+
+}  // namespace
+
+non_local_task make_non_local_task(const filters::non_local_job& job, const view_shape& image) {
+    non_local_task task;
+    task.search = window_reach(job.search);
+    task.patch = window_reach(job.patch);
+    task.shrinks = job.border == border_mode::shrink;
+    task.rows = image.rows;
+    task.cols = image.cols;
+    task.channels = static_cast<int>(image.channels);
+    const std::int64_t samples = std::int64_t{task.patch.rows()} * task.patch.cols() * image.channels;
+    task.held = is_floating(image.type)                                         ? dtype::f64
+                : image.type == dtype::u8 && samples <= most_samples_in_32_bits ? dtype::u8
+                                                                                : dtype::u16;
+    task.held_rows = image.rows;
+    task.held_cols = image.cols;
+    if (!task.shrinks) {
+        task.above = job.search.above + job.patch.above;
+        task.left = job.search.left + job.patch.left;
+        task.held_rows += task.above + job.search.below + job.patch.below;
+        task.held_cols += task.left + job.search.right + job.patch.right;
+    }
+    const auto in_line = static_cast<std::int64_t>(128 / size_of(task.held));
+    task.pitch = (task.held_cols + in_line - 1) / in_line * in_line;
+    task.scale = job.scale;
+    task.noise = job.noise;
+    task.half = job.rounding == rounding_mode::half_up ? 0.5 : 0;
+    task.together = byte_rows_of(task.channels) - 1 + std::min(task.patch.rows(), 7);
+    return task;
+}
+
+std::size_t held_bytes(const non_local_task& task) {
+    return static_cast<std::size_t>(task.held_rows * task.pitch * task.channels) * size_of(task.held);
+}
+
+void enqueue_held_pixels(const non_local_task& task, const const_any_view& plane, const filters::non_local_job& job,
+                         stream_ref stream) {
+    const view_shape& s = plane.shape;
+    const continued_plane from{static_cast<const char*>(plane.data),
+                               s.row_stride,
+                               s.pixel_stride(),
+                               filters::window_axis(s.rows, 0, 0, job.border),
+                               filters::window_axis(s.cols, 0, 0, job.border),
+                               job.border == border_mode::constant ? job.border_value : 0};
+    const dim3 grid(static_cast<unsigned>((task.pitch + copy_threads - 1) / copy_threads),
+                    static_cast<unsigned>(std::min<std::int64_t>(task.held_rows, 32768)),
+                    static_cast<unsigned>(task.channels));
+    visit_type(pixel_types{}, s.type, [&]<typename Pixel>() {
+        const auto hold = [&]<typename Held>(Held) {
+            launch(hold_kernel<Pixel, Held>, {.grid = grid, .block = copy_threads}, stream, from,
+                   static_cast<Held*>(const_cast<void*>(task.pixels)), task.held_rows, task.pitch, task.above,
+                   task.left);
+        };
+        if constexpr (std::is_floating_point_v<Pixel>) return hold(f64{});
+        if constexpr (std::is_same_v<Pixel, u8>) {
+            if (task.held == dtype::u8) return hold(u8{});
+        }
+        if constexpr (std::is_integral_v<Pixel>) hold(u16{});
+    });
+}
+
+void enqueue_non_local_means(const non_local_task& task, std::span<const pixel_area> areas, stream_ref stream) {
+    const int cols = tile_cols_of(task.patch.cols());
+    tiles_of_areas tiles;
+    unsigned count = 0;
+    for (std::size_t i = 0; i < tiles_of_areas::most; ++i) {
+        if (i < areas.size() && !areas[i].empty()) {
+            const pixel_area& area = tiles.area[i] = areas[i];
+            tiles.across[i] = static_cast<unsigned>((area.end_col - area.first_col + cols - 1) / cols);
+            count +=
+                tiles.across[i] * static_cast<unsigned>((area.end_row - area.first_row + tile_rows - 1) / tile_rows);
+        }
+        tiles.end[i] = count;
+    }
+    if (count == 0) return;
+    const auto sums = static_cast<std::size_t>(tile_rows * (place_of(cols + task.patch.cols() - 2) + 1));
+    visit_type(held_types{}, task.held, [&]<typename Held>() {
+        launch(means_kernel<Held>,
+               {.grid = count, .block = means_threads, .shared_bytes = sums * sizeof(typename means_of<Held>::sum)},
+               stream, task, byte_weights(task), tiles);
+    });
+}
+
+}  // namespace boxsum::cuda
