@@ -1,0 +1,243 @@
+#include "core/visit_types.hpp"
+#include "cuda/filters/guided_kernels.hpp"
+#include "cuda/filters/guided_terms.cuh"
+#include "cuda/filters/real_windows.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+namespace boxsum::cuda {
+namespace {
+
+// ---- fits of any pixels ---------------------------------------------------------------------------------------------
+
+constexpr int most_guided_threads = 256;  // sums of four numbers with what they are rounded by fill shared memory
+
+struct guided_view : real_view {
+    real_view guide;
+};
+
+/// Sums by additions only of image p and guide I: p, p^2 where it is its own guide, else I, I^2, p, I p; all with what
+/// they are rounded by.
+template <bool Guided>
+struct fit_kernel {
+    using Pixel = any_pixel;
+    static constexpr terms_layout layout = layout_of(real_terms::moments, dtype::f64);
+    static constexpr int K = layout.cols, G = layout.rows;
+    using sums = real_sums<0, Guided ? 4 : 2>;
+    using pixels = real_run<double, K>;
+    using pixel_reader = real_reader<any_pixel, pixels, K, false>;
+
+    struct run {
+        pixels image, guide;
+        __device__ void clear() {
+            image.clear();
+            guide.clear();
+        }
+    };
+
+    class reader {
+      public:
+        __device__ reader(const real_view& t, int col, int channel, bool reads)
+            : image_(t, col, channel, reads),
+              guide_(static_cast<const guided_view&>(t).guide, col, Guided ? 0 : channel, reads) {}
+        __device__ void read(run& to, int y) const {
+            image_.read(to.image, y);
+            if constexpr (Guided) guide_.read(to.guide, y);
+        }
+
+      private:
+        pixel_reader image_, guide_;
+    };
+
+    struct columns {
+        sums of[K];
+
+        __device__ void clear() {
+#pragma unroll
+            for (int i = 0; i < K; ++i) of[i].clear();
+        }
+        __device__ void add(const columns& b) {
+#pragma unroll
+            for (int i = 0; i < K; ++i) of[i].add(b.of[i]);
+        }
+    };
+
+    __device__ static sums term(const real_view&, const run& r, int i) {
+        sums s;
+        s.clear();
+        const double p = r.image.x[i], x = Guided ? r.guide.x[i] : p;
+        const exact_product square = multiplied(x, x);
+        s.v[0] = x;
+        s.v[2] = square.high;
+        s.v[3] = square.low;
+        if constexpr (Guided) {
+            const exact_product product = multiplied(x, p);
+            s.v[4] = p;
+            s.v[6] = product.high;
+            s.v[7] = product.low;
+        }
+        return s;
+    }
+
+    /// Adds rows first .. end - 1.
+    __device__ static void add_rows(columns& to, const real_view& t, const reader& from, int first, int end) {
+#pragma unroll 1
+        for (int y = first; y < end; ++y) {
+            run row;
+            from.read(row, y);
+#pragma unroll
+            for (int i = 0; i < K; ++i) to.of[i].add(term(t, row, i));
+        }
+    }
+};
+
+template <bool Guided>
+__global__ __launch_bounds__(most_guided_threads) void fit_windows_kernel(const __grid_constant__ guided_view t,
+                                                                          const __grid_constant__ fit_output to) {
+    using kernel = fit_kernel<Guided>;
+    for_each_real_window<kernel>(t, [&](const real_windows_of_thread<kernel>& windows) {
+#pragma unroll
+        for (int j = 0; j < kernel::G; ++j) {
+            if (j < windows.first || j >= windows.end) continue;
+            const int row = windows.row + j;
+            const auto height = static_cast<double>(t.rows.count(row));
+#pragma unroll
+            for (int i = 0; i < kernel::K; ++i) {
+                if (i >= windows.cols) continue;
+                const std::int64_t col = windows.col + i;
+                const double n = height * static_cast<double>(t.cols.count(col));
+                const auto& s = windows.rows[j].of[i];
+                const compensated_sum x(s.v[0], s.v[1]), squares(s.v[2], s.v[3]);
+                const double variance = compensated_moment(n, x, x, squares, t.noise);
+                fit one;
+                if constexpr (Guided) {
+                    const compensated_sum p(s.v[4], s.v[5]), products(s.v[6], s.v[7]);
+                    one = fit_of(variance, compensated_moment(n, x, p, products, 0), x.joined() / n, p.joined() / n,
+                                 to.epsilon);
+                } else {
+                    one = fit_of_itself(variance, x.joined() / n, to.epsilon);
+                }
+                to.store(row, col * t.channels + windows.channel, one);
+            }
+        }
+    });
+}
+
+/// Of blocks that are at most so wide as shared memory allows.
+real_shape cut(const filters::window_job& job) {
+    real_shape shape = real_shape_of(job, real_terms::moments, job.first_row, job.end_row);
+    shape.prepared = false;
+    if (shape.threads <= most_guided_threads) return shape;
+    constexpr std::int64_t columns = fit_kernel<true>::K;
+    const std::int64_t width = job.cols.extent, beyond = job.cols.before + job.cols.after + columns;
+    const std::int64_t fits = (most_guided_threads * columns - beyond) / columns * columns;
+    const auto up = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
+    shape.threads = most_guided_threads;
+    const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns;
+    shape.strip_cols = static_cast<int>(strip);
+    shape.strips = static_cast<int>(up(width, strip));
+    return shape;
+}
+
+template <bool Guided>
+void launch_fits(const guided_fits& fits, stream_ref stream) {
+    using kernel = fit_kernel<Guided>;
+    const filters::window_job& job = *fits.job;
+    const real_shape shape = cut(job);
+    guided_view t{};
+    static_cast<real_view&>(t) = on_device<kernel>({&job, fits.image, {}, {}, job.first_row, job.end_row}, shape);
+    if (Guided) t.guide = on_device<kernel>({&job, fits.guide, {}, {}, job.first_row, job.end_row}, shape);
+    const int chunks = (shape.bands + shape.chunk_bands - 1) / shape.chunk_bands;
+    launch(fit_windows_kernel<Guided>,
+           {.grid = {static_cast<unsigned>(shape.strips * chunks), static_cast<unsigned>(t.channels), 1},
+            .block = static_cast<unsigned>(shape.threads),
+            .shared_bytes = real_planes<kernel>::bytes(shape.threads)},
+           stream, t, fit_output(fits));
+}
+
+// ---- results --------------------------------------------------------------------------------------------------------
+
+constexpr int block_elements = 256;
+
+struct typed_rows {
+    char* data;
+    std::int64_t row_stride;
+
+    explicit typed_rows(const const_any_view& v)
+        : data(static_cast<char*>(const_cast<void*>(v.data))), row_stride(v.shape.row_stride) {}
+    template <typename T>
+    __device__ T* row(std::int64_t row) const {
+        return reinterpret_cast<T*>(data + row * row_stride);
+    }
+};
+
+template <typename T>
+__device__ T rounded(double x, double half) {
+    if constexpr (std::is_floating_point_v<T>) {
+        return static_cast<T>(x);
+    } else {
+        constexpr double most = sizeof(T) == 1 ? 255 : 65535;
+        const double value = x + half;
+        return static_cast<T>(static_cast<int>(value > 0 ? (value < most ? value : most) : 0));  // NaN: 0
+    }
+}
+
+template <typename Fit, typename Guide, typename Result>
+__global__ __launch_bounds__(block_elements) void guided_result_kernel(typed_rows a, typed_rows b, typed_rows guide,
+                                                                       typed_rows result, std::int64_t rows,
+                                                                       std::int64_t elements, int elements_a_guide,
+                                                                       double half) {
+    const std::int64_t element = std::int64_t{blockIdx.x} * block_elements + threadIdx.x;
+    if (element >= elements) return;
+    const std::int64_t place = elements_a_guide == 1 ? element : element / elements_a_guide;
+    for (std::int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
+        const auto x = static_cast<double>(guide.row<const Guide>(row)[place]);
+        const double q = static_cast<double>(b.row<const Fit>(row)[element]) +
+                         static_cast<double>(a.row<const Fit>(row)[element]) * x;
+        result.row<Result>(row)[element] = rounded<Result>(q, half);
+    }
+}
+
+using pixel_types = type_list<u8, u16, f32, f64>;
+
+}  // namespace
+
+guided_units::guided_units(double epsilon)
+    : a(0x1p-26), b(std::ldexp(1.0, static_cast<int>(std::ceil(std::log2(epsilon) / 2)) - 20)) {}
+
+bool guided_supports(const filters::window_job& job, bool guided) {
+    if (!real_supports(job, true)) return false;
+    return !guided ||
+           job.cols.before + job.cols.after + fit_kernel<true>::K <= most_guided_threads * fit_kernel<true>::K * 3 / 4;
+}
+
+void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
+    if (fits.guide.data == nullptr)
+        launch_fits<false>(fits, stream);
+    else
+        launch_fits<true>(fits, stream);
+}
+
+void enqueue_guided_result(const const_any_view& a, const const_any_view& b, const const_any_view& guide,
+                           const any_view& result, rounding_mode rounding, stream_ref stream) {
+    const view_shape& s = result.shape;
+    const std::int64_t elements = s.cols * s.channels;
+    const dim3 grid(static_cast<unsigned>((elements + block_elements - 1) / block_elements),
+                    static_cast<unsigned>(std::min<std::int64_t>(s.rows, 32768)), 1);
+    const int elements_a_guide = guide.shape.channels == s.channels ? 1 : static_cast<int>(s.channels);
+    visit_type(type_list<f32, f64>{}, a.shape.type, [&]<typename Fit>() {
+        visit_type(pixel_types{}, guide.shape.type, [&]<typename Guide>() {
+            visit_type(pixel_types{}, s.type, [&]<typename Result>() {
+                launch(guided_result_kernel<Fit, Guide, Result>, {.grid = grid, .block = block_elements}, stream,
+                       typed_rows(a), typed_rows(b), typed_rows(guide), typed_rows(result), s.rows, elements,
+                       elements_a_guide, rounding == rounding_mode::half_up ? 0.5 : 0.0);
+            });
+        });
+    });
+}
+
+}  // namespace boxsum::cuda
