@@ -52,7 +52,7 @@ class planned_guided_filter {
         const bool doubles = is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
         const dtype type = doubles ? dtype::f64 : dtype::f32;
         plane_ = device_shape(type, image.rows, image.cols, image.channels);
-        const view_shape moments = device_shape(dtype::f64, image.rows, image.cols, image.channels);
+        const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
         fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
         means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
         if (!guided_supports(fits_, given.guide.has_value()) || !real_supports(means_, false))
@@ -65,8 +65,9 @@ class planned_guided_filter {
             bytes_ += up(span_bytes(plane_));
         }
         scratch_at_ = bytes_;
-        bytes_ += real_scratch_bytes(means_, false, means_.first_row, means_.end_row);
-        bytes_ = up(bytes_);
+        const guided_fits fits{&fits_, {nullptr, image}, {nullptr, guide}, {nullptr, plane_}, {nullptr, plane_}};
+        const std::size_t of_means = real_scratch_bytes(means_, false, means_.first_row, means_.end_row);
+        bytes_ += up(std::max(guided_scratch_bytes(fits), of_means));
     }
 
     int device() const noexcept { return device_; }
@@ -99,8 +100,8 @@ class planned_guided_filter {
     void enqueue_plane(const const_any_view& image, const const_any_view& guide, const any_view& result, void* space,
                        stream_ref stream) const {
         const any_view a = plane(0, space), b = plane(1, space), mean_a = plane(2, space), mean_b = plane(3, space);
-        enqueue_guided_fits({&fits_, image, guide, a, b, job_.epsilon}, stream);
         void* const scratch = static_cast<std::byte*>(space) + scratch_at_;
+        enqueue_guided_fits({&fits_, image, guide, a, b, job_.epsilon, scratch}, stream);
         for (const auto& [from, to] : {std::pair{&a, &mean_a}, {&b, &mean_b}})
             enqueue_real_statistics({&means_, *from, {}, {}, means_.first_row, means_.end_row, scratch}, {.mean = *to},
                                     stream);

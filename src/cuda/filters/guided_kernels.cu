@@ -112,14 +112,13 @@ __global__ __launch_bounds__(most_guided_threads) void fit_windows_kernel(const 
                 const double n = height * static_cast<double>(t.cols.count(col));
                 const auto& s = windows.rows[j].of[i];
                 const compensated_sum x(s.v[0], s.v[1]), squares(s.v[2], s.v[3]);
-                const double variance = compensated_moment(n, x, x, squares, t.noise);
+                const double variance = moment_numerator(n, x, x, squares, t.noise), noise = n * n * to.epsilon;
                 fit one;
                 if constexpr (Guided) {
                     const compensated_sum p(s.v[4], s.v[5]), products(s.v[6], s.v[7]);
-                    one = fit_of(variance, compensated_moment(n, x, p, products, 0), x.joined() / n, p.joined() / n,
-                                 to.epsilon);
+                    one = fit_of(variance, moment_numerator(n, x, p, products, 0), x.joined(), p.joined(), noise, 1 / n);
                 } else {
-                    one = fit_of_itself(variance, x.joined() / n, to.epsilon);
+                    one = fit_of_itself(variance, x.joined(), noise, 1 / n);
                 }
                 to.store(row, col * t.channels + windows.channel, one);
             }
@@ -144,12 +143,13 @@ real_shape cut(const filters::window_job& job) {
 }
 
 template <bool Guided>
-void launch_fits(const guided_fits& fits, stream_ref stream) {
+void launch_fits(const guided_fits& fits, const refused_blocks& refused, stream_ref stream) {
     using kernel = fit_kernel<Guided>;
     const filters::window_job& job = *fits.job;
     const real_shape shape = cut(job);
     guided_view t{};
-    static_cast<real_view&>(t) = on_device<kernel>({&job, fits.image, {}, {}, job.first_row, job.end_row}, shape);
+    static_cast<real_view&>(t) =
+        on_device<kernel>({&job, fits.image, {}, {}, job.first_row, job.end_row, nullptr, refused}, shape);
     if (Guided) t.guide = on_device<kernel>({&job, fits.guide, {}, {}, job.first_row, job.end_row}, shape);
     const int chunks = (shape.bands + shape.chunk_bands - 1) / shape.chunk_bands;
     launch(fit_windows_kernel<Guided>,
@@ -215,11 +215,20 @@ bool guided_supports(const filters::window_job& job, bool guided) {
            job.cols.before + job.cols.after + fit_kernel<true>::K <= most_guided_threads * fit_kernel<true>::K * 3 / 4;
 }
 
+std::size_t guided_scratch_bytes(const guided_fits& fits) {
+    return fits_slide(fits) ? sliding_fit_bytes(fits) : 0;
+}
+
 void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
+    refused_blocks refused;
+    if (fits_slide(fits)) {
+        refused = enqueue_sliding_fits(fits, stream);
+        if (!is_floating(fits.image.shape.type)) return;
+    }
     if (fits.guide.data == nullptr)
-        launch_fits<false>(fits, stream);
+        launch_fits<false>(fits, refused, stream);
     else
-        launch_fits<true>(fits, stream);
+        launch_fits<true>(fits, refused, stream);
 }
 
 void enqueue_guided_result(const const_any_view& a, const const_any_view& b, const const_any_view& guide,

@@ -16,14 +16,16 @@ struct fit {
     double a, b;
 };
 
-__device__ inline fit fit_of(double variance, double covariance, double guide_mean, double image_mean, double epsilon) {
-    const double a = covariance / (variance + epsilon);
-    return {a, image_mean - a * guide_mean};
+/// From the sums of a window of n pixels and the numerators of its moments; `noise`: n^2 epsilon, `inverse`: 1 / n.
+__device__ inline fit fit_of(double variance, double covariance, double guide, double image, double noise,
+                             double inverse) {
+    const double a = covariance / (variance + noise);
+    return {a, (image - a * guide) * inverse};
 }
 
 /// Of an image that is its own guide.
-__device__ inline fit fit_of_itself(double variance, double mean, double epsilon) {
-    const double share = variance / (variance + epsilon);
+__device__ inline fit fit_of_itself(double variance, double image, double noise, double inverse) {
+    const double share = variance / (variance + noise), mean = image * inverse;
     return {share, mean - share * mean};
 }
 
@@ -41,15 +43,21 @@ struct compensated_sum {
     __device__ double joined() const { return fabs(high) < INFINITY ? high + low : high; }
 };
 
-/// (n products - x y) / n^2, all with what they were rounded by: as compensated_variance() of real_results.cuh.
-__device__ inline double compensated_moment(double n, const compensated_sum& x, const compensated_sum& y,
-                                            const compensated_sum& products, double noise) {
+/// n products - x y, all with what they were rounded by: as compensated_variance() of real_results.cuh. It is 0 where it
+/// is at most `noise` of the first product.
+__device__ inline double moment_numerator(double n, const compensated_sum& x, const compensated_sum& y,
+                                          const compensated_sum& products, double noise) {
     const exact_product first = multiplied(n, products.high), second = multiplied(x.high, y.high);
     const double above = (first.high - second.high) +
                          ((first.low + n * products.low) - (second.low + (x.high * y.low + x.low * y.high)));
     const double doubtful = noise * first.high;
-    if (above <= doubtful && doubtful < INFINITY && noise > 0) return 0;
-    return above / (n * n);
+    return noise > 0 && above <= doubtful && doubtful < INFINITY ? 0 : above;
+}
+
+/// The same of sums that have no rest.
+__device__ inline double moment_numerator(double n, double x, double y, double products) {
+    const exact_product first = multiplied(n, products), second = multiplied(x, y);
+    return (first.high - second.high) + (first.low - second.low);
 }
 
 /// Where fits go.

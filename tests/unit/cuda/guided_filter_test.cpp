@@ -211,8 +211,8 @@ TEST_F(device_guided_filter, what_is_not_finite_acts_on_windows_that_share_one_w
             for (std::int64_t r = 0; r < rows; ++r)
                 for (std::int64_t c = 0; c < cols; ++c) {
                     const float before = view_of<float>(clean)(r, c), now = view_of<float>(spoilt)(r, c);
-                    if (std::abs(r - 18) > 4 || std::abs(c - 111) > 4) {
-                        ASSERT_EQ(before, now) << r << ", " << c << ", " << wrong;
+                    if (std::abs(r - 18) > 4 || std::abs(c - 111) > 4) {  // others may make it then
+                        ASSERT_NEAR(before, now, 3e-7) << r << ", " << c << ", " << wrong;
                     } else if (!std::isfinite(wrong)) {
                         ASSERT_TRUE(std::isnan(now)) << r << ", " << c << ", " << wrong;
                     }
