@@ -13,19 +13,24 @@
 /// - Without a guide, and with one of one channel; colour guides are unsupported. Images, guides and results of 8u,
 /// 16u,
 ///   32f and 64f in any combination that the CPU takes, of any strides: what is not plain is copied in the workspace.
-/// - Every border that the CPU takes. Windows are at most some 750 columns wide (with a guide 380), and do not reach
-///   several times beyond the image: others are unsupported.
-/// - Moments are sums in double that keep what they are rounded by, as those of local_statistics() on devices. Where
-///   image, guide or result is of 64f, all else is in double, too.
-/// - Else a and b are rounded to 24 bits and to multiples of a = 2^-26 and b = s, the power of two at 2^-20
-///   sqrt(epsilon) or next above it, and so are their means. A result is then off by at most
+/// - Every border that the CPU takes. Windows are at most some 380 columns wide, and do not reach several times beyond
+///   the image: others are unsupported.
+/// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
+///   rounded by, as those of local_statistics() on devices.
+/// - Else a and b are rounded to 24 bits and to multiples of at most 2^-26, and 2^-24 times the power of two at
+///   sqrt(epsilon) or next above it; their means are in double. A result is then off by at most
 ///
-///       (2^-24 A + 2^-27) |guide| + 2^-24 B + s / 2
+///       (2^-25 A + 2^-27) |guide| + 2^-25 B + 2^-24 sqrt(epsilon)
 ///
 ///   A and B the largest |a| and |b| in the window, and by what its type is rounded by. For 8u with the default epsilon
-///   that is some 10^-4, so one result in thousands differs by one from the CPU's.
-/// - A NaN, an infinity or a huge value acts as on the CPU.
-/// - Device memory (a plan's: its workspace): 16 bytes per pixel and channel of a plane, 32 in double, and at most 4
+///   that is some 3 * 10^-5, so one result in ten thousand or so differs by one from the CPU's.
+/// - Moments of integers are exact, whatever the other types are. Those of 32f images and guides may slide, which adds
+/// at most 2^-21 (P + A G): P and G the largest
+///   magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at most 1024 times
+///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value
+///   is NaN, infinite, huge, or of a guide above some 10^3 sqrt(epsilon), take additions only, which are slower. So
+///   such a value acts as on the CPU.
+/// - Device memory (a plan's: its workspace): 24 bytes per pixel and channel of a plane, 32 in double, and at most 4
 /// for
 ///   windows of more than 64 rows. Planes follow each other in the same memory. For host images also image, guide and
 ///   result.

@@ -55,19 +55,21 @@ class planned_guided_filter {
         const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
         fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
         means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
-        if (!guided_supports(fits_, given.guide.has_value()) || !real_supports(means_, false))
+        if (!guided_supports(fits_) || !real_supports(means_, false))
             throw unsupported("window: is " + std::to_string(job_.fits.above + 1 + job_.fits.below) + " by " +
                               std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
                               std::to_string(image.rows) + " by " + std::to_string(image.cols) +
                               " pixels, more than devices take for guided filters yet");
-        for (std::size_t& at : planes_at_) {
-            at = bytes_;
-            bytes_ += up(span_bytes(plane_));
+        mean_ = device_shape(dtype::f64, image.rows, image.cols, image.channels);
+        units_ = guided_units(means_, image.type, job_.epsilon);
+        for (std::size_t i = 0; i < planes_at_.size(); ++i) {
+            planes_at_[i] = bytes_;
+            bytes_ += up(span_bytes(i < 2 ? plane_ : mean_));
         }
         scratch_at_ = bytes_;
         const guided_fits fits{&fits_, {nullptr, image}, {nullptr, guide}, {nullptr, plane_}, {nullptr, plane_}};
-        const std::size_t of_means = real_scratch_bytes(means_, false, means_.first_row, means_.end_row);
-        bytes_ += up(std::max(guided_scratch_bytes(fits), of_means));
+        const guided_means means{&means_, {nullptr, plane_}, {nullptr, plane_}, {nullptr, mean_}, {nullptr, mean_}};
+        bytes_ += up(std::max(guided_scratch_bytes(fits), guided_means_bytes(means)));
     }
 
     int device() const noexcept { return device_; }
@@ -93,26 +95,23 @@ class planned_guided_filter {
   private:
     filter_options windows(const window& w) const { return {.window = w, .border = job_.border}; }
 
-    any_view plane(std::size_t i, void* space) const {
-        return {static_cast<std::byte*>(space) + planes_at_[i], plane_};
-    }
-
     void enqueue_plane(const const_any_view& image, const const_any_view& guide, const any_view& result, void* space,
                        stream_ref stream) const {
-        const any_view a = plane(0, space), b = plane(1, space), mean_a = plane(2, space), mean_b = plane(3, space);
+        const auto plane = [&](std::size_t i) {
+            return any_view{static_cast<std::byte*>(space) + planes_at_[i], i < 2 ? plane_ : mean_};
+        };
         void* const scratch = static_cast<std::byte*>(space) + scratch_at_;
-        enqueue_guided_fits({&fits_, image, guide, a, b, job_.epsilon, scratch}, stream);
-        for (const auto& [from, to] : {std::pair{&a, &mean_a}, {&b, &mean_b}})
-            enqueue_real_statistics({&means_, *from, {}, {}, means_.first_row, means_.end_row, scratch}, {.mean = *to},
-                                    stream);
-        enqueue_guided_result(mean_a, mean_b, guide.data == nullptr ? image : guide, result, job_.rounding, stream);
+        enqueue_guided_fits({&fits_, image, guide, plane(0), plane(1), job_.epsilon, units_, scratch}, stream);
+        enqueue_guided_result({&means_, plane(0), plane(1), plane(2), plane(3), units_, scratch},
+                              guide.data == nullptr ? image : guide, result, job_.rounding, stream);
     }
 
     filters::guided_job job_;
     int device_;
     filters::guided_shapes shapes_;
     packed_copy image_, guide_, result_;
-    view_shape plane_;  ///< of fits and their means
+    view_shape plane_, mean_;  ///< of fits and of their means
+    guided_units units_;
     filters::window_job fits_, means_;
     std::array<std::size_t, 4> planes_at_{};  ///< a, b and their means
     std::size_t scratch_at_ = 0, bytes_ = 0, packed_bytes_ = 0;

@@ -1,5 +1,5 @@
 #include "core/visit_types.hpp"
-#include "cuda/filters/fused_windows.cuh"
+#include "cuda/filters/guided_sums.cuh"
 #include "cuda/filters/guided_terms.cuh"
 
 #include <algorithm>
@@ -10,82 +10,10 @@
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 
-/// Fits by sums in double that slide: exact of integers, and of floats with errors that a block knows a bound of, beyond
-/// which it leaves its windows to additions (guided_kernels.cu).
+/// Fits by sums in double that slide: exact of integers, and of floats with errors that a block knows a bound of,
+/// beyond which it leaves its windows to additions (guided_fits.cu).
 namespace boxsum::cuda {
 namespace {
-
-/// Sums of two rows, a value after the other.
-template <int Values>
-struct double_sums {
-    static constexpr int rows = 2, values = Values;
-    struct alignas(16) unit {
-        double of[rows];
-    } v[values];
-
-    __device__ void add(const double_sums& b) {
-#pragma unroll
-        for (int k = 0; k < values; ++k)
-#pragma unroll
-            for (int j = 0; j < rows; ++j) v[k].of[j] += b.v[k].of[j];
-    }
-    __device__ void subtract(const double_sums& b) {
-#pragma unroll
-        for (int k = 0; k < values; ++k)
-#pragma unroll
-            for (int j = 0; j < rows; ++j) v[k].of[j] -= b.v[k].of[j];
-    }
-    __device__ double_sums of_lane_before(int distance) const {
-        double_sums other;
-#pragma unroll
-        for (int k = 0; k < values; ++k)
-#pragma unroll
-            for (int j = 0; j < rows; ++j)
-                other.v[k].of[j] = __shfl_up_sync(~0u, v[k].of[j], static_cast<unsigned>(distance));
-        return other;
-    }
-    __device__ static double_sums of_warps_before(const double_sums* totals, int warp, int) {
-        double_sums other{};
-        for (int w = 0; w < warp; ++w) other.add(totals[w]);
-        return other;
-    }
-};
-
-}  // namespace
-
-/// All entries of a value before those of the next: so that neighbouring entries of each are neighbours.
-template <int Values>
-class sum_line<double_sums<Values>> {
-    using unit = typename double_sums<Values>::unit;
-
-  public:
-    static constexpr int entry_bytes = sizeof(double_sums<Values>);
-
-    __device__ sum_line(void* memory, int entries) : at_(static_cast<unit*>(memory)), pitch_(entries) {}
-    __device__ sum_line from(int entry) const {
-        sum_line later = *this;
-        later.at_ += entry;
-        return later;
-    }
-    __device__ double_sums<Values> load(int entry) const {
-        double_sums<Values> sums;
-#pragma unroll
-        for (int k = 0; k < Values; ++k) sums.v[k] = at_[k * pitch_ + entry];
-        return sums;
-    }
-    __device__ void store(int entry, const double_sums<Values>& sums) const {
-#pragma unroll
-        for (int k = 0; k < Values; ++k) at_[k * pitch_ + entry] = sums.v[k];
-    }
-
-  private:
-    unit* at_;
-    int pitch_;
-};
-
-namespace {
-
-constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
 
 /// An integer below 2^52 without a conversion, of which a multiprocessor makes few.
 __device__ double as_double(std::uint32_t x) {
@@ -149,7 +77,8 @@ class moment_slide {
 
     class reader {
       public:
-        __device__ reader(const fused_view& t, int col, int channel) : image_(t, col, channel), guide_(t.weights, col, 0) {}
+        __device__ reader(const fused_view& t, int col, int channel)
+            : image_(t, col, channel), guide_(t.weights, col, 0) {}
         __device__ bool inside(int first, int n) const { return image_.inside(first, n); }
         template <int N>
         __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
@@ -295,19 +224,7 @@ class moment_slide {
             most[1] = columns_.seen.image;
             most[2] = ~columns_.seen.least;
         }
-#pragma unroll
-        for (std::uint32_t& x : most) x = __reduce_max_sync(~0u, x);
-        if (blockDim.x > 32) {
-            __shared__ std::uint32_t of_warps[most_fused_threads / 32][3];
-#pragma unroll
-            for (int k = 0; k < 3; ++k)
-                if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][k] = most[k];
-            __syncthreads();
-            for (unsigned w = 0; w < blockDim.x / 32; ++w) {
-#pragma unroll
-                for (int k = 0; k < 3; ++k) most[k] = of_warps[w][k] > most[k] ? of_warps[w][k] : most[k];
-            }
-        }
+        largest_of_block(most);
         const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
         const double guide = of(most[0]), square = guide * guide;
         // Also where they are NaN or infinite this is false.
@@ -380,14 +297,10 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_fit_kernel(const _
     });
 }
 
-fused_shape shape_of(const filters::window_job& job) {
-    return fused_shape_of(job, fused_sums::reals, job.end_row - job.first_row);
-}
-
 /// The square of the guide's largest magnitude M up to which sums that slide may be used.
 ///
-/// With u = 2^-53, windows of h rows, w columns and n = h w pixels, K columns a thread, T rows of a band, S columns of a
-/// block in W warps, a window's sum of squares has three errors, all in units of u n M^2: a column's sum makes h
+/// With u = 2^-53, windows of h rows, w columns and n = h w pixels, K columns a thread, T rows of a band, S columns of
+/// a block in W warps, a window's sum of squares has three errors, all in units of u n M^2: a column's sum makes h
 /// additions and T slides, whose changes have errors of 3 u M^2 and whose sums one of u h M^2: (h + T) (1 + 3 / h). A
 /// thread's total makes T additions of changes of K columns: T (1 + (K + 3) / h) (1 + K / w), since a window may begin
 /// and end within a thread's columns. Both its ends are prefix sums, of at most S h pixels, rounded 5 + W + 1 + K
@@ -398,8 +311,8 @@ double largest_square(const filters::window_job& job, const fused_shape& shape, 
     const auto h = static_cast<double>(job.rows.width()), w = static_cast<double>(job.cols.width());
     constexpr double K = slide_columns;
     const double slides = shape.band_rows, across = K * shape.threads, warps = (shape.threads + 31) / 32;
-    const double sums = (h + slides) * (1 + 3 / h) + slides * (1 + (K + 3) / h) * (1 + K / w) +
-                        2 * (10 + warps) * across / w;
+    const double sums =
+        (h + slides) * (1 + 3 / h) + slides * (1 + (K + 3) / h) * (1 + K / w) + 2 * (10 + warps) * across / w;
     return epsilon * 0x1p-22 / ((3 * sums + 8) * 0x1p-53);
 }
 
@@ -408,7 +321,7 @@ void launch_fits(const guided_fits& fits, stream_ref stream) {
     using slide = moment_slide<Pixel, Guided>;
     constexpr int K = slide::K;
     const filters::window_job& job = *fits.job;
-    const fused_shape shape = shape_of(job);
+    const fused_shape shape = guided_shape_of(job);
     auto* const segments = static_cast<std::byte*>(fits.scratch) + refused_bytes(job, shape);
     fused_view t = on_device<Pixel, K>({&job, fits.image, job.first_row, job.end_row, segments}, shape);
     t.flip = t.outside = 0;
@@ -443,14 +356,16 @@ bool fits_slide(const guided_fits& fits) {
     const filters::window_job& job = *fits.job;
     const dtype type = fits.image.shape.type;
     const bool guided = fits.guide.shape.rows != 0;
-    if (type == dtype::f64 || (guided && fits.guide.shape.type != type) || fits.a.shape.type != dtype::f32) return false;
+    if (type == dtype::f64 || (guided && fits.guide.shape.type != type) || fits.a.shape.type != dtype::f32)
+        return false;
     // Squares of integers have 32 bits, sums of a double 52.
-    return sliding_supports(job) && job.rows.width() * shape_of(job).threads * slide_columns <= std::int64_t{1} << 20;
+    return sliding_supports(job) && job.rows.width() * guided_shape_of(job).threads * slide_columns <= std::int64_t{1}
+                                                                                                           << 20;
 }
 
 std::size_t sliding_fit_bytes(const guided_fits& fits) {
     const filters::window_job& job = *fits.job;
-    const fused_shape shape = shape_of(job);
+    const fused_shape shape = guided_shape_of(job);
     std::size_t bytes = refused_bytes(job, shape);
     if (!shape.prepared) return bytes;
     visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
@@ -464,7 +379,7 @@ std::size_t sliding_fit_bytes(const guided_fits& fits) {
 refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) {
     visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0,
                  [&]<typename Pixel, bool Guided>() { launch_fits<Pixel, Guided>(fits, stream); });
-    const fused_shape shape = shape_of(*fits.job);
+    const fused_shape shape = guided_shape_of(*fits.job);
     return {static_cast<const std::uint32_t*>(fits.scratch), shape.strip_cols, shape.strips, shape.band_rows,
             shape.bands};
 }

@@ -43,8 +43,8 @@ struct compensated_sum {
     __device__ double joined() const { return fabs(high) < INFINITY ? high + low : high; }
 };
 
-/// n products - x y, all with what they were rounded by: as compensated_variance() of real_results.cuh. It is 0 where it
-/// is at most `noise` of the first product.
+/// n products - x y, all with what they were rounded by: as compensated_variance() of real_results.cuh. It is 0 where
+/// it is at most `noise` of the first product.
 __device__ inline double moment_numerator(double n, const compensated_sum& x, const compensated_sum& y,
                                           const compensated_sum& products, double noise) {
     const exact_product first = multiplied(n, products.high), second = multiplied(x.high, y.high);
@@ -75,11 +75,10 @@ struct fit_output {
           b_stride(fits.b.shape.row_stride),
           is_double(fits.a.shape.type == dtype::f64),
           epsilon(fits.epsilon) {
-        const guided_units units(epsilon);
-        unit_a = units.a;
-        unit_b = units.b;
-        inverse_unit_a = 1 / units.a;
-        inverse_unit_b = 1 / units.b;
+        unit_a = fits.units.a;
+        unit_b = fits.units.b;
+        inverse_unit_a = 1 / unit_a;
+        inverse_unit_b = 1 / unit_b;
     }
 
     __device__ float narrow_a(const fit& f) const { return static_cast<float>(rint(f.a * inverse_unit_a) * unit_a); }

@@ -1,7 +1,6 @@
 // The guided filter on a device against its definition in long double: every type, border and stride, whole memories.
 
 #include "core/visit_types.hpp"
-#include "cuda/filters/guided_kernels.hpp"
 #include "support/guided_reference.hpp"
 #include "support/placed_image.hpp"
 
@@ -110,9 +109,8 @@ class device_guided_filter : public test::placed_images_test {
                             static_cast<wide>(by(r, c, s.guided ? 0 : k, s.guided && s.guide_planes == 1 ? 0 : plane));
                         wide bound = wide{1e-11} * static_cast<wide>(range);
                         if (!doubles) {
-                            const cuda::guided_units units(s.epsilon);
-                            bound += (0x1p-24L * q.largest_a + static_cast<wide>(units.a) / 2) * std::abs(x) +
-                                     0x1p-24L * q.largest_b + static_cast<wide>(units.b) / 2;
+                            bound += (0x1p-25L * q.largest_a + 0x1p-27L) * std::abs(x) + 0x1p-25L * q.largest_b +
+                                     0x1p-24L * std::sqrt(static_cast<wide>(s.epsilon));
                         }
                         ASSERT_NO_FATAL_FAILURE(compare_one(found, plane, r, c * s.channels + k, q.value, bound, s))
                             << "plane " << plane << ", row " << r << ", col " << c << ", channel " << k;

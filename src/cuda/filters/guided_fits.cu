@@ -1,11 +1,10 @@
-#include "core/visit_types.hpp"
 #include "cuda/filters/guided_kernels.hpp"
+#include "cuda/filters/guided_sums.cuh"
 #include "cuda/filters/guided_terms.cuh"
 #include "cuda/filters/real_windows.cuh"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 
@@ -116,7 +115,8 @@ __global__ __launch_bounds__(most_guided_threads) void fit_windows_kernel(const 
                 fit one;
                 if constexpr (Guided) {
                     const compensated_sum p(s.v[4], s.v[5]), products(s.v[6], s.v[7]);
-                    one = fit_of(variance, moment_numerator(n, x, p, products, 0), x.joined(), p.joined(), noise, 1 / n);
+                    one =
+                        fit_of(variance, moment_numerator(n, x, p, products, 0), x.joined(), p.joined(), noise, 1 / n);
                 } else {
                     one = fit_of_itself(variance, x.joined(), noise, 1 / n);
                 }
@@ -159,60 +159,15 @@ void launch_fits(const guided_fits& fits, const refused_blocks& refused, stream_
            stream, t, fit_output(fits));
 }
 
-// ---- results --------------------------------------------------------------------------------------------------------
-
-constexpr int block_elements = 256;
-
-struct typed_rows {
-    char* data;
-    std::int64_t row_stride;
-
-    explicit typed_rows(const const_any_view& v)
-        : data(static_cast<char*>(const_cast<void*>(v.data))), row_stride(v.shape.row_stride) {}
-    template <typename T>
-    __device__ T* row(std::int64_t row) const {
-        return reinterpret_cast<T*>(data + row * row_stride);
-    }
-};
-
-template <typename T>
-__device__ T rounded(double x, double half) {
-    if constexpr (std::is_floating_point_v<T>) {
-        return static_cast<T>(x);
-    } else {
-        constexpr double most = sizeof(T) == 1 ? 255 : 65535;
-        const double value = x + half;
-        return static_cast<T>(static_cast<int>(value > 0 ? (value < most ? value : most) : 0));  // NaN: 0
-    }
-}
-
-template <typename Fit, typename Guide, typename Result>
-__global__ __launch_bounds__(block_elements) void guided_result_kernel(typed_rows a, typed_rows b, typed_rows guide,
-                                                                       typed_rows result, std::int64_t rows,
-                                                                       std::int64_t elements, int elements_a_guide,
-                                                                       double half) {
-    const std::int64_t element = std::int64_t{blockIdx.x} * block_elements + threadIdx.x;
-    if (element >= elements) return;
-    const std::int64_t place = elements_a_guide == 1 ? element : element / elements_a_guide;
-    for (std::int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
-        const auto x = static_cast<double>(guide.row<const Guide>(row)[place]);
-        const double q = static_cast<double>(b.row<const Fit>(row)[element]) +
-                         static_cast<double>(a.row<const Fit>(row)[element]) * x;
-        result.row<Result>(row)[element] = rounded<Result>(q, half);
-    }
-}
-
-using pixel_types = type_list<u8, u16, f32, f64>;
-
 }  // namespace
 
-guided_units::guided_units(double epsilon)
-    : a(0x1p-26), b(std::ldexp(1.0, static_cast<int>(std::ceil(std::log2(epsilon) / 2)) - 20)) {}
+fused_shape guided_shape_of(const filters::window_job& job) {
+    return fused_shape_of(job, fused_sums::reals, job.end_row - job.first_row);
+}
 
-bool guided_supports(const filters::window_job& job, bool guided) {
-    if (!real_supports(job, true)) return false;
-    return !guided ||
-           job.cols.before + job.cols.after + fit_kernel<true>::K <= most_guided_threads * fit_kernel<true>::K * 3 / 4;
+bool guided_supports(const filters::window_job& job) {
+    constexpr int K = fit_kernel<true>::K;
+    return real_supports(job, true) && job.cols.before + job.cols.after + K <= most_guided_threads * K * 3 / 4;
 }
 
 std::size_t guided_scratch_bytes(const guided_fits& fits) {
@@ -229,24 +184,6 @@ void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
         launch_fits<false>(fits, refused, stream);
     else
         launch_fits<true>(fits, refused, stream);
-}
-
-void enqueue_guided_result(const const_any_view& a, const const_any_view& b, const const_any_view& guide,
-                           const any_view& result, rounding_mode rounding, stream_ref stream) {
-    const view_shape& s = result.shape;
-    const std::int64_t elements = s.cols * s.channels;
-    const dim3 grid(static_cast<unsigned>((elements + block_elements - 1) / block_elements),
-                    static_cast<unsigned>(std::min<std::int64_t>(s.rows, 32768)), 1);
-    const int elements_a_guide = guide.shape.channels == s.channels ? 1 : static_cast<int>(s.channels);
-    visit_type(type_list<f32, f64>{}, a.shape.type, [&]<typename Fit>() {
-        visit_type(pixel_types{}, guide.shape.type, [&]<typename Guide>() {
-            visit_type(pixel_types{}, s.type, [&]<typename Result>() {
-                launch(guided_result_kernel<Fit, Guide, Result>, {.grid = grid, .block = block_elements}, stream,
-                       typed_rows(a), typed_rows(b), typed_rows(guide), typed_rows(result), s.rows, elements,
-                       elements_a_guide, rounding == rounding_mode::half_up ? 0.5 : 0.0);
-            });
-        });
-    });
 }
 
 }  // namespace boxsum::cuda
