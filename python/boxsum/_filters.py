@@ -786,11 +786,13 @@ def guided_filter(
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image or the guide.
 
     Returns:
-        An array of the image's shape and library. Variances do not cancel, so a small epsilon loses no accuracy.
+        An array of the image's shape and library. Variances do not cancel, so a small epsilon loses no accuracy. On a
+        device the fits are rounded to 24 bits, unless image, guide or result is of float64.
 
     Raises:
-        InvalidArgument: a ValueError; as `box_filter`, and for the epsilon and a guide of another shape.
-        Unsupported: a TypeError; another dtype, arrays on a device.
+        InvalidArgument: a ValueError; as `box_filter`, and for the epsilon and a guide of another shape or place.
+        Unsupported: a TypeError; another dtype, and on a device a guide of several channels and windows of more than
+            some 380 columns (750 without a guide).
         OutOfMemory: a MemoryError.
 
     Source: He, Sun and Tang 2010.

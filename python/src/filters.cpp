@@ -7,6 +7,7 @@
 #include <boxsum/convolve.hpp>
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
@@ -351,13 +352,13 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
     guided_rule rule{optional_real(epsilon, "epsilon")};
     const element guiding = by ? by->array.type : given.in.array.type;
     if (guiding == element::boolean && !rule.epsilon) rule.epsilon = 0.01;  // of values from 0 to 1
-    if (given.in.array.device || (by && by->array.device))
-        throw unsupported("image: lies on a device, guided filters are of host memory");
+    if (by) require_same_place(by->array, given.in.array);
     if (by && by->empty && !given.in.empty) throw invalid_argument("guide: has no pixels, but the image has");
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        guided_filter(inputs, {result.view}, rule, given.options);
-    }
+    compute(
+        given.in, [&] { guided_filter(inputs, {result.view}, rule, given.options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::guided_filter_async(inputs, {result.view}, workspace, stream, rule, given.options);
+        });
     return result.finish(given.in);
 }
 

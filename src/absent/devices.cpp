@@ -4,6 +4,7 @@
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/cuda/non_local_means.hpp>
@@ -292,6 +293,31 @@ void local_contrast(const filter_inputs&, const filter_outputs&, stream_ref, con
     refuse();
 }
 void variable_box_filter(const variable_inputs&, const filter_outputs&, stream_ref, const filter_options&) {
+    refuse();
+}
+
+struct guided_filter_plan::state {};
+guided_filter_plan::guided_filter_plan(const guided_inputs&, const filter_outputs&, const guided_rule&,
+                                       const filter_options&) {
+    refuse();
+}
+std::size_t guided_filter_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+std::size_t guided_filter_plan::packed_bytes() const noexcept {
+    return 0;
+}
+int guided_filter_plan::device() const noexcept {
+    return -1;
+}
+void guided_filter_plan::run_async(const guided_inputs&, const filter_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void guided_filter_async(const guided_inputs&, const filter_outputs&, workspace&, stream_ref, const guided_rule&,
+                         const filter_options&) {
+    refuse();
+}
+void guided_filter(const guided_inputs&, const filter_outputs&, stream_ref, const guided_rule&, const filter_options&) {
     refuse();
 }
 

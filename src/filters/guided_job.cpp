@@ -32,14 +32,15 @@ void check_options(const filter_options& options) {
 
 }  // namespace
 
-guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
-                           const filter_options& options) {
-    const bool guided = inputs.guide.data != nullptr || inputs.guide.shape.rows != 0;
-    check_read("image", inputs.image);
-    const view_shape &image = inputs.image.shape, &guide = inputs.guide.shape, &result = outputs.result.shape;
+bool has_guide(const guided_inputs& inputs) noexcept {
+    return inputs.guide.data != nullptr || inputs.guide.shape.rows != 0;
+}
+
+guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, const filter_options& options) {
+    const view_shape &image = given.image, &result = given.result;
     check_pixels("image", image.type);
-    if (guided) {
-        check_read("guide", inputs.guide);
+    if (given.guide) {
+        const view_shape& guide = *given.guide;
         check_pixels("guide", guide.type);
         require_same("guide", "rows", guide.rows, image.rows);
         require_same("guide", "cols", guide.cols, image.cols);
@@ -47,13 +48,11 @@ guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& ou
     }
     check_options(options);
     windows_of({.image = image}, options);
-    const double range = 2 * default_range(guided ? guide.type : image.type);
+    const double range = 2 * default_range(given.guide ? given.guide->type : image.type);
     const double epsilon = rule.epsilon.value_or(range * range / 100);
     if (!std::isfinite(epsilon) || epsilon <= 0)
         throw invalid_argument("epsilon: is " + std::to_string(epsilon) + ", must be finite and above 0");
-    check_results({{"image", inputs.image}, {"guide", guided ? inputs.guide : const_any_view{}}},
-                  {{"result", outputs.result}});
-    if (outputs.count.data != nullptr) throw unsupported("count: a guided filter counts none");
+    if (given.counts) throw unsupported("count: a guided filter counts none");
     if (result.type != image.type && result.type != dtype::f32 && result.type != dtype::f64)
         throw unsupported("result: type is " + std::string(name_of(result.type)) + ", must be the image's, 32f or 64f");
     require_same("result", "planes", result.planes, image.planes);
@@ -71,6 +70,22 @@ guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& ou
     job.strip = std::max(least, windows * reach);
     if (job.strip >= image.rows || options.border == border_mode::wrap) job.strip = image.rows;
     return job;
+}
+
+void check_memory(const guided_inputs& inputs, const filter_outputs& outputs) {
+    check_read("image", inputs.image);
+    const bool guided = has_guide(inputs);
+    if (guided) check_read("guide", inputs.guide);
+    check_results({{"image", inputs.image}, {"guide", guided ? inputs.guide : const_any_view{}}},
+                  {{"result", outputs.result}});
+}
+
+guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
+                           const filter_options& options) {
+    check_memory(inputs, outputs);
+    const std::optional guide = has_guide(inputs) ? std::optional(inputs.guide.shape) : std::nullopt;
+    return guided_job_of({inputs.image.shape, guide, outputs.result.shape, outputs.count.data != nullptr}, rule,
+                         options);
 }
 
 }  // namespace boxsum::filters

@@ -3,6 +3,7 @@
 #include <boxsum/guided_filter.hpp>
 
 #include <cstdint>
+#include <optional>
 
 namespace boxsum::filters {
 
@@ -17,7 +18,23 @@ struct guided_job {
     std::int64_t strip = 0;  ///< rows that are computed at a time
 };
 
-/// Throws invalid_argument or unsupported, and names argument and value.
+/// What a guided filter is given, without memory.
+struct guided_shapes {
+    view_shape image;
+    std::optional<view_shape> guide;
+    view_shape result;
+    bool counts = false;  ///< a count is asked for
+};
+
+/// Whether there is a guide.
+bool has_guide(const guided_inputs& inputs) noexcept;
+
+/// Of shapes alone. Throws invalid_argument or unsupported, and names argument and value, as all of these do.
+guided_job guided_job_of(const guided_shapes& given, const guided_rule& rule, const filter_options& options);
+
+/// Well-formed memory that does not overlap.
+void check_memory(const guided_inputs& inputs, const filter_outputs& outputs);
+
 guided_job make_guided_job(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule,
                            const filter_options& options);
 

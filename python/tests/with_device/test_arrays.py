@@ -278,6 +278,25 @@ def test_working_memory_is_given_back(library, emulated):
             assert library.module.lent() == 0
 
 
+def test_guided_filter(library):
+    for dtype in (np.uint8, np.float32, np.float64):
+        image, guide = (reference.random_image((2, 24, 31), dtype, seed) for seed in (3, 4))
+        there, by = library.up(image), library.up(guide)
+        for border in (border for border in BORDERS if border != "constant"):
+            for given, on_device in (({}, {}), ({"guide": guide}, {"guide": by}), ({"guide": guide[1]}, {"guide": by[1]})):
+                expected = boxsum.guided_filter(image, (5, 7), border=border, dtype="float64", **given)
+                actual = boxsum.guided_filter(there, (5, 7), border=border, dtype="float64", **on_device)
+                np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-11 * image.max())
+        actual = library.down(boxsum.guided_filter(there, 3, guide=by))
+        assert actual.dtype == dtype
+        np.testing.assert_allclose(actual, boxsum.guided_filter(image, 3, guide=guide), atol=1 if dtype == np.uint8 else 1e-6)
+    colours = library.up(reference.random_image((2, 24, 31, 3), np.float64, 5))
+    with pytest.raises(boxsum.Unsupported, match="guide: has 3 channels, of which devices take 1 yet"):
+        boxsum.guided_filter(there, 3, guide=colours, guide_channel_axis=-1)
+    with pytest.raises(boxsum.InvalidArgument, match="guide: is in host memory, but image is on cuda:0"):
+        boxsum.guided_filter(there, 3, guide=guide)
+
+
 def test_tracking(library):
     frames = np.zeros((3, 30, 40), np.uint8)
     for number, frame in enumerate(frames):

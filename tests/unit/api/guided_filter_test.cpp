@@ -1,3 +1,5 @@
+#include "support/guided_reference.hpp"
+
 #include <boxsum/error.hpp>
 #include <boxsum/guided_filter.hpp>
 
@@ -7,127 +9,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
 namespace boxsum::guided_filters {
 namespace {
 
-using wide = long double;
-
-/// Index of a sample beyond the border; -1 where there is none.
-std::int64_t sample_at(border_mode border, std::int64_t i, std::int64_t n) {
-    if (i >= 0 && i < n) return i;
-    switch (border) {
-        case border_mode::replicate:
-            return i < 0 ? 0 : n - 1;
-        case border_mode::reflect:
-            return sample_at(border, i < 0 ? -i - 1 : 2 * n - 1 - i, n);
-        case border_mode::mirror:
-            return sample_at(border, i < 0 ? -i : 2 * n - 2 - i, n);
-        case border_mode::wrap:
-            return sample_at(border, i < 0 ? i + n : i - n, n);
-        default:
-            return -1;
-    }
-}
-
-/// Calls sample(y, x) for what the window around (r, c) sees.
-template <typename F>
-void for_window(const window& w, border_mode border, std::int64_t rows, std::int64_t cols, std::int64_t r,
-                std::int64_t c, F&& sample) {
-    for (std::int64_t i = r - w.above; i <= r + w.below; ++i)
-        for (std::int64_t j = c - w.left; j <= c + w.right; ++j) {
-            const std::int64_t y = sample_at(border, i, rows), x = sample_at(border, j, cols);
-            if (y >= 0 && x >= 0) sample(y, x);
-        }
-}
-
-/// Gauss-Jordan with pivots.
-std::vector<wide> solved(std::vector<std::vector<wide>> m, std::vector<wide> b) {
-    const std::size_t n = b.size();
-    for (std::size_t i = 0; i < n; ++i) {
-        std::size_t best = i;
-        for (std::size_t k = i + 1; k < n; ++k)
-            if (std::abs(m[k][i]) > std::abs(m[best][i])) best = k;
-        std::swap(m[i], m[best]);
-        std::swap(b[i], b[best]);
-        for (std::size_t k = 0; k < n; ++k) {
-            if (k == i) continue;
-            const wide f = m[k][i] / m[i][i];
-            for (std::size_t j = 0; j < n; ++j) m[k][j] -= f * m[i][j];
-            b[k] -= f * b[i];
-        }
-    }
-    for (std::size_t i = 0; i < n; ++i) b[i] /= m[i][i];
-    return b;
-}
-
-/// The definition, by centred sums, of one channel of one plane.
-template <typename P, typename G>
-std::vector<wide> expected(const image_view<const P>& image, std::int64_t channel, const image_view<const G>& guide,
-                           std::int64_t first_guide, std::int64_t guides, std::int64_t plane, std::int64_t guide_plane,
-                           const window& w, border_mode border, double epsilon) {
-    const std::int64_t rows = image.rows(), cols = image.cols();
-    const auto n = static_cast<std::size_t>(guides);
-    std::vector<std::vector<wide>> fits(static_cast<std::size_t>(rows * cols));
-    const auto guide_at = [&](std::int64_t y, std::int64_t x, std::size_t g) {
-        return static_cast<wide>(guide(y, x, first_guide + static_cast<std::int64_t>(g), guide_plane));
-    };
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < cols; ++c) {
-            wide count = 0, mean = 0;
-            std::vector<wide> means(n);
-            for_window(w, border, rows, cols, r, c, [&](std::int64_t y, std::int64_t x) {
-                count += 1;
-                mean += static_cast<wide>(image(y, x, channel, plane));
-                for (std::size_t i = 0; i < n; ++i) means[i] += guide_at(y, x, i);
-            });
-            mean /= count;
-            for (wide& m : means) m /= count;
-            std::vector<std::vector<wide>> m(n, std::vector<wide>(n));
-            std::vector<wide> p(n);
-            for_window(w, border, rows, cols, r, c, [&](std::int64_t y, std::int64_t x) {
-                for (std::size_t i = 0; i < n; ++i) {
-                    const wide d = guide_at(y, x, i) - means[i];
-                    p[i] += d * (static_cast<wide>(image(y, x, channel, plane)) - mean) / count;
-                    for (std::size_t j = 0; j < n; ++j) m[i][j] += d * (guide_at(y, x, j) - means[j]) / count;
-                }
-            });
-            for (std::size_t i = 0; i < n; ++i) m[i][i] += static_cast<wide>(epsilon);
-            std::vector<wide> a = solved(m, p);
-            for (std::size_t i = 0; i < n; ++i) mean -= a[i] * means[i];
-            a.push_back(mean);
-            fits[static_cast<std::size_t>(r * cols + c)] = a;
-        }
-    std::vector<wide> result;
-    const window containing = window_extents{w.below, w.above, w.right, w.left};
-    for (std::int64_t r = 0; r < rows; ++r)
-        for (std::int64_t c = 0; c < cols; ++c) {
-            wide count = 0;
-            std::vector<wide> sums(n + 1);
-            for_window(containing, border, rows, cols, r, c, [&](std::int64_t y, std::int64_t x) {
-                count += 1;
-                for (std::size_t i = 0; i <= n; ++i) sums[i] += fits[static_cast<std::size_t>(y * cols + x)][i];
-            });
-            wide q = sums[n];
-            for (std::size_t i = 0; i < n; ++i) q += sums[i] * guide_at(r, c, i);
-            result.push_back(q / count);
-        }
-    return result;
-}
-
-template <typename T>
-std::vector<T> random_pixels(std::int64_t count, unsigned seed, double offset, double scale) {
-    std::mt19937 random(seed);
-    std::vector<T> pixels(static_cast<std::size_t>(count));
-    for (T& x : pixels)
-        x = std::is_integral_v<T> ? static_cast<T>(random() >> 7)
-                                  : static_cast<T>(offset + scale * static_cast<double>(random()) * 0x1p-32);
-    return pixels;
-}
+using test::random_pixels;
+using test::wide;
 
 struct setting {
     std::int64_t rows, cols, channels, planes;
@@ -161,12 +50,14 @@ void check(const setting& s) {
         std::is_integral_v<P> ? static_cast<double>(std::numeric_limits<P>::max()) : std::abs(s.offset) + s.scale;
     for (std::int64_t plane = 0; plane < s.planes; ++plane)
         for (std::int64_t k = 0; k < s.channels; ++k) {
-            const auto q = s.guides > 0 ? expected(image, k, guide, 0, s.guides, plane, s.guide_planes == 1 ? 0 : plane,
-                                                   s.window, s.border, s.epsilon)
-                                        : expected(image, k, image, k, 1, plane, plane, s.window, s.border, s.epsilon);
+            const auto q =
+                s.guides > 0
+                    ? test::expected_guided(image, k, guide, 0, s.guides, plane, s.guide_planes == 1 ? 0 : plane,
+                                            s.window, s.border, s.epsilon)
+                    : test::expected_guided(image, k, image, k, 1, plane, plane, s.window, s.border, s.epsilon);
             for (std::int64_t r = 0; r < s.rows; ++r) {
                 for (std::int64_t c = 0; c < s.cols; ++c) {
-                    const wide exact = q[static_cast<std::size_t>(r * s.cols + c)];
+                    const wide exact = q[static_cast<std::size_t>(r * s.cols + c)].value;
                     const double found = static_cast<double>(result(r, c, k, plane));
                     if constexpr (std::is_integral_v<Out>) {
                         const wide half = s.rounding == rounding_mode::half_up ? 0.5L : 0;

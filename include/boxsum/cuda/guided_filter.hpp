@@ -1,0 +1,81 @@
+#pragma once
+
+#include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/workspace.hpp>
+#include <boxsum/export.hpp>
+#include <boxsum/guided_filter.hpp>
+
+#include <cstddef>
+#include <memory>
+
+/// guided_filter.hpp on a GPU.
+///
+/// - Without a guide, and with one of one channel; colour guides are unsupported. Images, guides and results of 8u,
+/// 16u,
+///   32f and 64f in any combination that the CPU takes, of any strides: what is not plain is copied in the workspace.
+/// - Every border that the CPU takes. Windows are at most some 380 columns wide, and do not reach several times beyond
+///   the image: others are unsupported.
+/// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
+///   rounded by, as those of local_statistics() on devices.
+/// - Else a and b are rounded to 24 bits and to multiples of at most 2^-26, and 2^-24 times the power of two at
+///   sqrt(epsilon) or next above it; their means are in double. A result is then off by at most
+///
+///       (2^-25 A + 2^-27) |guide| + 2^-25 B + 2^-24 sqrt(epsilon)
+///
+///   A and B the largest |a| and |b| in the window, and by what its type is rounded by. For 8u with the default epsilon
+///   that is some 3 * 10^-5, so one result in ten thousand or so differs by one from the CPU's.
+/// - Moments of integers are exact, whatever the other types are. Those of 32f images and guides may slide, which adds
+/// at most 2^-21 (P + A G): P and G the largest
+///   magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at most 1024 times
+///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value
+///   is NaN, infinite, huge, or of a guide above some 10^3 sqrt(epsilon), take additions only, which are slower. So
+///   such a value acts as on the CPU.
+/// - Device memory (a plan's: its workspace): 24 bytes per pixel and channel of a plane, 32 in double, and at most 4
+/// for
+///   windows of more than 64 rows. Planes follow each other in the same memory. For host images also image, guide and
+///   result.
+/// - `threads` has no effect. Results have the same bits from run to run.
+/// Throws as guided_filter() does, and: invalid_argument for a mixture of host and device memory or memory of another
+/// device, unsupported without a device.
+namespace boxsum BOXSUM_EXPORT {
+namespace cuda {
+
+/// For calls of one shape, epsilon and options. The memory of the views is not touched when it is made, and may be
+/// null; a guide with rows is given. Immutable: any number of threads and streams may run one, each with its own
+/// workspace.
+///
+///     boxsum::cuda::guided_filter_plan plan({.image = d_noisy, .guide = d_photo}, {d_smooth}, {.epsilon = 40},
+///                                           {.window = 31});
+///     boxsum::cuda::workspace workspace(plan.workspace_bytes(), stream);
+///     plan.run_async({.image = d_noisy, .guide = d_photo}, {d_smooth}, workspace, stream);   // as often as wanted
+class guided_filter_plan {
+  public:
+    guided_filter_plan(const guided_inputs& inputs, const filter_outputs& outputs, const guided_rule& rule = {},
+                       const filter_options& options = {});
+
+    std::size_t workspace_bytes() const noexcept;
+    /// Bytes of the workspace that are copies without gaps, of views whose strides kernels do not take; 0: none.
+    std::size_t packed_bytes() const noexcept;
+    int device() const noexcept;
+
+    /// Neither allocates nor synchronises, and can be captured into a graph. Throws invalid_argument, naming argument
+    /// and values, for shapes of another plan, host memory, overlapping memory, and a workspace as
+    /// sat_plan::run_async() refuses it.
+    void run_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                   stream_ref stream) const;
+
+  private:
+    struct state;
+    std::shared_ptr<const state> state_;
+};
+
+/// Enqueues on the workspace's device (that of `stream`, while it has none); the workspace grows as needed.
+void guided_filter_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                         stream_ref stream, const guided_rule& rule = {}, const filter_options& options = {});
+
+/// The same on the device of `stream`, and waits; for host memory, too, of which all goes to the device at once.
+void guided_filter(const guided_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                   const guided_rule& rule = {}, const filter_options& options = {});
+
+}  // namespace cuda
+}  // namespace boxsum

@@ -1,0 +1,238 @@
+#include "core/packed_views.hpp"
+#include "core/view_checks.hpp"
+#include "cuda/filters/guided_kernels.hpp"
+#include "cuda/filters/planned_filter.hpp"
+#include "cuda/filters/real_windows.hpp"
+#include "cuda/runtime/cuda_try.hpp"
+#include "cuda/runtime/device.hpp"
+#include "cuda/runtime/plan_checks.hpp"
+#include "cuda/runtime/pointer_checks.hpp"
+#include "cuda/runtime/workspace_use.hpp"
+#include "filters/filter_jobs.hpp"
+#include "filters/guided_job.hpp"
+
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/guided_filter.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace boxsum::cuda {
+namespace {
+
+filters::guided_shapes shapes_of(const guided_inputs& inputs, const filter_outputs& outputs, bool counts) {
+    const std::optional guide = filters::has_guide(inputs) ? std::optional(inputs.guide.shape) : std::nullopt;
+    return {inputs.image.shape, guide, outputs.result.shape, counts};
+}
+
+std::size_t up(std::size_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+/// A guided filter of images in device memory, checked, for the device that is current: everything but memory.
+class planned_guided_filter {
+  public:
+    planned_guided_filter(const filters::guided_shapes& given, const guided_rule& rule, const filter_options& options)
+        : job_(filters::guided_job_of(given, rule, options)), device_(current_device()), shapes_(given) {
+        if (given.guide && given.guide->channels != 1)
+            throw unsupported("guide: has " + std::to_string(given.guide->channels) +
+                              " channels, of which devices take 1 yet");
+        view_shape image = given.image, guide = given.guide.value_or(view_shape{}), result = given.result;
+        image_.add(image, bytes_);
+        if (given.guide) guide_.add(guide, bytes_);
+        result_.add(result, bytes_);
+        packed_bytes_ = bytes_;
+
+        const auto is_double = [](const view_shape& s) { return s.type == dtype::f64; };
+        const bool doubles = is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
+        const dtype type = doubles ? dtype::f64 : dtype::f32;
+        plane_ = device_shape(type, image.rows, image.cols, image.channels);
+        const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
+        fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
+        means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
+        if (!guided_supports(fits_) || !real_supports(means_, false))
+            throw unsupported("window: is " + std::to_string(job_.fits.above + 1 + job_.fits.below) + " by " +
+                              std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
+                              std::to_string(image.rows) + " by " + std::to_string(image.cols) +
+                              " pixels, more than devices take for guided filters yet");
+        mean_ = device_shape(dtype::f64, image.rows, image.cols, image.channels);
+        units_ = guided_units(means_, image.type, job_.epsilon);
+        for (std::size_t i = 0; i < planes_at_.size(); ++i) {
+            planes_at_[i] = bytes_;
+            bytes_ += up(span_bytes(i < 2 ? plane_ : mean_));
+        }
+        scratch_at_ = bytes_;
+        const guided_fits fits{&fits_, {nullptr, image}, {nullptr, guide}, {nullptr, plane_}, {nullptr, plane_}};
+        const guided_means means{&means_, {nullptr, plane_}, {nullptr, plane_}, {nullptr, mean_}, {nullptr, mean_}};
+        bytes_ += up(std::max(guided_scratch_bytes(fits), guided_means_bytes(means)));
+    }
+
+    int device() const noexcept { return device_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+    std::size_t packed_bytes() const noexcept { return packed_bytes_; }
+
+    /// Checked memory, and bytes() bytes at `space`.
+    void enqueue(const void* image, const void* guide, void* result, void* space, stream_ref stream) const {
+        const auto view = [](const void* data, const packed_copy& copy, const view_shape& given) {
+            return any_view{const_cast<void*>(data), copy.exists() ? copy.shape() : given};
+        };
+        const const_any_view p = view(image_.fill(image, space, stream), image_, shapes_.image);
+        const_any_view by;
+        if (shapes_.guide) by = view(guide_.fill(guide, space, stream), guide_, *shapes_.guide);
+        const any_view to = view(result_.place(result, space), result_, shapes_.result);
+        for (std::int64_t plane = 0; plane < p.shape.planes; ++plane) {
+            const auto of = [&](auto v) { return rows_of(v, v.shape.planes == 1 ? 0 : plane, 0, v.shape.rows); };
+            enqueue_plane(of(p), by.data == nullptr ? by : of(by), of(to), space, stream);
+        }
+        result_.empty(result, space, stream);
+    }
+
+  private:
+    filter_options windows(const window& w) const { return {.window = w, .border = job_.border}; }
+
+    void enqueue_plane(const const_any_view& image, const const_any_view& guide, const any_view& result, void* space,
+                       stream_ref stream) const {
+        const auto plane = [&](std::size_t i) {
+            return any_view{static_cast<std::byte*>(space) + planes_at_[i], i < 2 ? plane_ : mean_};
+        };
+        void* const scratch = static_cast<std::byte*>(space) + scratch_at_;
+        enqueue_guided_fits({&fits_, image, guide, plane(0), plane(1), job_.epsilon, units_, scratch}, stream);
+        enqueue_guided_result({&means_, plane(0), plane(1), plane(2), plane(3), units_, scratch},
+                              guide.data == nullptr ? image : guide, result, job_.rounding, stream);
+    }
+
+    filters::guided_job job_;
+    int device_;
+    filters::guided_shapes shapes_;
+    packed_copy image_, guide_, result_;
+    view_shape plane_, mean_;  ///< of fits and of their means
+    guided_units units_;
+    filters::window_job fits_, means_;
+    std::array<std::size_t, 4> planes_at_{};  ///< a, b and their means
+    std::size_t scratch_at_ = 0, bytes_ = 0, packed_bytes_ = 0;
+};
+
+}  // namespace
+
+// ---- plans ----------------------------------------------------------------------------------------------------------
+
+struct guided_filter_plan::state {
+    filters::guided_shapes given;
+    byte_reach image, guide, result;
+    planned_guided_filter filter;
+
+    state(const filters::guided_shapes& s, const guided_rule& rule, const filter_options& options)
+        : given(s),
+          image(checked_reach("image", s.image, access::read)),
+          guide(s.guide ? checked_reach("guide", *s.guide, access::read) : byte_reach{}),
+          result(checked_reach("result", s.result, access::write)),
+          filter(s, rule, options) {}
+};
+
+guided_filter_plan::guided_filter_plan(const guided_inputs& inputs, const filter_outputs& outputs,
+                                       const guided_rule& rule, const filter_options& options)
+    : state_(std::make_shared<const state>(shapes_of(inputs, outputs, outputs.count.shape.rows != 0), rule, options)) {}
+
+std::size_t guided_filter_plan::workspace_bytes() const noexcept {
+    return state_->filter.bytes();
+}
+
+std::size_t guided_filter_plan::packed_bytes() const noexcept {
+    return state_->filter.packed_bytes();
+}
+
+int guided_filter_plan::device() const noexcept {
+    return state_->filter.device();
+}
+
+void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                                   stream_ref stream) const {
+    const state& s = *state_;
+    require_shape("image", inputs.image.shape, s.given.image);
+    require_shape("result", outputs.result.shape, s.given.result);
+    if (outputs.count.data != nullptr) throw unsupported("count: a guided filter counts none");
+    const auto range = [](const char* name, const const_any_view& v, const byte_reach& reach, bool written) {
+        return memory_range{name, v.data, static_cast<std::size_t>(reach.bytes()), written, reach.first};
+    };
+    const auto check = [&](const memory_range& r, dtype type) { check_range(r, size_of(type), s.filter.device()); };
+    std::array ranges{range("image", inputs.image, s.image, false), range("result", outputs.result, s.result, true),
+                      memory_range{}};
+    check(ranges[0], s.given.image.type);
+    check(ranges[1], s.given.result.type);
+    std::size_t count = 2;
+    if (s.given.guide) {
+        require_shape("guide", inputs.guide.shape, *s.given.guide);
+        ranges[count] = range("guide", inputs.guide, s.guide, false);
+        check(ranges[count++], s.given.guide->type);
+    } else if (filters::has_guide(inputs)) {
+        throw invalid_argument("guide: given, but the plan was made without");
+    }
+    if (any_meet(std::span(ranges).first(count))) filters::check_memory(inputs, outputs);
+    const std::size_t bytes = s.filter.bytes();
+    const workspace_use use(workspace, bytes, s.filter.device(), stream);
+    const device_scope scope(s.filter.device());
+    // At the end, and zero behind it, as plans of tables want it.
+    const std::size_t before = (use.bytes() - bytes) / 256 * 256;
+    auto* const space = static_cast<std::byte*>(use.data()) + before;
+    s.filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space, stream);
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(space, 0, use.bytes() - before, stream.get()));
+}
+
+// ---- without a plan -------------------------------------------------------------------------------------------------
+
+void guided_filter_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
+                         stream_ref stream, const guided_rule& rule, const filter_options& options) {
+    if (workspace.device() < 0) workspace.reserve(0, stream);
+    const device_scope scope(workspace.device());
+    const guided_filter_plan plan(inputs, outputs, rule, options);
+    workspace.reserve(plan.workspace_bytes(), stream);
+    plan.run_async(inputs, outputs, workspace, stream);
+}
+
+void guided_filter(const guided_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
+                   const guided_rule& rule, const filter_options& options) {
+    const int device = device_of(stream);
+    const device_scope scope(device);
+    filters::check_memory(inputs, outputs);
+    const bool guided = filters::has_guide(inputs), host = is_host_memory(inputs.image.data);
+    const auto check_place = [&](const char* argument, const void* data) {
+        if (is_host_memory(data) != host)
+            throw invalid_argument(std::string(argument) + (host ? ": is device memory, but the image is host memory"
+                                                                 : ": is host memory, but the image is device memory"));
+        if (!host) check_device_pointer(argument, data, device);
+    };
+    check_place("image", inputs.image.data);
+    check_place("result", outputs.result.data);
+    if (guided) check_place("guide", inputs.guide.data);
+    filters::guided_shapes shapes = shapes_of(inputs, outputs, outputs.count.data != nullptr);
+    if (!host) {
+        const planned_guided_filter filter(shapes, rule, options);
+        const device_buffer space(filter.bytes(), stream);
+        filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space.data(), stream);
+        return stream.synchronize();
+    }
+    const packed_input image(inputs.image, is_plain), guide(guided ? inputs.guide : const_any_view{}, is_plain);
+    const packed_output result(outputs.result, is_plain);
+    const auto on_device = [](const view_shape& s) {
+        return device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
+    };
+    shapes.image = on_device(shapes.image);
+    shapes.result = on_device(shapes.result);
+    if (guided) shapes.guide = on_device(*shapes.guide);
+    const planned_guided_filter filter(shapes, rule, options);
+    const device_buffer d_image(span_bytes(shapes.image), stream), d_result(span_bytes(shapes.result), stream),
+        d_guide(guided ? span_bytes(*shapes.guide) : 0, stream), space(filter.bytes(), stream);
+    copy_async(image.view(), {d_image.data(), shapes.image}, stream);
+    if (guided) copy_async(guide.view(), {d_guide.data(), *shapes.guide}, stream);
+    filter.enqueue(d_image.data(), d_guide.data(), d_result.data(), space.data(), stream);
+    copy_async({d_result.data(), shapes.result}, result.view(), stream);
+    stream.synchronize();
+    result.unpack();
+}
+
+}  // namespace boxsum::cuda

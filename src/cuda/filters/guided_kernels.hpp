@@ -1,0 +1,72 @@
+#pragma once
+
+#include "cuda/filters/real_windows.hpp"
+#include "filters/window_job.hpp"
+
+#include <boxsum/cuda/stream.hpp>
+#include <boxsum/filters.hpp>
+
+#include <cstddef>
+
+/// The two passes of a guided filter: fits of windows, and what their means make of the guide.
+namespace boxsum::cuda {
+
+/// What fits of 32f are rounded to multiples of: powers of two.
+struct guided_units {
+    double a = 1, b = 1;
+
+    guided_units() = default;
+    /// So that sums which slide are exact in double for |a| <= 2^10 and |b| <= 2^12 sqrt(epsilon), but at most 2^-26,
+    /// and 2^-24 times the power of two at sqrt(epsilon) or next above it. Of integers sqrt(epsilon) is taken for at
+    /// most a tenth of their range. `means`: the windows of means.
+    guided_units(const filters::window_job& means, dtype image, double epsilon);
+};
+
+/// Fits a and b of all windows of one plane.
+struct guided_fits {
+    const filters::window_job* job = nullptr;  ///< of 32f pixels, whatever the image's are
+    const_any_view image;
+    const_any_view guide = {};  ///< of one channel; without data every channel of the image is its own guide
+    any_view a, b;              ///< 32f or 64f, of the image's extents
+    double epsilon = 0;
+    guided_units units = {};
+    void* scratch = nullptr;
+};
+
+/// Means of fits of one plane.
+struct guided_means {
+    const filters::window_job* job = nullptr;  ///< of the fits' type
+    any_view a, b;
+    any_view mean_a, mean_b;  ///< 64f: memory for means that do not slide
+    guided_units units = {};
+    void* scratch = nullptr;
+};
+
+/// Whether kernels take the windows of a job: not if they are wider than a block, or reach several times beyond the
+/// image.
+bool guided_supports(const filters::window_job& job);
+
+/// Device memory for fits of these shapes, whatever it holds.
+std::size_t guided_scratch_bytes(const guided_fits& fits);
+
+/// Types are 8u, 16u, 32f and 64f.
+void enqueue_guided_fits(const guided_fits& fits, stream_ref stream);
+
+/// Device memory for means of these shapes, whatever it holds.
+std::size_t guided_means_bytes(const guided_means& means);
+
+/// mean(a) . guide + mean(b) of all pixels of one plane, rounded as the CPU rounds. `guide`: of one channel, or the
+/// result's.
+void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result,
+                           rounding_mode rounding, stream_ref stream);
+
+// ---- fits by sums that slide (guided_slides.cu) ---------------------------------------------------------------------
+
+/// Whether there are such for fits of these shapes, and the memory for them.
+bool fits_slide(const guided_fits& fits);
+std::size_t sliding_fit_bytes(const guided_fits& fits);
+
+/// Blocks of floats whose fits are still to be made.
+refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream);
+
+}  // namespace boxsum::cuda

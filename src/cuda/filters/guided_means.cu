@@ -1,0 +1,428 @@
+#include "core/visit_types.hpp"
+#include "cuda/filters/guided_sums.cuh"
+#include "cuda/filters/guided_terms.cuh"
+#include "cuda/filters/real_launches.hpp"
+#include "cuda/filters/real_results.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+/// Means of fits, and what they make of the guide.
+namespace boxsum::cuda {
+namespace {
+
+// ---- pixels of any type ---------------------------------------------------------------------------------------------
+
+__device__ double load_pixel(const char* row, dtype type, std::int64_t element) {
+    switch (type) {
+        case dtype::u8:
+            return reinterpret_cast<const u8*>(row)[element];
+        case dtype::u16:
+            return reinterpret_cast<const u16*>(row)[element];
+        case dtype::f32:
+            return reinterpret_cast<const f32*>(row)[element];
+        default:
+            return reinterpret_cast<const f64*>(row)[element];
+    }
+}
+
+template <typename T>
+__device__ T rounded(double x, double half) {
+    if constexpr (std::is_floating_point_v<T>) {
+        return static_cast<T>(x);
+    } else {
+        constexpr double most = sizeof(T) == 1 ? 255 : 65535;
+        const double value = x + half;
+        return static_cast<T>(static_cast<int>(value > 0 ? (value < most ? value : most) : 0));  // NaN: 0
+    }
+}
+
+__device__ void store_pixel(char* row, dtype type, std::int64_t element, double x, double half) {
+    switch (type) {
+        case dtype::u8:
+            reinterpret_cast<u8*>(row)[element] = rounded<u8>(x, half);
+            break;
+        case dtype::u16:
+            reinterpret_cast<u16*>(row)[element] = rounded<u16>(x, half);
+            break;
+        case dtype::f32:
+            reinterpret_cast<f32*>(row)[element] = rounded<f32>(x, half);
+            break;
+        default:
+            reinterpret_cast<f64*>(row)[element] = x;
+    }
+}
+
+/// A guide and a result: where a fit is evaluated, and to.
+struct evaluation {
+    const char* guide;
+    char* result;
+    std::int64_t guide_stride, result_stride;
+    dtype guide_type, result_type;
+    int per_guide;  ///< channels of the result for one of the guide: 1, or all of them
+    double half;    ///< 0.5: results of integers are rounded half up; 0: down
+    bool in_units;  ///< four pixels of both can be moved together
+
+    evaluation(const const_any_view& by, const any_view& to, rounding_mode rounding)
+        : guide(static_cast<const char*>(by.data)),
+          result(static_cast<char*>(to.data)),
+          guide_stride(by.shape.row_stride),
+          result_stride(to.shape.row_stride),
+          guide_type(by.shape.type),
+          result_type(to.shape.type),
+          per_guide(by.shape.channels == to.shape.channels ? 1 : static_cast<int>(to.shape.channels)),
+          half(rounding == rounding_mode::half_up ? 0.5 : 0) {
+        const auto units = [](const const_any_view& v) {
+            const auto unit = 4 * static_cast<std::int64_t>(size_of(v.shape.type));
+            return v.shape.type != dtype::f64 && lies_in_units(v, unit);
+        };
+        in_units = units(by) && units(to);
+    }
+
+    __device__ void store(std::int64_t row, std::int64_t element, double a, double b) const {
+        const std::int64_t place = per_guide == 1 ? element : element / per_guide;
+        const double x = load_pixel(guide + row * guide_stride, guide_type, place);
+        store_pixel(result + row * result_stride, result_type, element, b + a * x, half);
+    }
+
+    /// Columns col .. col + 3 of a single channel.
+    template <typename T>
+    __device__ static void load(double (&x)[4], const char* from, std::int64_t col) {
+        const auto four = *reinterpret_cast<const vector_of<T, 4>*>(from + col * static_cast<int>(sizeof(T)));
+#pragma unroll
+        for (int i = 0; i < 4; ++i) x[i] = static_cast<double>(four.x[i]);
+    }
+    __device__ void load_four(double (&x)[4], std::int64_t row, std::int64_t col) const {
+        const char* const from = guide + row * guide_stride;
+        if (guide_type == dtype::u8)
+            load<u8>(x, from, col);
+        else if (guide_type == dtype::u16)
+            load<u16>(x, from, col);
+        else
+            load<f32>(x, from, col);
+    }
+    template <typename T>
+    __device__ void store(char* to, std::int64_t col, const double (&q)[4]) const {
+        T four[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) four[i] = rounded<T>(q[i], half);
+        store_streaming(reinterpret_cast<T*>(to) + col, four);
+    }
+    __device__ void store_four(std::int64_t row, std::int64_t col, const double (&q)[4]) const {
+        char* const to = result + row * result_stride;
+        if (result_type == dtype::u8)
+            store<u8>(to, col, q);
+        else if (result_type == dtype::u16)
+            store<u16>(to, col, q);
+        else
+            store<f32>(to, col, q);
+    }
+};
+
+// ---- sums of fits that slide ----------------------------------------------------------------------------------------
+
+/// Largest magnitudes of a and b with which all sums of a block are exact, in members of other kernels.
+struct fit_limits {
+    double a;
+    float b;
+
+    void set(fused_view& t) const {
+        t.most_pixels = a;
+        t.nodata = std::bit_cast<std::uint32_t>(b);
+    }
+    __device__ static fit_limits of(const fused_view& t) { return {t.most_pixels, __uint_as_float(t.nodata)}; }
+};
+
+/// Sums of a and b, multiples of guided_units: exact in double as long as they are below 2^53 of these, which a block
+/// looks at; so that additions have the same bits.
+class fit_slide {
+  public:
+    static constexpr int K = slide_columns;
+    static constexpr bool wraps = false;
+    using Pixel = std::uint32_t;  ///< a float's bits
+    using run = pixel_run<Pixel, K>;
+    using sums = double_sums<2>;
+    static constexpr int rows = sums::rows;
+
+    struct row {
+        run of[2];
+    };
+
+    class reader {
+      public:
+        __device__ reader(const fused_view& t, int col, int channel)
+            : a_(t, col, channel), b_(t.weights, col, channel) {}
+        __device__ bool inside(int first, int n) const { return a_.inside(first, n); }
+        template <int N>
+        __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
+            run a[N], b[N];
+            a_.read(a, first, begin, end, plain);
+            b_.read(b, first, begin, end, plain);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j].of[0] = a[j], to[j].of[1] = b[j];
+        }
+
+      private:
+        run_reader<Pixel, K> a_, b_;
+    };
+
+    struct columns {
+        double sum[2][K] = {};
+        std::uint32_t largest[2] = {};  ///< bits of magnitudes, which grow with them: NaN is above all
+
+        __device__ void enter(const row& in, const fused_view&) {
+#pragma unroll
+            for (int k = 0; k < 2; ++k)
+#pragma unroll
+                for (int i = 0; i < K; ++i) {
+                    look_at(in, k, i);
+                    sum[k][i] += value(in, k, i);
+                }
+        }
+        __device__ void look_at(const row& in, int k, int i) {
+            const std::uint32_t magnitude = in.of[k].word[i] & 0x7fffffffu;
+            largest[k] = magnitude > largest[k] ? magnitude : largest[k];
+        }
+        __device__ void add(const columns& other) {
+#pragma unroll
+            for (int k = 0; k < 2; ++k) {
+                largest[k] = other.largest[k] > largest[k] ? other.largest[k] : largest[k];
+#pragma unroll
+                for (int i = 0; i < K; ++i) sum[k][i] += other.sum[k][i];
+            }
+        }
+    };
+
+    __device__ fit_slide(const fused_view& t, const columns& first) : t_(t), columns_(first) {}
+
+    __device__ static row nothing(const fused_view&) {
+        return {{run::all(0), run::all(0)}};
+    }
+
+    /// Of the whole block, as ends() is.
+    __device__ bool begins() const {
+        const bool exact = is_exact();
+        if (!exact) refuse(1);
+        return exact;
+    }
+
+    __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
+        sums mine;
+#pragma unroll
+        for (int j = 0; j < rows; ++j)
+#pragma unroll
+            for (int k = 0; k < 2; ++k) {
+                double before = 0;
+#pragma unroll
+                for (int i = 0; i < K; ++i) {
+                    columns_.look_at(in[j], k, i);
+                    double& sum = columns_.sum[k][i];
+                    sum = (sum + value(in[j], k, i)) - value(out[j], k, i);
+                    until_[j][k][i] = before = i == 0 ? sum : before + sum;
+                }
+                mine.v[k].of[j] = before;
+            }
+        return mine;
+    }
+
+    __device__ void watch(const sums&) {}
+
+    __device__ void pass(sums& until, int i, const row (&)[rows], const row (&)[rows]) {
+        if (i == 0) first_ = until;
+#pragma unroll
+        for (int j = 0; j < rows; ++j)
+#pragma unroll
+            for (int k = 0; k < 2; ++k) until.v[k].of[j] = first_.v[k].of[j] + until_[j][k][i];
+    }
+
+    __device__ void ends() const {
+        refuse(is_exact() ? 0 : 1);
+    }
+
+  private:
+    __device__ static double value(const row& r, int k, int i) {
+        return static_cast<double>(__uint_as_float(r.of[k].word[i]));
+    }
+
+    __device__ void refuse(std::uint32_t refused) const {
+        if (threadIdx.x == 0) t_.refused[blockIdx.y * gridDim.x + blockIdx.x] = refused;
+    }
+
+    __device__ bool is_exact() const {
+        std::uint32_t most[2] = {columns_.largest[0], columns_.largest[1]};
+        largest_of_block(most);
+        const fit_limits limits = fit_limits::of(t_);
+        // Also where they are NaN this is false.
+        return __uint_as_float(most[0]) <= limits.a && __uint_as_float(most[1]) <= limits.b;
+    }
+
+    const fused_view& t_;
+    columns columns_;
+    double until_[rows][2][K];
+    sums first_;
+};
+
+struct sliding_result {
+    evaluation to;
+    double inverse;  ///< of the pixels of an uncut window
+};
+
+/// x / n as a division has it, from y, which is 1 / n rounded; infinities and NaN become NaN. x is an integer below
+/// 2^53 times a power of two (quotient() of fused_moments.cu).
+__device__ double exact_quotient(double x, double n, double y) {
+    const double q = x * y;
+    return __fma_rn(__fma_rn(-n, q, x), y, q);
+}
+
+__global__ __launch_bounds__(most_fused_threads) void sliding_result_kernel(const __grid_constant__ fused_view t,
+                                                                            const __grid_constant__ sliding_result by) {
+    for_each_batch<fit_slide>(t, [&](const auto& batch) {
+        constexpr int rows = fit_slide::rows, K = fit_slide::K;
+        static_assert(K == 4);
+        if (by.to.in_units && batch.owns()) {
+            double x[rows][K], q[rows][K];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) by.to.load_four(x[j], batch.row + (j < batch.valid ? j : 0), batch.own());
+            double n[rows], inverse[rows];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                n[j] = static_cast<double>(batch.height[j]) * static_cast<double>(t.cols.full);
+                inverse[j] = batch.plain ? by.inverse : 1 / n[j];
+            }
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const double a = exact_quotient(w.v[0].of[j], n[j], inverse[j]);
+                    q[j][i] = exact_quotient(w.v[1].of[j], n[j], inverse[j]) + a * x[j][i];
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                if (j < batch.valid) by.to.store_four(batch.row + j, batch.own(), q[j]);
+        }
+        batch.for_each_column(by.to.in_units, [&](int col, const auto& w) {
+            const int width = fused_width(t, col);
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
+                const double n = static_cast<double>(batch.height[j]) * width;
+                by.to.store(batch.row + j, std::int64_t{col} * t.channels + batch.channel, w.v[0].of[j] / n,
+                            w.v[1].of[j] / n);
+            }
+        });
+    });
+}
+
+// ---- from means that are there --------------------------------------------------------------------------------------
+
+constexpr int block_elements = 256;
+
+struct mean_planes {
+    const char *a, *b;  ///< 64f
+    std::int64_t a_stride, b_stride;
+    std::int64_t rows, elements;
+    int channels;
+    refused_blocks refused;
+};
+
+/// Grid: elements, bands of rows: those of `refused`, where it has words.
+__global__ __launch_bounds__(block_elements) void result_kernel(const __grid_constant__ mean_planes means,
+                                                                const __grid_constant__ evaluation to) {
+    const std::int64_t element = std::int64_t{blockIdx.x} * block_elements + threadIdx.x, band = blockIdx.y;
+    if (element >= means.elements) return;
+    const refused_blocks& r = means.refused;
+    if (r.words != nullptr) {
+        const std::int64_t channel = element % means.channels, strip = element / means.channels / r.strip_cols;
+        if (r.words[(channel * r.bands + band) * r.strips + strip] == 0) return;
+    }
+    const std::int64_t first = band * r.band_rows,
+                       end = first + r.band_rows < means.rows ? first + r.band_rows : means.rows;
+    for (std::int64_t row = first; row < end; ++row)
+        to.store(row, element, reinterpret_cast<const double*>(means.a + row * means.a_stride)[element],
+                 reinterpret_cast<const double*>(means.b + row * means.b_stride)[element]);
+}
+
+/// Of prefix sums: all rows of a window and one more, and all columns that a block reads.
+double pixels_of(const filters::window_job& job, const fused_shape& shape) {
+    return static_cast<double>(job.rows.width() + 1) * (shape.threads * fit_slide::K);
+}
+
+bool means_slide(const guided_means& means) {
+    return means.a.shape.type == dtype::f32 && sliding_supports(*means.job);
+}
+
+refused_blocks enqueue_sliding_results(const guided_means& means, const evaluation& to, stream_ref stream) {
+    const filters::window_job& job = *means.job;
+    const fused_shape shape = guided_shape_of(job);
+    auto* const words = static_cast<std::uint32_t*>(means.scratch);
+    void* const segments = static_cast<std::byte*>(means.scratch) + refused_bytes(job, shape);
+    fused_view t = on_device<std::uint32_t, fit_slide::K>({&job, means.a, job.first_row, job.end_row, segments}, shape);
+    t.weights = on_device<std::uint32_t, fit_slide::K>({&job, means.b, job.first_row, job.end_row, segments}, shape);
+    t.refused = words;
+    const double pixels = pixels_of(job, shape);
+    const double most_b = std::min(0x1p52 / pixels * means.units.b, 0x1p127);
+    fit_limits{0x1p52 / pixels * means.units.a, static_cast<float>(most_b)}.set(t);
+    const sliding_result by{to, 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full))};
+    launch_sliding<fit_slide>(sliding_result_kernel, t, shape, stream, by);
+    return {words, shape.strip_cols, shape.strips, shape.band_rows, shape.bands};
+}
+
+}  // namespace
+
+guided_units::guided_units(const filters::window_job& means, dtype image, double epsilon) {
+    const double pixels = std::min(std::exp2(std::ceil(std::log2(pixels_of(means, guided_shape_of(means))))), 0x1p16);
+    double scale = std::sqrt(epsilon);
+    if (!is_floating(image)) scale = std::min(scale, image == dtype::u8 ? 25.5 : 6553.5);
+    a = pixels * 0x1p-42;
+    b = std::exp2(std::ceil(std::log2(scale))) * pixels * 0x1p-40;
+}
+
+std::size_t guided_means_bytes(const guided_means& means) {
+    const filters::window_job& job = *means.job;
+    const std::size_t adding = real_scratch_bytes(job, false, job.first_row, job.end_row);
+    if (!means_slide(means)) return adding;
+    const fused_shape shape = guided_shape_of(job);
+    const std::int64_t slots =
+        shape.prepared ? job.shape.channels * shape.segments * (shape.segment_cols / fit_slide::K) : 0;
+    const std::size_t segments = static_cast<std::size_t>(slots) * sizeof(fit_slide::columns);
+    return refused_bytes(job, shape) + std::max(segments, adding);
+}
+
+void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result,
+                           rounding_mode rounding, stream_ref stream) {
+    const filters::window_job& job = *means.job;
+    const evaluation to(guide, result, rounding);
+    refused_blocks refused;
+    void* scratch = means.scratch;
+    if (means_slide(means)) {
+        refused = enqueue_sliding_results(means, to, stream);
+        scratch = static_cast<std::byte*>(scratch) + refused_bytes(job, guided_shape_of(job));
+    }
+    for (const auto& [from, mean] : {std::pair{&means.a, &means.mean_a}, {&means.b, &means.mean_b}}) {
+        real_finish finish;
+        finish.mean = run_output(*mean, job);
+        launch_real_means({&job, *from, {}, {}, job.first_row, job.end_row, scratch, refused}, finish, stream);
+    }
+    const view_shape& s = result.shape;
+    const std::int64_t elements = s.cols * s.channels;
+    if (refused.words == nullptr) {
+        refused.band_rows = static_cast<int>(std::max<std::int64_t>(16, s.rows / 32768));
+        refused.bands = static_cast<int>((s.rows + refused.band_rows - 1) / refused.band_rows);
+    }
+    const dim3 grid(static_cast<unsigned>((elements + block_elements - 1) / block_elements),
+                    static_cast<unsigned>(refused.bands), 1);
+    const mean_planes planes{static_cast<const char*>(means.mean_a.data),
+                             static_cast<const char*>(means.mean_b.data),
+                             means.mean_a.shape.row_stride,
+                             means.mean_b.shape.row_stride,
+                             s.rows,
+                             elements,
+                             static_cast<int>(s.channels),
+                             refused};
+    launch(result_kernel, {.grid = grid, .block = block_elements}, stream, planes, to);
+}
+
+}  // namespace boxsum::cuda

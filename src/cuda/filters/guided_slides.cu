@@ -1,0 +1,387 @@
+#include "core/visit_types.hpp"
+#include "cuda/filters/guided_sums.cuh"
+#include "cuda/filters/guided_terms.cuh"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <type_traits>
+
+// Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
+
+/// Fits by sums in double that slide: exact of integers, and of floats with errors that a block knows a bound of,
+/// beyond which it leaves its windows to additions (guided_fits.cu).
+namespace boxsum::cuda {
+namespace {
+
+/// An integer below 2^52 without a conversion, of which a multiprocessor makes few.
+__device__ double as_double(std::uint32_t x) {
+    return __hiloint2double(0x43300000, static_cast<int>(x)) - 0x1p52;
+}
+
+/// Pixel i of a run.
+template <typename Pixel, int K>
+__device__ double value_of(const pixel_run<Pixel, K>& run, int i) {
+    if constexpr (sizeof(Pixel) == 4)
+        return static_cast<double>(__uint_as_float(run.word[i]));
+    else if constexpr (sizeof(Pixel) == 2)
+        return as_double(__byte_perm(run.word[i / 2], 0, i % 2 == 0 ? 0x4410 : 0x4432));
+    else
+        return as_double(__byte_perm(run.word[i / 4], 0, 0x4440u | static_cast<std::uint32_t>(i % 4)));
+}
+
+/// What is known of the floats that a thread takes.
+struct no_magnitudes {
+    __device__ void add(const no_magnitudes&) {}
+};
+struct magnitudes {
+    // Bits of magnitudes, which grow with them: NaN is above all.
+    std::uint32_t guide = 0, image = 0;  ///< the largest
+    std::uint32_t least = ~0u;           ///< of the image's that are not 0, less one
+
+    __device__ void look_at_guide(std::uint32_t bits) { guide = larger(guide, bits & 0x7fffffffu); }
+    __device__ void look_at_image(std::uint32_t bits) {
+        const std::uint32_t magnitude = bits & 0x7fffffffu;
+        image = larger(image, magnitude);
+        least = magnitude - 1 < least ? magnitude - 1 : least;
+    }
+    __device__ void add(const magnitudes& b) {
+        guide = larger(guide, b.guide);
+        image = larger(image, b.image);
+        least = b.least < least ? b.least : least;
+    }
+    __device__ static std::uint32_t larger(std::uint32_t a, std::uint32_t b) { return a > b ? a : b; }
+    std::uint32_t unused = 0;  ///< sums of segments are words of 8 bytes
+};
+
+template <typename Pixel, bool Guided>
+struct slide_row {
+    pixel_run<Pixel, slide_columns> p, x;
+};
+template <typename Pixel>
+struct slide_row<Pixel, false> {
+    pixel_run<Pixel, slide_columns> p;
+};
+
+/// Sums of guide x and x^2, and of image p and x p where it is not its own guide. `Pixel`: a float's bits are 32.
+template <typename PixelType, bool Guided>
+class moment_slide {
+  public:
+    static constexpr int K = slide_columns, values = Guided ? 4 : 2;
+    static constexpr bool wraps = false, real = sizeof(PixelType) == 4;
+    using Pixel = PixelType;
+    using row = slide_row<Pixel, Guided>;
+    using sums = double_sums<values>;
+    static constexpr int rows = sums::rows;
+
+    class reader {
+      public:
+        __device__ reader(const fused_view& t, int col, int channel)
+            : image_(t, col, channel), guide_(t.weights, col, 0) {}
+        __device__ bool inside(int first, int n) const { return image_.inside(first, n); }
+        template <int N>
+        __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
+            pixel_run<Pixel, K> x[N];
+            image_.read(x, first, begin, end, plain);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j].p = x[j];
+            if constexpr (Guided) {
+                guide_.read(x, first, begin, end, plain);
+#pragma unroll
+                for (int j = 0; j < N; ++j) to[j].x = x[j];
+            }
+        }
+
+      private:
+        run_reader<Pixel, K> image_, guide_;
+    };
+
+    /// By how much a sum changes when a row enters and another leaves.
+    struct change {
+        double of[values];
+
+        __device__ change(const row& in, const row& out, int i) {
+            const double p = value_of(in.p, i), q = value_of(out.p, i);
+            if constexpr (Guided) {
+                const double x = value_of(in.x, i), y = value_of(out.x, i);
+                set_guide(x, y);
+                of[2] = p - q;
+                of[3] = __fma_rn(x, p, -(y * q));
+            } else {
+                set_guide(p, q);
+            }
+        }
+        __device__ void set_guide(double x, double y) {
+            of[0] = x - y;
+            of[1] = (x - y) * (x + y);
+        }
+    };
+
+    struct columns {
+        double sum[values][K] = {};
+        std::conditional_t<real, magnitudes, no_magnitudes> seen;
+
+        __device__ void enter(const row& in, const fused_view& t) {
+            const row none = nothing(t);
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                look_at(in, i);
+                slide(i, in, none);
+            }
+        }
+        __device__ void look_at(const row& in, int i) {
+            if constexpr (real && Guided) {
+                seen.look_at_guide(in.x.word[i]);
+                seen.look_at_image(in.p.word[i]);
+            } else if constexpr (real) {
+                seen.look_at_guide(in.p.word[i]);
+            }
+        }
+        __device__ void slide(int i, const row& in, const row& out) {
+            const change by(in, out, i);
+#pragma unroll
+            for (int k = 0; k < values; ++k) sum[k][i] += by.of[k];
+        }
+        __device__ void add(const columns& other) {
+            seen.add(other.seen);
+#pragma unroll
+            for (int k = 0; k < values; ++k)
+#pragma unroll
+                for (int i = 0; i < K; ++i) sum[k][i] += other.sum[k][i];
+        }
+    };
+
+    __device__ moment_slide(const fused_view& t, const columns& first) : t_(t), columns_(first) {
+#pragma unroll
+        for (int k = 0; k < values; ++k) {
+            total_[k] = first.sum[k][0];
+#pragma unroll
+            for (int i = 1; i < K; ++i) total_[k] += first.sum[k][i];
+        }
+    }
+
+    __device__ static row nothing(const fused_view& t) {
+        row none;
+        none.p = pixel_run<Pixel, K>::all(t.flip);
+        if constexpr (Guided) none.x = none.p;
+        return none;
+    }
+
+    /// Of the whole block, as ends() is. t.most_pixels is the guide's largest square.
+    __device__ bool begins() const {
+        if constexpr (!real) return true;
+        const bool near = is_near();
+        if (!near) refuse(1);
+        return near;
+    }
+
+    __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
+        sums mine;
+#pragma unroll
+        for (int j = 0; j < rows; ++j) {
+            double all[values];
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                columns_.look_at(in[j], i);
+                const change by(in[j], out[j], i);
+#pragma unroll
+                for (int k = 0; k < values; ++k) all[k] = i == 0 ? by.of[k] : all[k] + by.of[k];
+            }
+#pragma unroll
+            for (int k = 0; k < values; ++k) mine.v[k].of[j] = total_[k] += all[k];
+        }
+        return mine;
+    }
+
+    __device__ void watch(const sums&) {}
+
+    __device__ void pass(sums& until, int i, const row (&in)[rows], const row (&out)[rows]) {
+#pragma unroll
+        for (int j = 0; j < rows; ++j) {
+            columns_.slide(i, in[j], out[j]);
+#pragma unroll
+            for (int k = 0; k < values; ++k) until.v[k].of[j] += columns_.sum[k][i];
+        }
+    }
+
+    __device__ void ends() const {
+        if constexpr (real) refuse(is_near() ? 0 : 1);
+    }
+
+  private:
+    __device__ void refuse(std::uint32_t refused) const {
+        if (threadIdx.x == 0) t_.refused[blockIdx.y * gridDim.x + blockIdx.x] = refused;
+    }
+
+    /// Whether the square of the guide's largest magnitude is small enough (largest_square() below). The error of a is
+    /// in units of the image's largest magnitude: of at most `most_above` times the least that is not 0.
+    __device__ bool is_near() const {
+        constexpr double most_above = 1024;
+        std::uint32_t most[3] = {};
+        if constexpr (real) {
+            most[0] = columns_.seen.guide;
+            most[1] = columns_.seen.image;
+            most[2] = ~columns_.seen.least;
+        }
+        largest_of_block(most);
+        const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
+        const double guide = of(most[0]), square = guide * guide;
+        // Also where they are NaN or infinite this is false.
+        return square <= t_.most_pixels &&
+               (!Guided || square * of(most[1]) <= t_.most_pixels * most_above * of(~most[2] + 1));
+    }
+
+    const fused_view& t_;
+    columns columns_;
+    double total_[values];
+};
+
+struct sliding_fits {
+    fit_output fits;
+    double inverse;  ///< of the pixels of an uncut window
+    bool in_units;   ///< a thread's fits can be written together
+};
+
+/// The fit of a window of n pixels, from the numerators of its moments.
+template <bool Guided, int Values>
+__device__ fit fit_of_sums(const double_sums<Values>& w, int j, double n, double inverse, double epsilon) {
+    const double x = w.v[0].of[j], variance = moment_numerator(n, x, x, w.v[1].of[j]), noise = n * n * epsilon;
+    if constexpr (Guided) {
+        const double p = w.v[2].of[j];
+        return fit_of(variance, moment_numerator(n, x, p, w.v[3].of[j]), x, p, noise, inverse);
+    } else {
+        return fit_of_itself(variance, x, noise, inverse);
+    }
+}
+
+template <typename Slide, bool Guided>
+__global__ __launch_bounds__(most_fused_threads) void sliding_fit_kernel(const __grid_constant__ fused_view t,
+                                                                         const __grid_constant__ sliding_fits to) {
+    for_each_batch<Slide>(t, [&](const auto& batch) {
+        constexpr int rows = Slide::rows, K = Slide::K;
+        if (to.in_units && batch.owns()) {
+            float a[rows][K], b[rows][K];
+            double n[rows], inverse[rows];
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                n[j] = static_cast<double>(batch.height[j]) * static_cast<double>(t.cols.full);
+                inverse[j] = batch.plain ? to.inverse : 1 / n[j];
+            }
+#pragma unroll
+            for (int i = 0; i < K; ++i) {
+                const auto w = batch.own_window(i);
+#pragma unroll
+                for (int j = 0; j < rows; ++j) {
+                    const fit one = fit_of_sums<Guided>(w, j, n[j], inverse[j], to.fits.epsilon);
+                    a[j][i] = to.fits.narrow_a(one);
+                    b[j][i] = to.fits.narrow_b(one);
+                }
+            }
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) continue;
+                const std::int64_t row = batch.row + j, at = std::int64_t{batch.own()} * 4;
+                store_streaming(reinterpret_cast<float*>(to.fits.a + row * to.fits.a_stride + at), a[j]);
+                store_streaming(reinterpret_cast<float*>(to.fits.b + row * to.fits.b_stride + at), b[j]);
+            }
+        }
+        batch.for_each_column(to.in_units, [&](int col, const auto& w) {
+            const int width = fused_width(t, col);
+            for (int j = 0; j < rows && j < batch.valid; ++j) {
+                const double n = static_cast<double>(batch.height[j]) * width;
+                to.fits.store(batch.row + j, std::int64_t{col} * t.channels + batch.channel,
+                              fit_of_sums<Guided>(w, j, n, 1 / n, to.fits.epsilon));
+            }
+        });
+    });
+}
+
+/// The square of the guide's largest magnitude M up to which sums that slide may be used.
+///
+/// With u = 2^-53, windows of h rows, w columns and n = h w pixels, K columns a thread, T rows of a band, S columns of
+/// a block in W warps, a window's sum of squares has three errors, all in units of u n M^2: a column's sum makes h
+/// additions and T slides, whose changes have errors of 3 u M^2 and whose sums one of u h M^2: (h + T) (1 + 3 / h). A
+/// thread's total makes T additions of changes of K columns: T (1 + (K + 3) / h) (1 + K / w), since a window may begin
+/// and end within a thread's columns. Both its ends are prefix sums, of at most S h pixels, rounded 5 + W + 1 + K
+/// times: 2 (10 + W) S / w. Sums of values and of products with the image are alike. The numerators of moments, n
+/// squares - sum^2, then have up to three times that of n^2 u M^2, and eight of their own. This bound is to be
+/// 2^-22 epsilon.
+double largest_square(const filters::window_job& job, const fused_shape& shape, double epsilon) {
+    const auto h = static_cast<double>(job.rows.width()), w = static_cast<double>(job.cols.width());
+    constexpr double K = slide_columns;
+    const double slides = shape.band_rows, across = K * shape.threads, warps = (shape.threads + 31) / 32;
+    const double sums =
+        (h + slides) * (1 + 3 / h) + slides * (1 + (K + 3) / h) * (1 + K / w) + 2 * (10 + warps) * across / w;
+    return epsilon * 0x1p-22 / ((3 * sums + 8) * 0x1p-53);
+}
+
+template <typename Pixel, bool Guided>
+void launch_fits(const guided_fits& fits, stream_ref stream) {
+    using slide = moment_slide<Pixel, Guided>;
+    constexpr int K = slide::K;
+    const filters::window_job& job = *fits.job;
+    const fused_shape shape = guided_shape_of(job);
+    auto* const segments = static_cast<std::byte*>(fits.scratch) + refused_bytes(job, shape);
+    fused_view t = on_device<Pixel, K>({&job, fits.image, job.first_row, job.end_row, segments}, shape);
+    t.flip = t.outside = 0;
+    if (Guided) t.weights = on_device<Pixel, K>({&job, fits.guide, job.first_row, job.end_row, segments}, shape);
+    t.weights.flip = t.weights.outside = 0;
+    t.refused = static_cast<std::uint32_t*>(fits.scratch);
+    t.most_pixels = largest_square(job, shape, fits.epsilon);
+    const auto in_units = [](const any_view& v) {
+        return v.shape.type == dtype::f32 && v.shape.channels == 1 &&
+               reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.shape.row_stride % 16 == 0;
+    };
+    const sliding_fits to{fit_output(fits),
+                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)),
+                          in_units(fits.a) && in_units(fits.b)};
+    launch_sliding<slide>(sliding_fit_kernel<slide, Guided>, t, shape, stream, to);
+}
+
+template <typename F>
+void visit_slides(dtype type, bool guided, F&& f) {
+    visit_type(type_list<u8, u16, f32>{}, type, [&]<typename T>() {
+        using Pixel = std::conditional_t<std::is_same_v<T, f32>, std::uint32_t, T>;
+        if (guided)
+            f.template operator()<Pixel, true>();
+        else
+            f.template operator()<Pixel, false>();
+    });
+}
+
+}  // namespace
+
+bool fits_slide(const guided_fits& fits) {
+    const filters::window_job& job = *fits.job;
+    const dtype type = fits.image.shape.type;
+    const bool guided = fits.guide.shape.rows != 0;
+    if (type == dtype::f64 || (guided && fits.guide.shape.type != type) || fits.a.shape.type != dtype::f32)
+        return false;
+    // Squares of integers have 32 bits, sums of a double 52.
+    return sliding_supports(job) && job.rows.width() * guided_shape_of(job).threads * slide_columns <= std::int64_t{1}
+                                                                                                           << 20;
+}
+
+std::size_t sliding_fit_bytes(const guided_fits& fits) {
+    const filters::window_job& job = *fits.job;
+    const fused_shape shape = guided_shape_of(job);
+    std::size_t bytes = refused_bytes(job, shape);
+    if (!shape.prepared) return bytes;
+    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
+        const std::int64_t slots = shape.segment_cols / slide_columns;
+        bytes += static_cast<std::size_t>(job.shape.channels * shape.segments * slots) *
+                 sizeof(typename moment_slide<Pixel, Guided>::columns);
+    });
+    return bytes;
+}
+
+refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) {
+    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0,
+                 [&]<typename Pixel, bool Guided>() { launch_fits<Pixel, Guided>(fits, stream); });
+    const fused_shape shape = guided_shape_of(*fits.job);
+    return {static_cast<const std::uint32_t*>(fits.scratch), shape.strip_cols, shape.strips, shape.band_rows,
+            shape.bands};
+}
+
+}  // namespace boxsum::cuda

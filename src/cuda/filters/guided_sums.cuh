@@ -1,0 +1,99 @@
+#pragma once
+
+#include "cuda/filters/fused_windows.cuh"
+
+#include <cstdint>
+
+/// Several sums in double of what slides (fused_windows.cuh).
+namespace boxsum::cuda {
+
+/// Sums of two rows, a value after the other.
+template <int Values>
+struct double_sums {
+    static constexpr int rows = 2, values = Values;
+    struct alignas(16) unit {
+        double of[rows];
+    } v[values];
+
+    __device__ void add(const double_sums& b) {
+#pragma unroll
+        for (int k = 0; k < values; ++k)
+#pragma unroll
+            for (int j = 0; j < rows; ++j) v[k].of[j] += b.v[k].of[j];
+    }
+    __device__ void subtract(const double_sums& b) {
+#pragma unroll
+        for (int k = 0; k < values; ++k)
+#pragma unroll
+            for (int j = 0; j < rows; ++j) v[k].of[j] -= b.v[k].of[j];
+    }
+    __device__ double_sums of_lane_before(int distance) const {
+        double_sums other;
+#pragma unroll
+        for (int k = 0; k < values; ++k)
+#pragma unroll
+            for (int j = 0; j < rows; ++j)
+                other.v[k].of[j] = __shfl_up_sync(~0u, v[k].of[j], static_cast<unsigned>(distance));
+        return other;
+    }
+    __device__ static double_sums of_warps_before(const double_sums* totals, int warp, int) {
+        double_sums other{};
+        for (int w = 0; w < warp; ++w) other.add(totals[w]);
+        return other;
+    }
+};
+
+/// All entries of a value before those of the next: so that neighbouring entries of each are neighbours.
+template <int Values>
+class sum_line<double_sums<Values>> {
+    using unit = typename double_sums<Values>::unit;
+
+  public:
+    static constexpr int entry_bytes = sizeof(double_sums<Values>);
+
+    __device__ sum_line(void* memory, int entries) : at_(static_cast<unit*>(memory)), pitch_(entries) {}
+    __device__ sum_line from(int entry) const {
+        sum_line later = *this;
+        later.at_ += entry;
+        return later;
+    }
+    __device__ double_sums<Values> load(int entry) const {
+        double_sums<Values> sums;
+#pragma unroll
+        for (int k = 0; k < Values; ++k) sums.v[k] = at_[k * pitch_ + entry];
+        return sums;
+    }
+    __device__ void store(int entry, const double_sums<Values>& sums) const {
+#pragma unroll
+        for (int k = 0; k < Values; ++k) at_[k * pitch_ + entry] = sums.v[k];
+    }
+
+  private:
+    unit* at_;
+    int pitch_;
+};
+
+inline constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
+
+/// How windows of an image of 32f, or of one that is treated so, are shared out.
+fused_shape guided_shape_of(const filters::window_job& job);
+
+/// The largest that a thread of the block has, in all threads.
+template <int N>
+__device__ void largest_of_block(std::uint32_t (&most)[N]) {
+#pragma unroll
+    for (std::uint32_t& x : most) x = __reduce_max_sync(~0u, x);
+    if (blockDim.x <= 32) return;
+    __shared__ std::uint32_t of_warps[most_fused_threads / 32][N];
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+        if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32][k] = most[k];
+    __syncthreads();
+    for (unsigned w = 0; w < blockDim.x / 32; ++w) {
+#pragma unroll
+        for (int k = 0; k < N; ++k) most[k] = of_warps[w][k] > most[k] ? of_warps[w][k] : most[k];
+    }
+    __syncthreads();  // the next call may write
+}
+
+}  // namespace boxsum::cuda

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "cuda/filters/guided_kernels.hpp"
+#include "cuda/filters/real_windows.cuh"
+
+#include <boxsum/types.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+/// Fits of a guided filter from the sums of a window.
+namespace boxsum::cuda {
+
+/// result = a . guide + b.
+struct fit {
+    double a, b;
+};
+
+/// From the sums of a window of n pixels and the numerators of its moments; `noise`: n^2 epsilon, `inverse`: 1 / n.
+__device__ inline fit fit_of(double variance, double covariance, double guide, double image, double noise,
+                             double inverse) {
+    const double a = covariance / (variance + noise);
+    return {a, (image - a * guide) * inverse};
+}
+
+/// Of an image that is its own guide.
+__device__ inline fit fit_of_itself(double variance, double image, double noise, double inverse) {
+    const double share = variance / (variance + noise), mean = image * inverse;
+    return {share, mean - share * mean};
+}
+
+/// A sum and what it was rounded by.
+struct compensated_sum {
+    double high, low;
+
+    __device__ compensated_sum(double value, double rest) {
+        high = value + rest;
+        const double of_rest = high - value;
+        low = (value - (high - of_rest)) + (rest - of_rest);
+        if (!(fabs(value) < INFINITY)) high = value;
+    }
+    /// Infinities have nothing that they are rounded by.
+    __device__ double joined() const { return fabs(high) < INFINITY ? high + low : high; }
+};
+
+/// n products - x y, all with what they were rounded by: as compensated_variance() of real_results.cuh. It is 0 where
+/// it is at most `noise` of the first product.
+__device__ inline double moment_numerator(double n, const compensated_sum& x, const compensated_sum& y,
+                                          const compensated_sum& products, double noise) {
+    const exact_product first = multiplied(n, products.high), second = multiplied(x.high, y.high);
+    const double above = (first.high - second.high) +
+                         ((first.low + n * products.low) - (second.low + (x.high * y.low + x.low * y.high)));
+    const double doubtful = noise * first.high;
+    return noise > 0 && above <= doubtful && doubtful < INFINITY ? 0 : above;
+}
+
+/// The same of sums that have no rest.
+__device__ inline double moment_numerator(double n, double x, double y, double products) {
+    const exact_product first = multiplied(n, products), second = multiplied(x, y);
+    return (first.high - second.high) + (first.low - second.low);
+}
+
+/// Where fits go.
+struct fit_output {
+    char *a, *b;
+    std::int64_t a_stride, b_stride;
+    bool is_double;
+    double epsilon;
+    double unit_a, unit_b, inverse_unit_a, inverse_unit_b;  ///< guided_units and their inverses
+
+    explicit fit_output(const guided_fits& fits)
+        : a(static_cast<char*>(fits.a.data)),
+          b(static_cast<char*>(fits.b.data)),
+          a_stride(fits.a.shape.row_stride),
+          b_stride(fits.b.shape.row_stride),
+          is_double(fits.a.shape.type == dtype::f64),
+          epsilon(fits.epsilon) {
+        unit_a = fits.units.a;
+        unit_b = fits.units.b;
+        inverse_unit_a = 1 / unit_a;
+        inverse_unit_b = 1 / unit_b;
+    }
+
+    __device__ float narrow_a(const fit& f) const { return static_cast<float>(rint(f.a * inverse_unit_a) * unit_a); }
+    __device__ float narrow_b(const fit& f) const { return static_cast<float>(rint(f.b * inverse_unit_b) * unit_b); }
+
+    __device__ void store(std::int64_t row, std::int64_t element, const fit& f) const {
+        char *const to_a = a + row * a_stride, *const to_b = b + row * b_stride;
+        if (is_double) {
+            reinterpret_cast<double*>(to_a)[element] = f.a;
+            reinterpret_cast<double*>(to_b)[element] = f.b;
+        } else {
+            reinterpret_cast<float*>(to_a)[element] = narrow_a(f);
+            reinterpret_cast<float*>(to_b)[element] = narrow_b(f);
+        }
+    }
+};
+
+}  // namespace boxsum::cuda

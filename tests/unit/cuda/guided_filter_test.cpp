@@ -1,0 +1,290 @@
+// The guided filter on a device against its definition in long double: every type, border and stride, whole memories.
+
+#include "core/visit_types.hpp"
+#include "support/guided_reference.hpp"
+#include "support/placed_image.hpp"
+
+#include <boxsum/cuda/guided_filter.hpp>
+#include <boxsum/cuda/memory.hpp>
+#include <boxsum/error.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace boxsum {
+namespace {
+
+using placed = test::placed_image;
+using test::wide;
+
+struct setting {
+    dtype image, guide, result;  ///< the guide's only where there is one
+    bool guided;
+    std::int64_t rows, cols, channels = 1, planes = 1, guide_planes = 1;
+    boxsum::window window = 5;
+    border_mode border = border_mode::shrink;
+    double epsilon = 1;
+    rounding_mode rounding = rounding_mode::half_up;
+    double offset = 0;  ///< of floating pixels, which are random in offset .. offset + 1
+    std::int64_t gap = 0, first = 0;
+};
+
+std::string text_of(const setting& s) {
+    return std::string(name_of(s.image)) + (s.guided ? " by " + std::string(name_of(s.guide)) : "") + " to " +
+           std::string(name_of(s.result)) + ", " + std::to_string(s.planes) + " x " + std::to_string(s.rows) + " x " +
+           std::to_string(s.cols) + " x " + std::to_string(s.channels) + ", window " + std::to_string(s.window.above) +
+           " " + std::to_string(s.window.below) + " " + std::to_string(s.window.left) + " " +
+           std::to_string(s.window.right) + ", " + std::string(name_of(s.border)) + ", gap " + std::to_string(s.gap) +
+           ", from " + std::to_string(s.first);
+}
+
+template <typename F>
+void visit_pixels(dtype type, F&& f) {
+    visit_type(type_list<u8, u16, f32, f64>{}, type, std::forward<F>(f));
+}
+
+template <typename T>
+image_view<T> view_of(placed& image) {
+    return {reinterpret_cast<T*>(image.memory.bytes.data() + image.offset), image.memory.shape};
+}
+
+void fill_random(placed& image, unsigned seed, double offset) {
+    visit_pixels(image.memory.shape.type, [&]<typename T>() {
+        const view_shape& s = image.memory.shape;
+        const auto pixels = test::random_pixels<T>(s.planes * s.rows * s.cols * s.channels, seed, offset, 1);
+        const image_view<T> to = view_of<T>(image);
+        std::size_t i = 0;
+        for (std::int64_t p = 0; p < s.planes; ++p)
+            for (std::int64_t r = 0; r < s.rows; ++r)
+                for (std::int64_t e = 0; e < s.cols * s.channels; ++e) to.row(r, p)[e] = pixels[i++];
+    });
+}
+
+class device_guided_filter : public test::placed_images_test {
+  protected:
+    /// All results of a filter of `image`, and what lies between its rows.
+    void expect_definition(placed& image, placed& guide, const setting& s) {
+        SCOPED_TRACE(text_of(s));
+        placed result(test::packed(s.result, s.rows, s.cols, s.channels, s.planes), s.gap, s.first);
+        std::fill(result.memory.bytes.begin(), result.memory.bytes.end(), std::byte{0x5a});
+        const guided_inputs inputs{.image = upload(image),
+                                   .guide = s.guided ? const_any_view(upload(guide)) : const_any_view{}};
+        const any_view to = upload(result);
+        const filter_options how{.window = s.window, .border = s.border, .rounding = s.rounding};
+        const cuda::guided_filter_plan plan(inputs, {to}, {s.epsilon}, how);
+        {  // a poisoned workspace
+            cuda::workspace workspace(plan.workspace_bytes(), stream());
+            plan.run_async(inputs, {to}, workspace, stream());
+            plan.run_async(inputs, {to}, workspace, stream());
+        }
+        placed found = result;
+        found.memory.bytes = fetched(result, to);
+        visit_pixels(s.image, [&]<typename P>() {
+            visit_pixels(s.guided ? s.guide : s.image, [&]<typename G>() { compare<P, G>(image, guide, found, s); });
+        });
+        for (std::size_t i = 0; i < found.memory.bytes.size(); ++i) {  // what compare() has seen is cleared
+            ASSERT_TRUE(found.memory.bytes[i] == std::byte{0x5a} || seen_[i]) << "byte " << i << " between the rows";
+        }
+    }
+
+  private:
+    template <typename P, typename G>
+    void compare(placed& image, placed& guide, placed& found, const setting& s) {
+        const image_view<const P> p = view_of<P>(image);
+        const image_view<const G> by =
+            s.guided ? image_view<const G>(view_of<G>(guide)) : image_view<const G>(view_of<G>(image));
+        const bool doubles = s.image == dtype::f64 || s.result == dtype::f64 || (s.guided && s.guide == dtype::f64);
+        const double range = s.image == dtype::u8 ? 255 : s.image == dtype::u16 ? 65535 : std::abs(s.offset) + 1;
+        seen_.assign(found.memory.bytes.size(), false);
+        for (std::int64_t plane = 0; plane < s.planes; ++plane)
+            for (std::int64_t k = 0; k < s.channels; ++k) {
+                const auto exact =
+                    test::expected_guided(p, k, by, s.guided ? 0 : k, 1, plane,
+                                          s.guided && s.guide_planes == 1 ? 0 : plane, s.window, s.border, s.epsilon);
+                for (std::int64_t r = 0; r < s.rows; ++r)
+                    for (std::int64_t c = 0; c < s.cols; ++c) {
+                        const test::guided_value& q = exact[static_cast<std::size_t>(r * s.cols + c)];
+                        const wide x =
+                            static_cast<wide>(by(r, c, s.guided ? 0 : k, s.guided && s.guide_planes == 1 ? 0 : plane));
+                        wide bound = wide{1e-11} * static_cast<wide>(range);
+                        if (!doubles) {
+                            bound += (0x1p-25L * q.largest_a + 0x1p-27L) * std::abs(x) + 0x1p-25L * q.largest_b +
+                                     0x1p-24L * std::sqrt(static_cast<wide>(s.epsilon));
+                        }
+                        ASSERT_NO_FATAL_FAILURE(compare_one(found, plane, r, c * s.channels + k, q.value, bound, s))
+                            << "plane " << plane << ", row " << r << ", col " << c << ", channel " << k;
+                    }
+            }
+    }
+
+    void compare_one(placed& found, std::int64_t plane, std::int64_t r, std::int64_t element, wide exact, wide bound,
+                     const setting& s) {
+        visit_pixels(s.result, [&]<typename T>() {
+            const T* const at = view_of<T>(found).row(r, plane) + element;
+            const auto first = reinterpret_cast<const std::byte*>(at) - found.memory.bytes.data();
+            for (std::size_t i = 0; i < sizeof(T); ++i) seen_[static_cast<std::size_t>(first) + i] = true;
+            const auto got = static_cast<wide>(*at);
+            if constexpr (std::is_integral_v<T>) {
+                const wide half = s.rounding == rounding_mode::half_up ? 0.5L : 0, most = std::numeric_limits<T>::max();
+                const auto rounded = [&](wide value) { return std::clamp(std::floor(value + half), wide{0}, most); };
+                ASSERT_GE(got, rounded(exact - bound)) << "of " << static_cast<double>(exact);
+                ASSERT_LE(got, rounded(exact + bound)) << "of " << static_cast<double>(exact);
+            } else {
+                const wide rounding = static_cast<wide>(std::numeric_limits<T>::epsilon()) * std::abs(exact);
+                ASSERT_LE(std::abs(got - exact), bound + rounding)
+                    << static_cast<double>(got) << ", not " << static_cast<double>(exact);
+            }
+        });
+    }
+
+    std::vector<bool> seen_;
+};
+
+constexpr border_mode borders[] = {border_mode::shrink, border_mode::reflect, border_mode::replicate,
+                                   border_mode::mirror, border_mode::wrap};
+
+TEST_F(device_guided_filter, is_the_definition) {
+    std::vector<setting> settings;
+    const auto u8 = dtype::u8, u16 = dtype::u16, f32 = dtype::f32, f64 = dtype::f64;
+    for (const border_mode border : borders) {
+        settings.push_back({u8, u8, u8, false, 13, 41, 1, 1, 1, {5, 7}, border, 400});
+        settings.push_back({u8, u8, f32, true, 37, 150, 1, 1, 1, {9, 5}, border, 30});
+        settings.push_back({f32, f32, f32, false, 19, 70, 3, 2, 1, window_radius(2), border, 0.01});
+        settings.push_back({f32, f32, f32, true, 40, 33, 2, 2, 1, window_extents{2, 0, 1, 3}, border, 1e-4});
+        settings.push_back({f64, f64, f64, true, 21, 22, 1, 1, 1, window_extents{1, 3, 2, 0}, border, 1e-6});
+    }
+    settings.push_back({u16, u16, u16, false, 17, 40, 2, 1, 1, 5, border_mode::reflect, 1e5, rounding_mode::floor});
+    settings.push_back({u16, u16, u16, true, 23, 47, 1, 1, 1, 7, border_mode::mirror, 4e7});
+    settings.push_back({u8, f32, f64, true, 15, 24, 3, 2, 2, 5, border_mode::shrink, 0.01});
+    settings.push_back({f64, u16, f32, true, 16, 25, 1, 1, 1, 3, border_mode::mirror, 1e4});
+    settings.push_back({u8, f32, u8, true, 15, 28, 1, 1, 1, 5, border_mode::replicate, 0.01});
+    settings.push_back({f32, u8, f32, true, 15, 28, 1, 1, 1, 5, border_mode::wrap, 50});
+    // Windows that reach all of the image, single rows and columns, single pixels.
+    settings.push_back({u8, u8, u8, true, 9, 11, 1, 1, 1, window_radius(8, 10), border_mode::shrink, 400});
+    settings.push_back({f32, f32, f32, false, 1, 90, 1, 1, 1, {1, 9}, border_mode::reflect, 0.01});
+    settings.push_back({f32, f32, f32, false, 90, 1, 1, 1, 1, {9, 1}, border_mode::reflect, 0.01});
+    settings.push_back({u8, u8, f32, false, 5, 6, 1, 1, 1, {1, 1}, border_mode::shrink, 3});
+    // Far from zero, and small variances.
+    settings.push_back(
+        {f32, f32, f64, true, 20, 33, 1, 1, 1, 5, border_mode::reflect, 1e-6, rounding_mode::half_up, 8});
+    settings.push_back(
+        {f32, f32, f32, false, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 4096});
+    // High and wide.
+    settings.push_back({u8, u8, f32, true, 150, 60, 1, 1, 1, window_radius(40, 3), border_mode::shrink, 20});
+    settings.push_back({f32, f32, f32, true, 8, 700, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});
+    unsigned seed = 1;
+    for (setting s : settings)
+        for (const auto& [gap, first] : {std::pair{0, 0}, {5, 3}}) {
+            s.gap = gap;
+            s.first = first;
+            placed image(test::packed(s.image, s.rows, s.cols, s.channels, s.planes), gap, first);
+            placed guide(test::packed(s.guide, s.rows, s.cols, 1, s.guide_planes), gap, first);
+            fill_random(image, ++seed, s.offset);
+            fill_random(guide, ++seed, s.offset);
+            ASSERT_NO_FATAL_FAILURE(expect_definition(image, guide, s));
+        }
+}
+
+TEST_F(device_guided_filter, what_is_not_finite_acts_on_windows_that_share_one_with_it) {
+    constexpr std::int64_t rows = 30, cols = 150;
+    for (const bool guided : {false, true})
+        for (const float wrong :
+             {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
+            placed image(test::packed(dtype::f32, rows, cols, 1), 0, 0), guide = image, clean = image;
+            fill_random(image, 3, 0);
+            fill_random(guide, 4, 0);
+            const auto filtered = [&] {
+                const guided_inputs inputs{.image = upload(image),
+                                           .guide = guided ? const_any_view(upload(guide)) : const_any_view{}};
+                placed result(image.memory.shape, 0, 0);
+                const any_view to = upload(result);
+                cuda::guided_filter(inputs, {to}, stream(), {}, {.window = 5});
+                result.memory.bytes = fetched(result, to);
+                return result;
+            };
+            clean = filtered();
+            view_of<float>(image)(18, 111) = wrong;
+            placed spoilt = filtered();
+            for (std::int64_t r = 0; r < rows; ++r)
+                for (std::int64_t c = 0; c < cols; ++c) {
+                    const float before = view_of<float>(clean)(r, c), now = view_of<float>(spoilt)(r, c);
+                    if (std::abs(r - 18) > 4 || std::abs(c - 111) > 4) {  // others may make it then
+                        ASSERT_NEAR(before, now, 3e-7) << r << ", " << c << ", " << wrong;
+                    } else if (!std::isfinite(wrong)) {
+                        ASSERT_TRUE(std::isnan(now)) << r << ", " << c << ", " << wrong;
+                    }
+                }
+        }
+}
+
+TEST_F(device_guided_filter, takes_host_memory) {
+    constexpr std::int64_t rows = 33, cols = 40;
+    const auto p = test::random_pixels<float>(rows * cols, 1, 0, 1);
+    const auto g = test::random_pixels<std::uint8_t>(rows * cols * 3, 2, 0, 1);
+    std::vector<double> on_host(p.size(), -1), on_device(p.size(), -2);
+    const image_view<const std::uint8_t> green(g.data() + 1, rows, cols, {.row = 3 * cols, .col = 3});
+    const guided_inputs inputs{.image = image_view<const float>(p.data(), rows, cols), .guide = green};
+    const filter_options how{.window = 7, .border = border_mode::reflect};
+    guided_filter(inputs, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
+    cuda::guided_filter(inputs, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
+    for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
+}
+
+TEST_F(device_guided_filter, copies_what_has_gaps_between_pixels) {
+    constexpr std::int64_t rows = 20, cols = 24;
+    placed colours(test::packed(dtype::u8, rows, cols, 3), 1, 0), result(test::packed(dtype::f32, rows, cols, 1), 0, 0);
+    fill_random(colours, 5, 0);
+    const any_view all = upload(colours), to = upload(result);
+    const auto channel = [&](std::int64_t k, void* data) {
+        any_view one{static_cast<std::byte*>(data) + k, colours.memory.shape};
+        one.shape.channels = 1;
+        one.shape.col_stride = 3;
+        return one;
+    };
+    cuda::guided_filter({.image = channel(0, all.data), .guide = channel(2, all.data)}, {to}, stream(), {}, {});
+    placed expected = result;
+    guided_filter({.image = channel(0, colours.view().data), .guide = channel(2, colours.view().data)},
+                  {expected.view()}, {}, {});
+    result.memory.bytes = fetched(result, to);
+    for (std::int64_t r = 0; r < rows; ++r)
+        for (std::int64_t c = 0; c < cols; ++c)
+            ASSERT_NEAR(view_of<float>(result)(r, c), view_of<float>(expected)(r, c), 1e-3) << r << ", " << c;
+}
+
+TEST_F(device_guided_filter, refusals) {
+    placed image(test::packed(dtype::u8, 20, 30, 1), 0, 0), other = image,
+                                                            colours(test::packed(dtype::u8, 20, 30, 3), 0, 0);
+    std::fill(other.memory.bytes.begin(), other.memory.bytes.end(), std::byte{9});
+    const any_view p = upload(image), q = upload(other), rgb = upload(colours);
+    const auto message = [&](auto&& call) {
+        try {
+            call();
+        } catch (const std::exception& e) {
+            return std::string(e.what());
+        }
+        return std::string("nothing thrown");
+    };
+    const auto filtered = [&](const guided_inputs& in, const filter_outputs& to, const guided_rule& rule = {},
+                              const filter_options& how = {}) {
+        return message([&] { cuda::guided_filter(in, to, stream(), rule, how); });
+    };
+    EXPECT_EQ(filtered({.image = p, .guide = rgb}, {q}), "guide: has 3 channels, of which devices take 1 yet");
+    EXPECT_EQ(filtered({.image = p}, {q}, {0.0}), "epsilon: is 0.000000, must be finite and above 0");
+    EXPECT_EQ(filtered({.image = p}, {p}), "result: overlaps image");
+    EXPECT_EQ(filtered({.image = p}, {other.view()}), "result: is host memory, but the image is device memory");
+    EXPECT_EQ(filtered({.image = p}, {q}, {}, {.border = border_mode::constant}),
+              "border: is constant, but what a guided filter has beyond the image are its fits there");
+    EXPECT_EQ(filtered({.image = p}, {q}, {}, {.nan = nan_mode::omit}), "nan: every pixel counts in a guided filter");
+    EXPECT_EQ(filtered({.image = p}, {q}, {}, {.window = window_radius(50, 1), .border = border_mode::reflect}),
+              "window: is 101 by 3 for 20 by 30 pixels, more than devices take for guided filters yet");
+    const cuda::guided_filter_plan plan({.image = p}, {q});
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    EXPECT_EQ(message([&] { plan.run_async({.image = p, .guide = p}, {q}, workspace, stream()); }),
+              "guide: given, but the plan was made without");
+    EXPECT_EQ(message([&] { plan.run_async({.image = p}, {p}, workspace, stream()); }), "result: overlaps image");
+    EXPECT_TRUE(fetched(other, q) == other.memory.bytes);
+}
+
+}  // namespace
+}  // namespace boxsum
