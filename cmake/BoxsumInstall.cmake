@@ -7,14 +7,13 @@ get_target_property(library_type boxsum TYPE)
 if(library_type STREQUAL "SHARED_LIBRARY")
   set(kind shared)
   set(BOXSUM_PC_CFLAGS " -DBOXSUM_SHARED")
-  set(BOXSUM_PC_PRIVATE "")
 else()
   set(kind static)
   set(BOXSUM_PC_CFLAGS "")
-  set(BOXSUM_PC_PRIVATE "-lstdc++ -lpthread")
-  if(BOXSUM_WITH_CUDA)
-    string(APPEND BOXSUM_PC_PRIVATE " -lcudart_static -ldl -lrt")
-  endif()
+endif()
+set(BOXSUM_PC_PRIVATE "-lstdc++ -lpthread")
+if(BOXSUM_WITH_CUDA)
+  string(APPEND BOXSUM_PC_PRIVATE " -lcudart_static -ldl -lrt")
 endif()
 
 install(
@@ -37,9 +36,20 @@ write_basic_package_version_file(
 install(FILES "${PROJECT_BINARY_DIR}/boxsum-config.cmake" "${PROJECT_BINARY_DIR}/boxsum-config-version.cmake"
         DESTINATION "${package_dir}")
 
-# For builds without CMake. The prefix follows from where the file lies, so that an installation may be moved.
+# For builds without CMake. The prefix follows from where the file lies, so that an installation may be moved. Where both
+# libraries are, linkers take the shared one unless told -static, so its file stays, and says what a static one needs, too.
 file(RELATIVE_PATH BOXSUM_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" BOXSUM_PC_PREFIX "${BOXSUM_PC_PREFIX}")
 configure_file("${PROJECT_SOURCE_DIR}/cmake/boxsum.pc.in" "${PROJECT_BINARY_DIR}/boxsum.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/boxsum.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+if(kind STREQUAL "shared")
+  install(FILES "${PROJECT_BINARY_DIR}/boxsum.pc" DESTINATION "${pkgconfig_dir}")
+else()
+  set(shared_library "${CMAKE_INSTALL_LIBDIR}/${CMAKE_SHARED_LIBRARY_PREFIX}boxsum${CMAKE_SHARED_LIBRARY_SUFFIX}")
+  install(
+    CODE "if(NOT EXISTS \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${shared_library}\")
+  file(INSTALL \"${PROJECT_BINARY_DIR}/boxsum.pc\" DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${pkgconfig_dir}\")
+endif()"
+  )
+endif()
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")

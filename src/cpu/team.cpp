@@ -63,6 +63,9 @@ constexpr double wake_cost_us = 5;
 /// answered by all, for some time only a fraction of the work.
 constexpr double longest_wait_us = 60;
 constexpr int questions_in_doubt = 16;
+/// Up to which cores are left to the other callers that have them: longer work may outlast theirs, and have the core
+/// then.
+constexpr double short_work_us = 5000;
 constexpr std::size_t stack_bytes = std::size_t{1} << 20;
 
 enum state : std::uint32_t { asleep, awake, working, leaving };
@@ -84,7 +87,10 @@ struct worker_set {
     void* context = nullptr;
     int threads = 0;
 
-    int count = 0;
+    /// In run_team(), with others or alone; on a line of its own, as every caller writes it.
+    alignas(64) std::atomic<int> callers{0};
+
+    alignas(64) int count = 0;
     double credit_us = 0;  ///< for starting and waking
     int doubts = 0;        ///< questions until the next one with full patience
     std::array<worker*, 255> workers{};
@@ -96,6 +102,7 @@ constinit worker_set all;
     all.count = 0;
     all.credit_us = 0;
     all.unfinished = 0;
+    all.callers = 0;
     all.taken = false;
 });
 
@@ -222,6 +229,13 @@ int known_quota() {
     return quota;
 }
 
+struct caller_at_work {
+    caller_at_work() { all.callers.fetch_add(1, std::memory_order_relaxed); }
+    caller_at_work(const caller_at_work&) = delete;
+    caller_at_work& operator=(const caller_at_work&) = delete;
+    ~caller_at_work() { all.callers.fetch_sub(1, std::memory_order_relaxed); }
+};
+
 int wanted_by_openmp() {
     if (omp_get_max_threads != nullptr) return std::max(omp_get_max_threads(), 1);
     const char* const text = std::getenv("OMP_NUM_THREADS");
@@ -244,13 +258,17 @@ int available_threads() {
 }
 
 int ready_threads(int wanted, double work_us) {
-    if (wanted <= 1 || in_parallel_region() || all.taken.exchange(true, std::memory_order_acquire)) return 1;
+    if (wanted <= 1 || in_parallel_region()) return 1;
+    const int others = all.callers.load(std::memory_order_relaxed);
+    if (others > 0 && work_us < short_work_us) wanted = std::min(wanted, threads_of_process() - others);
+    if (wanted <= 1 || all.taken.exchange(true, std::memory_order_acquire)) return 1;
     const int ready = 1 + count_ready(wanted - 1, work_us);
     all.taken.store(false, std::memory_order_release);
     return ready;
 }
 
 void run_team(int threads, void (*work)(void* context, int thread, int threads), void* context) {
+    const caller_at_work counted;
     if (threads <= 1 || in_parallel_region() || all.taken.exchange(true, std::memory_order_acquire)) {
         work(context, 0, 1);
         return;

@@ -15,7 +15,8 @@ int available_threads();
 /// The caller and as many of `wanted - 1` other threads as answer at once, for work that takes one thread `work_us`. No
 /// thread is waited for longer than pays: one that sleeps, is not started yet or has no processor is left out, and
 /// woken or started for the calls to come, as often as costs no more than a hundredth of all work that was asked about.
-/// 1 while another caller has the threads, as its work fills the cores.
+/// Cores where other callers are at work (run_team(), alone or not) are left to them, unless the work is so long that
+/// it may outlast theirs. 1 while another caller has the threads, as its work fills the cores.
 int ready_threads(int wanted, double work_us);
 
 /// Runs work(context, thread, threads) on `threads` threads, the caller being one of them, or on fewer; `threads` of

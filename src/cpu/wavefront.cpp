@@ -140,7 +140,10 @@ void compute_in_wavefront(const table_job& job, int most_threads) {
     const int threads = w.busy_threads(most_threads);
     w.row_sum_bytes = static_cast<std::size_t>(round_up(w.panel_rows * job.channels, 8)) * carry_bytes;
     const bool keeps_row_sums = w.tiles > 1 || job.has_left_edge();
-    if (threads == 1 && w.panels == 1 && !keeps_row_sums && !job.streaming) {  // nothing to keep or to share
+    // Nothing to keep or to share, and over before another caller asks who is at work.
+    constexpr std::int64_t most_unnoticed = 1 << 16;
+    if (threads == 1 && w.panels == 1 && !keeps_row_sums && !job.streaming &&
+        job.rows * job.elements < most_unnoticed) {
         for (std::int64_t plane = 0; plane < job.image_shape.planes; ++plane) run_tile(w, nullptr, plane, 0, 0);
         return;
     }

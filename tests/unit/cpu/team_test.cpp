@@ -274,6 +274,38 @@ TEST(team, callers_do_not_wait_for_each_other) {
     other.join();
 }
 
+/// Callers who compute alone have a core each, which no thread is asked for: many callers at once cost what they would
+/// in turn, and a thread that answers would take its time from one of them. Long work may outlast theirs, and asks.
+TEST(team, cores_of_other_callers_are_left_to_them) {
+    struct meeting {
+        std::atomic<int> inside{0};
+        std::atomic<bool> leave{false};
+    } busy;
+    const int processors = cpu::threads_of_process();
+    if (processors == 1) GTEST_SKIP() << "nobody to be asked";
+    std::vector<std::thread> others;
+    for (int i = 1; i < processors; ++i)
+        others.emplace_back([&busy] {
+            cpu::run_team(
+                1,
+                [](void* context, int, int) {
+                    meeting& m = *static_cast<meeting*>(context);
+                    ++m.inside;
+                    while (!m.leave) std::this_thread::yield();
+                },
+                &busy);
+        });
+    while (busy.inside < processors - 1) std::this_thread::yield();
+    int most = 1;
+    for (int i = 0; i < 2000; ++i) most = std::max(most, cpu::ready_threads(2, 1000));
+    EXPECT_EQ(most, 1);
+    busy.leave = true;
+    for (std::thread& t : others) t.join();
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+    while (cpu::ready_threads(2, 1000) == 1 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    EXPECT_LT(std::chrono::steady_clock::now(), until) << "nobody answers though nobody is at work";
+}
+
 TEST(team, quota_and_affinity_are_kept) {
     cpu_set_t before;
     {
