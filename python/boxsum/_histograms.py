@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, is_on_device
+from boxsum._arrays import ArrayT, NumPyArray, is_on_device, is_sequence, items, pair, shape_of
 from boxsum._types import Box, Boxes, BoxFormat, DType, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -67,7 +67,7 @@ def _binning(image: Any, bins: int | Binning, range: tuple[float, float] | None)
         if last is None:
             raise InvalidArgument(f"range: is None; for {kind or 'these'} images it must be (low, high)")
         range = (0, last)
-    lo, hi = range
+    lo, hi = pair(range, "range", "a pair of numbers, low and high")
     return Binning.uniform(bins, lo, hi)
 
 
@@ -179,8 +179,11 @@ class HistogramTable(Generic[ArrayT]):
         """Takes histograms that exist; `integral_histogram` makes them. Raises InvalidArgument for a layout that
         histograms do not have.
         """
-        if layout not in ("inclusive", "padded"):
+        if not isinstance(layout, str) or layout not in ("inclusive", "padded"):
             raise InvalidArgument(f"layout: is {layout!r}, histograms are 'inclusive' or 'padded'")
+        shape = shape_of(values, "values")
+        if len(shape) < 3:
+            raise InvalidArgument(f"values: their shape is {shape}, must have bins, rows and columns")
         self.values = values
         self.layout = layout
 
@@ -283,37 +286,38 @@ def _rchw(boxes: Boxes, format: BoxFormat) -> Any:
         from boxsum import _devices
 
         return _devices.in_order(boxes, format, False)
-    if format == "rchw":
+    if isinstance(format, str) and format == "rchw":
         return boxes
-    a, b, c, d = np.moveaxis(np.asarray(boxes), -1, 0)
+    numbers = _core.numbers(boxes, "boxes")
+    if numbers.ndim == 0 or numbers.shape[-1] != 4:
+        raise InvalidArgument(f"boxes: their shape is {numbers.shape}, the last extent must be 4")
+    a, b, c, d = np.moveaxis(numbers, -1, 0)
     orders = {"yxyx": (a, b, c - a, d - b), "xyxy": (b, a, d - b, c - a), "xywh": (b, a, d, c)}
-    if format not in orders:
+    if not isinstance(format, str) or format not in orders:
         raise InvalidArgument(f"format: is {format!r}, must be one of 'rchw', 'yxyx', 'xyxy', 'xywh'")
     return np.stack(orders[format], axis=-1)
 
 
 def _pair(value: Any, name: str) -> tuple[int, int]:
-    if isinstance(value, (Sequence, np.ndarray)):
-        if isinstance(value, str) or len(value) != 2:
-            raise Unsupported(f"{name}: is {value!r}, must be an integer or a pair of them, rows and columns")
-        return value[0], value[1]
+    if is_sequence(value):
+        return pair(value, name, "an integer or a pair of them, rows and columns")
     return value, value
 
 
 def _grid(size: Any, step: Any, within: Sequence[int] | None) -> tuple[int, int, int, int, Any]:
-    if within is not None and len(within) != 4:
+    if within is not None and len(items(within, "within", "a box (row, col, rows, cols)")) != 4:
         raise InvalidArgument(f"within: is {within!r}, must be a box (row, col, rows, cols)")
     return (*_pair(size, "size"), *_pair(step, "step"), within)
 
 
 def _sizes(sizes: Any) -> list[Any]:
     """One size as a list of one: an integer, a pair of integers (of whatever sequence); otherwise pairs."""
-    if not isinstance(sizes, (Sequence, np.ndarray)):
+    if not is_sequence(sizes):
         return [sizes]
-    if len(sizes) == 2 and not any(isinstance(one, (Sequence, np.ndarray)) for one in sizes):
+    if len(sizes) == 2 and not any(map(is_sequence, sizes)):
         return [sizes]
     for one in sizes:
-        if not isinstance(one, (Sequence, np.ndarray)):
+        if not is_sequence(one):
             raise InvalidArgument(f"sizes: is {sizes!r}; several sizes are pairs, [(5, 5), (7, 7)]")
     return list(sizes)
 
