@@ -56,6 +56,17 @@ def data_type(given: Any, name: str) -> np.dtype[Any]:
     return known
 
 
+def numpy_of(values: Any, dtype: Any, copy: bool | None) -> NumPyArray:
+    """What ``numpy.asarray`` makes of an object that has these values."""
+    host = values if type(values) is np.ndarray else adapt(values, "values")[0]
+    if copy:
+        return np.array(host, dtype)
+    result = np.asarray(host, dtype)
+    if copy is False and result is not host:
+        raise InvalidArgument(f"copy: is False, but values of {host.dtype} become {result.dtype}")
+    return result
+
+
 def is_sequence(value: Any) -> bool:
     """Whether it has items: a list, a tuple, an array with axes."""
     return isinstance(value, Sequence) or getattr(value, "ndim", 0) > 0

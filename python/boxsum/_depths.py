@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from boxsum import _core
-from boxsum._arrays import ArrayT
+from boxsum._arrays import ArrayT, NumPyArray
 from boxsum._tables import Table
 from boxsum._types import DType
 from boxsum.errors import InvalidArgument, Unsupported
 
 
+@overload
+def circles_of_confusion(
+    depth: NumPyArray,
+    *,
+    focus: float,
+    aperture: float,
+    largest_radius: int = ...,
+    dtype: DType = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def circles_of_confusion(
+    depth: ArrayT,
+    *,
+    focus: float,
+    aperture: float,
+    largest_radius: int = ...,
+    dtype: DType = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def circles_of_confusion(
     depth: ArrayT,
     *,

@@ -515,6 +515,8 @@ def threshold(
         Unsupported: a TypeError.
         OutOfMemory: a MemoryError.
 
+    Source: the method's, above; moments of windows from sums as in Shafait, Keysers and Breuel 2008.
+
     >>> import numpy as np, boxsum
     >>> page = np.array([[200, 210, 40, 205, 198]], np.uint8)
     >>> boxsum.threshold(page, (1, 5))
@@ -601,6 +603,8 @@ def local_contrast(
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon.
         Unsupported: a TypeError.
         OutOfMemory: a MemoryError.
+
+    Source: the definition, with the moments of `local_statistics`.
 
     >>> import numpy as np, boxsum
     >>> boxsum.local_contrast(np.array([[1.0, 3.0, 5.0]]), (1, 3), border="shrink").round(3)

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, is_on_device, is_sequence, items, pair, shape_of
+from boxsum._arrays import ArrayT, NumPyArray, is_on_device, is_sequence, items, numpy_of, pair, shape_of
 from boxsum._types import Box, Boxes, BoxFormat, DType, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -40,19 +40,36 @@ class Binning(NamedTuple):
 
     @classmethod
     def uniform(cls, bins: int, lo: float, hi: float, outside: Outside = "ignore") -> Binning:
-        """``bins`` ranges of equal width over [lo, hi). Other pixels, hi among them, are not counted (``"ignore"``),
-        or go to the first or last bin (``"clamp"``).
+        """``bins`` ranges of equal width over [lo, hi), 1 to 1024 of them. Other pixels, hi among them, are not counted
+        (``outside="ignore"``), or go to the first or last bin (``"clamp"``).
+
+        >>> import numpy as np, boxsum
+        >>> binning = boxsum.Binning.uniform(2, 0, 10, outside="clamp")
+        >>> boxsum.integral_histogram(np.array([[-3, 4, 5, 99]], np.int16), binning).region([0, 0, 1, 4])
+        array([2, 2], dtype=uint32)
         """
         return cls("uniform", bins, lo, hi, outside, None)
 
     @classmethod
     def lookup(cls, bins: int, table: Any) -> Binning:
-        """Bin ``table[v]`` for pixel v: 256 entries for uint8 images, 65536 for uint16; 65535 is no bin."""
+        """Bin ``table[v]`` for pixel v: 256 integers for uint8 images, 65536 for uint16; 65535 is no bin. The other
+        ``bins`` are 0 to bins - 1.
+
+        >>> import numpy as np, boxsum
+        >>> odd = boxsum.Binning.lookup(2, np.arange(256) % 2)
+        >>> boxsum.integral_histogram(np.array([[1, 2, 3]], np.uint8), odd).region([0, 0, 1, 3])
+        array([1, 2], dtype=uint32)
+        """
         return cls("lookup", bins, 0, 0, "ignore", table)
 
     @classmethod
     def indices(cls, bins: int, outside: Outside = "ignore") -> Binning:
-        """The image holds bin numbers."""
+        """The image holds bin numbers: 0 to bins - 1; others as ``outside`` of `uniform` says.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.integral_histogram(np.array([[0, 2, 2]], np.uint8), boxsum.Binning.indices(3)).region([0, 0, 1, 3])
+        array([1, 0, 2], dtype=uint32)
+        """
         return cls("indices", bins, 0, bins, outside, None)
 
 
@@ -158,6 +175,9 @@ def histogram_distance(a: Any, b: Any, *, distance: Distance = "bhattacharyya") 
 
     Raises:
         InvalidArgument: a ValueError; numbers of bins that differ, or an unknown distance.
+        Unsupported: a TypeError; what is no array of real numbers.
+
+    Source: those named above; l1, l2 and chi-square by their definitions.
 
     >>> import boxsum
     >>> boxsum.histogram_distance([1, 1, 2], [2, 2, 4], distance="l1")
@@ -204,6 +224,15 @@ class HistogramTable(Generic[ArrayT]):
 
         Raises:
             InvalidArgument: a ValueError; a box that is empty or outside the image, with its index.
+            Unsupported: a TypeError; boxes with fractional edges.
+
+        Source: Porikli 2005.
+
+        >>> import numpy as np, boxsum
+        >>> histograms = boxsum.integral_histogram(np.array([[0, 200], [200, 200]], np.uint8), 2)
+        >>> histograms.region([[0, 0, 1, 2], [0, 0, 2, 2]], normalize=True)
+        array([[0.5 , 0.5 ],
+               [0.25, 0.75]])
         """
         result = _core.box_histograms(self.values, self.layout, _rchw(boxes, format))
         return cast(ArrayT, _shares(result) if normalize else result)
@@ -221,6 +250,8 @@ class HistogramTable(Generic[ArrayT]):
 
         Raises:
             InvalidArgument: a ValueError.
+
+        Source: Porikli 2005.
 
         >>> import numpy as np, boxsum
         >>> boxsum.integral_histogram(np.zeros((4, 6), np.uint8), 2).windows(2, step=2).shape
@@ -274,6 +305,10 @@ class HistogramTable(Generic[ArrayT]):
         grids = [_grid(size, step, within) for size in _sizes(sizes)]
         found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane, largest_overlap)
         return [Match(Box(*one[:4]), one[4]) for one in found]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
+        """`values`, for ``numpy.asarray`` and what calls it."""
+        return numpy_of(self.values, dtype, copy)
 
     def __repr__(self) -> str:
         *_, bins, rows, cols = cast(Any, self.values).shape

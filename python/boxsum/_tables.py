@@ -7,7 +7,7 @@ from typing import Any, Generic, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, Wrap, adapt, data_type, is_on_device, pair, shape_of, whole
+from boxsum._arrays import ArrayT, NumPyArray, Wrap, adapt, data_type, is_on_device, numpy_of, pair, shape_of, whole
 from boxsum._types import Boxes, BoxFormat, Corner, DType, Layout, NaN, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -95,6 +95,10 @@ def sat(
     return _core.sat(image, layout, dtype, channel_axis, out, threads, algorithm, 1, corner)
 
 
+@overload
+def image_means(image: NumPyArray, *, channel_axis: int | None = ...) -> NumPyArray: ...
+@overload
+def image_means(image: ArrayT, *, channel_axis: int | None = ...) -> ArrayT: ...
 def image_means(image: ArrayT, *, channel_axis: int | None = None) -> ArrayT:
     """The mean of every image and channel: what `Table.build` takes as ``offset``.
 
@@ -204,6 +208,26 @@ def sat_squares(
     return _core.sat_squares(image, layout, dtype, squares_dtype, channel_axis, first, second, threads, algorithm, 1)
 
 
+@overload
+def box_sum(
+    table: NumPyArray,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def box_sum(
+    table: ArrayT,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def box_sum(
     table: ArrayT,
     boxes: Boxes,
@@ -245,6 +269,26 @@ def box_sum(
     return cast(ArrayT, _core.box_query("sum", table, None, boxes, layout, format, channel_axis, out, None))
 
 
+@overload
+def box_mean(
+    table: NumPyArray,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def box_mean(
+    table: ArrayT,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def box_mean(
     table: ArrayT,
     boxes: Boxes,
@@ -264,6 +308,28 @@ def box_mean(
     return cast(ArrayT, _core.box_query("mean", table, None, boxes, layout, format, channel_axis, out, None))
 
 
+@overload
+def box_var(
+    table: NumPyArray,
+    squares: NumPyArray,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def box_var(
+    table: ArrayT,
+    squares: ArrayT,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def box_var(
     table: ArrayT,
     squares: ArrayT,
@@ -387,6 +453,8 @@ def _counted(
 
 class Table(Generic[ArrayT]):
     """A table that knows how it is to be read. Rows start on 64 bytes, which is fastest.
+
+    Tables can be pickled and copied; ``numpy.asarray(table)`` is its `values`.
 
     >>> import numpy as np, boxsum
     >>> table = boxsum.Table.build(np.arange(12, dtype=np.uint8).reshape(3, 4), squares=True)
@@ -516,7 +584,15 @@ class Table(Generic[ArrayT]):
                 pixels that do not count are summed as 0, and `mean`, `var` and `std` are of those that do. With weights
                 all tables are float64. In host memory, without an offset.
             image, squares, layout, dtype, squares_dtype, channel_axis, threads, algorithm: As in `sat` and
-                `sat_squares`, and errors, too.
+                `sat_squares`.
+
+        Returns:
+            A `Table` of arrays of the image's library.
+
+        Raises:
+            InvalidArgument: a ValueError; as `sat`, and for an origin outside the image and an offset of another shape.
+            Unsupported: a TypeError; as `sat` and `sat_squares`.
+            OutOfMemory: a MemoryError.
 
         Source: Hensley et al. 2005, section 4.
 
@@ -560,7 +636,13 @@ class Table(Generic[ArrayT]):
         return cls(values, second, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
 
     def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
-        """Sums over boxes; see `box_sum`. With `counts`, of the pixels that count."""
+        """Sums over boxes; see `box_sum`, also for boxes, format, out, errors and source. With `counts`, of the pixels that
+        count.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.arange(12, dtype=np.uint8).reshape(3, 4)).sum([[1, 1, 2, 2], [0, 0, 3, 4]])
+        array([30, 66], dtype=uint64)
+        """
         return cast(
             ArrayT, _core.box_query("sum", self.values, None, boxes, self._form, format, self.channel_axis, out, None)
         )
@@ -568,7 +650,12 @@ class Table(Generic[ArrayT]):
     def count(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """How many pixels of boxes count, or their weights: sums of `counts`, as in `box_sum`.
 
-        Raises InvalidArgument where every pixel counts, by a table without counts.
+        Takes boxes, format and out as `box_sum` does. Raises InvalidArgument where every pixel counts, by a table
+        without counts.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1.0, np.nan, 3.0]]), nan="omit").count([0, 0, 1, 3])
+        array(2, dtype=uint32)
         """
         if self.counts is None:
             raise InvalidArgument("counts: this table has none; Table.build(image, nodata=...) makes them")
@@ -595,6 +682,11 @@ class Table(Generic[ArrayT]):
 
         Raises:
             InvalidArgument: a ValueError; also ``min_count`` or ``fill`` of a table whose pixels all count.
+
+        >>> import numpy as np, boxsum
+        >>> table = boxsum.Table.build(np.array([[1.0, np.nan, 3.0]]), nan="omit")
+        >>> table.mean([[0, 0, 1, 3], [0, 1, 1, 1]], fill=-1)
+        array([ 2., -1.])
         """
         return self._of_pixels("mean", None, boxes, format, min_count, fill, out)
 
@@ -608,7 +700,11 @@ class Table(Generic[ArrayT]):
         out: ArrayT | None = None,
     ) -> ArrayT:
         """Population variances over boxes, in float64; see `box_var`. Needs ``build(..., squares=True)``. With `counts`,
-        of the pixels that count; ``min_count`` and ``fill`` as in `mean`.
+        of the pixels that count; ``min_count`` and ``fill`` as in `mean`, boxes, format and out as in `box_sum`.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 2], [3, 4]], np.uint8), squares=True).var([0, 0, 2, 2])
+        array(1.25)
         """
         if self.squares is None:
             raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
@@ -622,7 +718,13 @@ class Table(Generic[ArrayT]):
         min_count: float | None = None,
         out: ArrayT | None = None,
     ) -> ArrayT:
-        """Standard deviations over boxes, in float64: the roots of `var`; NaN where too little counts."""
+        """Standard deviations over boxes, in float64: the roots of `var`, with its arguments (boxes, format, min_count,
+        out); NaN where too little counts.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 3]], np.uint8), squares=True).std([0, 0, 1, 2])
+        array(1.)
+        """
         result = self.var(boxes, format=format, min_count=min_count, out=out)
         if is_on_device(result):
             from boxsum import _devices
@@ -668,6 +770,8 @@ class Table(Generic[ArrayT]):
             InvalidArgument: a ValueError; a size, origin or ``out`` that is wrong.
             Unsupported: a TypeError; an exclusive table, which lacks the last sums.
 
+        Source: Crow 1984.
+
         >>> import numpy as np, boxsum
         >>> boxsum.Table.build(np.array([[1, 2, 3, 4]], np.uint8)).window_sums(3)
         array([[3, 6, 9, 7]], dtype=uint64)
@@ -683,7 +787,13 @@ class Table(Generic[ArrayT]):
         out: ArrayT | None = None,
         threads: int = 0,
     ) -> ArrayT:
-        """Means of the window around every pixel, as `window_sums`; in float64 or, by ``dtype``, float32."""
+        """Means of the window around every pixel, as `window_sums` (size, origin, out, threads); in float64 or, by
+        ``dtype``, float32.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 2, 3, 4]], np.uint8)).window_means(3)
+        array([[1.5, 2. , 3. , 3.5]])
+        """
         return self._windows("mean", size, origin, dtype, out, threads)
 
     def window_variances(
@@ -695,8 +805,12 @@ class Table(Generic[ArrayT]):
         out: ArrayT | None = None,
         threads: int = 0,
     ) -> ArrayT:
-        """Population variances of the window around every pixel, as `window_means`. Needs
-        ``build(..., squares=True)``.
+        """Population variances of the window around every pixel, as `window_means` (size, origin, dtype, out, threads).
+        Needs ``build(..., squares=True)``.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 2, 3, 4]], np.uint8), squares=True).window_variances(3).round(3)
+        array([[0.25 , 0.667, 0.667, 0.25 ]])
         """
         if self.squares is None:
             raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
@@ -715,6 +829,10 @@ class Table(Generic[ArrayT]):
 
         Returns a scalar, or (*batch[, channels]). Raises InvalidArgument for a window without pixels, Unsupported for
         steps and for what is no pair of slices.
+
+        >>> import numpy as np, boxsum
+        >>> int(boxsum.Table.build(np.arange(12, dtype=np.uint8).reshape(3, 4))[1:, -2:])
+        34
         """
         if not (isinstance(window, tuple) and len(window) == 2 and all(isinstance(part, slice) for part in window)):
             raise Unsupported(f"window: is {window!r}, must be two slices, rows and columns")
@@ -730,6 +848,10 @@ class Table(Generic[ArrayT]):
         (top, bottom), (left, right) = edges
         result = self.sum((top, left, bottom, right), format="yxyx")
         return cast(Any, result)[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
+        """`values`, for ``numpy.asarray`` and what calls it."""
+        return numpy_of(self.values, dtype, copy)
 
     def __repr__(self) -> str:
         extents = " x ".join(str(extent) for extent in self.shape)
