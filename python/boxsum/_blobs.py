@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from boxsum import _core
+from boxsum._arrays import ArrayT, NumPyArray
 from boxsum._types import DType
 
 
+@overload
+def box_hessian(
+    image: NumPyArray, sigma: float, *, dtype: DType | None = ..., out: NumPyArray | None = ..., threads: int = ...
+) -> NumPyArray: ...
+@overload
+def box_hessian(
+    image: ArrayT, sigma: float, *, dtype: DType | None = ..., out: ArrayT | None = ..., threads: int = ...
+) -> ArrayT: ...
 def box_hessian(image: Any, sigma: float, *, dtype: DType | None = None, out: Any = None, threads: int = 0) -> Any:
     """The determinant of the Hessian around every pixel, by 32 reads of a table, whatever the scale.
 
@@ -42,6 +51,26 @@ def box_hessian(image: Any, sigma: float, *, dtype: DType | None = None, out: An
     return _core.box_hessian(image, sigma, dtype, out, threads)
 
 
+@overload
+def find_blobs(
+    image: NumPyArray,
+    sigmas: Sequence[float] | Any = ...,
+    *,
+    threshold: float | None = ...,
+    relative_threshold: float | None = ...,
+    overlap: float = ...,
+    threads: int = ...,
+) -> NumPyArray: ...
+@overload
+def find_blobs(
+    image: ArrayT,
+    sigmas: Sequence[float] | Any = ...,
+    *,
+    threshold: float | None = ...,
+    relative_threshold: float | None = ...,
+    overlap: float = ...,
+    threads: int = ...,
+) -> ArrayT: ...
 def find_blobs(
     image: Any,
     sigmas: Sequence[float] | Any = None,

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, cast, overload
 
 from boxsum import _core
-from boxsum._arrays import ArrayT
+from boxsum._arrays import ArrayT, NumPyArray
 from boxsum._tables import Table
 from boxsum._types import DType
-from boxsum.errors import InvalidArgument
+from boxsum.errors import InvalidArgument, Unsupported
 
 
+@overload
+def circles_of_confusion(
+    depth: NumPyArray,
+    *,
+    focus: float,
+    aperture: float,
+    largest_radius: int = ...,
+    dtype: DType = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def circles_of_confusion(
+    depth: ArrayT,
+    *,
+    focus: float,
+    aperture: float,
+    largest_radius: int = ...,
+    dtype: DType = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def circles_of_confusion(
     depth: ArrayT,
     *,
@@ -68,10 +88,11 @@ def variance_shadows(
 
     Args:
         table: Of the shadow map, (rows, cols) of depths as seen from the light, greater ones farther from it, with
-            ``squares=True``. Padded or inclusive, in host memory; ``offset`` and ``origin`` of a floating one make it
+            ``squares=True``. Padded or inclusive; ``offset`` and ``origin`` of a floating one, in host memory, make it
             more precise.
         receiver: How far from the light what every pixel shows is, in the map's unit; (rows, cols) of float32 or
-            float64, in host memory.
+            float64. It and the rectangles lie where the table does: in host memory or on its device, where the results
+            have the same bits.
         rectangle: (rows, cols, 4): first row and column, rows and columns of the part of the map that the pixel is
             compared with, as real numbers (row r covers r to r + 1), float32 or float64. What lies beyond the map is
             not compared; where nothing is left, all light is seen.
@@ -84,8 +105,9 @@ def variance_shadows(
         Visibility, 0 in shadow to 1 in light: an array of the receiver's shape, type and library.
 
     Raises:
-        InvalidArgument: a ValueError; shapes or numbers that are wrong, and a table without squares.
-        Unsupported: a TypeError; other types, exclusive tables, and arrays on a device.
+        InvalidArgument: a ValueError; shapes or numbers that are wrong, a table without squares, and arrays that lie
+            elsewhere.
+        Unsupported: a TypeError; other types, exclusive tables, and what is no `Table`.
 
     Source: Donnelly and Lauritzen 2006; Lauritzen, GPU Gems 3, chapter 8.
 
@@ -94,6 +116,8 @@ def variance_shadows(
     >>> boxsum.variance_shadows(table, np.array([[5.0]]), np.array([[[0.0, 0.0, 2.0, 2.0]]]))
     array([[0.75]])
     """
+    if not isinstance(table, Table):
+        raise Unsupported(f"table: is of type {type(table).__name__}, must be a Table of the map and its squares")
     if table.squares is None:
         raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
     found: Any = _core.variance_shadows(

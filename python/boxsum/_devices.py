@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import adapt, count_widening, is_on_device
+from boxsum._arrays import adapt, count_widening, is_on_device, plain_of_negative
 from boxsum.errors import InvalidArgument, OutOfMemory, Unsupported
 
 def _library(array: Any) -> str:
@@ -49,8 +49,10 @@ def _describe_tensor(tensor: Any, name: str) -> Any:
         raise Unsupported(f"{name}: its layout is {tensor.layout}, must be torch.strided")
     if tensor.requires_grad and torch.is_grad_enabled():
         raise InvalidArgument(f"{name}: requires a gradient, which boxsum.torch records and this does not; detach() it")
-    if tensor.requires_grad or tensor.is_neg():
-        tensor = tensor.detach().resolve_neg()
+    if tensor.is_neg():
+        tensor = plain_of_negative(tensor, name)
+    if tensor.requires_grad:
+        tensor = tensor.detach()
     if tensor.dtype == torch.bfloat16:
         count_widening(name, tensor.dtype)
         tensor = tensor.float()
@@ -260,6 +262,7 @@ def sat_by_halves(
 
 def int32(radius: Any) -> Any:
     """Radii as a type that maps have; negative ones count as 0."""
+    radius = describe(radius, "radius")[0]
     if _is_tensor(radius):
         return radius.to(sys.modules["torch"].int32)
     return radius.astype("int32")

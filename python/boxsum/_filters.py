@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
+from boxsum._arrays import ArrayT, NumPyArray, adapt, data_type, is_on_device, real
 from boxsum._types import Border, DType, NaN, Part, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -37,6 +37,7 @@ def _sampling(
     if (
         mask is None
         and weights is None
+        and isinstance(nan, str)
         and nan == "propagate"
         and nodata is None
         and min_count is None
@@ -234,7 +235,7 @@ _RADIUS_TYPES = ("uint8", "uint16", "uint32", "int32")
 def _radii(radius: Any) -> Any:
     """Of a type that the library takes."""
     if is_on_device(radius):
-        if str(radius.dtype).rpartition(".")[2] in _RADIUS_TYPES:
+        if str(getattr(radius, "dtype", "")).rpartition(".")[2] in _RADIUS_TYPES:
             return radius
         from boxsum import _devices
 
@@ -514,6 +515,8 @@ def threshold(
         Unsupported: a TypeError.
         OutOfMemory: a MemoryError.
 
+    Source: the method's, above; moments of windows from sums as in Shafait, Keysers and Breuel 2008.
+
     >>> import numpy as np, boxsum
     >>> page = np.array([[200, 210, 40, 205, 198]], np.uint8)
     >>> boxsum.threshold(page, (1, 5))
@@ -601,12 +604,14 @@ def local_contrast(
         Unsupported: a TypeError.
         OutOfMemory: a MemoryError.
 
+    Source: the definition, with the moments of `local_statistics`.
+
     >>> import numpy as np, boxsum
     >>> boxsum.local_contrast(np.array([[1.0, 3.0, 5.0]]), (1, 3), border="shrink").round(3)
     array([[-1.,  0.,  1.]], dtype=float32)
     """
     sampling = _sampling(mask, weights, nan, nodata, min_count, fill, part)
-    kind = np.dtype(np.float32 if dtype is None else dtype)
+    kind = data_type(np.float32 if dtype is None else dtype, "dtype")
     if kind == np.float64:
         return _contrast_in_double(image, size, epsilon, border, cval, sampling, channel_axis, out, threads)
     if kind != np.float32:
@@ -632,13 +637,13 @@ def _contrast_in_double(
         *which, given, part = sampling
         if part is not None:
             raise InvalidArgument(f"part: is {part!r}, contrast in float64 is of whole images")
-        fill = np.nan if given is None else given
+        fill = np.nan if given is None else real(given, "fill")
         marked = _core.local_contrast(
             image, size, epsilon, border, cval, (*which, -np.inf, None), channel_axis, None, threads
         )
         blank = np.isneginf(adapt(marked, "image")[0])
         sampling = (*which, None, None)
-    elif not 0 < epsilon < np.inf:
+    elif not 0 < real(epsilon, "epsilon") < np.inf:
         raise InvalidArgument(f"epsilon: is {epsilon}, must be finite and above 0")
     mean, deviation = _core.local_statistics(
         image, size, ("mean", "std"), border, cval, 0, sampling, np.float64, channel_axis, None, threads

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, is_on_device
+from boxsum._arrays import ArrayT, NumPyArray, is_on_device, is_sequence, items, numpy_of, pair, shape_of
 from boxsum._types import Box, Boxes, BoxFormat, DType, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -40,19 +40,36 @@ class Binning(NamedTuple):
 
     @classmethod
     def uniform(cls, bins: int, lo: float, hi: float, outside: Outside = "ignore") -> Binning:
-        """``bins`` ranges of equal width over [lo, hi). Other pixels, hi among them, are not counted (``"ignore"``),
-        or go to the first or last bin (``"clamp"``).
+        """``bins`` ranges of equal width over [lo, hi), 1 to 1024 of them. Other pixels, hi among them, are not counted
+        (``outside="ignore"``), or go to the first or last bin (``"clamp"``).
+
+        >>> import numpy as np, boxsum
+        >>> binning = boxsum.Binning.uniform(2, 0, 10, outside="clamp")
+        >>> boxsum.integral_histogram(np.array([[-3, 4, 5, 99]], np.int16), binning).region([0, 0, 1, 4])
+        array([2, 2], dtype=uint32)
         """
         return cls("uniform", bins, lo, hi, outside, None)
 
     @classmethod
     def lookup(cls, bins: int, table: Any) -> Binning:
-        """Bin ``table[v]`` for pixel v: 256 entries for uint8 images, 65536 for uint16; 65535 is no bin."""
+        """Bin ``table[v]`` for pixel v: 256 integers for uint8 images, 65536 for uint16; 65535 is no bin. The other
+        ``bins`` are 0 to bins - 1.
+
+        >>> import numpy as np, boxsum
+        >>> odd = boxsum.Binning.lookup(2, np.arange(256) % 2)
+        >>> boxsum.integral_histogram(np.array([[1, 2, 3]], np.uint8), odd).region([0, 0, 1, 3])
+        array([1, 2], dtype=uint32)
+        """
         return cls("lookup", bins, 0, 0, "ignore", table)
 
     @classmethod
     def indices(cls, bins: int, outside: Outside = "ignore") -> Binning:
-        """The image holds bin numbers."""
+        """The image holds bin numbers: 0 to bins - 1; others as ``outside`` of `uniform` says.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.integral_histogram(np.array([[0, 2, 2]], np.uint8), boxsum.Binning.indices(3)).region([0, 0, 1, 3])
+        array([1, 0, 2], dtype=uint32)
+        """
         return cls("indices", bins, 0, bins, outside, None)
 
 
@@ -67,7 +84,7 @@ def _binning(image: Any, bins: int | Binning, range: tuple[float, float] | None)
         if last is None:
             raise InvalidArgument(f"range: is None; for {kind or 'these'} images it must be (low, high)")
         range = (0, last)
-    lo, hi = range
+    lo, hi = pair(range, "range", "a pair of numbers, low and high")
     return Binning.uniform(bins, lo, hi)
 
 
@@ -158,6 +175,9 @@ def histogram_distance(a: Any, b: Any, *, distance: Distance = "bhattacharyya") 
 
     Raises:
         InvalidArgument: a ValueError; numbers of bins that differ, or an unknown distance.
+        Unsupported: a TypeError; what is no array of real numbers.
+
+    Source: those named above; l1, l2 and chi-square by their definitions.
 
     >>> import boxsum
     >>> boxsum.histogram_distance([1, 1, 2], [2, 2, 4], distance="l1")
@@ -179,8 +199,11 @@ class HistogramTable(Generic[ArrayT]):
         """Takes histograms that exist; `integral_histogram` makes them. Raises InvalidArgument for a layout that
         histograms do not have.
         """
-        if layout not in ("inclusive", "padded"):
+        if not isinstance(layout, str) or layout not in ("inclusive", "padded"):
             raise InvalidArgument(f"layout: is {layout!r}, histograms are 'inclusive' or 'padded'")
+        shape = shape_of(values, "values")
+        if len(shape) < 3:
+            raise InvalidArgument(f"values: their shape is {shape}, must have bins, rows and columns")
         self.values = values
         self.layout = layout
 
@@ -201,6 +224,15 @@ class HistogramTable(Generic[ArrayT]):
 
         Raises:
             InvalidArgument: a ValueError; a box that is empty or outside the image, with its index.
+            Unsupported: a TypeError; boxes with fractional edges.
+
+        Source: Porikli 2005.
+
+        >>> import numpy as np, boxsum
+        >>> histograms = boxsum.integral_histogram(np.array([[0, 200], [200, 200]], np.uint8), 2)
+        >>> histograms.region([[0, 0, 1, 2], [0, 0, 2, 2]], normalize=True)
+        array([[0.5 , 0.5 ],
+               [0.25, 0.75]])
         """
         result = _core.box_histograms(self.values, self.layout, _rchw(boxes, format))
         return cast(ArrayT, _shares(result) if normalize else result)
@@ -218,6 +250,8 @@ class HistogramTable(Generic[ArrayT]):
 
         Raises:
             InvalidArgument: a ValueError.
+
+        Source: Porikli 2005.
 
         >>> import numpy as np, boxsum
         >>> boxsum.integral_histogram(np.zeros((4, 6), np.uint8), 2).windows(2, step=2).shape
@@ -272,6 +306,10 @@ class HistogramTable(Generic[ArrayT]):
         found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane, largest_overlap)
         return [Match(Box(*one[:4]), one[4]) for one in found]
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
+        """`values`, for ``numpy.asarray`` and what calls it."""
+        return numpy_of(self.values, dtype, copy)
+
     def __repr__(self) -> str:
         *_, bins, rows, cols = cast(Any, self.values).shape
         padded = self.layout == "padded"
@@ -283,37 +321,38 @@ def _rchw(boxes: Boxes, format: BoxFormat) -> Any:
         from boxsum import _devices
 
         return _devices.in_order(boxes, format, False)
-    if format == "rchw":
+    if isinstance(format, str) and format == "rchw":
         return boxes
-    a, b, c, d = np.moveaxis(np.asarray(boxes), -1, 0)
+    numbers = _core.numbers(boxes, "boxes")
+    if numbers.ndim == 0 or numbers.shape[-1] != 4:
+        raise InvalidArgument(f"boxes: their shape is {numbers.shape}, the last extent must be 4")
+    a, b, c, d = np.moveaxis(numbers, -1, 0)
     orders = {"yxyx": (a, b, c - a, d - b), "xyxy": (b, a, d - b, c - a), "xywh": (b, a, d, c)}
-    if format not in orders:
+    if not isinstance(format, str) or format not in orders:
         raise InvalidArgument(f"format: is {format!r}, must be one of 'rchw', 'yxyx', 'xyxy', 'xywh'")
     return np.stack(orders[format], axis=-1)
 
 
 def _pair(value: Any, name: str) -> tuple[int, int]:
-    if isinstance(value, (Sequence, np.ndarray)):
-        if isinstance(value, str) or len(value) != 2:
-            raise Unsupported(f"{name}: is {value!r}, must be an integer or a pair of them, rows and columns")
-        return value[0], value[1]
+    if is_sequence(value):
+        return pair(value, name, "an integer or a pair of them, rows and columns")
     return value, value
 
 
 def _grid(size: Any, step: Any, within: Sequence[int] | None) -> tuple[int, int, int, int, Any]:
-    if within is not None and len(within) != 4:
+    if within is not None and len(items(within, "within", "a box (row, col, rows, cols)")) != 4:
         raise InvalidArgument(f"within: is {within!r}, must be a box (row, col, rows, cols)")
     return (*_pair(size, "size"), *_pair(step, "step"), within)
 
 
 def _sizes(sizes: Any) -> list[Any]:
     """One size as a list of one: an integer, a pair of integers (of whatever sequence); otherwise pairs."""
-    if not isinstance(sizes, (Sequence, np.ndarray)):
+    if not is_sequence(sizes):
         return [sizes]
-    if len(sizes) == 2 and not any(isinstance(one, (Sequence, np.ndarray)) for one in sizes):
+    if len(sizes) == 2 and not any(map(is_sequence, sizes)):
         return [sizes]
     for one in sizes:
-        if not isinstance(one, (Sequence, np.ndarray)):
+        if not is_sequence(one):
             raise InvalidArgument(f"sizes: is {sizes!r}; several sizes are pairs, [(5, 5), (7, 7)]")
     return list(sizes)
 

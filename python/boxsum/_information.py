@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from boxsum import _core
+from boxsum.errors import Unsupported
 
 Operation = Literal["sat", "histogram"]
 
@@ -112,7 +113,9 @@ def verify(
     [0]
     """
     names = [algorithm] if algorithm is not None else _that_run_here(operation)
-    return [Verification(name, *_core.verify(operation, name, thorough, report)) for name in names]
+    if report is not None and not callable(report):
+        raise Unsupported(f"report: is {report!r}, must be a function")
+    return [Verification(name, *_core.verify(operation, name, bool(thorough), report)) for name in names]
 
 
 def _that_run_here(operation: Operation) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Generic, cast, overload
 
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, adapt, is_on_device
+from boxsum._arrays import ArrayT, NumPyArray, Wrap, adapt, data_type, is_on_device, numpy_of, pair, shape_of, whole
 from boxsum._types import Boxes, BoxFormat, Corner, DType, Layout, NaN, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -96,6 +95,10 @@ def sat(
     return _core.sat(image, layout, dtype, channel_axis, out, threads, algorithm, 1, corner)
 
 
+@overload
+def image_means(image: NumPyArray, *, channel_axis: int | None = ...) -> NumPyArray: ...
+@overload
+def image_means(image: ArrayT, *, channel_axis: int | None = ...) -> ArrayT: ...
 def image_means(image: ArrayT, *, channel_axis: int | None = None) -> ArrayT:
     """The mean of every image and channel: what `Table.build` takes as ``offset``.
 
@@ -119,11 +122,20 @@ def image_means(image: ArrayT, *, channel_axis: int | None = None) -> ArrayT:
     return cast(ArrayT, _core.image_means(image, channel_axis))
 
 
-def _square_of_narrow_signed(image: Any) -> NumPyArray | None:
-    """The squares of int8 and int16 pixels, exactly; None for other images."""
-    if isinstance(image, np.ndarray) and image.dtype in (np.int8, np.int16):
-        return np.square(image, dtype=np.int32).view(np.uint32)
-    return None
+def _narrow_signed(image: Any) -> tuple[NumPyArray, Wrap] | None:
+    """What `adapt` makes of an image of int8 or int16 in host memory; None for others."""
+    if str(getattr(image, "dtype", "int8")).rpartition(".")[2] not in ("int8", "int16", ">i2", "<i2"):
+        return None
+    if isinstance(image, type) or is_on_device(image):
+        return None
+    pixels, wrap = adapt(image, "image")
+    return (pixels, wrap) if pixels.dtype.kind == "i" and pixels.dtype.itemsize <= 2 else None
+
+
+def _squares(pixels: NumPyArray, wrap: Wrap) -> Any:
+    """Of int8 and int16, exactly, as an array of the image's library."""
+    squares = np.square(pixels, dtype=np.int32).view(np.uint32)
+    return squares if wrap is None else wrap(squares)
 
 
 @overload
@@ -164,8 +176,8 @@ def sat_squares(
     """The tables of the pixels and of their squares, in one pass over the image.
 
     Args:
-        image: As in `sat`, of bool, uint8, uint16, float16, float32 or float64; NumPy's also of int8 and int16, which
-            take two passes and a copy.
+        image: As in `sat`, of bool, uint8, uint16, float16, float32 or float64; in host memory also of int8 and int16,
+            which take two passes and a copy.
         layout, channel_axis, threads, algorithm: As in `sat`.
         dtype: Of the table of pixels, as in `sat`.
         squares_dtype: Of the table of squares; by default ``dtype``'s, and uint64 for int8 and int16.
@@ -186,15 +198,36 @@ def sat_squares(
     >>> int(sums[1, 1]), int(squares[1, 1])
     (10, 30)
     """
-    first, second = (None, None) if out is None else out
-    squared = _square_of_narrow_signed(image)
-    if squared is not None:
+    first, second = (None, None) if out is None else pair(out, "out", "two arrays, for sums and for squares")
+    narrow = _narrow_signed(image)
+    if narrow is not None:
+        squared = _squares(*narrow)
         sums = _core.sat(image, layout, dtype, channel_axis, first, threads, algorithm, 1, "first")
         kind = np.uint64 if squares_dtype is None else squares_dtype
         return sums, _core.sat(squared, layout, kind, channel_axis, second, threads, algorithm, 1, "first")
     return _core.sat_squares(image, layout, dtype, squares_dtype, channel_axis, first, second, threads, algorithm, 1)
 
 
+@overload
+def box_sum(
+    table: NumPyArray,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def box_sum(
+    table: ArrayT,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def box_sum(
     table: ArrayT,
     boxes: Boxes,
@@ -236,6 +269,26 @@ def box_sum(
     return cast(ArrayT, _core.box_query("sum", table, None, boxes, layout, format, channel_axis, out, None))
 
 
+@overload
+def box_mean(
+    table: NumPyArray,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def box_mean(
+    table: ArrayT,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def box_mean(
     table: ArrayT,
     boxes: Boxes,
@@ -255,6 +308,28 @@ def box_mean(
     return cast(ArrayT, _core.box_query("mean", table, None, boxes, layout, format, channel_axis, out, None))
 
 
+@overload
+def box_var(
+    table: NumPyArray,
+    squares: NumPyArray,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: NumPyArray | None = ...,
+) -> NumPyArray: ...
+@overload
+def box_var(
+    table: ArrayT,
+    squares: ArrayT,
+    boxes: Boxes,
+    *,
+    layout: Layout,
+    format: BoxFormat = ...,
+    channel_axis: int | None = ...,
+    out: ArrayT | None = ...,
+) -> ArrayT: ...
 def box_var(
     table: ArrayT,
     squares: ArrayT,
@@ -294,14 +369,16 @@ def largest_safe_box(image_dtype: DType, table_dtype: DType, *, squares: bool = 
     Raises:
         Unsupported: a TypeError; what is no element type.
 
+    Source: arithmetic; the largest sum that the table's type holds, by the largest pixel.
+
     >>> import boxsum
     >>> boxsum.largest_safe_box("uint8", "uint32")
     16843009
     """
-    narrow = {"bool": 1, "int8": 128}.get(np.dtype(image_dtype).name)
+    image, table = data_type(image_dtype, "image_dtype"), data_type(table_dtype, "table_dtype")
+    narrow = {"bool": 1, "int8": 128}.get(image.name)
     if narrow is None:
-        return _core.largest_safe_box(image_dtype, table_dtype, squares)
-    table = np.dtype(table_dtype)
+        return _core.largest_safe_box(image, table, bool(squares))
     if table.kind == "f":
         most = 2 ** (np.finfo(table).nmant + 1)
     elif table.kind in "iu":
@@ -313,23 +390,28 @@ def largest_safe_box(image_dtype: DType, table_dtype: DType, *, squares: bool = 
     return int(min(most // (narrow**2 if squares else narrow), 2**63 - 1))
 
 
+def _axes_without_channels(shape: tuple[int, ...], channel_axis: int | None) -> list[int]:
+    axes = list(range(len(shape)))
+    if channel_axis is not None:
+        if not -len(axes) <= whole(channel_axis, "channel_axis") < len(axes):
+            raise InvalidArgument(f"channel_axis: is {channel_axis}, but there are {len(axes)} axes")
+        del axes[channel_axis]
+    return axes
+
+
 def _form_of(
     layout: Layout, origin: Any, offset: Any, shape: tuple[int, ...], channel_axis: int | None
 ) -> tuple[tuple[int, int], Any, Any]:
     """Origin and offset as they are kept, and what tells `_core` of them beside the layout."""
-    try:
-        row, col = (operator.index(part) for part in origin)
-    except (TypeError, ValueError):
-        raise Unsupported(f"origin: is {origin!r}, must be a pair of integers, row and column") from None
+    row, col = (whole(part, "origin") for part in pair(origin, "origin", "a pair of integers, row and column"))
     if isinstance(offset, (int, float)):
         offset = float(offset)
         plain = offset == 0 and row == 0 and col == 0
         return (row, col), offset, layout if plain else (layout, row, col, offset)
-    numbers = np.asarray(adapt(offset, "offset")[0] if hasattr(offset, "__dlpack__") else offset, np.float64)
+    numbers = _core.numbers(offset, "offset").astype(np.float64)
     if numbers.ndim == 0:
         return (row, col), float(numbers), (layout, row, col, float(numbers))
-    axes = [axis for axis in range(len(shape)) if channel_axis is None or axis != channel_axis % len(shape)]
-    leading = tuple(shape[axis] for axis in axes[:-2])
+    leading = tuple(shape[axis] for axis in _axes_without_channels(shape, channel_axis)[:-2])
     leading += () if channel_axis is None else (shape[channel_axis],)
     if numbers.shape != leading:
         raise InvalidArgument(f"offset: its shape is {numbers.shape}, must be {leading}")
@@ -356,12 +438,14 @@ def _counted(
         return cast("tuple[Any, Any, Any]", found)
 
     mask, weights, nan, nodata = samples
-    squared = _square_of_narrow_signed(image) if squares and weights is None else None
-    if squared is None:
+    narrow = _narrow_signed(image) if squares and weights is None else None
+    if narrow is None:
         return made(image, dtype, samples, squares)
     values, _, counts = made(image, dtype, samples, False)
+    pixels, wrap = narrow
     if nodata is not None:
-        squared = np.where(image == nodata, np.uint32(0), squared)  # as which it is summed
+        pixels = np.where(pixels == nodata, pixels.dtype.type(0), pixels)  # as which it is summed
+    squared = _squares(pixels, wrap)
     kind = np.uint64 if squares_dtype is None else squares_dtype
     second, _, _ = made(squared, kind, (mask, None, nan, None), False)
     return values, second, counts
@@ -369,6 +453,8 @@ def _counted(
 
 class Table(Generic[ArrayT]):
     """A table that knows how it is to be read. Rows start on 64 bytes, which is fastest.
+
+    Tables can be pickled and copied; ``numpy.asarray(table)`` is its `values`.
 
     >>> import numpy as np, boxsum
     >>> table = boxsum.Table.build(np.arange(12, dtype=np.uint8).reshape(3, 4), squares=True)
@@ -408,17 +494,19 @@ class Table(Generic[ArrayT]):
         origin: tuple[int, int] = (0, 0),
         offset: Any = 0.0,
     ) -> None:
-        """Takes tables that exist; `build` makes them of an image. Raises InvalidArgument for an unknown layout."""
-        if layout not in ("inclusive", "exclusive", "padded"):
+        """Takes tables that exist; `build` makes them of an image. Raises InvalidArgument for an unknown layout or axis,
+        Unsupported for what is no array.
+        """
+        if not isinstance(layout, str) or layout not in ("inclusive", "exclusive", "padded"):
             raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
         self.values = values
         self.squares = squares
         self.counts = counts
         self.layout = layout
         self.channel_axis = channel_axis
-        extents = list(cast(Any, values).shape)
-        spatial = [i for i in range(len(extents)) if channel_axis is None or i != channel_axis % len(extents)][-2:]
-        for axis in spatial:
+        shape = shape_of(values, "values")
+        extents = list(shape)
+        for axis in _axes_without_channels(shape, channel_axis)[-2:]:
             extents[axis] -= layout == "padded"
         self.shape = tuple(extents)
         self.origin, self.offset, self._form = _form_of(layout, origin, offset, self.shape, channel_axis)
@@ -496,7 +584,15 @@ class Table(Generic[ArrayT]):
                 pixels that do not count are summed as 0, and `mean`, `var` and `std` are of those that do. With weights
                 all tables are float64. In host memory, without an offset.
             image, squares, layout, dtype, squares_dtype, channel_axis, threads, algorithm: As in `sat` and
-                `sat_squares`, and errors, too.
+                `sat_squares`.
+
+        Returns:
+            A `Table` of arrays of the image's library.
+
+        Raises:
+            InvalidArgument: a ValueError; as `sat`, and for an origin outside the image and an offset of another shape.
+            Unsupported: a TypeError; as `sat` and `sat_squares`.
+            OutOfMemory: a MemoryError.
 
         Source: Hensley et al. 2005, section 4.
 
@@ -512,9 +608,9 @@ class Table(Generic[ArrayT]):
         >>> dem.mean(boxes), dem.count(boxes)
         (array([14., nan]), array([3, 0], dtype=uint32))
         """
-        shape = tuple(getattr(image, "shape", ()))
-        origin, offset, form = _form_of(layout, origin, offset, shape, channel_axis)
-        if mask is not None or weights is not None or nan != "propagate" or nodata is not None:
+        origin, offset, form = _form_of(layout, origin, offset, shape_of(image, "image"), channel_axis)
+        counting = mask is not None or weights is not None or nodata is not None
+        if counting or not isinstance(nan, str) or nan != "propagate":
             samples = (mask, weights, nan, nodata)
             values, second, counts = _counted(
                 image, form, dtype, squares_dtype, channel_axis, threads, algorithm, samples, squares
@@ -523,8 +619,9 @@ class Table(Generic[ArrayT]):
         if not squares:
             values = _core.sat(image, form, dtype, channel_axis, None, threads, algorithm, ROW_ALIGNMENT, "first")
             return cls(values, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
-        squared = _square_of_narrow_signed(image)
-        if squared is not None:
+        narrow = _narrow_signed(image)
+        if narrow is not None:
+            squared = _squares(*narrow)
             if form != layout and np.any(offset):
                 raise Unsupported("offset: tables of squares have one where both tables are floating")
             kind = np.uint64 if squares_dtype is None else squares_dtype
@@ -539,7 +636,13 @@ class Table(Generic[ArrayT]):
         return cls(values, second, layout=layout, channel_axis=channel_axis, origin=origin, offset=offset)
 
     def sum(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
-        """Sums over boxes; see `box_sum`. With `counts`, of the pixels that count."""
+        """Sums over boxes; see `box_sum`, also for boxes, format, out, errors and source. With `counts`, of the pixels that
+        count.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.arange(12, dtype=np.uint8).reshape(3, 4)).sum([[1, 1, 2, 2], [0, 0, 3, 4]])
+        array([30, 66], dtype=uint64)
+        """
         return cast(
             ArrayT, _core.box_query("sum", self.values, None, boxes, self._form, format, self.channel_axis, out, None)
         )
@@ -547,7 +650,12 @@ class Table(Generic[ArrayT]):
     def count(self, boxes: Boxes, *, format: BoxFormat = "rchw", out: ArrayT | None = None) -> ArrayT:
         """How many pixels of boxes count, or their weights: sums of `counts`, as in `box_sum`.
 
-        Raises InvalidArgument where every pixel counts, by a table without counts.
+        Takes boxes, format and out as `box_sum` does. Raises InvalidArgument where every pixel counts, by a table
+        without counts.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1.0, np.nan, 3.0]]), nan="omit").count([0, 0, 1, 3])
+        array(2, dtype=uint32)
         """
         if self.counts is None:
             raise InvalidArgument("counts: this table has none; Table.build(image, nodata=...) makes them")
@@ -574,6 +682,11 @@ class Table(Generic[ArrayT]):
 
         Raises:
             InvalidArgument: a ValueError; also ``min_count`` or ``fill`` of a table whose pixels all count.
+
+        >>> import numpy as np, boxsum
+        >>> table = boxsum.Table.build(np.array([[1.0, np.nan, 3.0]]), nan="omit")
+        >>> table.mean([[0, 0, 1, 3], [0, 1, 1, 1]], fill=-1)
+        array([ 2., -1.])
         """
         return self._of_pixels("mean", None, boxes, format, min_count, fill, out)
 
@@ -587,7 +700,11 @@ class Table(Generic[ArrayT]):
         out: ArrayT | None = None,
     ) -> ArrayT:
         """Population variances over boxes, in float64; see `box_var`. Needs ``build(..., squares=True)``. With `counts`,
-        of the pixels that count; ``min_count`` and ``fill`` as in `mean`.
+        of the pixels that count; ``min_count`` and ``fill`` as in `mean`, boxes, format and out as in `box_sum`.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 2], [3, 4]], np.uint8), squares=True).var([0, 0, 2, 2])
+        array(1.25)
         """
         if self.squares is None:
             raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
@@ -601,7 +718,13 @@ class Table(Generic[ArrayT]):
         min_count: float | None = None,
         out: ArrayT | None = None,
     ) -> ArrayT:
-        """Standard deviations over boxes, in float64: the roots of `var`; NaN where too little counts."""
+        """Standard deviations over boxes, in float64: the roots of `var`, with its arguments (boxes, format, min_count,
+        out); NaN where too little counts.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 3]], np.uint8), squares=True).std([0, 0, 1, 2])
+        array(1.)
+        """
         result = self.var(boxes, format=format, min_count=min_count, out=out)
         if is_on_device(result):
             from boxsum import _devices
@@ -647,6 +770,8 @@ class Table(Generic[ArrayT]):
             InvalidArgument: a ValueError; a size, origin or ``out`` that is wrong.
             Unsupported: a TypeError; an exclusive table, which lacks the last sums.
 
+        Source: Crow 1984.
+
         >>> import numpy as np, boxsum
         >>> boxsum.Table.build(np.array([[1, 2, 3, 4]], np.uint8)).window_sums(3)
         array([[3, 6, 9, 7]], dtype=uint64)
@@ -662,7 +787,13 @@ class Table(Generic[ArrayT]):
         out: ArrayT | None = None,
         threads: int = 0,
     ) -> ArrayT:
-        """Means of the window around every pixel, as `window_sums`; in float64 or, by ``dtype``, float32."""
+        """Means of the window around every pixel, as `window_sums` (size, origin, out, threads); in float64 or, by
+        ``dtype``, float32.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 2, 3, 4]], np.uint8)).window_means(3)
+        array([[1.5, 2. , 3. , 3.5]])
+        """
         return self._windows("mean", size, origin, dtype, out, threads)
 
     def window_variances(
@@ -674,8 +805,12 @@ class Table(Generic[ArrayT]):
         out: ArrayT | None = None,
         threads: int = 0,
     ) -> ArrayT:
-        """Population variances of the window around every pixel, as `window_means`. Needs
-        ``build(..., squares=True)``.
+        """Population variances of the window around every pixel, as `window_means` (size, origin, dtype, out, threads).
+        Needs ``build(..., squares=True)``.
+
+        >>> import numpy as np, boxsum
+        >>> boxsum.Table.build(np.array([[1, 2, 3, 4]], np.uint8), squares=True).window_variances(3).round(3)
+        array([[0.25 , 0.667, 0.667, 0.25 ]])
         """
         if self.squares is None:
             raise InvalidArgument("squares: this table has none; Table.build(image, squares=True) makes them")
@@ -694,21 +829,29 @@ class Table(Generic[ArrayT]):
 
         Returns a scalar, or (*batch[, channels]). Raises InvalidArgument for a window without pixels, Unsupported for
         steps and for what is no pair of slices.
+
+        >>> import numpy as np, boxsum
+        >>> int(boxsum.Table.build(np.arange(12, dtype=np.uint8).reshape(3, 4))[1:, -2:])
+        34
         """
         if not (isinstance(window, tuple) and len(window) == 2 and all(isinstance(part, slice) for part in window)):
             raise Unsupported(f"window: is {window!r}, must be two slices, rows and columns")
-        spatial = list(range(len(self.shape)))
-        if self.channel_axis is not None:
-            del spatial[self.channel_axis]
         edges = []
-        for part, axis in zip(window, spatial[-2:], strict=True):
-            start, stop, step = part.indices(self.shape[axis])
+        for part, axis in zip(window, _axes_without_channels(self.shape, self.channel_axis)[-2:], strict=True):
+            try:
+                start, stop, step = part.indices(self.shape[axis])
+            except TypeError as problem:
+                raise Unsupported(f"window: is {window!r} ({problem})") from None
             if step != 1:
                 raise Unsupported(f"window: its step is {step}, must be 1")
             edges.append((start, stop))
         (top, bottom), (left, right) = edges
         result = self.sum((top, left, bottom, right), format="yxyx")
         return cast(Any, result)[()]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:
+        """`values`, for ``numpy.asarray`` and what calls it."""
+        return numpy_of(self.values, dtype, copy)
 
     def __repr__(self) -> str:
         extents = " x ".join(str(extent) for extent in self.shape)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from boxsum._histograms import Binning, Distance, Match, integral_histogram
+from boxsum._arrays import adapt, is_on_device, items, real, whole
 from boxsum._types import Box
-from boxsum.errors import InvalidArgument
+from boxsum.errors import InvalidArgument, Unsupported
 
 
 def track(
@@ -50,13 +51,17 @@ def track(
     >>> [tuple(match.box) for match in boxsum.track(frames, (10, 20, 8, 10), search=4)]
     [(10, 20, 8, 10), (12, 19, 8, 10), (14, 18, 8, 10)]
     """
-    if search < 0:
+    if not isinstance(frames, Iterable) or getattr(frames, "ndim", 1) == 0:
+        raise Unsupported(f"frames: is {frames!r}, must be images in turn")
+    if whole(search, "search") < 0:
         raise InvalidArgument(f"search: is {search}, must not be negative")
-    if len(scales) == 0 or not all(0 < scale < float("inf") for scale in scales):
-        raise InvalidArgument(f"scales: are {tuple(scales)!r}, must be numbers above 0")
-    if len(box) != 4:
+    factors = [real(scale, "scales") for scale in items(scales, "scales", "numbers above 0")]
+    if len(factors) == 0 or not all(0 < factor < float("inf") for factor in factors):
+        raise InvalidArgument(f"scales: are {factors!r}, must be numbers above 0")
+    corners = [whole(one, "box") for one in items(box, "box", "(row, col, rows, cols)")]
+    if len(corners) != 4:
         raise InvalidArgument(f"box: is {box!r}, must be (row, col, rows, cols)")
-    return _matches(frames, Box(*box), bins, range, distance, search, scales, threads)
+    return _matches(frames, Box(*corners), bins, range, distance, search, factors, threads)
 
 
 def _matches(
@@ -72,6 +77,8 @@ def _matches(
     target = None
     shape: tuple[int, ...] = ()
     for number, frame in enumerate(frames):
+        if not is_on_device(frame) or not hasattr(frame, "shape"):
+            frame, _ = adapt(frame, "frames")
         if target is None:
             shape = tuple(frame.shape)
             if len(shape) != 2:

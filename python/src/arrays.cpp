@@ -191,7 +191,8 @@ axis_roles roles_of(const strided& array, int channel_axis, const role_rules& ru
     if (channel_axis >= 0) {
         const auto channel = static_cast<std::size_t>(channel_axis);
         const std::int64_t channels = array.extent[channel];
-        roles.interleaved = channels <= 4 && (channels == 1 || array.stride[channel] == bytes_of(array.type));
+        roles.interleaved =
+            channels <= 4 && (rules.interleave || channels == 1 || array.stride[channel] == bytes_of(array.type));
         if (roles.interleaved) {
             roles.order[count] = channel_axis;
         } else {  // planes of their own
@@ -261,6 +262,17 @@ void check_out(const strided& out, element type, const std::int64_t* extent, int
 
 }  // namespace
 
+namespace {
+
+/// Of an argument that NumPy makes nothing of: its words, with the argument's name.
+[[noreturn]] void refuse_as_numpy_does(std::string_view name) {
+    const nb::python_error error;
+    if (!error.matches(PyExc_TypeError) && !error.matches(PyExc_ValueError)) throw error;
+    throw unsupported(std::string(name) + ": " + nb::str(error.value()).c_str());
+}
+
+}  // namespace
+
 element element_of(dtype type) noexcept {
     for (const element_row& row : element_rows)
         if (row.type != element::boolean && row.read_as == type) return row.type;
@@ -281,14 +293,17 @@ element element_of_name(std::string_view name) noexcept {
     return element::other;
 }
 
-element element_argument(nb::handle dtype, element fallback) {
+element element_argument(nb::handle dtype, element fallback, std::string_view name) {
     if (dtype.is_none()) return fallback;
     PyArray_Descr* descr = nullptr;
-    if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL) throw nb::python_error();
+    if (PyArray_DescrConverter(dtype.ptr(), &descr) == NPY_FAIL) refuse_as_numpy_does(name);
     const nb::object owner = nb::steal(reinterpret_cast<PyObject*>(descr));
     const element type = element_of_numpy(descr->type_num);
     if (type == element::other)
-        throw unsupported("dtype: is " + std::string(nb::str(owner).c_str()) + ", no type of tables");
+        throw unsupported(std::string(name) + ": is " + nb::str(owner).c_str() + ", no type of tables");
+    if (!PyDataType_ISNOTSWAPPED(descr))
+        throw unsupported(std::string(name) + ": is " + nb::str(owner).c_str() +
+                          ", results are of this machine's byte order");
     return type;
 }
 
@@ -377,8 +392,10 @@ void image_argument::read_as(element type) {
             return;
         }
     }
+    const element own = array.type;
     array = packed_copy(array, roles, type);
     view = {array.data, view_of(array, roles, *dtype_of_element(type)).value()};
+    array.type = own;  // by which results are chosen, whether or not it was copied
 }
 
 companion_argument::companion_argument(nb::handle companion, std::string_view name, const image_argument& image)
@@ -421,8 +438,10 @@ companion_argument::companion_argument(nb::handle companion, std::string_view na
             return;
         }
     }
+    const element own = array.type;
     array = packed_copy(array, roles, type);
     view = {array.data, view_of(array, roles, *as).value()};
+    array.type = own;
 }
 
 result_argument::result_argument(nb::handle out, std::string_view name, const image_argument& image,
@@ -480,7 +499,8 @@ nb::object result_argument::finish(const image_argument& image) const {
 }
 
 packed_result::packed_result(nb::handle out, std::string_view name, const extents& shape, element type,
-                             const strided& argument) {
+                             const strided& argument)
+    : name_(name) {
     const int axes = static_cast<int>(shape.size());
     if (!out.is_none()) {
         given_ = true;
@@ -495,6 +515,7 @@ packed_result::packed_result(nb::handle out, std::string_view name, const extent
             throw invalid_argument(std::string(name) + ": is not C-contiguous (it is never copied)");
         array = nb::borrow(out);
         data = result.data;
+        bytes_ = result.empty ? 0 : packed;
         return;
     }
     std::array<std::int64_t, max_axes> extent{}, stride{};
@@ -516,6 +537,15 @@ packed_result::packed_result(nb::handle out, std::string_view name, const extent
     data = reinterpret_cast<std::byte*>(PyArray_BYTES(as_numpy(array)));
 }
 
+void packed_result::require_apart(const strided& read) const {
+    if (bytes_ == 0 || read.empty) return;
+    const std::byte *first = read.data, *last = read.data + bytes_of(read.type);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(read.axes); ++i)
+        (read.stride[i] < 0 ? first : last) += (read.extent[i] - 1) * read.stride[i];
+    if (data < last && first < data + bytes_)
+        throw invalid_argument(std::string(name_).append(": overlaps ").append(read.name));
+}
+
 nb::object packed_result::finish(const strided& argument) const {
     return given_ ? array : argument.in_its_library(array);
 }
@@ -524,10 +554,13 @@ number_argument::number_argument(nb::handle numbers, std::string_view name) {
     nb::object given;
     if (PyArray_CheckExact(numbers.ptr())) {
         given = nb::borrow(numbers);
-    } else if (nb::hasattr(numbers, "__dlpack__") && !PyArray_Check(numbers.ptr())) {
+    } else if (PyArray_Check(numbers.ptr())) {
+        given = adapted(numbers, name)[0];
+    } else if (nb::hasattr(numbers, "__dlpack__") && PyType_Check(numbers.ptr()) == 0) {
         given = open_array(numbers, name).as_numpy();
     } else {
-        given = stolen(PyArray_FromAny(numbers.ptr(), nullptr, 0, 0, 0, nullptr));
+        given = nb::steal(PyArray_FromAny(numbers.ptr(), nullptr, 0, 0, 0, nullptr));
+        if (!given.is_valid()) refuse_as_numpy_does(name);
     }
     const int number = PyArray_TYPE(as_numpy(given));
     floating = PyTypeNum_ISFLOAT(number);
@@ -569,7 +602,10 @@ std::string_view text_argument(nb::handle text, std::string_view name) {
     if (!PyUnicode_Check(text.ptr()))
         throw unsupported(std::string(name) + ": is " + nb::repr(text).c_str() + ", must be a str");
     const char* const characters = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
-    if (characters == nullptr) throw nb::python_error();
+    if (characters == nullptr) {
+        PyErr_Clear();
+        throw unsupported(std::string(name) + ": is " + nb::repr(text).c_str() + ", which is no text");
+    }
     return {characters, static_cast<std::size_t>(size)};
 }
 
@@ -585,6 +621,13 @@ std::int64_t integer_argument(nb::handle number, std::string_view name) {
         throw invalid_argument(std::string(name) + ": is " + nb::repr(number).c_str() + ", which 64 bits do not hold");
     }
     return value;
+}
+
+std::int64_t length_of(nb::handle sequence) {
+    if (PySequence_Check(sequence.ptr()) == 0 || PyUnicode_Check(sequence.ptr())) return -1;
+    const Py_ssize_t length = PySequence_Size(sequence.ptr());
+    if (length < 0) PyErr_Clear();  // of an array without axes
+    return length;
 }
 
 double real_argument(nb::handle number, std::string_view name) {

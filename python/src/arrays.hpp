@@ -30,7 +30,7 @@ std::optional<dtype> dtype_of_element(element type) noexcept;
 std::string_view name_of(element type) noexcept;
 
 /// What a `dtype=` argument means; `fallback` for None. Throws unsupported for a type that is no element type.
-element element_argument(nb::handle dtype, element fallback);
+element element_argument(nb::handle dtype, element fallback, std::string_view name = "dtype");
 
 /// The type of that name; `other` where there is none.
 element element_of_name(std::string_view name) noexcept;
@@ -94,7 +94,8 @@ struct axis_roles {
 
 /// What a function can make of an image.
 struct role_rules {
-    bool may_swap = true;  ///< in Fortran order rows and columns may exchange their roles
+    bool may_swap = true;     ///< in Fortran order rows and columns may exchange their roles
+    bool interleave = false;  ///< channels follow the columns, in a copy where they do not
 };
 
 /// An image of the caller's as a view: of its own memory where the library can read that, of a packed copy otherwise.
@@ -154,10 +155,15 @@ struct packed_result {
 
     /// Beside `argument` where that lies on a device.
     packed_result(nb::handle out, std::string_view name, const extents& shape, element type, const strided& argument);
+
+    /// Throws invalid_argument where the caller's `out` overlaps what is read while it is written.
+    void require_apart(const strided& read) const;
     nb::object finish(const strided& argument) const;
 
   private:
+    std::string_view name_;
     bool given_ = false;
+    std::int64_t bytes_ = 0;  ///< of the caller's `out`
 };
 
 /// Any array or nested list as packed numbers: 64-bit integers, or doubles.
@@ -184,6 +190,9 @@ std::string_view text_argument(nb::handle text, std::string_view name);
 
 /// An int (or what has __index__); throws unsupported naming the argument for anything else.
 std::int64_t integer_argument(nb::handle number, std::string_view name);
+
+/// How many items a sequence has; -1 for what is none, and for a str.
+std::int64_t length_of(nb::handle sequence);
 
 /// A real number.
 double real_argument(nb::handle number, std::string_view name);

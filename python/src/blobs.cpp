@@ -40,6 +40,8 @@ nb::object py_find_blobs(nb::handle image, nb::handle sigmas, nb::handle thresho
                          nb::handle overlap, nb::handle threads) {
     const image_argument in = image_of(image);
     const number_argument scales(sigmas, "sigmas");
+    if (scales.shape.size() > 1)
+        throw invalid_argument("sigmas: have " + std::to_string(scales.shape.size()) + " axes, must have one");
     blob_options options;
     options.sigmas.clear();
     for (std::int64_t i = 0; i < scales.count(); ++i)

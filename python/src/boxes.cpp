@@ -211,6 +211,9 @@ nb::object device_box_query(question what, const table_argument& sums, const std
     const bool turned = roles.interleaved || roles.planar;
     const element type = what == question::sum ? table.type : element::f64;
     const packed_result result(turned ? nb::handle(Py_None) : out, "out", shape, type, table);
+    result.require_apart(table);
+    result.require_apart(list.array);
+    if (second) result.require_apart(second->image.array);
     const boxsum::dtype values = *dtype_of_element(type);
     if (list.count > 0) {
         nb::gil_scoped_release released;
@@ -290,6 +293,9 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
         return const_any_table_view{view.entries, {view.form.layout, view.form.origin}};
     };
     packed_result result(out, "out", shape, type, sums.image.array);
+    result.require_apart(sums.image.array);
+    if (second) result.require_apart(second->image.array);
+    if (counts) result.require_apart(counts->image.array);
 
     const auto count = static_cast<std::size_t>(list.count);
     {
@@ -341,15 +347,21 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
 
 /// Of types that the library has; the Python function knows bool and int8.
 std::int64_t py_largest_safe_box(nb::handle image, nb::handle table, bool squares) {
-    const auto from = dtype_of_element(element_argument(image, element::other));
-    const auto to = dtype_of_element(element_argument(table, element::other));
+    const auto from = dtype_of_element(element_argument(image, element::other, "image_dtype"));
+    const auto to = dtype_of_element(element_argument(table, element::other, "table_dtype"));
     if (!from || !to) throw unsupported(from ? "table_dtype: is none of tables" : "image_dtype: is none of images");
     return squares ? largest_safe_box_of_squares(*from, *to) : largest_safe_box(*from, *to);
+}
+
+/// Any array or nested list as an array of 64-bit integers or doubles.
+nb::object py_numbers(nb::handle given, nb::handle name) {
+    return number_argument(given, text_argument(name, "name")).array;
 }
 
 }  // namespace
 
 void bind_boxes(nb::module_& module) {
+    define(module, "numbers", py_numbers);
     define(module, "box_query", py_box_query);
     define(module, "largest_safe_box", py_largest_safe_box);
 }

@@ -2,6 +2,7 @@
 #include "module.hpp"
 #include "tables.hpp"
 
+#include <boxsum/cuda/shadow.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/shadow.hpp>
 #include <boxsum/variable_blur.hpp>
@@ -10,9 +11,9 @@ namespace boxsum::python {
 namespace {
 
 /// Real numbers that are read as they are.
-image_argument depth_argument(nb::handle given, std::string_view name, nb::handle channel_axis) {
-    image_argument in(given, name, channel_axis, {.may_swap = false});
-    refuse_device(in.array, "variance_shadows");
+image_argument depth_argument(nb::handle given, std::string_view name, nb::handle channel_axis, const strided& table) {
+    image_argument in(given, name, channel_axis, {.may_swap = false, .interleave = true});
+    require_same_place(in.array, table, "table");
     if (in.array.type != element::f32 && in.array.type != element::f64)
         throw unsupported(std::string(name) + ": its dtype is " + std::string(name_of(in.array.type)) +
                           ", must be float32 or float64");
@@ -25,9 +26,10 @@ nb::object py_variance_shadows(nb::handle table, nb::handle squares, nb::handle 
                                nb::handle threads) {
     const table_argument sums(table, "table", form, nb::none(), {.may_swap = false});
     const table_argument second(squares, "squares", form, nb::none(), {.may_swap = false});
-    refuse_device(sums.image.array, "variance_shadows");
-    const image_argument depths = depth_argument(receiver, "receiver", nb::none());
-    const image_argument where = depth_argument(rectangle, "rectangle", nb::int_(-1));
+    const strided& map = sums.image.array;
+    require_same_place(second.image.array, map, "table");
+    const image_argument depths = depth_argument(receiver, "receiver", nb::none(), map);
+    const image_argument where = depth_argument(rectangle, "rectangle", nb::int_(-1), map);
     const std::int64_t rows = depths.array.extent[0], cols = depths.array.extent[1];
     if (depths.array.axes != 2 || where.array.axes != 3 || where.array.extent[0] != rows ||
         where.array.extent[1] != cols || where.array.extent[2] != 4)
@@ -37,9 +39,15 @@ nb::object py_variance_shadows(nb::handle table, nb::handle squares, nb::handle 
     const shadow_options options{real_argument(min_variance, "min_variance"), real_argument(bleeding, "bleeding"),
                                  threads_argument(threads)};
     const result_argument result(out, "out", depths, {depths.array.type, rows, cols});
+    const shadow_inputs inputs{{sums.view, second.view}, depths.view, where.view};
     if (!depths.empty) {
         nb::gil_scoped_release released;
-        variance_shadows({{sums.view, second.view}, depths.view, where.view}, {result.view}, options);
+        if (map.device) {
+            const device_turn turn(map);
+            cuda::variance_shadows_async(inputs, {result.view}, map.device->stream, options);
+        } else {
+            variance_shadows(inputs, {result.view}, options);
+        }
     }
     return result.finish(depths);
 }

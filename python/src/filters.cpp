@@ -45,7 +45,7 @@ struct part_argument {
         const nb::object part = sampling[6];
         if (part.is_none()) return;
         const auto number = [&](std::size_t i) { return integer_argument(nb::object(part[i]), "part"); };
-        if (!PySequence_Check(part.ptr()) || (nb::len(part) != 2 && nb::len(part) != 4))
+        if (length_of(part) != 2 && length_of(part) != 4)
             throw unsupported("part: is " + std::string(nb::repr(part).c_str()) +
                               ", must be the first row and the number of rows of the whole image");
         at = {number(0), 0};
@@ -243,6 +243,11 @@ nb::object py_local_statistics(nb::handle image, nb::handle size, nb::handle res
     const element type = element_argument(dtype, given.in.array.type == element::f32 ? element::f32 : element::f64);
     if (type != element::f32 && type != element::f64)
         throw unsupported("dtype: is " + std::string(name_of(type)) + ", must be float32 or float64");
+    if (length_of(results) < 0)
+        throw unsupported("results: is " + std::string(nb::repr(results).c_str()) + ", must be a sequence of words");
+    if (!outs.is_none() && length_of(outs) < 0)
+        throw unsupported("out: is of type " + std::string(nb::repr(outs.type()).c_str()) +
+                          ", must be a sequence of arrays, one for each of the results");
     const std::size_t count = nb::len(results);
     if (count == 0)
         throw invalid_argument("results: is empty, must name at least one of 'mean', 'var', 'std', 'sum', 'count'");

@@ -27,10 +27,19 @@ binning binning_argument(nb::handle given) {
     const std::string_view rule = text_argument(rule_word, "bins");
     const std::int64_t bins = integer_argument(nb::object(given[1]), "bins");
     if (rule == "lookup") {
-        const void* data = nullptr;
-        std::int64_t count = 0;
-        const nb::object table = packed_array(nb::object(given[5]), element::u16, &data, &count);
-        return binning::lookup(bins, {static_cast<const std::uint16_t*>(data), static_cast<std::size_t>(count)});
+        const number_argument numbers(nb::object(given[5]), "table");
+        if (numbers.floating || numbers.shape.size() != 1)
+            throw unsupported("table: has " + std::to_string(numbers.shape.size()) + " axes of " +
+                              (numbers.floating ? "floating numbers" : "integers") + ", must be one of integers");
+        const auto* const entries = static_cast<const std::int64_t*>(numbers.data);
+        std::vector<std::uint16_t> table;
+        for (std::int64_t i = 0; i < numbers.count(); ++i) {
+            if (entries[i] < 0 || entries[i] > 65535)
+                throw invalid_argument("table[" + std::to_string(i) + "]: is " + std::to_string(entries[i]) +
+                                       ", must be 0 to 65535");
+            table.push_back(static_cast<std::uint16_t>(entries[i]));
+        }
+        return binning::lookup(bins, table);
     }
     if (rule == "indices") return binning::indices(bins, outside_argument(outside));
     return binning::uniform(bins, real_argument(nb::object(given[2]), "range"),
@@ -199,13 +208,16 @@ nb::object py_box_histograms(nb::handle values, nb::handle layout, nb::handle bo
     shape.push_back(in.view.entries.shape.bins);
     const packed_result result(nb::none(), "out", shape, in.array.type, in.array);
     const auto per_plane = whole.size() * static_cast<std::size_t>(in.view.entries.shape.bins);
-    nb::gil_scoped_release released;
-    in.visit([&]<typename T>(T) {
-        for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
-            box_histograms<T>(
-                in.view, whole,
-                {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
-    });
+    {
+        nb::gil_scoped_release released;
+        in.visit([&]<typename T>(T) {
+            for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
+                box_histograms<T>(
+                    in.view, whole,
+                    {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane},
+                    plane);
+        });
+    }
     return result.finish(in.array);
 }
 
@@ -238,13 +250,16 @@ nb::object py_window_histograms(nb::handle values, nb::handle layout, nb::handle
         return result.finish(in.array);
     }
     const auto per_plane = static_cast<std::size_t>(count * in.view.entries.shape.bins);
-    nb::gil_scoped_release released;
-    in.visit([&]<typename T>(T) {
-        for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
-            window_histograms<T>(
-                in.view, windows,
-                {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane}, plane);
-    });
+    {
+        nb::gil_scoped_release released;
+        in.visit([&]<typename T>(T) {
+            for (std::int64_t plane = 0; plane < in.view.entries.shape.planes; ++plane)
+                window_histograms<T>(
+                    in.view, windows,
+                    {reinterpret_cast<T*>(result.data) + static_cast<std::size_t>(plane) * per_plane, per_plane},
+                    plane);
+        });
+    }
     return result.finish(in.array);
 }
 
@@ -254,12 +269,15 @@ histogram_distance distance_argument(nb::handle distance) {
     refuse_word("distance", word, "'l1', 'l2', 'chi-square', 'intersection', 'bhattacharyya'");
 }
 
-std::vector<double> doubles_argument(nb::handle numbers) {
-    const void* data = nullptr;
-    std::int64_t count = 0;
-    const nb::object array = packed_array(numbers, element::f64, &data, &count);
-    const auto* const first = static_cast<const double*>(data);
-    return {first, first + count};
+/// A histogram: one axis of numbers.
+std::vector<double> doubles_argument(nb::handle given, std::string_view name) {
+    const number_argument numbers(given, name);
+    if (numbers.shape.size() != 1)
+        throw invalid_argument(std::string(name) + ": has " + std::to_string(numbers.shape.size()) +
+                               " axes, must have one, of a number for each bin");
+    const auto copied = [&](const auto* first) { return std::vector<double>(first, first + numbers.count()); };
+    return numbers.floating ? copied(static_cast<const double*>(numbers.data))
+                            : copied(static_cast<const std::int64_t*>(numbers.data));
 }
 
 /// A list of (row, col, rows, cols, distance).
@@ -268,7 +286,7 @@ nb::object py_best_windows(nb::handle values, nb::handle layout, nb::handle grid
     const histogram_argument in(values, layout);
     std::vector<window_grid> list;
     for (nb::handle grid : nb::iter(grids)) list.push_back(grid_argument(grid));
-    const std::vector<double> wanted = doubles_argument(target);
+    const std::vector<double> wanted = doubles_argument(target, "target");
     const histogram_distance measure = distance_argument(distance);
     const std::int64_t best = integer_argument(count, "count"), of_plane = integer_argument(plane, "plane");
     const double overlap = real_argument(largest_overlap, "largest_overlap");
@@ -291,7 +309,7 @@ nb::object py_best_windows(nb::handle values, nb::handle layout, nb::handle grid
 }
 
 double py_histogram_distance(nb::handle a, nb::handle b, nb::handle distance) {
-    return distance_between(distance_argument(distance), doubles_argument(a), doubles_argument(b));
+    return distance_between(distance_argument(distance), doubles_argument(a, "a"), doubles_argument(b, "b"));
 }
 
 }  // namespace

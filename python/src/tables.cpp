@@ -245,7 +245,7 @@ nb::object py_sat_squares(nb::handle image, nb::handle given_form, nb::handle dt
     const table_form form = all.of(in.roles);
     const element image_type = in.array.type;
     const element type = element_argument(dtype, default_table(image_type));
-    const element squares_type = element_argument(squares_dtype, type);
+    const element squares_type = element_argument(squares_dtype, type, "squares_dtype");
     const table_way way = squares_way(image_type, type, squares_type, in.array.device.has_value());
     const sat_options options = options_of(threads, algorithm);
     in.read_as(way.read_as);
@@ -283,7 +283,7 @@ nb::object py_sat_counted(nb::handle image, nb::handle given_form, nb::handle dt
     const samples_argument sampling(samples, in);
     const bool weighted = sampling.weights.has_value();
     const element type = element_argument(dtype, weighted ? element::f64 : default_table(in.array.type));
-    const element squares_type = element_argument(squares_dtype, type);
+    const element squares_type = element_argument(squares_dtype, type, "squares_dtype");
     const table_way way =
         with_squares ? squares_way(in.array.type, type, squares_type, false) : way_of(in.array.type, type, false);
     const sat_options options = options_of(threads, algorithm);
@@ -343,7 +343,7 @@ table_layout layout_argument(nb::handle layout) {
 }
 
 form_argument::form_argument(nb::handle form) {
-    if (!PyTuple_Check(form.ptr())) {
+    if (!PyTuple_Check(form.ptr()) || nb::len(form) != 4) {
         form_ = layout_argument(form);
         return;
     }

@@ -14,7 +14,7 @@ std::array<std::int64_t, 2> rows_and_cols(nb::handle given, std::string_view nam
         const std::int64_t both = integer_argument(given, name);
         return {both, both};
     }
-    if (!PySequence_Check(given.ptr()) || nb::len(given) != 2)
+    if (length_of(given) != 2)
         throw unsupported(std::string(name) + ": is " + nb::repr(given).c_str() +
                           ", must be an integer or a pair of them, rows and columns");
     return {integer_argument(nb::object(given[0]), name), integer_argument(nb::object(given[1]), name)};

@@ -42,7 +42,7 @@ CASES = [
         "dtype: float32 images have no tables of int64, but of float32, float64",
         lambda: boxsum.sat(IMAGE.astype("f4"), dtype=int),
     ),
-    (TypeError, "data type 'sixty-four' not understood", lambda: boxsum.sat(IMAGE, dtype="sixty-four")),
+    (TypeError, "dtype: data type 'sixty-four' not understood", lambda: boxsum.sat(IMAGE, dtype="sixty-four")),
     (ValueError, "channel_axis: is -3, but the image has 2 axes", lambda: boxsum.sat(IMAGE, channel_axis=-3)),
     (TypeError, "channel_axis: is 'last', must be an integer", lambda: boxsum.sat(IMAGE, channel_axis="last")),
     (
@@ -83,8 +83,7 @@ CASES = [
 def test_argument_and_value_are_named(kind, words, call):
     with pytest.raises(kind, match=words) as raised:
         call()
-    if "not understood" not in words:  # NumPy's own
-        assert isinstance(raised.value, boxsum.Error)
+    assert isinstance(raised.value, boxsum.Error)
 
 
 def test_memory_that_is_not_there():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from fractions import Fraction
 
 import checks
@@ -100,6 +102,38 @@ def test_float32_tables_hold_more():
     assert abs(float(plain.mean(box)) - exact) > 0.01
     assert abs(float(table.mean(box)) - exact) < 0.001
     assert repr(table) == "<boxsum.Table of 900 x 1000 pixels, padded, float32, origin (450, 500), offset 1000.0>"
+
+
+COPIES = [pickle.loads, copy.copy, copy.deepcopy]
+
+
+@pytest.mark.parametrize("way", COPIES, ids=lambda way: way.__name__)
+def test_copies_are_read_as_the_original_is(way):
+    image = reference.random_image((2, 5, 12), "uint8")
+    forms = [
+        {"squares": True},
+        {"layout": "inclusive"},
+        {"squares": True, "nodata": 3},
+        {"dtype": "float64", "offset": np.array([1.0, 2.5]), "origin": (1, 2)},
+        {"channel_axis": 0},
+    ]
+    for form in forms:
+        table = boxsum.Table.build(image, **form)
+        again = way(pickle.dumps(table) if way is pickle.loads else table)
+        assert repr(again) == repr(table) and again.shape == table.shape
+        for question in (table.sum, table.mean, *([table.var, table.std] if table.squares is not None else [])):
+            answer = getattr(again, question.__name__)(checks.BOXES)
+            np.testing.assert_array_equal(answer, question(checks.BOXES))
+        np.testing.assert_array_equal(np.asarray(again), table.values)
+        assert np.asarray(table) is table.values and np.array(table) is not table.values
+        assert np.asarray(table, np.float32).dtype == np.float32
+    with pytest.raises(boxsum.InvalidArgument, match="copy: is False, but values of uint64 become float32"):
+        table.__array__(np.float32, copy=False)
+    histograms = boxsum.integral_histogram(image, 4)
+    again = way(pickle.dumps(histograms) if way is pickle.loads else histograms)
+    assert repr(again) == repr(histograms)
+    np.testing.assert_array_equal(np.asarray(again), histograms.values)
+    np.testing.assert_array_equal(again.region(checks.BOXES), histograms.region(checks.BOXES))
 
 
 @pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "uint32", "int64", "float16", "float32"])

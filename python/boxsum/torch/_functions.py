@@ -36,8 +36,17 @@ def _extents(size: Any, origin: Any) -> list[int]:
     return result
 
 
+def _tensor(given: Tensor, name: str) -> Tensor:
+    if not isinstance(given, Tensor):
+        raise Unsupported(f"{name}: is of type {type(given).__name__}, must be a tensor")
+    if given.is_nested or given.layout != torch.strided:
+        kind = "nested" if given.is_nested else given.layout
+        raise Unsupported(f"{name}: its layout is {kind}, must be torch.strided")
+    return given
+
+
 def _image(image: Tensor) -> Tensor:
-    if image.dim() < 2:
+    if _tensor(image, "image").dim() < 2:
         raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must have rows and columns")
     if image.dtype in _HALVES:
         return image.float()
@@ -74,7 +83,7 @@ def sat(
     tensor([[ 1.,  3.],
             [ 4., 10.]], dtype=torch.float64)
     """
-    if image.dim() < 2:
+    if _tensor(image, "image").dim() < 2:
         raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, must have rows and columns")
     if layout not in ("inclusive", "exclusive", "padded"):
         raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
@@ -265,8 +274,14 @@ def box_sum(image: Tensor, boxes: Tensor, *, format: BoxFormat = "rchw") -> Tens
     (2.0, tensor([4., 1., 4., 3.]))
     """
     work = _image(image)
-    if boxes.dim() < 1 or boxes.shape[-1] != 4:
+    if 0 in work.shape[-2:]:
+        raise InvalidArgument(f"image: its shape is {tuple(image.shape)}, it has no pixels")
+    if _tensor(boxes, "boxes").dim() < 1 or boxes.shape[-1] != 4:
         raise InvalidArgument(f"boxes: their shape is {tuple(boxes.shape)}, the last extent must be 4")
+    if boxes.is_complex() or boxes.is_quantized or boxes.dtype == torch.bool:
+        raise Unsupported(f"boxes: their dtype is {boxes.dtype}, must be integers or real floating numbers")
+    if boxes.device != image.device:
+        raise InvalidArgument(f"boxes: are on {boxes.device}, but image is on {image.device}")
     table = _operators.sat(work, "padded", torch.float64, "first")
     leading = boxes.shape[:-1]
     top, left, bottom, right = (one.reshape(-1) for one in _edges(boxes, format))
@@ -282,9 +297,9 @@ def box_mean(image: Tensor, boxes: Tensor, *, format: BoxFormat = "rchw") -> Ten
     >>> boxsum.torch.box_mean(torch.arange(12.0).reshape(3, 4), torch.tensor([[1, 1, 2, 2]]))
     tensor([7.5000])
     """
+    sums = box_sum(_image(image).to(torch.float64), boxes, format=format)
     top, left, bottom, right = _edges(boxes, format)
-    area = (bottom - top) * (right - left)
-    return (box_sum(image.to(torch.float64), boxes, format=format) / area).to(image.dtype)
+    return (sums / ((bottom - top) * (right - left))).to(image.dtype)
 
 
 def box_pool2d(
@@ -313,7 +328,7 @@ def box_pool2d(
     tensor([[[ 2.5000,  4.5000],
              [10.5000, 12.5000]]])
     """
-    if image.dim() not in (3, 4):
+    if _tensor(image, "image").dim() not in (3, 4):
         shape = tuple(image.shape)
         raise InvalidArgument(f"image: its shape is {shape}, must be (N, C, rows, cols) or (C, rows, cols)")
     work = _image(image)

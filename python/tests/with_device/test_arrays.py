@@ -233,6 +233,48 @@ def test_non_local_means(library):
         boxsum.non_local_means(library.up(IMAGE), 3, strength=0)
 
 
+def test_shadows(library):
+    rng = np.random.default_rng(12)
+    depths = reference.random_image((23, 31), np.uint8, 12)
+    forms = [{"dtype": "uint32", "squares_dtype": "uint64"}, {"dtype": "uint32", "squares_dtype": "uint64", "layout": "inclusive"}]
+    corners = rng.uniform(-2, 20, (17, 12, 2))
+    rectangle = np.concatenate([corners, rng.uniform(0, 9, (17, 12, 2))], -1)
+    receiver = rng.uniform(0, 255, (17, 12))
+    options = {"min_variance": 4.0, "bleeding": 0.1}
+    for form in forms:
+        there = boxsum.Table.build(library.up(depths), squares=True, **form)
+        here = boxsum.Table.build(depths, squares=True, **form)
+        for dtype in (np.float32, np.float64):
+            given = receiver.astype(dtype), rectangle.astype(dtype)
+            expected = boxsum.variance_shadows(here, *given, **options)
+            for turn in (np.ascontiguousarray, lambda x: x[::2, ::-1], lambda x: x.swapaxes(0, 1).copy().swapaxes(0, 1)):
+                want = boxsum.variance_shadows(here, *map(turn, given), **options)
+                actual = library.down(boxsum.variance_shadows(there, *(library.up(turn(one)) for one in given), **options))
+                assert actual.dtype == dtype
+                np.testing.assert_array_equal(actual, want)
+            out = library.empty((17, 12), dtype)
+            assert boxsum.variance_shadows(there, *map(library.up, given), out=out, **options) is out
+            np.testing.assert_array_equal(library.down(out), expected)
+    nothing = boxsum.variance_shadows(there, library.up(np.ones((0, 4))), library.up(np.ones((0, 4, 4))))
+    assert nothing.shape == (0, 4)
+    with pytest.raises(boxsum.InvalidArgument, match="receiver: is in host memory, but table is on cuda:0"):
+        boxsum.variance_shadows(there, *given)
+    with pytest.raises(boxsum.InvalidArgument, match="receiver: is on cuda:0, but table is in host memory"):
+        boxsum.variance_shadows(here, library.up(given[0]), given[1])
+    with pytest.raises(boxsum.InvalidArgument, match="out: overlaps receiver"):
+        overlapped = library.up(given[0])
+        boxsum.variance_shadows(there, overlapped, library.up(given[1]), out=overlapped)
+    with pytest.raises(boxsum.InvalidArgument, match="min_variance: is -1"):
+        boxsum.variance_shadows(there, *map(library.up, given), min_variance=-1)
+
+
+def test_results_that_overlap_what_is_read(library):
+    table = boxsum.Table.build(library.up(IMAGE[0]), dtype="uint32").values
+    boxes = library.up(np.array([[0, 0, 2, 2]] * 4))
+    with pytest.raises(boxsum.InvalidArgument, match="out: overlaps table"):
+        boxsum.box_sum(table, boxes, layout="padded", out=table[1, :4])
+
+
 def test_convolution(library):
     kernel = np.arange(15).reshape(3, 5) / 16
     for dtype, result in ((np.uint8, None), (np.uint8, "float32"), (np.int16, "float32"), (np.float64, None)):
