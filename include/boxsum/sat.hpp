@@ -71,8 +71,8 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 /// carry may be the first row or column of the sums (see table_carries). Every other overlap is an error.
 ///
 /// A form with an offset or an origin (see table_form) is made from the origin outwards; `simd` is the algorithm that
-/// does it. Floats are added less the offset, in the table's type. It takes no carries, and squares, which are those of
-/// pixels less the offset, of floating tables only.
+/// does it, on devices `outwards`. Floats are added less the offset, in the table's type. It takes no carries, and
+/// squares, which are those of pixels less the offset, of floating tables only.
 ///
 /// Where pixels may not count (mask, weights, nan, nodata), those that do not are summed as 0, whatever they are, and
 /// `counts` makes means and variances of boxes those of the others (moment_views::counts):

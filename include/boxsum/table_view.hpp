@@ -22,7 +22,7 @@ struct table_origin {
 /// How the entries of a table are to be read: all that a query must know beside their memory.
 ///
 /// A floating table loses what its large entries do not hold (docs/concepts.md). Two remedies keep them small, alone or
-/// together, and are members here: queries of the host undo them (Hensley et al. 2005, section 4).
+/// together, and are members here: queries undo them (Hensley et al. 2005, section 4).
 ///
 /// `offset` is taken from every pixel before it is summed: a mean, or the middle of the range of values. It is rounded
 /// to the table's type; integer tables take integers below 2^53. A box sum adds it back, once for each pixel of the

@@ -573,7 +573,7 @@ class Table(Generic[ArrayT]):
         """Makes the table of an image, and that of its squares where ``squares`` says so (for variances).
 
         A floating table of a large image loses what its large entries do not hold. Two remedies keep them small, and
-        queries undo both (in host memory; a device takes neither).
+        queries undo both.
 
         Args:
             origin: (row, col) of the pixel that the table grows from, in all four directions: the middle makes entries

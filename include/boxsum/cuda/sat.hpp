@@ -16,7 +16,8 @@
 #include <span>
 
 /// Summed area tables on a GPU: what sat() computes, of images in device memory. Tables have the form of
-/// `sat_outputs`; of the options, threads and store do not matter here.
+/// `sat_outputs`; of the options, threads and store do not matter here. Those with an offset or an origin (see
+/// table_form) are made of one image at a time, by the algorithm `outwards`; a plan keeps the form's `offsets`.
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
 

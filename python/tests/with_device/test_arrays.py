@@ -47,10 +47,14 @@ def test_tables_from_the_last_corner(library, layout):
         np.testing.assert_array_equal(library.down(out), expected)
 
 
-def test_forms_are_for_the_host(library):
-    for form in ({"origin": (1, 1)}, {"offset": 2.0}):
-        with pytest.raises(TypeError, match="a device takes neither origin nor offset"):
-            boxsum.Table.build(library.up(IMAGE), dtype="uint32", **form)
+def test_tables_with_an_origin_and_an_offset(library):
+    kind = "int32" if library.tensors else "uint32"
+    boxes = np.array([[0, 0, 2, 3], [1, 1, 3, 4], [2, 0, 1, 1]])
+    for form in ({"origin": (1, 2)}, {"offset": 2.0}, {"offset": boxsum.image_means(IMAGE).round(), "origin": (2, 1)}):
+        host = boxsum.Table.build(IMAGE, dtype=kind, **form)
+        table = boxsum.Table.build(library.up(IMAGE), dtype=kind, **form)
+        np.testing.assert_array_equal(library.down(table.values), host.values)
+        np.testing.assert_array_equal(library.down(table.sum(library.up(boxes))), host.sum(boxes))
 
 
 def test_tables_of_64_bit_integers(library, emulated):

@@ -22,8 +22,8 @@ namespace {
 
 problem problem_for(const sat_shapes& shapes) {
     const table_layout layout = shapes.form.layout;
-    check_plain_form("sums", shapes.form, "a device");
-    problem p = make_problem(shapes.image, shapes.sums, shapes.squares, layout);
+    if (shapes.carries || shapes.squares_carries) check_plain_form("sums", shapes.form, "a part of a larger table");
+    problem p = make_problem(shapes.image, shapes.sums, shapes.squares, shapes.form);
     if (shapes.in_place && layout != table_layout::inclusive)
         throw invalid_argument("in_place: needs layout inclusive, but that of sums is " + std::string(name_of(layout)));
     if (shapes.in_place && !same_place(shapes.image, shapes.sums))
@@ -40,7 +40,7 @@ problem problem_for(const sat_shapes& shapes) {
 /// Everything about the views of a problem that needs no pointer.
 class view_checks {
   public:
-    view_checks(const problem& p, table_form form, int device) : problem_(p), form_(form), device_(device) {
+    view_checks(const problem& p, int device) : problem_(p), device_(device) {
         add("image", p.image, false);
         add("sums", p.table, true);
         if (p.squares) add("squares", *p.squares, true);
@@ -116,9 +116,19 @@ class view_checks {
     }
 
     void require_form(const char* argument, const table_form& form) const {
-        if (form == form_) return;
-        throw invalid_argument(std::string(argument) + ": layout is " + std::string(name_of(form.layout)) +
-                               ", but the plan was made for " + std::string(name_of(form_.layout)));
+        const table_form& planned = problem_.form;
+        if (form.layout != planned.layout)
+            throw invalid_argument(std::string(argument) + ": layout is " + std::string(name_of(form.layout)) +
+                                   ", but the plan was made for " + std::string(name_of(planned.layout)));
+        if (form.is_plain() && planned.is_plain()) return;
+        const auto offsets = static_cast<std::size_t>(problem_.table.planes * problem_.table.channels);
+        if (form.origin == planned.origin && (form.offsets == nullptr) == (planned.offsets == nullptr) &&
+            (form.offsets == nullptr ? form.offset == planned.offset
+                                     : std::equal(form.offsets, form.offsets + offsets, planned.offsets)))
+            return;
+        throw invalid_argument(std::string(argument) + ": the form is " + text_of(form) +
+                               ", but the plan was made for " + text_of(planned) +
+                               (form.offsets != nullptr && planned.offsets != nullptr ? " of other values" : ""));
     }
 
     /// Ranges meet: views may still lie between each other's rows.
@@ -128,7 +138,6 @@ class view_checks {
     }
 
     problem problem_;
-    table_form form_;
     int device_;
     std::size_t count_ = 0;
     std::array<planned_view, 7> views_{};
@@ -140,19 +149,31 @@ class view_checks {
 // ---- one shape ------------------------------------------------------------------------------------------------------
 
 struct sat_plan::state {
+    std::vector<double> offsets;  ///< those of the form, whose own may be gone when the plan runs
     planned_problem planned;
     view_checks check;
 
-    state(const sat_shapes& shapes, const problem& p, const choice& chosen)
-        : planned(p, *chosen.record, chosen.parameters), check(p, shapes.form, planned.device()) {}
+    state(const problem& p, const choice& chosen)
+        : offsets(offsets_of(p)),
+          planned(with(offsets, p), *chosen.record, chosen.parameters),
+          check(with(offsets, p), planned.device()) {}
+
+    static std::vector<double> offsets_of(const problem& p) {
+        const double* const first = p.form.offsets;
+        return first == nullptr ? std::vector<double>()
+                                : std::vector<double>(first, first + p.table.planes * p.table.channels);
+    }
+    static problem with(const std::vector<double>& offsets, problem p) {
+        if (p.form.offsets != nullptr) p.form.offsets = offsets.data();
+        return p;
+    }
 };
 
 sat_plan::sat_plan(const sat_shapes& shapes, const sat_options& options) {
     check_threads(options.threads);
     const problem p = problem_for(shapes);
     (void)current_device();  // says that there is none
-    state_ = std::make_shared<const state>(shapes, p,
-                                           choose(packed(p), backend::cuda, options.algorithm, options.parameters));
+    state_ = std::make_shared<const state>(p, choose(packed(p), backend::cuda, options.algorithm, options.parameters));
 }
 
 sat_plan::sat_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options)
@@ -285,6 +306,7 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
     made->device = current_device();
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         try {
+            check_plain_form("sums", shapes[i].form, "a list of images");
             made->problems.push_back(problem_for(shapes[i]));
         } catch (const invalid_argument& e) {
             throw invalid_argument(indexed("shapes", i) + e.what());
@@ -297,7 +319,7 @@ sat_list_plan::sat_list_plan(std::span<const sat_shapes> shapes, const sat_optio
         if (shapes[i].form != shapes[0].form)
             throw invalid_argument(indexed("shapes", i) + "layout is " + std::string(name_of(p.form.layout)) +
                                    ", but that of the first is " + std::string(name_of(first.form.layout)));
-        made->checks.emplace_back(p, shapes[i].form, made->device);
+        made->checks.emplace_back(p, made->device);
     }
     made->chosen = choose_for_all(made->problems, options);
     const algorithm_record& record = *made->chosen.record;
@@ -410,7 +432,10 @@ class plan_cache {
 sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device) {
     check_threads(options.threads);             // a plan that is found does not depend on them
     static auto* const cache = new plan_cache;  // lives as long as the process, past the driver's end
-    return cache->find(shapes_of(inputs, outputs), options, device);
+    const sat_shapes shapes = shapes_of(inputs, outputs);
+    if (shapes.form.offsets == nullptr) return cache->find(shapes, options, device);
+    const device_scope scope(device);
+    return sat_plan(shapes, options);  // others may lie at that address the next time
 }
 
 /// Workspaces of calls that have ended: nothing is under way in them, so any stream of their device may take one.

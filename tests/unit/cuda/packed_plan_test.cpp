@@ -3,6 +3,7 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 #include "support/complaint.hpp"
+#include "support/device_block.hpp"
 #include "support/gpu.hpp"
 #include "support/strided_block.hpp"
 
@@ -26,36 +27,8 @@ namespace boxsum {
 namespace {
 
 using test::block;
+using test::device_block;
 using test::lying;
-
-/// A host block's memory on the device.
-template <typename T>
-class device_block {
-  public:
-    device_block(const block<T>& host, cuda::stream_ref stream)
-        : host_(host), memory_(host.bytes().size(), stream), stream_(stream) {
-        BOXSUM_CUDA_TRY(cudaMemcpyAsync(memory_.data(), host.bytes().data(), host.bytes().size(),
-                                        cudaMemcpyHostToDevice, stream.get()));
-    }
-
-    image_view<T> view() const {
-        return {reinterpret_cast<T*>(static_cast<std::byte*>(memory_.data()) + host_.offset()), host_.view().shape()};
-    }
-
-    /// After the host's memory was filled, too: what lies between elements included.
-    bool equals_host() const {
-        std::vector<std::byte> bytes(host_.bytes().size());
-        BOXSUM_CUDA_TRY(
-            cudaMemcpyAsync(bytes.data(), memory_.data(), bytes.size(), cudaMemcpyDeviceToHost, stream_.get()));
-        stream_.synchronize();
-        return bytes == host_.bytes();
-    }
-
-  private:
-    const block<T>& host_;
-    cuda::device_buffer memory_;
-    cuda::stream_ref stream_;
-};
 
 class packed_plan : public test::gpu_stream_test {
   protected:
