@@ -1,5 +1,7 @@
 #pragma once
 
+#include "support/border_samples.hpp"
+
 #include <boxsum/filters.hpp>
 #include <boxsum/view.hpp>
 
@@ -15,23 +17,6 @@
 namespace boxsum::test {
 
 using wide = long double;
-
-/// Index of a sample beyond the border; -1 where there is none.
-inline std::int64_t sample_at(border_mode border, std::int64_t i, std::int64_t n) {
-    if (i >= 0 && i < n) return i;
-    switch (border) {
-        case border_mode::replicate:
-            return i < 0 ? 0 : n - 1;
-        case border_mode::reflect:
-            return sample_at(border, i < 0 ? -i - 1 : 2 * n - 1 - i, n);
-        case border_mode::mirror:
-            return sample_at(border, i < 0 ? -i : 2 * n - 2 - i, n);
-        case border_mode::wrap:
-            return sample_at(border, i < 0 ? i + n : i - n, n);
-        default:
-            return -1;
-    }
-}
 
 /// Calls sample(y, x) for what the window around (r, c) sees.
 template <typename F>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/border_samples.hpp"
 #include "support/filter_images.hpp"
 #include "support/gpu.hpp"
 
@@ -56,10 +57,6 @@ class placed_images_test : public gpu_stream_test {
 
     std::deque<cuda::device_buffer> memory_;
 };
-
-/// With those that tables on devices do not know.
-inline constexpr border_mode every_border[] = {border_mode::shrink,   border_mode::reflect, border_mode::replicate,
-                                               border_mode::constant, border_mode::mirror,  border_mode::wrap};
 
 struct random_case {
     filter_case shape;
