@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A table of more than 2^31 elements through the tool: 46341 x 46341, 8u32u, 8.6 GB that go through a pipe."""
+"""Large images through the tool: a table of 46341 x 46341, 8u32u, 8.6 GB that go through a pipe; a gigabyte in little memory."""
 
 import contextlib
 import fcntl
@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 import image_files as f
-from boxsum_cli import BINARY, CliTest, main
+from boxsum_cli import BINARY, CliTest, main, peak_memory
 
 SIDE = 46341
 NEEDED = 12 << 30
@@ -46,6 +46,20 @@ class Large(CliTest):
             self.assertEqual(process.stdout.read(1), b"")
             message = process.stderr.read()
         self.assertEqual((process.returncode, message), (0, b""))
+
+    def test_more_than_the_memory(self):
+        """A gigabyte of zeros and ones, a limit of 64 MB."""
+        side = 32768
+        with open(self.path("in.npy"), "wb") as out:
+            out.write(f.npy((side, side), "8u", None, data=b""))
+            start = out.tell()
+            for k in range(5):
+                out.seek(start + 8000 * k * (side + 1))
+                out.write(b"\xff")
+            out.truncate(start + side * side)
+        code, kilobytes = peak_memory("blur", self.path("in.npy"), "/dev/null", "--format", "npy", "-r", 20, "--memory", "64M")
+        self.assertEqual(code, 0)
+        self.assertLess(kilobytes - (side * side >> 10), 400 << 10)  # beside the mapped file, whose pages count, too
 
 
 if __name__ == "__main__":
