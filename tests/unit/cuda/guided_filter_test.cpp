@@ -170,6 +170,7 @@ TEST_F(device_guided_filter, is_the_definition) {
         {f32, f32, f64, true, 20, 33, 1, 1, 1, 5, border_mode::reflect, 1e-6, rounding_mode::half_up, 8});
     settings.push_back(
         {f32, f32, f32, false, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 4096});
+    settings.push_back({f64, f64, f64, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 1e5});
     // High and wide.
     settings.push_back({u8, u8, f32, true, 150, 60, 1, 1, 1, window_radius(40, 3), border_mode::shrink, 20});
     settings.push_back({f32, f32, f32, true, 8, 700, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});
@@ -184,6 +185,17 @@ TEST_F(device_guided_filter, is_the_definition) {
             fill_random(guide, ++seed, s.offset);
             ASSERT_NO_FATAL_FAILURE(expect_definition(image, guide, s));
         }
+}
+
+/// Where all pixels of a window are one, its variance and covariance are 0, however small epsilon is.
+TEST_F(device_guided_filter, flat_guides_have_flat_fits) {
+    const setting s{dtype::f32, dtype::f32, dtype::f32, true, 24, 60, 1, 1, 1, 5, border_mode::reflect, 1e-16};
+    placed image(test::packed(s.image, s.rows, s.cols, 1, 1), 0, 0), guide = image;
+    fill_random(image, 1, 0);
+    fill_random(guide, 2, 0);
+    for (std::int64_t r = 0; r < s.rows; ++r)
+        for (std::int64_t c = 0; c < 30; ++c) view_of<float>(guide)(r, c) = 0.7f;
+    expect_definition(image, guide, s);
 }
 
 TEST_F(device_guided_filter, what_is_not_finite_acts_on_windows_that_share_one_with_it) {
