@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/filters/fused_windows.hpp"
 #include "cuda/filters/real_windows.hpp"
 #include "filters/window_job.hpp"
 
@@ -37,7 +38,6 @@ struct guided_fits {
 struct guided_means {
     const filters::window_job* job = nullptr;  ///< of the fits' type
     any_view a, b;
-    any_view mean_a, mean_b;  ///< 64f: memory for means that do not slide
     guided_units units = {};
     void* scratch = nullptr;
 };
@@ -59,6 +59,10 @@ std::size_t guided_means_bytes(const guided_means& means);
 /// result's.
 void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result,
                            rounding_mode rounding, stream_ref stream);
+
+/// Columns that a thread owns where sums slide, and how windows are shared out there.
+inline constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
+fused_shape guided_shape_of(const filters::window_job& job);
 
 // ---- fits by sums that slide (guided_slides.cu) ---------------------------------------------------------------------
 
