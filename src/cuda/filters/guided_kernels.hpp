@@ -17,9 +17,10 @@ struct guided_units {
     double a = 1, b = 1;
 
     guided_units() = default;
-    /// So that sums which slide are exact in double for |a| <= 2^10 and |b| <= 2^12 sqrt(epsilon), but at most 2^-26,
-    /// and 2^-24 times the power of two at sqrt(epsilon) or next above it. Of integers sqrt(epsilon) is taken for at
-    /// most a tenth of their range. `means`: the windows of means.
+    /// With u the least of sqrt(epsilon) and a tenth of an integer image's range, 64 of others: so that sums which
+    /// slide are exact in double for |a| <= 2^10 u / sqrt(epsilon) and |b| <= 2^12 u. An |a| is at most half the
+    /// image's deviation over sqrt(epsilon). Rounded up to powers of two from at most 2^-26 u / sqrt(epsilon) and 2^-24
+    /// u. `means`: the windows of means.
     guided_units(const filters::window_job& means, dtype image, double epsilon);
 };
 

@@ -361,10 +361,11 @@ refused_blocks enqueue_sliding_results(const guided_means& means, const evaluati
 
 guided_units::guided_units(const filters::window_job& means, dtype image, double epsilon) {
     const double pixels = std::min(std::exp2(std::ceil(std::log2(pixels_of(means, guided_shape_of(means))))), 0x1p16);
-    double scale = std::sqrt(epsilon);
-    if (!is_floating(image)) scale = std::min(scale, image == dtype::u8 ? 25.5 : 6553.5);
-    a = pixels * 0x1p-42;
-    b = std::exp2(std::ceil(std::log2(scale))) * pixels * 0x1p-40;
+    const double noise = std::sqrt(epsilon), most = image == dtype::u8 ? 25.5 : image == dtype::u16 ? 6553.5 : 64;
+    const double scale = std::min(noise, most);
+    const auto power = [](double x) { return std::exp2(std::ceil(std::log2(x))); };
+    a = pixels * 0x1p-42 * power(scale / noise);
+    b = pixels * 0x1p-40 * power(scale);
 }
 
 std::size_t guided_means_bytes(const guided_means& means) {

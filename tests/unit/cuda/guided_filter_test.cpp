@@ -109,8 +109,11 @@ class device_guided_filter : public test::placed_images_test {
                             static_cast<wide>(by(r, c, s.guided ? 0 : k, s.guided && s.guide_planes == 1 ? 0 : plane));
                         wide bound = wide{1e-11} * static_cast<wide>(range);
                         if (!doubles) {
-                            bound += (0x1p-25L * q.largest_a + 0x1p-27L) * std::abs(x) + 0x1p-25L * q.largest_b +
-                                     0x1p-24L * std::sqrt(static_cast<wide>(s.epsilon));
+                            const wide noise = std::sqrt(static_cast<wide>(s.epsilon));
+                            const wide most = s.image == dtype::u8 ? 25.5L : s.image == dtype::u16 ? 6553.5L : 64;
+                            const wide scale = std::min(noise, most);
+                            bound += (0x1p-25L * q.largest_a + 0x1p-26L * scale / noise) * std::abs(x) +
+                                     0x1p-25L * q.largest_b + 0x1p-24L * scale;
                         }
                         ASSERT_NO_FATAL_FAILURE(compare_one(found, plane, r, c * s.channels + k, q.value, bound, s))
                             << "plane " << plane << ", row " << r << ", col " << c << ", channel " << k;
@@ -172,6 +175,10 @@ TEST_F(device_guided_filter, is_the_definition) {
         {f32, f32, f32, false, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 4096});
     settings.push_back(
         {f64, f64, f64, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 1e5});
+    // Where epsilon is above all variances, the mean is left.
+    settings.push_back({f32, f32, f32, false, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e18});
+    settings.push_back({f32, u16, f32, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 4e7});
+    settings.push_back({u8, u16, f32, true, 20, 33, 1, 1, 1, 5, border_mode::wrap, 4e7});
     // High and wide.
     settings.push_back({f32, f32, f32, true, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::mirror, 0.01});
     settings.push_back({u8, u8, u8, false, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::shrink, 650.25});
@@ -243,6 +250,9 @@ TEST_F(device_guided_filter, takes_host_memory) {
     const filter_options how{.window = 7, .border = border_mode::reflect};
     guided_filter(inputs, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
     cuda::guided_filter(inputs, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
+    for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
+    guided_filter({.image = inputs.image}, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
+    cuda::guided_filter({.image = inputs.image}, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
     for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
 }
 
