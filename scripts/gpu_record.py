@@ -335,6 +335,7 @@ SANITIZED = {
     # What small shapes do not reach: tiles of two panels, whole sectors, sums and squares at once.
     "gpu_tiles_test": (1, "tile_panels.*:tile_sectors.any_*:tile_sectors.planes_*:tile_squares.*", {}),
     "gpu_filter_kernels_test": (1, "fused_windows.*:real_windows_test.*:window_kernels.*", {"BOXSUM_FILTER_CASES": "24"}),
+    "gpu_guided_test": (1, "device_guided_filter.*", {}),
     "gpu_strides_test": (1, "*", {}),
     "gpu_convolve_test": (1, "*", {}),
     "gpu_non_local_means_test": (1, "*", {}),

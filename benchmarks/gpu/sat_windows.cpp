@@ -6,12 +6,14 @@
 #include "support/device_oracle.hpp"
 
 #include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/error.hpp>
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -21,10 +23,10 @@
 namespace boxsum::bench {
 namespace {
 
-enum class filter { mean, threshold, statistics, contrast };
+enum class filter { mean, threshold, statistics, contrast, guided };
 
-/// What does not count.
-enum class sampled { no, mask, weights, nan_pixels };
+/// What does not count; or a guide, which takes the place of that.
+enum class sampled { no, mask, weights, nan_pixels, guide };
 
 /// Sums of integers are exact in double. Those of values around 0 are not where windows hold many: they are finer than
 /// their largest sum.
@@ -56,6 +58,10 @@ constexpr window_case cases[] = {
     {"box mean 32f, mask, count", filter::mean, dtype::f32, dtype::f32, sampled::mask},
     {"box mean 32f, weights, count", filter::mean, dtype::f32, dtype::f32, sampled::weights},
     {"box mean 32f, NaN omitted, count", filter::mean, dtype::f32, dtype::f32, sampled::nan_pixels},
+    {"guided by itself 8u", filter::guided, dtype::u8, dtype::u8},
+    {"guided by itself 32f", filter::guided, dtype::f32, dtype::f32},
+    {"guided 8u", filter::guided, dtype::u8, dtype::u8, sampled::guide},
+    {"guided 32f", filter::guided, dtype::f32, dtype::f32, sampled::guide},
 };
 
 /// Device memory of one launch: images, what says which pixels count, and up to two results.
@@ -67,19 +73,28 @@ struct window_job {
     const window_case& c;
     std::int64_t n, radius;
 
-    bool counted() const { return c.samples != sampled::no; }
+    bool guided() const { return c.what == filter::guided; }
+    bool counted() const { return c.samples != sampled::no && !guided(); }
     view_shape image_shape() const { return packed(c.image, n, n); }
-    view_shape samples_shape() const { return packed(c.samples == sampled::weights ? dtype::f32 : dtype::u8, n, n); }
+    view_shape samples_shape() const {
+        if (guided()) return image_shape();
+        return packed(c.samples == sampled::weights ? dtype::f32 : dtype::u8, n, n);
+    }
     view_shape result_shape() const { return packed(c.result, n, n); }
     view_shape second_shape() const { return packed(dtype::f32, n, n); }
     bool has_second() const { return c.what == filter::statistics || counted(); }
-    bool has_samples() const { return c.samples == sampled::mask || c.samples == sampled::weights; }
+    bool has_samples() const { return c.samples != sampled::no && c.samples != sampled::nan_pixels; }
 
+    /// Of a guided filter those of two passes over floats: image and two coefficients, and these, image and result.
     std::size_t bytes() const {
+        if (guided()) return 28 * static_cast<std::size_t>(n * n);
         return cuda::span_bytes(image_shape()) + cuda::span_bytes(result_shape()) +
                (has_samples() ? cuda::span_bytes(samples_shape()) : 0) +
                (has_second() ? cuda::span_bytes(second_shape()) : 0);
     }
+
+    /// Images of floats hold integers up to 255.
+    static constexpr guided_rule rule{.epsilon = 650.25};
 
     filter_options options() const {
         filter_options o;
@@ -89,8 +104,9 @@ struct window_job {
     }
 };
 
+/// `off`: what integers may be off by.
 std::string compare(const std::vector<std::byte>& found, const std::vector<std::byte>& expected, dtype type,
-                    const char* what) {
+                    const char* what, int off = 0) {
     const std::size_t size = size_of(type);
     for (std::size_t i = 0; i < found.size(); i += size) {
         bool same = std::memcmp(&found[i], &expected[i], size) == 0;
@@ -101,6 +117,8 @@ std::string compare(const std::vector<std::byte>& found, const std::vector<std::
             // Both have rounded, and may have come by different sums.
             same = std::fabs(a - b) <= 0x1p-20f * (1 + std::fabs(b));
         }
+        if (!same && type == dtype::u8)
+            same = std::abs(static_cast<int>(found[i]) - static_cast<int>(expected[i])) <= off;
         if (!same) return std::string("WRONG ") + what + " at pixel " + std::to_string(i / size);
     }
     return {};
@@ -115,8 +133,8 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
     const std::int64_t high = whole ? n : 5;
     for (const std::int64_t first : {std::int64_t{0}, n / 2 + 3, n - high}) {
         if (whole && first > 0) break;
-        const std::int64_t top = std::max<std::int64_t>(0, first - job.radius);
-        const std::int64_t bottom = std::min(n, first + high + job.radius);
+        const std::int64_t reach = job.guided() ? 2 * job.radius : job.radius;
+        const std::int64_t top = std::max<std::int64_t>(0, first - reach), bottom = std::min(n, first + high + reach);
         const auto rows_of = [&](const void* device, const view_shape& s, std::int64_t from, std::int64_t to) {
             std::vector<std::byte> host(static_cast<std::size_t>((to - from) * s.row_stride));
             BOXSUM_CUDA_TRY(cudaMemcpy(host.data(), static_cast<const std::byte*>(device) + from * s.row_stride,
@@ -133,7 +151,7 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
         if (job.has_samples()) {
             samples = rows_of(set.samples.data(), job.samples_shape(), top, bottom);
             const const_any_view view{samples.data(), of_rows(job.samples_shape(), bottom - top)};
-            (job.c.samples == sampled::mask ? in.mask : in.weights) = view;
+            (job.c.samples == sampled::weights ? in.weights : in.mask) = view;
         }
         if (whole) in = {in.image};
         const std::vector<std::byte> found = rows_of(set.first.data(), job.result_shape(), first, first + high);
@@ -146,6 +164,14 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
             second = {expected_second.data(), of_rows(job.second_shape(), high)};
         }
         switch (job.c.what) {
+            case filter::guided: {  // whose rows are not numbered in a whole
+                const view_shape rows = of_rows(job.result_shape(), bottom - top);
+                std::vector<std::byte> all(static_cast<std::size_t>(rows.rows * rows.row_stride));
+                guided_filter({.image = in.image, .guide = in.mask}, {any_view{all.data(), rows}}, job.rule,
+                              job.options());
+                std::memcpy(expected.data(), all.data() + (first - top) * rows.row_stride, expected.size());
+                break;
+            }
             case filter::mean:
                 box_filter(in, {result, second}, job.options());
                 break;
@@ -159,7 +185,8 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
                 local_contrast(in, {result}, {}, job.options());
                 break;
         }
-        if (std::string wrong = compare(found, expected, job.c.result, "result"); !wrong.empty()) return wrong;
+        if (std::string wrong = compare(found, expected, job.c.result, "result", job.guided() ? 1 : 0); !wrong.empty())
+            return wrong;
         if (std::string wrong = compare(found_second, expected_second, dtype::f32, "second"); !wrong.empty())
             return wrong;
     }
@@ -194,7 +221,9 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
         else
             test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
         // One pixel in four does not count; the same places in every set.
-        if (job.c.samples == sampled::no) continue;
+        if (job.c.samples == sampled::guide)
+            test::fill_exact({sets.back().samples.data(), job.samples_shape()}, 255, i + 1001, stream);
+        if (!job.counted()) continue;
         if (i > 0) {
             if (job.has_samples())
                 BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets[i].samples.data(), sets[0].samples.data(),
@@ -227,7 +256,7 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
         const window_set& s = sets[static_cast<std::size_t>(i) % count];
         filter_inputs in{const_any_view{s.image.data(), job.image_shape()}};
         if (job.has_samples())
-            (job.c.samples == sampled::mask ? in.mask : in.weights) =
+            (job.c.samples == sampled::weights ? in.weights : in.mask) =
                 const_any_view{s.samples.data(), job.samples_shape()};
         return in;
     };
@@ -264,6 +293,17 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
         case filter::contrast:
             planned(cuda::local_contrast_plan(inputs(0), outputs(0), {}, job.options()), outputs);
             break;
+        case filter::guided: {
+            const auto guided = [inputs](int i) {
+                const filter_inputs in = inputs(i);
+                return guided_inputs{.image = in.image, .guide = in.mask};
+            };
+            const cuda::guided_filter_plan plan(guided(0), outputs(0), job.rule, job.options());
+            workspace_bytes = plan.workspace_bytes();
+            launch = [plan, guided, outputs](int i, cuda::workspace& w, cuda::stream_ref s) {
+                plan.run_async(guided(i), outputs(i), w, s);
+            };
+        }
     }
     cuda::workspace workspace(workspace_bytes, stream);
     // A copy that reads and writes as many bytes in all.
@@ -298,7 +338,8 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
 void windows_section(cuda::stream_ref stream) {
     for (const std::int64_t n : {4096, 16384})
         for (const window_case& c : cases)
-            for (const std::int64_t radius : {3, 15, 250}) {
+            for (std::int64_t radius : {3, 15, 250}) {
+                if (c.what == filter::guided) radius = std::min<std::int64_t>(radius, 60);
                 try {
                     time_windows({c, n, radius}, stream);
                 } catch (const unsupported&) {  // BOXSUM_TYPES has no table for it

@@ -78,6 +78,10 @@ EXAMPLES = {
         "boxsum::image_view<const std::uint8_t> image, boxsum::image_view<std::uint8_t> result",
     ("cuda/filters.hpp", "boxsum::cuda::box_filter_plan plan"):
         DEVICE.format("boxsum::image_view<std::uint8_t> d_blurred"),
+    ("cuda/guided_filter.hpp", "boxsum::cuda::guided_filter_plan plan"):
+        "boxsum::const_any_view d_noisy, boxsum::const_any_view d_photo, boxsum::any_view d_smooth, "
+        "boxsum::cuda::stream_ref stream",
+    ("cuda/guided_filter.hpp", "  (2^-25 A"): None,  # a formula
     ("histogram_pipeline.hpp", "histogram_pipeline pipeline("):
         "const boxsum::frame_request& request, boxsum::frame_source read, void (&use)(const boxsum::frame_result&)",
     ("histogram_tasks.hpp", "histogram_tasks tasks;"):

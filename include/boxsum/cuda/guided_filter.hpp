@@ -17,14 +17,15 @@
 ///   the image: others are unsupported.
 /// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
 ///   rounded by, as those of local_statistics() on devices.
-/// - Else a and b are rounded to 24 bits and to multiples of at most 2^-26, and 2^-24 times the power of two at
-///   sqrt(epsilon) or next above it; their means are in double. A result is then off by at most
+/// - Else a and b are rounded to 24 bits and to multiples of powers of two; their means are in double. A result is then
+///   off by at most
 ///
-///       (2^-25 A + 2^-27) |guide| + 2^-25 B + 2^-24 sqrt(epsilon)
+///       (2^-25 A + 2^-26 u / sqrt(epsilon)) |guide| + 2^-25 B + 2^-24 u
 ///
+///   u the least of sqrt(epsilon) and a tenth of the range of 8u and 16u images, 64 for those of 32f,
 ///   A and B the largest |a| and |b| in the window, and by what its type is rounded by. For 8u with the default epsilon
 ///   that is some 3 * 10^-5, so one result in ten thousand or so differs by one from the CPU's.
-/// - Moments of integers are exact, whatever the other types are. Those of 32f images and guides may slide, which adds
+/// - Moments of integers are exact. Image and guide of one type are fastest. Moments of 32f may slide then, which adds
 /// at most 2^-21 (P + A G): P and G the largest
 ///   magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at most 1024 times
 ///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/filters/fused_windows.hpp"
 #include "cuda/filters/real_windows.hpp"
 #include "filters/window_job.hpp"
 
@@ -16,9 +17,10 @@ struct guided_units {
     double a = 1, b = 1;
 
     guided_units() = default;
-    /// So that sums which slide are exact in double for |a| <= 2^10 and |b| <= 2^12 sqrt(epsilon), but at most 2^-26,
-    /// and 2^-24 times the power of two at sqrt(epsilon) or next above it. Of integers sqrt(epsilon) is taken for at
-    /// most a tenth of their range. `means`: the windows of means.
+    /// With u the least of sqrt(epsilon) and a tenth of an integer image's range, 64 of others: so that sums which
+    /// slide are exact in double for |a| <= 2^10 u / sqrt(epsilon) and |b| <= 2^12 u. An |a| is at most half the
+    /// image's deviation over sqrt(epsilon). Rounded up to powers of two from at most 2^-26 u / sqrt(epsilon) and 2^-24
+    /// u. `means`: the windows of means.
     guided_units(const filters::window_job& means, dtype image, double epsilon);
 };
 
@@ -37,7 +39,6 @@ struct guided_fits {
 struct guided_means {
     const filters::window_job* job = nullptr;  ///< of the fits' type
     any_view a, b;
-    any_view mean_a, mean_b;  ///< 64f: memory for means that do not slide
     guided_units units = {};
     void* scratch = nullptr;
 };
@@ -59,6 +60,10 @@ std::size_t guided_means_bytes(const guided_means& means);
 /// result's.
 void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result,
                            rounding_mode rounding, stream_ref stream);
+
+/// Columns that a thread owns where sums slide, and how windows are shared out there.
+inline constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
+fused_shape guided_shape_of(const filters::window_job& job);
 
 // ---- fits by sums that slide (guided_slides.cu) ---------------------------------------------------------------------
 

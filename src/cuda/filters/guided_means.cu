@@ -1,8 +1,7 @@
 #include "core/visit_types.hpp"
+#include "cuda/filters/guided_adding.cuh"
 #include "cuda/filters/guided_sums.cuh"
 #include "cuda/filters/guided_terms.cuh"
-#include "cuda/filters/real_launches.hpp"
-#include "cuda/filters/real_results.cuh"
 
 #include <algorithm>
 #include <cmath>
@@ -316,33 +315,21 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_result_kernel(cons
     });
 }
 
-// ---- from means that are there --------------------------------------------------------------------------------------
+// ---- by additions ---------------------------------------------------------------------------------------------------
 
-constexpr int block_elements = 256;
-
-struct mean_planes {
-    const char *a, *b;  ///< 64f
-    std::int64_t a_stride, b_stride;
-    std::int64_t rows, elements;
-    int channels;
-    refused_blocks refused;
+struct fit_terms {
+    using sums = real_sums<2, 0>;
+    static constexpr bool has_second = true;
+    __device__ static int second_channel(int channel) { return channel; }
+    __device__ static sums of(double a, double b) { return {{a, b}}; }
 };
 
-/// Grid: elements, bands of rows: those of `refused`, where it has words.
-__global__ __launch_bounds__(block_elements) void result_kernel(const __grid_constant__ mean_planes means,
-                                                                const __grid_constant__ evaluation to) {
-    const std::int64_t element = std::int64_t{blockIdx.x} * block_elements + threadIdx.x, band = blockIdx.y;
-    if (element >= means.elements) return;
-    const refused_blocks& r = means.refused;
-    if (r.words != nullptr) {
-        const std::int64_t channel = element % means.channels, strip = element / means.channels / r.strip_cols;
-        if (r.words[(channel * r.bands + band) * r.strips + strip] == 0) return;
-    }
-    const std::int64_t first = band * r.band_rows,
-                       end = first + r.band_rows < means.rows ? first + r.band_rows : means.rows;
-    for (std::int64_t row = first; row < end; ++row)
-        to.store(row, element, reinterpret_cast<const double*>(means.a + row * means.a_stride)[element],
-                 reinterpret_cast<const double*>(means.b + row * means.b_stride)[element]);
+__global__ __launch_bounds__(most_adding_threads) void adding_result_kernel(const __grid_constant__ adding_view t,
+                                                                            const __grid_constant__ evaluation to) {
+    using kernel = adding_kernel<fit_terms>;
+    for_each_added_window<kernel>(t, [&](int row, std::int64_t col, double n, const kernel::sums& s) {
+        to.store(row, col * t.channels + static_cast<int>(blockIdx.y), s.v[0] / n, s.v[1] / n);
+    });
 }
 
 /// Of prefix sums: all rows of a window and one more, and all columns that a block reads.
@@ -374,55 +361,28 @@ refused_blocks enqueue_sliding_results(const guided_means& means, const evaluati
 
 guided_units::guided_units(const filters::window_job& means, dtype image, double epsilon) {
     const double pixels = std::min(std::exp2(std::ceil(std::log2(pixels_of(means, guided_shape_of(means))))), 0x1p16);
-    double scale = std::sqrt(epsilon);
-    if (!is_floating(image)) scale = std::min(scale, image == dtype::u8 ? 25.5 : 6553.5);
-    a = pixels * 0x1p-42;
-    b = std::exp2(std::ceil(std::log2(scale))) * pixels * 0x1p-40;
+    const double noise = std::sqrt(epsilon), most = image == dtype::u8 ? 25.5 : image == dtype::u16 ? 6553.5 : 64;
+    const double scale = std::min(noise, most);
+    const auto power = [](double x) { return std::exp2(std::ceil(std::log2(x))); };
+    a = pixels * 0x1p-42 * power(scale / noise);
+    b = pixels * 0x1p-40 * power(scale);
 }
 
 std::size_t guided_means_bytes(const guided_means& means) {
     const filters::window_job& job = *means.job;
-    const std::size_t adding = real_scratch_bytes(job, false, job.first_row, job.end_row);
-    if (!means_slide(means)) return adding;
+    if (!means_slide(means)) return 0;
     const fused_shape shape = guided_shape_of(job);
     const std::int64_t slots =
         shape.prepared ? job.shape.channels * shape.segments * (shape.segment_cols / fit_slide::K) : 0;
-    const std::size_t segments = static_cast<std::size_t>(slots) * sizeof(fit_slide::columns);
-    return refused_bytes(job, shape) + std::max(segments, adding);
+    return refused_bytes(job, shape) + static_cast<std::size_t>(slots) * sizeof(fit_slide::columns);
 }
 
 void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result,
                            rounding_mode rounding, stream_ref stream) {
-    const filters::window_job& job = *means.job;
     const evaluation to(guide, result, rounding);
     refused_blocks refused;
-    void* scratch = means.scratch;
-    if (means_slide(means)) {
-        refused = enqueue_sliding_results(means, to, stream);
-        scratch = static_cast<std::byte*>(scratch) + refused_bytes(job, guided_shape_of(job));
-    }
-    for (const auto& [from, mean] : {std::pair{&means.a, &means.mean_a}, {&means.b, &means.mean_b}}) {
-        real_finish finish;
-        finish.mean = run_output(*mean, job);
-        launch_real_means({&job, *from, {}, {}, job.first_row, job.end_row, scratch, refused}, finish, stream);
-    }
-    const view_shape& s = result.shape;
-    const std::int64_t elements = s.cols * s.channels;
-    if (refused.words == nullptr) {
-        refused.band_rows = static_cast<int>(std::max<std::int64_t>(16, s.rows / 32768));
-        refused.bands = static_cast<int>((s.rows + refused.band_rows - 1) / refused.band_rows);
-    }
-    const dim3 grid(static_cast<unsigned>((elements + block_elements - 1) / block_elements),
-                    static_cast<unsigned>(refused.bands), 1);
-    const mean_planes planes{static_cast<const char*>(means.mean_a.data),
-                             static_cast<const char*>(means.mean_b.data),
-                             means.mean_a.shape.row_stride,
-                             means.mean_b.shape.row_stride,
-                             s.rows,
-                             elements,
-                             static_cast<int>(s.channels),
-                             refused};
-    launch(result_kernel, {.grid = grid, .block = block_elements}, stream, planes, to);
+    if (means_slide(means)) refused = enqueue_sliding_results(means, to, stream);
+    launch_adding<adding_kernel<fit_terms>>(adding_result_kernel, *means.job, means.a, means.b, refused, stream, to);
 }
 
 }  // namespace boxsum::cuda

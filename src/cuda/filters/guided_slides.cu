@@ -339,6 +339,58 @@ void launch_fits(const guided_fits& fits, stream_ref stream) {
     launch_sliding<slide>(sliding_fit_kernel<slide, Guided>, t, shape, stream, to);
 }
 
+// ---- an image of bytes that is its own guide ------------------------------------------------------------------------
+
+constexpr int byte_columns = fused_columns(dtype::u8, fused_sums::squares);
+
+filters::window_job of_bytes(const filters::window_job& job) {
+    filters::window_job bytes = job;
+    bytes.shape.type = dtype::u8;
+    return bytes;
+}
+
+bool is_of_bytes(const guided_fits& fits) {
+    return fits.image.shape.type == dtype::u8 && fits.guide.shape.rows == 0 &&
+           fused_supports(of_bytes(*fits.job), true);
+}
+
+/// By sums in integers of half the size. A column a thread, as fused_moments.cu has found for two results of floats.
+__global__ __maxnreg__(96) void byte_fit_kernel(const __grid_constant__ fused_view t,
+                                                const __grid_constant__ sliding_fits to) {
+    for_each_batch<u8, u32, true, byte_columns>(t, [&](const auto& batch) {
+        constexpr int rows = window_sums<u32, true>::rows;
+        batch.for_each_column(false, [&](int col, const auto& w) {
+            const bool uncut = batch.plain && batch.whole(col);
+            const int width = uncut ? static_cast<int>(t.cols.full) : fused_width(t, col);
+            const std::int64_t element = std::int64_t{col} * t.channels + batch.channel;
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                if (j >= batch.valid) break;
+                const int n = batch.height[j] * width;
+                const std::int64_t sum = static_cast<int>(w.sum(j));  // of pixels 128 lower
+                const std::uint64_t above = std::uint64_t{static_cast<u32>(n)} * w.squares(j) -
+                                            static_cast<std::uint64_t>(sum * sum);  // below 2^50
+                const auto count = static_cast<double>(n), all = static_cast<double>(sum + 128ll * n);
+                to.fits.store(batch.row + j, element,
+                              fit_of_itself(static_cast<double>(above), all, count * count * to.fits.epsilon,
+                                            uncut ? to.inverse : 1 / count));
+            }
+        });
+    });
+}
+
+void launch_bytes(const guided_fits& fits, stream_ref stream) {
+    const filters::window_job job = of_bytes(*fits.job);
+    const std::int64_t rows = job.end_row - job.first_row;
+    const sliding_fits to{fit_output(fits),
+                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)), false};
+    launch_fused<u8, u32, true, byte_columns>(byte_fit_kernel,
+                                              {&job, fits.image, job.first_row, job.end_row, fits.scratch},
+                                              fused_shape_of(job, fused_sums::squares, rows), stream, to);
+}
+
+// ---- by types -------------------------------------------------------------------------------------------------------
+
 template <typename F>
 void visit_slides(dtype type, bool guided, F&& f) {
     visit_type(type_list<u8, u16, f32>{}, type, [&]<typename T>() {
@@ -365,6 +417,7 @@ bool fits_slide(const guided_fits& fits) {
 
 std::size_t sliding_fit_bytes(const guided_fits& fits) {
     const filters::window_job& job = *fits.job;
+    if (is_of_bytes(fits)) return fused_scratch_bytes(of_bytes(job), fused_sums::squares, job.end_row - job.first_row);
     const fused_shape shape = guided_shape_of(job);
     std::size_t bytes = refused_bytes(job, shape);
     if (!shape.prepared) return bytes;
@@ -377,6 +430,10 @@ std::size_t sliding_fit_bytes(const guided_fits& fits) {
 }
 
 refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) {
+    if (is_of_bytes(fits)) {
+        launch_bytes(fits, stream);
+        return {};
+    }
     visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0,
                  [&]<typename Pixel, bool Guided>() { launch_fits<Pixel, Guided>(fits, stream); });
     const fused_shape shape = guided_shape_of(*fits.job);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cuda/filters/fused_windows.cuh"
+#include "cuda/filters/guided_kernels.hpp"
 
 #include <cstdint>
 
@@ -72,11 +73,6 @@ class sum_line<double_sums<Values>> {
     unit* at_;
     int pitch_;
 };
-
-inline constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
-
-/// How windows of an image of 32f, or of one that is treated so, are shared out.
-fused_shape guided_shape_of(const filters::window_job& job);
 
 /// The largest that a thread of the block has, in all threads.
 template <int N>

@@ -2,6 +2,7 @@
 
 #include "support/gpu.hpp"
 
+#include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/shadow.hpp>
 #include <boxsum/error.hpp>
@@ -21,6 +22,7 @@ TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
     EXPECT_THROW(cuda::pinned_buffer(1), unsupported);
     const view_shape image = cuda::device_shape(dtype::u8, 4, 5), table = cuda::device_shape(dtype::u32, 4, 5);
     EXPECT_THROW(cuda::sat_plan(sat_shapes{image, table}), unsupported);
+    EXPECT_THROW(cuda::guided_filter_plan({.image = {nullptr, image}}, {{nullptr, image}}), unsupported);
     EXPECT_THROW(cuda::variance_shadows({}, {}, cuda::stream_ref::legacy_default()), unsupported);
     try {
         cuda::current_device();

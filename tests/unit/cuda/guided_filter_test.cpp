@@ -109,8 +109,11 @@ class device_guided_filter : public test::placed_images_test {
                             static_cast<wide>(by(r, c, s.guided ? 0 : k, s.guided && s.guide_planes == 1 ? 0 : plane));
                         wide bound = wide{1e-11} * static_cast<wide>(range);
                         if (!doubles) {
-                            bound += (0x1p-25L * q.largest_a + 0x1p-27L) * std::abs(x) + 0x1p-25L * q.largest_b +
-                                     0x1p-24L * std::sqrt(static_cast<wide>(s.epsilon));
+                            const wide noise = std::sqrt(static_cast<wide>(s.epsilon));
+                            const wide most = s.image == dtype::u8 ? 25.5L : s.image == dtype::u16 ? 6553.5L : 64;
+                            const wide scale = std::min(noise, most);
+                            bound += (0x1p-25L * q.largest_a + 0x1p-26L * scale / noise) * std::abs(x) +
+                                     0x1p-25L * q.largest_b + 0x1p-24L * scale;
                         }
                         ASSERT_NO_FATAL_FAILURE(compare_one(found, plane, r, c * s.channels + k, q.value, bound, s))
                             << "plane " << plane << ", row " << r << ", col " << c << ", channel " << k;
@@ -170,7 +173,15 @@ TEST_F(device_guided_filter, is_the_definition) {
         {f32, f32, f64, true, 20, 33, 1, 1, 1, 5, border_mode::reflect, 1e-6, rounding_mode::half_up, 8});
     settings.push_back(
         {f32, f32, f32, false, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 4096});
+    settings.push_back(
+        {f64, f64, f64, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 1e5});
+    // Where epsilon is above all variances, the mean is left.
+    settings.push_back({f32, f32, f32, false, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e18});
+    settings.push_back({f32, u16, f32, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 4e7});
+    settings.push_back({u8, u16, f32, true, 20, 33, 1, 1, 1, 5, border_mode::wrap, 4e7});
     // High and wide.
+    settings.push_back({f32, f32, f32, true, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::mirror, 0.01});
+    settings.push_back({u8, u8, u8, false, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::shrink, 650.25});
     settings.push_back({u8, u8, f32, true, 150, 60, 1, 1, 1, window_radius(40, 3), border_mode::shrink, 20});
     settings.push_back({f32, f32, f32, true, 8, 700, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});
     unsigned seed = 1;
@@ -184,6 +195,17 @@ TEST_F(device_guided_filter, is_the_definition) {
             fill_random(guide, ++seed, s.offset);
             ASSERT_NO_FATAL_FAILURE(expect_definition(image, guide, s));
         }
+}
+
+/// Where all pixels of a window are one, its variance and covariance are 0, however small epsilon is.
+TEST_F(device_guided_filter, flat_guides_have_flat_fits) {
+    const setting s{dtype::f32, dtype::f32, dtype::f32, true, 24, 60, 1, 1, 1, 5, border_mode::reflect, 1e-16};
+    placed image(test::packed(s.image, s.rows, s.cols, 1, 1), 0, 0), guide = image;
+    fill_random(image, 1, 0);
+    fill_random(guide, 2, 0);
+    for (std::int64_t r = 0; r < s.rows; ++r)
+        for (std::int64_t c = 0; c < 30; ++c) view_of<float>(guide)(r, c) = 0.7f;
+    expect_definition(image, guide, s);
 }
 
 TEST_F(device_guided_filter, what_is_not_finite_acts_on_windows_that_share_one_with_it) {
@@ -228,6 +250,9 @@ TEST_F(device_guided_filter, takes_host_memory) {
     const filter_options how{.window = 7, .border = border_mode::reflect};
     guided_filter(inputs, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
     cuda::guided_filter(inputs, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
+    for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
+    guided_filter({.image = inputs.image}, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
+    cuda::guided_filter({.image = inputs.image}, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
     for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
 }
 

@@ -1,0 +1,143 @@
+#pragma once
+
+#include "cuda/filters/guided_kernels.hpp"
+#include "cuda/filters/real_windows.cuh"
+
+#include <cstdint>
+
+/// Windows of one or two images of any types by additions only (real_windows.cuh).
+namespace boxsum::cuda {
+
+inline constexpr int most_adding_threads = 256;  // four sums with what they are rounded by fill shared memory
+
+struct adding_view : real_view {
+    real_view second;
+};
+
+/// `Terms` has `sums`, of(x, y) of a pixel x of the first image and y of the second, and says whether there is a second
+/// (else y is x) and which of its channels goes with one of the first.
+template <typename Terms>
+struct adding_kernel {
+    using Pixel = any_pixel;
+    static constexpr terms_layout layout = layout_of(real_terms::moments, dtype::f64);
+    static constexpr int K = layout.cols, G = layout.rows;
+    static constexpr bool two = Terms::has_second;
+    using sums = typename Terms::sums;
+    using pixels = real_run<double, K>;
+
+    struct run {
+        pixels x, y;
+        __device__ void clear() {
+            x.clear();
+            y.clear();
+        }
+    };
+
+    class reader {
+      public:
+        __device__ reader(const real_view& t, int col, int channel, bool reads)
+            : first_(t, col, channel, reads),
+              second_(static_cast<const adding_view&>(t).second, col, Terms::second_channel(channel), reads) {}
+        __device__ void read(run& to, int row) const {
+            first_.read(to.x, row);
+            if constexpr (two) second_.read(to.y, row);
+        }
+
+      private:
+        real_reader<any_pixel, pixels, K, false> first_, second_;
+    };
+
+    struct columns {
+        sums of[K];
+
+        __device__ void clear() {
+#pragma unroll
+            for (int i = 0; i < K; ++i) of[i].clear();
+        }
+        __device__ void add(const columns& b) {
+#pragma unroll
+            for (int i = 0; i < K; ++i) of[i].add(b.of[i]);
+        }
+    };
+
+    __device__ static sums term(const real_view&, const run& r, int i) {
+        return Terms::of(r.x.x[i], two ? r.y.x[i] : r.x.x[i]);
+    }
+
+    /// Adds rows first .. end - 1.
+    __device__ static void add_rows(columns& to, const real_view& t, const reader& from, int first, int end) {
+#pragma unroll 1
+        for (int y = first; y < end; ++y) {
+            run row;
+            from.read(row, y);
+#pragma unroll
+            for (int i = 0; i < K; ++i) to.of[i].add(term(t, row, i));
+        }
+    }
+};
+
+/// f(row, column, pixels of the window, sums) of all windows of a block with results.
+template <typename Kernel, typename F>
+__device__ void for_each_added_window(const adding_view& t, F f) {
+    {  // mostly none of a chunk of bands is wanted
+        const int strip = static_cast<int>(blockIdx.x) % t.strips, chunk = static_cast<int>(blockIdx.x) / t.strips;
+        const int band = t.first_band + chunk * t.chunk_bands, bands = t.first_band + t.bands,
+                  end = band + t.chunk_bands < bands ? band + t.chunk_bands : bands;
+        if (!wanted(t, static_cast<int>(blockIdx.y), band * t.band_rows, end * t.band_rows, strip * t.strip_cols,
+                    (strip + 1) * t.strip_cols))
+            return;
+    }
+    for_each_real_window<Kernel>(t, [&](const real_windows_of_thread<Kernel>& windows) {
+#pragma unroll
+        for (int j = 0; j < Kernel::G; ++j) {
+            if (j < windows.first || j >= windows.end) continue;
+            const int row = windows.row + j;
+            const auto height = static_cast<double>(t.rows.count(row));
+#pragma unroll
+            for (int i = 0; i < Kernel::K; ++i) {
+                if (i >= windows.cols) continue;
+                const std::int64_t col = windows.col + i;
+                f(row, col, height * static_cast<double>(t.cols.count(col)), windows.rows[j].of[i]);
+            }
+        }
+    });
+}
+
+/// Blocks at most so wide as shared memory allows.
+inline real_shape adding_shape(const filters::window_job& job) {
+    real_shape shape = real_shape_of(job, real_terms::moments, job.first_row, job.end_row);
+    shape.prepared = false;
+    if (shape.threads <= most_adding_threads) return shape;
+    constexpr std::int64_t columns = layout_of(real_terms::moments, dtype::f64).cols;
+    const auto up = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
+    const std::int64_t width = job.cols.extent, beyond = job.cols.before + job.cols.after + columns;
+    const std::int64_t fits = (most_adding_threads * columns - beyond) / columns * columns;
+    const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns;
+    shape.threads = most_adding_threads;
+    shape.strip_cols = static_cast<int>(strip);
+    shape.strips = static_cast<int>(up(width, strip));
+    return shape;
+}
+
+/// Launches `kernel`, whose first parameter is the view, for the windows that are refused by sums that slide; all where
+/// that has no words. `second` without data: none.
+template <typename Kernel, typename... Parameters, typename... Arguments>
+void launch_adding(void (*kernel)(adding_view, Parameters...), const filters::window_job& job,
+                   const const_any_view& first, const const_any_view& second, const refused_blocks& refused,
+                   stream_ref stream, const Arguments&... arguments) {
+    const real_shape shape = adding_shape(job);
+    const auto on = [&](const const_any_view& image) {
+        return on_device<Kernel>({&job, image, {}, {}, job.first_row, job.end_row, nullptr, refused}, shape);
+    };
+    adding_view t{};
+    static_cast<real_view&>(t) = on(first);
+    if (Kernel::two) t.second = on(second);
+    const int chunks = (shape.bands + shape.chunk_bands - 1) / shape.chunk_bands;
+    launch(kernel,
+           {.grid = {static_cast<unsigned>(shape.strips * chunks), static_cast<unsigned>(t.channels), 1},
+            .block = static_cast<unsigned>(shape.threads),
+            .shared_bytes = real_planes<Kernel>::bytes(shape.threads)},
+           stream, t, arguments...);
+}
+
+}  // namespace boxsum::cuda
