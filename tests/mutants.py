@@ -637,7 +637,7 @@ MUTANTS = (
            "__syncthreads();  // the lines of the distance before have been read", ""),
     Mutant("cut_patches_count_as_whole", "patches that the border cuts are divided by whole ones' pixels",
            "src/cuda/filters/non_local_means.cu", "device patches", "*follow_the_definition*",
-           "counted * across_patches.count(i, t.patch.cols())", "t.patch.rows() * t.patch.cols() * t.channels"),
+           "counted * cols.count(i, patch_cols)", "patch_rows * patch_cols * t.channels"),
     Mutant("runs_of_windows_end_together", "of four patches beside each other the first has what only the others have",
            "src/cuda/filters/non_local_means.cu", "device patches", "*follow_the_definition*",
            "for (int i = j; i < run; ++i) sums[i] += x;", "for (int i = 0; i < run; ++i) sums[i] += x;"),
