@@ -205,7 +205,8 @@ def windows():
     """Windows of images on the device over a copy of all that they read and write, beside their marks."""
     text = ""
     for path, record in records("bench-sat.json"):
-        found = {(row["filter"], row["n"], row["radius"]): row for row in record["rows"] if row["section"] == "windows"}
+        found = {(row["filter"], row["n"], row["radius"]): row for row in record["rows"]
+                 if row["section"] == "windows" and "patch_radius" not in row}
         lines = []
         for name in dict.fromkeys(key[0] for key in found):
             marks = WINDOW_MARKS.get(name)
@@ -235,6 +236,10 @@ def windows():
         if beside:
             text += table(["filter", "image", "beside", "its us", "boxsum us", "times as fast"],
                           ["---", "---", "---", "--:", "--:", "--:"], beside) + "\n"
+        patches = [[row["filter"], f"{row['n']} x {row['rows']}", f"{2 * row['radius'] + 1}^2, {2 * row['patch_radius'] + 1}^2",
+                    figure(row["us"] / 1000, 2)] for row in record["rows"] if "patch_radius" in row]
+        if patches:
+            text += table(["filter", "image", "window, patch", "ms"], ["---", "---", "---", "--:"], patches) + "\n"
         for row in small:
             text += f"{row['filter']}, radius {row['radius']}, {row['n']} x {row['n']}: {figure(row['us'], 1)} us a launch.\n\n"
     return text or NOT_MEASURED

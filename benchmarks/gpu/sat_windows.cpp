@@ -346,6 +346,7 @@ void windows_section(cuda::stream_ref stream) {
                 }
             }
     time_windows({cases[0], 256, 15}, stream);
+    non_local_means_rows(stream);
 }
 
 }  // namespace boxsum::bench

@@ -201,7 +201,7 @@ __global__ __launch_bounds__(byte_threads,
                     for (int k = 0; k < Channels; ++k) values[i][k] = __fmaf_rn(weight, other.value[k], values[i][k]);
                 }
             }
-            if (!is_whole(done, down, held)) continue;
+            if (!is_whole(done, down, held, done % held == 0)) continue;
 #pragma unroll
             for (int i = 0; i < W; ++i) {
                 total(i, 0) += static_cast<double>(sums[i]);

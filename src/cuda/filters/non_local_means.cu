@@ -91,17 +91,11 @@ struct means_of<f64> {
 struct sample_range {
     int first, end;
 
-    /// Of those from `begin` of an axis on, those in the image there and `by` further or, where that is continued,
-    /// those before `end`.
-    __device__ sample_range(std::int64_t begin, std::int64_t by, std::int64_t extent, bool shrinks, std::int64_t end_of)
-        : first(0) {
-        std::int64_t last = end_of - begin;
-        if (shrinks) {
-            const std::int64_t low = by < 0 ? -begin - by : -begin, high = (by < 0 ? extent : extent - by) - begin;
-            first = static_cast<int>(low < 0 ? 0 : low < 1 << 20 ? low : 1 << 20);
-            last = high;
-        }
-        end = static_cast<int>(last < 0 ? 0 : last < 1 << 20 ? last : 1 << 20);
+    /// Of those from `begin` of an axis on, those that are in the image, there and `by` further.
+    __device__ sample_range(std::int64_t begin, std::int64_t by, std::int64_t extent) {
+        const std::int64_t low = by < 0 ? -begin - by : -begin, high = (by < 0 ? extent : extent - by) - begin;
+        first = static_cast<int>(low < 0 ? 0 : low < 1 << 20 ? low : 1 << 20);
+        end = static_cast<int>(high < 0 ? 0 : high < 1 << 20 ? high : 1 << 20);
     }
     __device__ bool contains(int i) const { return first <= i && i < end; }
     /// Of `length` samples from i on.
@@ -111,7 +105,7 @@ struct sample_range {
     }
 };
 
-/// sums[i] += the samples i .. i + length - 1, from the first to the last one.
+/// sums[i] += the samples i .. i + length - 1, from the first to the last one. Asks once for each sample, in order.
 template <typename Sum, typename Sample>
 __device__ void add_windows(Sum (&sums)[run], int length, Sample&& sample) {
     if (length < run - 1) {
@@ -155,18 +149,22 @@ struct pixel_sums {
 
     template <typename Weight, typename Held>
     __device__ void add(Weight weight, const Held* pixel, std::int64_t of_channel, int channels) {
-        if constexpr (Floating) {
+        if constexpr (Floating)
             weights += weight;
-#pragma unroll
-            for (int k = 0; k < 4; ++k)
-                if (k < channels) values[k] += weight * pixel[k * of_channel];
-        } else {
+        else
             some_weights += weight;
+        add_value(weight, pixel, 0);
+        if (channels == 1) return;
 #pragma unroll
-            for (int k = 0; k < 4; ++k)
-                if (k < channels)
-                    some_values[k] = __fmaf_rn(weight, static_cast<float>(pixel[k * of_channel]), some_values[k]);
-        }
+        for (int k = 1; k < 4; ++k)
+            if (k < channels) add_value(weight, pixel + k * of_channel, k);
+    }
+    template <typename Weight, typename Held>
+    __device__ void add_value(Weight weight, const Held* pixel, int k) {
+        if constexpr (Floating)
+            values[k] += weight * *pixel;
+        else
+            some_values[k] = __fmaf_rn(weight, static_cast<float>(*pixel), some_values[k]);
     }
     __device__ void flush() {
         if constexpr (!Floating) {
@@ -211,15 +209,17 @@ struct tiles_of_areas {
     unsigned across[most] = {}, end[most] = {};
 };
 
-/// A block owns a tile of an area, a thread `run` pixels of one of its rows.
-template <typename Held>
+/// A block owns a tile of an area, a thread `run` pixels of one of its rows. Shrinks: nothing is beyond the image; else
+/// what tiles reach beyond it is held.
+template <typename Held, bool Shrinks>
 __global__ __launch_bounds__(means_threads, 2) void means_kernel(const __grid_constant__ non_local_task t,
                                                                  const byte_weights given,
                                                                  const __grid_constant__ tiles_of_areas tiles) {
     using Sum = typename means_of<Held>::sum;
     const patch_weights<Held> weights(t, given);
-    const int tile_cols = tile_cols_of(t.patch.cols()), groups = tile_cols / run,
-              width = tile_cols + t.patch.cols() - 1, line = place_of(width - 1) + 1;
+    const int patch_rows = t.patch.rows(), patch_cols = t.patch.cols();
+    const int tile_cols = tile_cols_of(patch_cols), groups = tile_cols / run, width = tile_cols + patch_cols - 1,
+              line = place_of(width - 1) + 1;
     Sum* const lines = dynamic_shared<Sum>();
     const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
     int number = 0;
@@ -232,62 +232,66 @@ __global__ __launch_bounds__(means_threads, 2) void means_kernel(const __grid_co
     const pixel_area area = tiles.area[number];
     const std::int64_t tile_row = area.first_row + std::int64_t{tile / tiles.across[number]} * tile_rows,
                        tile_col = area.first_col + std::int64_t{tile % tiles.across[number]} * tile_cols;
-    const std::int64_t of_channel = t.held_rows * t.pitch;
-    const Held* const origin = static_cast<const Held*>(t.pixels) + t.above * t.pitch + t.left;
+    const std::int64_t of_channel = t.held_rows * t.pitch, pitch = t.pitch;
+    const Held* const origin = static_cast<const Held*>(t.pixels) + t.above * pitch + t.left;
 
     // The run whose sums down the columns this thread adds up, and that of its own pixels.
     const int summed = warp % (tile_rows / run) * run, own = thread / groups, from = thread % groups * run;
-    const std::int64_t first_row = tile_row + summed - t.patch.above, row = tile_row + own, col = tile_col + from;
+    const std::int64_t first_row = tile_row + summed - t.patch.above, first_col = tile_col - t.patch.left,
+                       row = tile_row + own, col = tile_col + from;
+    const Sum* const own_line = lines + own * line + place_of(from);
     const bool has_pixels = own < tile_rows && row < area.end_row && col < area.end_col;
-    const auto whole_share = weights.share(t.patch.rows() * t.patch.cols() * t.channels);
+    const auto whole_share = weights.share(patch_rows * patch_cols * t.channels);
     pixel_sums<std::is_floating_point_v<Held>> pixels[run];
     for (int right = -t.search.left; right <= t.search.right; ++right) {
-        const sample_range across_patches(col - t.patch.left, right, t.cols, t.shrinks, area.end_col + t.patch.right);
+        const sample_range cols(first_col + from, right, t.cols);
+        int together = 0;
         for (int down = -t.search.above; down <= t.search.below; ++down) {
-            const sample_range rows(first_row, down, t.rows, t.shrinks, area.end_row + t.patch.below);
+            const std::int64_t away = down * pitch + right;
+            const sample_range rows(first_row, down, t.rows);
             __syncthreads();  // the lines of the distance before have been read
             for (int c = lane + warp / (tile_rows / run) * 32; c < width; c += lines_across) {
-                const std::int64_t place = tile_col + c - t.patch.left;
-                if (t.shrinks ? !is_inside(place, t.cols) || !is_inside(place + right, t.cols)
-                              : place >= area.end_col + t.patch.right)
+                if (Shrinks && !(is_inside(first_col + c, t.cols) && is_inside(first_col + c + right, t.cols)))
                     continue;
                 Sum sums[run] = {};
                 for (int k = 0; k < t.channels; ++k) {
-                    const Held* const a = origin + k * of_channel + first_row * t.pitch + place;
-                    const Held* const b = a + down * t.pitch + right;
-                    add_windows(sums, t.patch.rows(), [&](int j) {
-                        return rows.contains(j) ? means_of<Held>::squared(a[j * t.pitch], b[j * t.pitch]) : Sum{};
+                    const Held* a = origin + k * of_channel + first_row * pitch + first_col + c;
+                    const Held* b = a + away;
+                    add_windows(sums, patch_rows, [&](int j) {
+                        Sum x{};
+                        if (!Shrinks || rows.contains(j)) x = means_of<Held>::squared(*a, *b);
+                        a += pitch;
+                        b += pitch;
+                        return x;
                     });
                 }
 #pragma unroll
                 for (int i = 0; i < run; ++i) lines[(summed + i) * line + place_of(c)] = sums[i];
             }
             __syncthreads();
-            const bool whole = is_whole(down + t.search.above + 1, t.search.rows(), t.together);
-            if (has_pixels && (!t.shrinks || is_inside(row + down, t.rows))) {
+            ++together;
+            const bool whole = is_whole(down + t.search.above + 1, t.search.rows(), t.together, together == t.together);
+            if (together == t.together) together = 0;
+            if (has_pixels && (!Shrinks || is_inside(row + down, t.rows))) {
                 Sum sums[run] = {};
-                const Sum* const sums_of_row = lines + own * line;
-                add_windows(sums, t.patch.cols(), [&](int j) {
-                    return across_patches.contains(j) ? sums_of_row[place_of(from + j)] : Sum{};
-                });
-                const int counted =
-                    t.channels * sample_range(row - t.patch.above, down, t.rows, t.shrinks, row + t.patch.below + 1)
-                                     .count(0, t.patch.rows());
-                const Held* const other = origin + (row + down) * t.pitch + col + right;
+                add_windows(sums, patch_cols,
+                            [&](int j) { return !Shrinks || cols.contains(j) ? own_line[place_of(j)] : Sum{}; });
+                int counted = 0;  // rows
+                if constexpr (Shrinks)
+                    counted = t.channels * sample_range(row - t.patch.above, down, t.rows).count(0, patch_rows);
+                const Held* const other = origin + row * pitch + col + away;
 #pragma unroll
                 for (int i = 0; i < run; ++i) {
-                    if (col + i >= area.end_col || (t.shrinks && !is_inside(col + i + right, t.cols))) continue;
-                    const auto share =
-                        t.shrinks ? weights.share(counted * across_patches.count(i, t.patch.cols())) : whole_share;
+                    if (Shrinks && !is_inside(col + i + right, t.cols)) continue;
+                    const auto share = Shrinks ? weights.share(counted * cols.count(i, patch_cols)) : whole_share;
                     auto weight = weights.weight(sums[i], share);
                     if (right == 0 && down == 0) weight = 1;  // also where a pixel differs from itself
                     pixels[i].add(weight, other + i, of_channel, t.channels);
                 }
             }
-            if (whole) {
+            if (!whole) continue;
 #pragma unroll
-                for (int i = 0; i < run; ++i) pixels[i].flush();
-            }
+            for (int i = 0; i < run; ++i) pixels[i].flush();
         }
     }
     if (!has_pixels) return;
@@ -323,8 +327,9 @@ non_local_task make_non_local_task(const filters::non_local_job& job, const view
     if (!task.shrinks) {
         task.above = job.search.above + job.patch.above;
         task.left = job.search.left + job.patch.left;
-        task.held_rows += task.above + job.search.below + job.patch.below;
-        task.held_cols += task.left + job.search.right + job.patch.right;
+        // Tiles are computed as a whole.
+        task.held_rows += task.above + job.search.below + job.patch.below + tile_rows - 1;
+        task.held_cols += task.left + job.search.right + job.patch.right + lines_across - 1;
     }
     const auto in_line = static_cast<std::int64_t>(128 / size_of(task.held));
     task.pitch = (task.held_cols + in_line - 1) / in_line * in_line;
@@ -381,7 +386,7 @@ void enqueue_non_local_means(const non_local_task& task, std::span<const pixel_a
     if (count == 0) return;
     const auto sums = static_cast<std::size_t>(tile_rows * (place_of(cols + task.patch.cols() - 2) + 1));
     visit_type(held_types{}, task.held, [&]<typename Held>() {
-        launch(means_kernel<Held>,
+        launch(task.shrinks ? means_kernel<Held, true> : means_kernel<Held, false>,
                {.grid = count, .block = means_threads, .shared_bytes = sums * sizeof(typename means_of<Held>::sum)},
                stream, task, byte_weights(task), tiles);
     });

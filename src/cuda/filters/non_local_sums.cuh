@@ -27,12 +27,13 @@ __device__ inline float weight_of(float exponent) {
     return power_of_two_approximately(exponent < 0 ? exponent : 0.f);
 }
 
-/// Whether the sum of a column's first `taken` of `all` weights goes on in double.
-__device__ inline bool is_whole(int taken, int all, int together) {
-    return taken == all || (taken % together == 0 && all - taken > together);
+/// Whether the sum of a column's first `taken` of `all` weights goes on in double; `multiple`: taken is one of
+/// together.
+__device__ inline bool is_whole(int taken, int all, int together, bool multiple) {
+    return taken == all || (multiple && all - taken > together);
 }
 
-/// One pixel's sums, of weights and of each channel.
+/// A mean to its place, rounded if it is to be.
 template <typename T>
 __device__ void store_mean(const any_view& result, std::int64_t row, std::int64_t col, int channel, double mean,
                            double half) {

@@ -11,6 +11,7 @@
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/histogram.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
+#include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/shadow.hpp>
 #include <boxsum/cuda/table.hpp>
@@ -129,6 +130,23 @@ TEST_F(graphs, convolutions) {
             cuda::convolve({image, kernel}, {expected}, stream(), options);
             EXPECT_EQ(received(result), received(expected)) << algorithm << ", replay " << replay;
         }
+    }
+}
+
+/// As above: device_non_local_means_test.cpp. Borders that shrink take both kernels.
+TEST_F(graphs, non_local_means) {
+    const cuda::image<std::uint8_t> image = on_device<std::uint8_t>(), result = on_device<std::uint8_t>(),
+                                    expected = on_device<std::uint8_t>();
+    const filter_options options{.window = 9};
+    const cuda::non_local_means_plan plan({image}, {result}, {.strength = 60}, options);
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] { plan.run_async({image}, {result}, workspace, stream()); });
+    for (std::uint32_t replay = 0; replay < 3; ++replay) {
+        send(random_pixels<std::uint8_t>(rows * cols, 60 + replay), image);
+        graph.replay(stream());
+        cuda::non_local_means({image}, {expected}, stream(), {.strength = 60}, options);
+        EXPECT_EQ(received(result), received(expected)) << "replay " << replay;
     }
 }
 
