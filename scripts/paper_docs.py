@@ -392,7 +392,8 @@ def notes(record):
         blur = [min((r["us"] for r in blurs if (r["algorithm"], r["cols"]) == (name, n)), default=None) for n in (128, 800)]
         if any(x is not None for x in passes + blur):
             lines.append([name, *map(digits, passes + blur)])
-    return text + ("This machine, us: passes of 32u32u; the blur is the 8u32u table and a window of 17 x 17 read from it.\n\n" + table(
+    return text + ("This machine, us: passes of 32u32u; the blur is the 8u32u table and a window of 17 x 17 read from it, or "
+                   "`box_filter`, which makes no table.\n\n" + table(
         ["algorithm", "row pass 128²", "column pass 128²", "row pass 800²", "column pass 800²", "box blur 128²", "box blur 800²"],
         lines) if lines else "")
 
