@@ -115,8 +115,10 @@ captured_graph::captured_graph(const std::function<void()>& enqueue, cuda::strea
             BOXSUM_CUDA_TRY(cudaGraphNodeGetType(node, &type));
             if (type == cudaGraphNodeTypeKernel)
                 kernels_.push_back(node);
+            else if (type == cudaGraphNodeTypeMemset)
+                memsets_.push_back(node);
             else
-                ++(type == cudaGraphNodeTypeMemset ? memsets_ : others_);
+                ++others_;
         }
         BOXSUM_CUDA_TRY(cudaGraphInstantiate(&executable_, graph_, 0));
     } catch (...) {
@@ -174,6 +176,7 @@ void captured_graph::enable_chosen(const std::function<bool(std::int64_t)>& chos
     for (std::int64_t i = 0; i < kernels(); ++i)
         BOXSUM_CUDA_TRY(
             cudaGraphNodeSetEnabled(executable_, kernels_[static_cast<std::size_t>(i)], chosen(i) ? 1U : 0U));
+    for (const cudaGraphNode_t memset : memsets_) BOXSUM_CUDA_TRY(cudaGraphNodeSetEnabled(executable_, memset, 0));
 }
 
 void captured_graph::enable_kernels(std::int64_t period, std::int64_t phase) {

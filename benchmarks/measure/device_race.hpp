@@ -40,16 +40,16 @@ class captured_graph {
     void launch(cuda::stream_ref stream) const;
 
     std::int64_t kernels() const { return static_cast<std::int64_t>(kernels_.size()); }
-    std::int64_t memsets() const { return memsets_; }
+    std::int64_t memsets() const { return static_cast<std::int64_t>(memsets_.size()); }
     std::int64_t others() const { return others_; }
 
     /// Of kernel i, in the order of capture. Throws cuda_error where the runtime does not tell.
     kernel_facts facts(std::int64_t i) const;
 
-    /// Later launches run the kernels i with i % period == phase, and nothing else; period 1 is everything.
+    /// Later launches run the kernels i with i % period == phase, and nothing else: no memsets.
     void enable_kernels(std::int64_t period, std::int64_t phase);
 
-    /// Later launches run the kernels whose number is chosen, and nothing else.
+    /// Later launches run the kernels whose number is chosen, and nothing else: no memsets.
     void enable_chosen(const std::function<bool(std::int64_t)>& chosen);
 
     /// The chosen kernels in a graph of their own, one after the other: where there are thousands, those that are not
@@ -61,8 +61,8 @@ class captured_graph {
 
     cudaGraph_t graph_ = nullptr;
     cudaGraphExec_t executable_ = nullptr;
-    std::vector<cudaGraphNode_t> kernels_;
-    std::int64_t memsets_ = 0, others_ = 0;
+    std::vector<cudaGraphNode_t> kernels_, memsets_;
+    std::int64_t others_ = 0;
 };
 
 /// One computation on buffers of its own choice for launch number i.

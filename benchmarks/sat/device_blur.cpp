@@ -9,7 +9,10 @@
 #include "measure/device_race.hpp"
 #include "sat/host_tables.hpp"
 
+#include <boxsum/cuda/filters.hpp>
 #include <boxsum/cuda/sat.hpp>
+#include <boxsum/cuda/workspace.hpp>
+#include <boxsum/filters.hpp>
 #include <boxsum/sat.hpp>
 
 #include <algorithm>
@@ -34,13 +37,34 @@ void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::st
 
     std::vector<table_row> rows;
     std::vector<contestant> contestants;
-    for (const variant& v : c.variants) {
+    const auto row_of = [&](const std::string& algorithm) {
         table_row row;
         row.what = "box-blur";
         row.backend = "cuda";
         row.types = name_of(c.types);
         row.rows = row.cols = n;
-        row.algorithm = v.algorithm;
+        row.algorithm = algorithm;
+        return row;
+    };
+    /// Unless its first result is wrong.
+    const auto add = [&](table_row row, const device_launch& blur) {
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(sets.squares(0).data, 0xa5, pixels.size(), stream.get()));
+        contestant timed = device_contestant(row.algorithm, blur, 32, true, stream);
+        timed.run();
+        BOXSUM_CUDA_TRY(
+            cudaMemcpyAsync(got.data(), sets.squares(0).data, got.size(), cudaMemcpyDeviceToHost, stream.get()));
+        stream.synchronize();
+        row.check = got == expected ? "equal" : "wrong: differs from the definition";
+        row.launched = "graph";
+        if (row.wrong()) {
+            record.tables.push_back(std::move(row));
+            return;
+        }
+        rows.push_back(std::move(row));
+        contestants.push_back(std::move(timed));
+    };
+    for (const variant& v : c.variants) {
+        table_row row = row_of(v.algorithm);
         row.parameters = v.parameters;
         const algorithm_record& algorithm = *find_record(operation::sat, v.algorithm);
         const parameter_values values = parse_parameters(algorithm, v.parameters);
@@ -66,21 +90,17 @@ void measure_blurs(const sat_case& c, const sat_bench_options& options, cuda::st
             task.end_row = n;
             cuda::enqueue_means(task, sets.squares(i), on);
         };
-        BOXSUM_CUDA_TRY(cudaMemsetAsync(sets.squares(0).data, 0xa5, pixels.size(), stream.get()));
-        contestant timed = device_contestant(v.algorithm, blur, 32, true, stream);
-        timed.run();
-        BOXSUM_CUDA_TRY(
-            cudaMemcpyAsync(got.data(), sets.squares(0).data, got.size(), cudaMemcpyDeviceToHost, stream.get()));
-        stream.synchronize();
-        row.check = got == expected ? "equal" : "wrong: differs from the definition";
-        row.launched = "graph";
-        if (row.wrong()) {
-            record.tables.push_back(std::move(row));
-            continue;
-        }
-        rows.push_back(std::move(row));
-        contestants.push_back(std::move(timed));
+        add(std::move(row), blur);
     }
+    filter_options window;
+    window.window = window_radius(blur_radius);
+    const cuda::box_filter_plan plan({sets.image(0)}, {sets.squares(0)}, window);
+    const auto workspace = std::make_shared<cuda::workspace>(plan.workspace_bytes(), stream);
+    table_row filter = row_of("box_filter");
+    filter.note = "the library's filter, without a table";
+    add(std::move(filter), [&sets, plan, workspace](int i, cuda::stream_ref on) {
+        plan.run_async({sets.image(i)}, {sets.squares(i)}, *workspace, on);
+    });
     const std::vector<spread> times = race(contestants, options.rounds, device_stopwatch(stream));
     for (std::size_t i = 0; i < times.size(); ++i) {
         rows[i].us = times[i].median;

@@ -22,11 +22,11 @@ constexpr std::array sat_records{
     &simd_sat_record,
     &reference_sat_record,
     &sat_fast_record,
-    &sat_outwards_record,
     // src/cuda/zoo: by the time they take at 16384 x 16384 (docs/algorithms.md, "All of them")
     &sat_1r1w_skss_lb_record,
     &sat_1r1w_skss_record,
     &sat_2r1w_record,
+    &sat_outwards_record,  // of src/cuda/production
     &sat_partial_column_row_record,
     &sat_ha_han_record,
     &sat_2r2w_optimal_record,

@@ -106,6 +106,16 @@ class Reports(unittest.TestCase):
         self.assertEqual([verdict[2:] for verdict in docs.chen_verdicts(record)],
                          [(7, 9, True, None), (18, 13, False, None), (9, 12, False, True)])
 
+    def test_blocks_of_the_paper_are_compared_where_they_were_timed(self):
+        small, large = passes("brlt-scanrow", 8, 10), passes("brlt-scanrow", 5, 6)
+        for row in large:
+            row |= {"parameters": "threads=1024", "block": "(1024, 1, 1)"}
+        types, n = small[0]["types"], small[0]["cols"]
+        record = {"passes": small + large}
+        self.assertEqual(docs.two_passes(record, "brlt-scanrow", types, n), [8, 10])
+        self.assertEqual(docs.two_passes(record, "brlt-scanrow", types, n, "(1024, 1, 1)"), [5, 6])
+        self.assertEqual(docs.two_passes(record, "brlt-scanrow", types, n, "(512, 1, 1)"), [8, 10])
+
     def test_overhead_of_a_table_is_that_of_its_best_parameters(self):
         def row(what, us, **more):
             return {"what": what, "types": "32f32f", "rows": 1024, "cols": 1024, "us": us, **more}
@@ -183,6 +193,7 @@ class Claims(unittest.TestCase):
         self.assertFalse(ahead(record(0.9, 2))[2])
         self.assertEqual(shrinks(record(2, 0.5)), ("2.00 at 1K², 0.50 at 8K²", None, True))
         self.assertFalse(shrinks(record(1, 2))[2])
+        self.assertFalse(shrinks(record(3, 1.2))[2])  # shrinks and stays
         self.assertEqual(shrinks({"tables": []}), claims.unknown())
 
     def test_histograms(self):
@@ -194,6 +205,25 @@ class Claims(unittest.TestCase):
         self.assertEqual(measure(record(250, 100)), ("2.5 to 2.5", 2.5, True))
         self.assertFalse(measure(record(150, 100))[2])
         self.assertFalse(measure(record(400, 100))[2])
+
+    def test_threads_of_the_cpu_at_the_size_of_the_paper(self):
+        def row(what, n, us, **more):
+            return {"what": what, "backend": "cuda", "rows": n, "cols": n, "bins": 32, "threads": 0, "us": us, **more}
+
+        record = {"histograms": [row(what, n, 100) for n in (512, 2048) for what in ("upload", "download")] +
+                                [row("tensor", n, 50, algorithm="wf-tis") for n in (512, 2048)] +
+                                [row("tensor", n, us, algorithm="sequential", backend="cpu", threads=16)
+                                 for n, us in ((512, 1200), (2048, 9000))]}
+        self.assertEqual(claims.over_cpu(16, 8)(record), ("6.0 to 6.0", 6.0, False))
+        self.assertEqual(claims.over_cpu(1, 8)(record), claims.unknown())
+
+    def test_a_slower_network_gives_no_gain(self):
+        def record(lf):
+            return {"tables": [{"algorithm": "scanrow-column", "types": "32f32f", "cols": 8, "parameters": f"scan={name}", "us": us}
+                               for name, us in (("kogge-stone", 100), ("lf", lf))]}
+
+        self.assertEqual(claims.scans_alike(record(118)), ("LF takes 1.18 to 1.18", None, True))
+        self.assertFalse(claims.scans_alike(record(90))[2])
 
     def test_convolution(self):
         record = {"rows": [{"section": "convolve", "algorithm": "ssam", "side": 3, "us": 700}]}
@@ -221,9 +251,10 @@ class Claims(unittest.TestCase):
         self.assertFalse(claims.recursive_over_copy(8192, 1.5)(record)[2])
 
     def test_a_reason_is_shown_only_where_it_is_needed(self):
-        claim = claims.Claim("emoto-2018", "Table I", "something", 1, lambda record: ("2", 2, record), "Because.")
-        self.assertEqual([claims.verdict(claim, holds) for holds in (True, False, None)],
+        claim = claims.Claim("emoto-2018", "Table I", "something", 10, lambda record: ("2", 2, record), "Because.", beyond="Far.")
+        self.assertEqual([claims.verdict(claim, 15, holds) for holds in (True, False, None)],
                          ["holds", "does not hold. Because.", "not measured"])
+        self.assertEqual(claims.verdict(claim, 16, True), "holds. Far.")
 
     def test_every_claim_has_its_paper_and_place(self):
         for claim in claims.CLAIMS:

@@ -65,7 +65,7 @@ class sat_plan {
 
 /// Computes tables of images of different sizes, a pyramid say, in one launch where the algorithm can (as many images
 /// as kernel parameters carry, 128 with `fast`, which gives large images launches of their own), else one after the
-/// other. All have the same element types and form.
+/// other. All have the same element types and form, without an offset or an origin.
 class sat_list_plan {
   public:
     /// Throws as `sat_plan`, naming the index; invalid_argument for an empty list.

@@ -16,7 +16,8 @@
 // entries per bin.
 // Limits: planes x bins at most 65535; at most TILE_SIZE^2 threads.
 // Differs from the paper: any image size; the diagonal arrangement of the tile in shared memory, free of bank
-// conflicts; threads beyond TILE_SIZE load and store.
+// conflicts; threads beyond TILE_SIZE load and store; h entries of extra memory for each bin, as bins run at once,
+// where the text has an array of h.
 
 #include "core/algorithm_record.hpp"
 #include "cuda/device/inclusive_core.hpp"

@@ -29,16 +29,12 @@
 
 #ifdef __CUDACC__
 #include "core/view_checks.hpp"
+#include "cuda/device/recursion.cuh"
 #include "cuda/device/register_matrix.cuh"
 #include "cuda/device/workspace_slots.hpp"
 #include "cuda/runtime/launch.cuh"
 
-#include <algorithm>
-#include <cmath>
-#include <complex>
 #include <string>
-#include <utility>
-#include <vector>
 #endif
 
 namespace boxsum::cuda {
@@ -49,21 +45,10 @@ namespace {
 
 // Policy
 
-constexpr int order = 3;
+constexpr int order = recursion_order;
 constexpr int tile_warps = 4;     // of a block, a tile each
 constexpr int walk_threads = 64;  // few lines, long walks: small blocks spread over the multiprocessors
 constexpr std::int64_t most_layers = 65535;
-
-/// The filter, and what it makes of the values beyond a tile's edges. An index k counts away from the edge.
-template <typename T>
-struct recursion {
-    T gain, a[order];
-    T over[order][order];                 ///< [j][k]: the prologue j of the next tile from prologue k; epilogues alike
-    T turned[order][order];               ///< epilogue j that a tile passes back from its prologue k
-    T end[order][order];                  ///< epilogue j behind the last tile from its prologue k
-    T from_prologue[order][matrix_size];  ///< what prologue k adds to each value, after both directions
-    T from_epilogue[order][matrix_size];
-};
 
 // Shared memory
 
@@ -122,31 +107,6 @@ struct own_tile {
     }
 };
 
-/// Along the registers of a lane, from the values before them.
-template <typename T>
-__device__ void filter_forwards(T (&data)[matrix_size], const recursion<T>& f, const T (&prologue)[order]) {
-    T y1 = prologue[0], y2 = prologue[1], y3 = prologue[2];
-#pragma unroll
-    for (int j = 0; j < matrix_size; ++j) {
-        data[j] = f.gain * data[j] + f.a[2] * y3 + f.a[1] * y2 + f.a[0] * y1;
-        y3 = y2;
-        y2 = y1;
-        y1 = data[j];
-    }
-}
-
-template <typename T>
-__device__ void filter_backwards(T (&data)[matrix_size], const recursion<T>& f, const T (&epilogue)[order]) {
-    T z1 = epilogue[0], z2 = epilogue[1], z3 = epilogue[2];
-#pragma unroll
-    for (int j = matrix_size - 1; j >= 0; --j) {
-        data[j] = f.gain * data[j] + f.a[2] * z3 + f.a[1] * z2 + f.a[0] * z1;
-        z3 = z2;
-        z2 = z1;
-        z1 = data[j];
-    }
-}
-
 /// The carries of a line before a tile (behind it: with tile + 1), zeros before the first.
 template <typename T>
 __device__ void read_carries(T (&to)[order], const carries<T>& from, std::int64_t layer, std::int64_t tile,
@@ -180,15 +140,6 @@ __global__ void __launch_bounds__(tile_warps* matrix_size)
     filter_backwards(data, f, none);
 #pragma unroll
     for (int k = 0; k < order; ++k) c.col_epilogues.at(layer, tile.m, k, col) = data[k];
-}
-
-/// to += matrix * from
-template <typename T>
-__device__ void add_product(T (&to)[order], const T (&matrix)[order][order], const T (&from)[order]) {
-#pragma unroll
-    for (int j = 0; j < order; ++j)
-#pragma unroll
-        for (int k = 0; k < order; ++k) to[j] += matrix[j][k] * from[k];
 }
 
 /// Kernels 2 and 4, in place, after kernels 1 and 3. A thread owns a line: carries of tiles alone become those of the
@@ -293,73 +244,6 @@ __global__ void __launch_bounds__(tile_warps* matrix_size)
 }
 
 // Host
-
-/// Both directions along a line that begins with prologue p and ends with epilogue e.
-std::vector<double> filtered(std::vector<double> x, const recursion<double>& f, const double (&p)[order],
-                             const double (&e)[order]) {
-    const auto walk = [&](auto first, auto last, const double(&before)[order]) {
-        double y[order] = {before[0], before[1], before[2]};
-        for (; first != last; ++first) {
-            *first = f.gain * *first + f.a[0] * y[0] + f.a[1] * y[1] + f.a[2] * y[2];
-            y[2] = std::exchange(y[1], std::exchange(y[0], *first));
-        }
-    };
-    walk(x.begin(), x.end(), p);
-    walk(x.rbegin(), x.rend(), e);
-    return x;
-}
-
-/// The poles for sigma = 2 of the filter that is nearest to a Gaussian in the mean square (table 1 of van Vliet et
-/// al.). Their q-th roots are those of another sigma: the filter's variance, forwards and backwards, is sum 2 d / (d -
-/// 1)^2.
-recursion<double> recursion_of(double sigma) {
-    using complex = std::complex<double>;
-    const complex poles[order] = {{1.41650, 1.00829}, {1.41650, -1.00829}, {1.86543, 0}};
-    const auto root = [&](int k, double q) { return std::pow(poles[k], 1 / q); };
-    double low = 1e-3, high = 4 * sigma;
-    for (int i = 0; i < 100; ++i) {
-        const double q = (low + high) / 2;
-        complex variance = 0;
-        for (int k = 0; k < order; ++k) variance += 2.0 * root(k, q) / ((root(k, q) - 1.0) * (root(k, q) - 1.0));
-        (variance.real() < sigma * sigma ? low : high) = q;
-    }
-    const complex a = 1.0 / root(0, low), b = 1.0 / root(1, low), c = 1.0 / root(2, low);
-    recursion<double> f{};
-    f.a[0] = (a + b + c).real();
-    f.a[1] = -(a * b + a * c + b * c).real();
-    f.a[2] = (a * b * c).real();
-    f.gain = ((1.0 - a) * (1.0 - b) * (1.0 - c)).real();
-
-    const double none[order] = {};
-    const auto tail = static_cast<std::size_t>(40 * sigma) + matrix_size;  // until nothing of it is left
-    for (int k = 0; k < order; ++k) {
-        double one[order] = {};
-        one[k] = 1;
-        // Forwards only, which the mirrored direction is, too: what an epilogue makes of zeros.
-        const std::vector<double> back = filtered(std::vector<double>(matrix_size), f, none, one);
-        const std::vector<double> both = filtered(std::vector<double>(matrix_size), f, one, none);
-        const std::vector<double> beyond = filtered(std::vector<double>(tail), f, one, none);
-        for (int j = 0; j < order; ++j) {
-            f.over[j][k] = back[static_cast<std::size_t>(j)];
-            f.turned[j][k] = both[static_cast<std::size_t>(j)];
-            f.end[j][k] = beyond[static_cast<std::size_t>(j)];
-        }
-        std::copy(both.begin(), both.end(), f.from_prologue[k]);
-        std::copy(back.begin(), back.end(), f.from_epilogue[k]);
-    }
-    return f;
-}
-
-template <typename T>
-recursion<T> rounded(const recursion<double>& f) {
-    static_assert(sizeof(recursion<T>) % sizeof(T) == 0 &&
-                  sizeof f / sizeof(double) == sizeof(recursion<T>) / sizeof(T));
-    recursion<T> narrow;
-    const auto* const from = reinterpret_cast<const double*>(&f);
-    std::transform(from, from + sizeof f / sizeof(double), reinterpret_cast<T*>(&narrow),
-                   [](double v) { return static_cast<T>(v); });
-    return narrow;
-}
 
 std::int64_t tiles_of(std::int64_t extent) {
     return (extent + matrix_size - 1) / matrix_size;

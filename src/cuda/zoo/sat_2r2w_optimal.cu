@@ -12,7 +12,8 @@
 //
 // Cost: 2 reads, 2 writes per element + O(1/64); 2 launches and a memset; rows cols / 32 threads; workspace 2/64 +
 // 2/1024 elements per element; a block waits in one direction. Limits: none of its own. Differs from the papers:
-// statuses lie beside the sums, in the same words, and looked-back sums are added forwards (see lookback.cuh); pieces
+// statuses lie beside the sums, in the same words, and looked-back sums are added forwards (see lookback.cuh); one
+// thread looks at 4 predecessors of a row's segment together, where Merrill and Garland have a warp look at 32; pieces
 // have their sizes from this GPU.
 
 #include "core/algorithm_record.hpp"

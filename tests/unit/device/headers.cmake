@@ -11,6 +11,7 @@ set(device_headers
     patches
     phase_barrier
     ptx
+    recursion
     register_matrix
     row_store
     staged_rows
