@@ -4,7 +4,6 @@ error that names the argument.
 
 from __future__ import annotations
 
-import array
 import inspect
 import re
 
@@ -242,7 +241,7 @@ NO_IMAGES = {
     "class": np.ndarray,
     "function": len,
     "ragged": [[1], [2, 3]],
-    "characters": array.array("u", "abc"),
+    "characters": memoryview(b"abcd").cast("c"),
     "nothing": object(),
 }
 TAKES = {  # what else than an image is meant

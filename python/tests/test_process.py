@@ -43,7 +43,9 @@ def calls():
 
 def test_no_references_are_left():
     calls()
-    objects = [IMAGE, None, np.uint8, np.dtype("uint8"), boxsum.Binning]
+    objects = [IMAGE, np.uint8, np.dtype("uint8"), boxsum.Binning]
+    if sys.version_info < (3, 12):  # from there on it is not counted
+        objects.append(None)
     gc.collect()
     before = [sys.getrefcount(one) for one in objects], boxsum.memory.usage().used_bytes, len(gc.get_objects())
     for _ in range(50):
