@@ -169,6 +169,18 @@ def test_nothing_is_leaked_at_the_end_and_nothing_else_imported():
     assert result.stdout == "300000 False False\n" and result.stderr == "" and result.returncode == 0
 
 
+def test_a_second_interpreter_is_refused_and_the_first_goes_on():
+    code = (
+        "import importlib, sys, numpy as np, boxsum\n"
+        "known = '_interpreters' if sys.version_info >= (3, 13) else '_xxsubinterpreters'\n"
+        "interpreters = importlib.import_module(known)\n"
+        "second = 'try:\\n import boxsum\\nexcept ImportError:\\n print(\"refused\", flush=True)'\n"
+        "interpreters.run_string(interpreters.create(), second)\n"
+        "print(boxsum.sat(np.ones((2, 2), np.uint8)).tolist())\n"
+    )
+    assert run("-c", code).stdout == "refused\n[[1, 2], [2, 4]]\n"
+
+
 def test_command_line():
     result = run("-m", "boxsum", "info")
     assert result.returncode == 0 and f"version: {boxsum.__version__}" in result.stdout
