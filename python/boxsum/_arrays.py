@@ -23,6 +23,8 @@ class SupportsDLPack(Protocol):
 
 
 ArrayT = TypeVar("ArrayT", bound=SupportsDLPack)
+ImageT = TypeVar("ImageT", bound=SupportsDLPack)
+"""Of a class method, whose class has `ArrayT`."""
 NumPyArray: TypeAlias = npt.NDArray[Any]
 Wrap: TypeAlias = "Callable[[NumPyArray], Any] | None"
 

@@ -138,6 +138,7 @@ def guided_filter(
     guide: Any,
     epsilon: float | None,
     border: str,
+    rounding: str,
     dtype: Any,
     channel_axis: Any,
     guide_channel_axis: Any,

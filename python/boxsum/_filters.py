@@ -739,6 +739,7 @@ def guided_filter(
     guide: Any = ...,
     epsilon: float | None = ...,
     border: Border = ...,
+    rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     guide_channel_axis: int | None = ...,
@@ -753,6 +754,7 @@ def guided_filter(
     guide: Any = ...,
     epsilon: float | None = ...,
     border: Border = ...,
+    rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
     guide_channel_axis: int | None = ...,
@@ -766,6 +768,7 @@ def guided_filter(
     guide: Any = None,
     epsilon: float | None = None,
     border: Border = "reflect",
+    rounding: Rounding = "half_up",
     dtype: DType | None = None,
     channel_axis: int | None = None,
     guide_channel_axis: int | None = None,
@@ -781,12 +784,13 @@ def guided_filter(
         image: (..., rows, cols), with ``channel_axis`` one axis more; of bool, uint8, uint16, float32 or float64. Every
             channel is filtered by itself.
         size: As in `box_filter`; ``2 * radius + 1`` of OpenCV's radius.
-        guide: (rows, cols), or with the image's batch before; with ``guide_channel_axis``, the last axis, of 1 to 4
+        guide: (rows, cols), or with the image's batch before; with ``guide_channel_axis`` one axis more, of 1 to 4
             channels. Dtypes as of the image. By default every channel of the image is its own guide.
         epsilon: Variances of the guide that are well below it are smoothed, those well above it are edges; finite,
             above 0. By default the square of a tenth of the guide's range: 650.25 for uint8, 42948362.25 for uint16,
             0.01 for floating guides and bool.
         border: As in `box_filter`, but not ``"constant"``.
+        rounding: Of results of integer type: ``"half_up"`` or ``"floor"``.
         dtype: The image's (of bool images float64), float32 or float64.
         channel_axis, out, threads: As in `sat`. ``out`` does not overlap the image or the guide.
 
@@ -808,7 +812,7 @@ def guided_filter(
     array([[0.03, 0.05, 0.03, 0.11, 0.97, 0.92, 0.95, 0.93]])
     """
     return _core.guided_filter(
-        image, size, guide, epsilon, border, dtype, channel_axis, guide_channel_axis, out, threads
+        image, size, guide, epsilon, border, rounding, dtype, channel_axis, guide_channel_axis, out, threads
     )
 
 

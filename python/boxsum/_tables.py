@@ -7,7 +7,7 @@ from typing import Any, Generic, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, NumPyArray, Wrap, adapt, data_type, is_on_device, numpy_of, pair, shape_of, whole
+from boxsum._arrays import ArrayT, ImageT, NumPyArray, Wrap, adapt, data_type, is_on_device, numpy_of, pair, shape_of, whole
 from boxsum._types import Boxes, BoxFormat, Corner, DType, Layout, NaN, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -535,7 +535,7 @@ class Table(Generic[ArrayT]):
     @classmethod
     def build(
         cls,
-        image: ArrayT,
+        image: ImageT,
         *,
         squares: bool = ...,
         layout: Layout = ...,
@@ -550,7 +550,7 @@ class Table(Generic[ArrayT]):
         nodata: float | None = ...,
         threads: int = ...,
         algorithm: str = ...,
-    ) -> Table[ArrayT]: ...
+    ) -> Table[ImageT]: ...
     @classmethod
     def build(
         cls,

@@ -91,7 +91,8 @@ struct filter_arguments {
                      nb::handle given_sampling, nb::handle channel_axis, nb::handle threads,
                      const role_rules& rules = {})
         : part(given_sampling),
-          in(image, "image", channel_axis, {.may_swap = rules.may_swap && !part.given()}),
+          in(image, "image", channel_axis,
+             {.may_swap = rules.may_swap && !part.given(), .interleave = rules.interleave}),
           options(common(size, border, cval, origin, threads)),
           sampling(given_sampling, in, options) {
         const element type = in.array.type;
@@ -339,17 +340,26 @@ nb::object py_local_contrast(nb::handle image, nb::handle size, nb::handle epsil
     return result.finish(given.in);
 }
 
+/// Of an image whose channels are looked at together.
+void require_few_channels(const image_argument& in) {
+    if (in.roles.planar)
+        throw unsupported(std::string(in.array.name) + ": has " +
+                          std::to_string(in.array.extent[static_cast<std::size_t>(
+                              in.roles.order[static_cast<std::size_t>(in.roles.batch) - 1])]) +
+                          " channels, must have 1 to 4");
+}
+
 nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide, nb::handle epsilon, nb::handle border,
-                            nb::handle dtype, nb::handle channel_axis, nb::handle guide_channel_axis, nb::handle out,
-                            nb::handle threads) {
+                            nb::handle rounding, nb::handle dtype, nb::handle channel_axis,
+                            nb::handle guide_channel_axis, nb::handle out, nb::handle threads) {
     // Rows of both are rows.
     constexpr role_rules in_order{.may_swap = false};
-    const filter_arguments given(image, size, border, nb::int_(0), nb::int_(0), nb::none(), channel_axis, threads,
-                                 in_order);
+    filter_arguments given(image, size, border, nb::int_(0), nb::int_(0), nb::none(), channel_axis, threads, in_order);
+    given.options.rounding = rounding_argument(rounding);
     std::optional<image_argument> by;
     if (!guide.is_none()) {
-        by.emplace(guide, "guide", guide_channel_axis, in_order);
-        if (by->roles.planar) throw unsupported("guide_channel_axis: the guide's channels must be its last axis");
+        by.emplace(guide, "guide", guide_channel_axis, role_rules{.may_swap = false, .interleave = true});
+        require_few_channels(*by);
         by->read_as(by->array.type == element::boolean ? element::u8 : by->array.type);
     }
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
@@ -370,9 +380,10 @@ nb::object py_guided_filter(nb::handle image, nb::handle size, nb::handle guide,
 nb::object py_non_local_means(nb::handle image, nb::handle size, nb::handle patch, nb::handle strength,
                               nb::handle noise, nb::handle border, nb::handle cval, nb::handle rounding,
                               nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
-    filter_arguments given(image, size, border, cval, nb::int_(0), nb::none(), channel_axis, threads);
-    if (given.in.roles.planar)  // planes of their own would have weights of their own
-        throw unsupported("channel_axis: a pixel's channels, at most 4, must lie side by side");
+    // Channels have one weight, wherever they lie.
+    filter_arguments given(image, size, border, cval, nb::int_(0), nb::none(), channel_axis, threads,
+                           {.interleave = true});
+    require_few_channels(given.in);
     given.options.rounding = rounding_argument(rounding);
     const auto [rows, cols] = rows_and_cols(patch, "patch");
     if (rows < 1 || cols < 1)

@@ -553,9 +553,8 @@ def test_guided_filter(border):
     np.testing.assert_array_equal(boxsum.guided_filter(bools, 3), boxsum.guided_filter(bools, 3, epsilon=0.01))
     given = {"epsilon": epsilon, "border": border, "guide_channel_axis": 0}
     first = guide.transpose(2, 0, 1)
-    np.testing.assert_array_equal(boxsum.guided_filter(image, (5, 3), guide=first, **given), found)
-    with pytest.raises(TypeError, match="guide_channel_axis"):
-        boxsum.guided_filter(image, 3, guide=first.copy(), **given)
+    for planes in (first, first.copy()):
+        np.testing.assert_array_equal(boxsum.guided_filter(image, (5, 3), guide=planes, **given), found)
 
 
 def _non_local(image, size, patch, strength, noise, border):
@@ -640,3 +639,32 @@ def test_non_local_means_refusals():
             boxsum.non_local_means(image, **argument)
     with pytest.raises(TypeError, match="image: type is int16, must be uint8, uint16, float32 or float64"):
         boxsum.non_local_means(image.astype(np.int16))
+
+
+def test_colours_are_looked_at_together_wherever_they_lie():
+    image = reference.random_image((12, 15, 3), "uint8", 3)
+    planes = np.ascontiguousarray(np.moveaxis(image, -1, 0))
+    expected = boxsum.non_local_means(image, 5, patch=3, strength=90, channel_axis=-1)
+    separately = [boxsum.non_local_means(plane, 5, patch=3, strength=90) for plane in planes]
+    assert (expected != np.stack(separately, -1)).any()
+    mirrored = boxsum.non_local_means(image[..., ::-1], 5, patch=3, strength=90, channel_axis=-1)
+    np.testing.assert_array_equal(mirrored[..., ::-1], expected)
+    of_planes = boxsum.non_local_means(planes, 5, patch=3, strength=90, channel_axis=0)
+    np.testing.assert_array_equal(np.moveaxis(of_planes, 0, -1), expected)
+    expected = boxsum.guided_filter(image[..., 0], 3, guide=image, guide_channel_axis=-1)
+    np.testing.assert_array_equal(boxsum.guided_filter(image[..., 0], 3, guide=planes, guide_channel_axis=0), expected)
+    for wrong, call in (
+        ("image", lambda x: boxsum.non_local_means(x, 3, patch=3, channel_axis=-1)),
+        ("guide", lambda x: boxsum.guided_filter(x[..., 0], 3, guide=x, guide_channel_axis=-1)),
+    ):
+        with pytest.raises(boxsum.Unsupported, match=f"^{wrong}: has 5 channels, must have 1 to 4"):
+            call(np.zeros((6, 7, 5)))
+
+
+def test_guided_filters_round_as_they_are_told():
+    image = reference.random_image((20, 31), "uint8", 4)
+    exact = boxsum.guided_filter(image, 5, dtype="float64")
+    np.testing.assert_array_equal(boxsum.guided_filter(image, 5), np.floor(exact + 0.5))
+    np.testing.assert_array_equal(boxsum.guided_filter(image, 5, rounding="floor"), np.floor(exact))
+    with pytest.raises(boxsum.InvalidArgument, match="rounding: is 'up', must be one of 'half_up', 'floor'"):
+        boxsum.guided_filter(image, 5, rounding="up")

@@ -4,7 +4,6 @@ error that names the argument.
 
 from __future__ import annotations
 
-import array
 import inspect
 import re
 
@@ -63,6 +62,10 @@ CALLS = {
     "guided_filter": lambda x: boxsum.guided_filter(x, 3),
     "guided_filter, guide": lambda x: boxsum.guided_filter(ONES + 0.0, 3, guide=x),
     "non_local_means": lambda x: boxsum.non_local_means(x, 5, patch=3),
+    "sat, channels": lambda x: boxsum.sat(x, channel_axis=-1),
+    "box_filter, channels": lambda x: boxsum.box_filter(x, 3, channel_axis=-1),
+    "guided_filter, colours": lambda x: boxsum.guided_filter(np.ones((6, 7)), 3, guide=x, guide_channel_axis=-1),
+    "non_local_means, colours": lambda x: boxsum.non_local_means(x, 3, patch=3, channel_axis=-1),
     "filter_rows": lambda x: list(boxsum.filter_rows(boxsum.box_filter, [x, x], 3)),
     "circles_of_confusion": lambda x: boxsum.circles_of_confusion(x, focus=1, aperture=3),
     "variance_shadows": lambda x: shadows(receiver=x),
@@ -149,6 +152,10 @@ SHAPES_OF = {  # where an image's is none that a call takes
     "box_sum, boxes": (3, 4),
     "variance_shadows, rectangle": (*SHAPE, 4),
     "find_blobs, sigmas": (1,),
+    "sat, channels": (6, 7, 3),
+    "box_filter, channels": (6, 7, 3),
+    "guided_filter, colours": (6, 7, 3),
+    "non_local_means, colours": (6, 7, 3),
     "Binning.lookup": (256,),
     "HistogramTable": (4, *SHAPE),
     "HistogramTable.region": (3, 4),
@@ -242,7 +249,7 @@ NO_IMAGES = {
     "class": np.ndarray,
     "function": len,
     "ragged": [[1], [2, 3]],
-    "characters": array.array("u", "abc"),
+    "characters": memoryview(b"abcd").cast("c"),
     "nothing": object(),
 }
 TAKES = {  # what else than an image is meant

@@ -318,7 +318,8 @@ def box_pool2d(
         kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override: As of ``avg_pool2d``.
 
     Returns:
-        What ``avg_pool2d`` returns, summed in float64.
+        What ``avg_pool2d`` returns, summed in float64. Means of whole kernels (without ceil_mode and divisors of their own)
+        are one `box_filter` of the image, and one copy where a stride is above 1; on a GPU it launches no other kernels.
 
     Raises:
         InvalidArgument: a ValueError; a padding of more than half of the kernel, a kernel larger than the padded image.

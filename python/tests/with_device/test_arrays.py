@@ -91,6 +91,30 @@ def test_strides_channels_and_fortran_order(library):
     assert boxsum.memory.copies() > before
 
 
+def test_views_of_any_strides(library):
+    views = [lambda x: x[::2], lambda x: x[3:, ::3], lambda x: x[:, 5:6], lambda x: x[4:5]]
+    views += [lambda view: view.transpose(1, 0)[::2, 1:]]
+    if not library.tensors:  # PyTorch has no steps below 0
+        views += [lambda x: x[::-1], lambda x: x[:, ::-1], lambda x: x[::-1, ::-2], lambda x: x.transpose(1, 0)[::-1]]
+    there = library.up(IMAGE[0])
+    for view in views:
+        expected, actual = np.ascontiguousarray(view(IMAGE[0])), view(there)
+        np.testing.assert_array_equal(library.down(actual), expected)
+        kind = "int32" if library.tensors else "uint32"
+        for corner in ("first", "last"):
+            table = boxsum.sat(actual, dtype=kind, corner=corner)
+            np.testing.assert_array_equal(library.down(table), tables_of(expected, dtype=kind, corner=corner))
+        np.testing.assert_array_equal(library.down(boxsum.box_filter(actual, 3)), boxsum.box_filter(expected, 3))
+        blurred = boxsum.variable_box_filter(actual, library.up(np.full(expected.shape, 2, np.uint8)))
+        np.testing.assert_array_equal(
+            library.down(blurred), boxsum.variable_box_filter(expected, np.full(expected.shape, 2, np.uint8))
+        )
+        masked = boxsum.box_filter(library.up(np.ascontiguousarray(expected)), 3, mask=actual)
+        np.testing.assert_array_equal(library.down(masked), boxsum.box_filter(expected, 3, mask=expected))
+        counts = boxsum.integral_histogram(actual, 4).values
+        np.testing.assert_array_equal(library.down(counts), boxsum.integral_histogram(expected, 4).values)
+
+
 def test_results_go_where_they_are_told(library):
     image = library.up(IMAGE[0])
     out = library.empty((38, 54), np.uint32) if not library.tensors else library.empty((38, 54), np.int32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 
 import numpy as np
@@ -225,6 +226,40 @@ def test_threads():
     assert wrong == []
 
 
+def launched(function):
+    """How many kernels, copies and fills a call enqueues: those of a graph of it."""
+    function()  # what is done once
+    graph = torch.cuda.CUDAGraph(keep_graph=True)
+    with torch.cuda.graph(graph):
+        kept = function()
+    driver, handle = ctypes.CDLL("libcuda.so.1"), ctypes.c_void_p(graph.raw_cuda_graph())
+    count = ctypes.c_size_t()
+    assert driver.cuGraphGetNodes(handle, None, ctypes.byref(count)) == 0
+    nodes = (ctypes.c_void_p * count.value)()
+    assert driver.cuGraphGetNodes(handle, nodes, ctypes.byref(count)) == 0
+    total = 0
+    for node in nodes:
+        kind = ctypes.c_int()
+        assert driver.cuGraphNodeGetType(ctypes.c_void_p(node), ctypes.byref(kind)) == 0
+        total += kind.value in (0, 1, 2)  # CU_GRAPH_NODE_TYPE_KERNEL, _MEMCPY, _MEMSET
+    del kept
+    return total
+
+
+def test_pooling_launches_one_filter():
+    if not hasattr(torch.cuda.CUDAGraph, "raw_cuda_graph"):
+        pytest.skip("this PyTorch shows no graphs")
+    for dtype in (torch.float32, torch.float64):
+        image = image_of(2, 3, 200, 300, dtype=dtype)
+        one = launched(lambda x=image: boxsum.torch.box_filter(x, 31, border="constant"))
+        assert 1 <= one <= 8
+        assert launched(lambda x=image: boxsum.torch.box_pool2d(x, 31, 1, 15)) == one
+        assert launched(lambda x=image: boxsum.torch.box_pool2d(x, 31, 2, 15)) <= one + 1
+        assert launched(lambda x=image: boxsum.torch.box_pool2d(x, 4)) <= one + 1
+        module = boxsum.torch.BoxPool2d(31, stride=1, padding=15)
+        assert launched(lambda x=image: module(x)) == one
+
+
 def test_the_second_device():
     if torch.cuda.device_count() < 2:
         pytest.skip("there is one device")
@@ -282,6 +317,15 @@ def test_tensors_with_gradients_and_other_layouts_are_refused():
     assert torch.equal(boxsum.sat(narrow), boxsum.sat(narrow.float()))
     with pytest.raises(boxsum.Unsupported, match="out: its dtype is torch.bfloat16, results are float32 or wider"):
         boxsum.box_filter(narrow, 3, out=narrow.clone())
+    negative = torch._neg_view(narrow.double())
+    assert torch.equal(boxsum.sat(negative), boxsum.sat(negative.resolve_neg()))
+    with pytest.raises(boxsum.InvalidArgument, match="out: its memory has the negative numbers"):
+        boxsum.sat(narrow.double(), out=negative)
+    with pytest.raises(boxsum.InvalidArgument, match="boxes: are on cpu, but image is on cuda:0"):
+        boxsum.torch.box_sum(image.detach(), torch.ones(4))
+    for wrong in (torch.complex(narrow.double(), negative), narrow.double().to(torch.float8_e4m3fn)):
+        with pytest.raises(boxsum.Unsupported, match="image: its dtype is"):
+            boxsum.sat(wrong)
     host = np.zeros((5, 6), np.uint8)
     with pytest.raises(boxsum.InvalidArgument, match="out: is on cuda:0, but image is in host memory"):
         boxsum.sat(host, out=torch.empty(5, 6, dtype=torch.int64, device="cuda"))

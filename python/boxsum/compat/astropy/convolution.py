@@ -76,4 +76,4 @@ def convolve(
         result *= total
     if preserve_nan:
         result[blank] = np.nan
-    return result.astype(array.dtype) if array.dtype == np.float32 else result
+    return result.astype(array.dtype, copy=False) if array.dtype.kind == "f" else result  # of its byte order, too

@@ -35,7 +35,7 @@ _EXACT = 2**53
 def _result_type(array: Any, output: Any) -> tuple[Any, Any]:
     """The type of the result, and the array to write it to, where one is given."""
     if output is None:
-        return array.dtype, None
+        return array.dtype.newbyteorder("="), None
     if isinstance(output, (type, np.dtype, str)):
         return np.dtype(output), None
     if type(output) is not np.ndarray or output.shape != array.shape:

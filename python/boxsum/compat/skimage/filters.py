@@ -37,7 +37,7 @@ def _readable(image: Any) -> Any:
 
 def _real(image: Any) -> Any:
     """scikit-image's type of thresholds."""
-    return np.float32 if image.dtype in (np.float32, np.float16) else np.float64
+    return np.float32 if image.dtype.name in ("float32", "float16") else np.float64
 
 
 @drop_in("skimage.filters:threshold_niblack", defined_in="skimage.filters.thresholding")
