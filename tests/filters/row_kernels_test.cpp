@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <random>
@@ -353,6 +354,7 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                     if (rounding == rounding_mode::floor) continue;
                     oracle::picture<f32> mean(2, c.rows, c.cols, c.channels, 1),
                         deviation(2, c.rows, c.cols, c.channels, 3), wide_mean(2, c.rows, c.cols, c.channels),
+                 {150, 67, window_radius(140, 9)},
                         wide_deviation(2, c.rows, c.cols, c.channels);
                     local_statistics({words.view()}, {.mean = wide_mean.view(), .deviation = wide_deviation.view()},
                                      options);
@@ -407,18 +409,20 @@ TEST(byte_windows, are_as_of_wider_pixels) {
 /// The same where pixels may not count, with their numbers: again as of wider pixels, whose windows know no bytes.
 TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
     std::mt19937 random(9);
-    const std::pair<window, std::int64_t> cases[] = {
-        {window(3), 1},
-        {window(8, 5), 3},
-        {window_radius(70, 33), 1},
-        {window_radius(2, 90), 4},
-        {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 2},
-        {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 1}};
+    const struct {
+        window reach;
+        std::int64_t channels, rows = 53;
+    } cases[] = {{window(3), 1},
+                 {window(8, 5), 3},
+                 {window_radius(70, 33), 1},
+                 {window_radius(2, 90), 4},
+                 {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 2},
+                 {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 1},
+                 {window_radius(140, 5), 1, 150}};
     int turn = 0;
     for (const auto& c : cases) {
-        const window& reach = c.first;
-        const std::int64_t channels = c.second;
-        const std::int64_t rows = 53, cols = channels == 1 ? 150 : 41;
+        const window& reach = c.reach;
+        const std::int64_t channels = c.channels, rows = c.rows, cols = channels == 1 ? 150 : 41;
         const std::int64_t of_mask = channels == 4 ? 4 : 1;
         oracle::picture<u8> bytes(2, rows, cols, channels, 5), mask(1, rows, cols, of_mask, 2),
             out(2, rows, cols, channels, 3);
@@ -457,6 +461,41 @@ TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
                         job.kernels = set.kernels;
                         for (auto* image : {&mean, &deviation, &real_number}) image->fill([](auto...) { return 99; });
                         for (auto* image : {&out}) image->fill([](auto...) { return 99; });
+/// Means of sums on both sides of where they step, which images seldom have: a row that runs on from given windows and
+/// changes none of them. Numbers of pixels at both ends of what each way of rounding holds for.
+TEST(byte_windows, means_round_exactly) {
+    for (const kernel_set& set : runnable())
+        for (const u32 n : {1u,     2u,     3u,     48u,    49u,    15999u, 16000u, 31998u, 31999u,  32000u,
+                            32766u, 32767u, 32768u, 40401u, 65024u, 65025u, 65026u, 65027u, 361201u, 8388607u})
+            for (const bool half_up : {true, false}) {
+                const std::int64_t block = set.kernels->byte.block;
+                std::vector<u32> sums;
+                for (u32 q = 0; q <= 255; ++q)
+                    for (const s64 sum : {s64{q} * n - 1, s64{q} * n, s64{q} * n + (n + 1) / 2 - 1,
+                                          s64{q} * n + (n + 1) / 2, s64{q} * n + n / 2})
+                        sums.push_back(static_cast<u32>(std::clamp<s64>(sum, 0, s64{255} * n)));
+                const auto count = static_cast<std::int64_t>(sums.size());
+                const std::int64_t blocks = (count + block - 1) / block;
+                std::vector<u32> running(static_cast<std::size_t>(blocks * block)), cols(running.size(), n);
+                for (std::int64_t i = 0; i < count; ++i)
+                    running[static_cast<std::size_t>(i / block * block + i % 4 * (block / 4) + i % block / 4)] =
+                        sums[static_cast<std::size_t>(i)];
+                const std::vector<u16> nothing(running.size());
+                byte_windows row{};
+                row.in_even = row.in_odd = row.out_even = row.out_odd = nothing.data();
+                row.channels = 1;
+                row.running = running.data();
+                for (const std::int64_t first_full : {std::int64_t{0}, blocks * block}) {
+                    const byte_counts counts{1, cols.data(), n, first_full, blocks * block, nullptr};
+                    std::vector<u8> out(sums.size());
+                    set.kernels->byte.means(out.data(), row, counts, half_up, count);
+                    for (std::size_t i = 0; i < sums.size(); ++i)
+                        ASSERT_EQ(out[i], half_up ? (2 * u64{sums[i]} + n) / (2 * u64{n}) : sums[i] / n)
+                            << set.name << " " << sums[i] << " / " << n << " " << half_up << " " << first_full;
+                }
+            }
+}
+
                         number.fill([](auto...) { return 99; });
                         check(job);
                         ASSERT_TRUE(out.guards_intact() && number.guards_intact() && real_number.guards_intact());

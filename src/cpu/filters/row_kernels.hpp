@@ -155,6 +155,7 @@ struct byte_windows {
 /// Windows whose pixels may not count.
 struct byte_samples {
     byte_windows numbers;  ///< of those that do
+    bool wide = false;   ///< differences of what planes hold do not fit 16 signed bits
     u32 least;             ///< so many at least, or there is no result; at least 1
     u32* counted;          ///< gets the numbers unless it is null
     const u8* own;         ///< 1 where the window's own pixel counts, 0 elsewhere
