@@ -248,7 +248,7 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
         oracle::picture<T> image(1, 23, 331, channels);
         oracle::fill_random(image, 8);
         for (const std::int64_t r : {0, 1, 4, 60, 200, 2000}) {
-            std::vector<T> blurred[3];
+            std::vector<T> blurred[3], of_some[3];
             std::vector<double> moment[3];
             std::size_t which = 0;
             for (const kernel_set& set : runnable()) {
@@ -283,6 +283,8 @@ constexpr int kinds_apart = 3;
 constexpr int kinds_apart = 1;
 #endif
 #else
+        oracle::picture<u8> mask(1, 23, 331, 1);
+        mask.fill([](auto, std::int64_t row, std::int64_t col, auto) { return col % 7 < 3 && row * col % 5 != 1; });
 constexpr int kinds_apart = 1;
 #endif
 
@@ -296,12 +298,27 @@ TEST(byte_windows, are_as_of_wider_pixels) {
     } cases[] = {{40, 131, 3},
                  {37, 64, window(8, 5)},
                  {150, 97, window_radius(64, 20)},
+                const filter_inputs masked{.image = image.view(), .mask = mask.view()};
+                row_job some(windows_of(part_of(masked), {.window = window_radius(r / 2, r),
+                                                          .border = border_mode::reflect,
+                                                          .min_count = 2,
+                                                          .fill = 3,
+                                                          .threads = 1}),
+                             masked);
+                some.kernels = set.kernels;
+                oracle::picture<float> number(1, 23, 331, channels);
+                filters::box_filter(some, {out.view(), number.view()});
+                oracle::each(out.view(), [&](auto... at) {
+                    of_some[which].push_back(out.view()(at...));
+                    of_some[which].push_back(static_cast<T>(number.view()(at...)));
+                });
                  {150, 200, window_radius(70, 33)},
                  {9, 700, window_radius(2, 160)},
                  {33, 1, 5},
                  {1, 65, window_radius(0, 7)},
                  {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}},
                  {12, 67, window(8, 5), 2},
+                EXPECT_EQ(of_some[which], of_some[0]) << set.name;
                  {10, 45, 3, 3},
                  {150, 31, window_radius(70, 12), 3},
                  {9, 50, window_radius(2, 30), 4}};

@@ -212,6 +212,20 @@ void mean_real(Out* __restrict out, const A* __restrict w, A rows, const A* __re
 }
 
 template <typename A>
+void mean_some(u16* __restrict out, const A* __restrict w, const u32* __restrict counts, u32 least, A half, u16 flip,
+               u16 fill, i64 n) {
+    using real = typename quotient<A>::real;
+    using whole = typename quotient<A>::whole;
+    for (i64 i = 0; i < n; ++i) {
+        const u32 c = counts[i];
+        const A count = c > 0 ? c : 1;
+        const real reciprocal = quotient<A>::reduced / static_cast<real>(static_cast<whole>(count));
+        const auto mean = static_cast<u16>(static_cast<u16>(rounded_quotient(w[i], count, half, reciprocal)) ^ flip);
+        out[i] = c >= least ? mean : fill;
+    }
+}
+
+template <typename A>
 constexpr window_kernels<A> window() {
     return {total<A>,
             slide_windows<A>,
@@ -220,7 +234,8 @@ constexpr window_kernels<A> window() {
             mean_rounded_each<A, u8>,
             mean_rounded_each<A, u16>,
             mean_real<A, f32>,
-            mean_real<A, f64>};
+            mean_real<A, f64>,
+            mean_some<A>};
 }
 
 // ---- integer images: variances ----
@@ -445,6 +460,20 @@ void thresholds(f64* __restrict out, const T* __restrict x, const f64* __restric
                 const f64 largest = terms.largest_deviation[c], smallest = terms.smallest_pixel[c];
                 const f64 divisor = largest > 0 ? largest : 1;  // where every deviation is 0, so is the quotient
                 for (i64 i = c; i < n; i += channels) out[i] = m[i] - k * (1 - s[i] / divisor) * (m[i] - smallest);
+void mean_32f_some(f32* __restrict out, const f64* __restrict sum, const u32* __restrict counts, u32 least, f32 fill,
+                   i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const auto count = static_cast<s32>(counts[i]);
+        const f32 mean = static_cast<f32>(sum[i] / static_cast<f64>(count > 0 ? count : 1));
+        out[i] = count >= static_cast<s32>(least) ? mean : fill;
+    }
+}
+
+template <typename T>
+void number(T* __restrict out, const u32* __restrict x, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<s32>(x[i]));
+}
+
             }
             break;
         case threshold_method::nick:
@@ -490,7 +519,8 @@ constinit const row_kernels rows = {
     {sample_kernels<f32>{load<f32>, add_samples<f32>, group_lanes::down<f32>, merge_samples<f32>},
      sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>}},
     {add_rows, merge_rows, merge_rows_each, scan_pairs, merge_weighted, scan_weighted, divide_64f, finish_pairs,
-     square_root, convert_32f, group_lanes::close_block, group_lanes::along<f32>, group_lanes::along<f64>},
+     square_root, convert_32f, mean_32f_some, number<f32>, number<f64>, group_lanes::close_block,
+     group_lanes::along<f32>, group_lanes::along<f64>},
     {pixel_kernels<u8>{thresholds<u8>, exceeds<u8>, contrast<u8>},
      pixel_kernels<u16>{thresholds<u16>, exceeds<u16>, contrast<u16>},
      pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},
