@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <random>
@@ -81,6 +82,42 @@ TEST(row_kernels, means_round_exactly) {
             check_rounding<u64, u8>(*set.kernels, n);
             check_rounding<u64, u16>(*set.kernels, n);
         }
+    }
+}
+
+/// Windows of two values, of all numbers that take the one way and some that take the other.
+TEST(row_kernels, variances_of_large_windows_are_rounded_once) {
+    __extension__ typedef unsigned __int128 u128;
+    std::mt19937_64 random(3);
+    std::vector<u64> s, q, counts;
+    const auto add = [&](u64 n, u64 some, u64 x, u64 y) {
+        counts.push_back(n);
+        s.push_back(some * x + (n - some) * y);
+        q.push_back(some * x * x + (n - some) * y * y);
+    };
+    for (const u64 n : {u64{1}, u64{65538}, u64{361201}, u64{8388607}})
+        for (const u64 some : {u64{0}, u64{1}, n / 2, n - 1, n})
+            for (const u64 x : {0u, 1u, 255u, 32768u, 65535u})
+                for (const u64 y : {0u, 65534u, 65535u}) add(n, some, x, y);
+    for (int i = 0; i < 3000; ++i) {
+        const u64 n = random() % 8388607 + 1, x = random() % 65536;
+        add(n, random() % (n + 1), x, i % 2 == 0 ? random() % 65536 : x ^ 1);
+    }
+    for (const bool large : {false, true}) {
+        if (large) add(u64{1} << 31, u64{1} << 30, 3, 65535);
+        const auto n = static_cast<std::int64_t>(s.size());
+        for (const u64 offset : {u64{0}, u64{32768}})
+            for (const kernel_set& set : runnable()) {
+                std::vector<f64> mean(s.size()), variance(s.size());
+                std::get<moment_kernels<u64, u64>>(set.kernels->moment)
+                    .moments_wide(mean.data(), variance.data(), s.data(), q.data(), 1, counts.data(), offset, n);
+                for (std::size_t i = 0; i < s.size(); ++i) {
+                    const f64 count = static_cast<f64>(counts[i]);
+                    const u128 numerator = static_cast<u128>(counts[i]) * q[i] - static_cast<u128>(s[i]) * s[i];
+                    ASSERT_EQ(variance[i], static_cast<f64>(numerator) / (count * count)) << set.name << " " << i;
+                    ASSERT_EQ(mean[i], static_cast<f64>(static_cast<s64>(s[i] - offset * counts[i])) / count);
+                }
+            }
     }
 }
 
@@ -246,8 +283,10 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
     for (const std::int64_t channels : {1, 3, 4}) {
         oracle::picture<T> image(1, 23, 331, channels);
         oracle::fill_random(image, 8);
+        oracle::picture<u8> mask(1, 23, 331, 1);
+        mask.fill([](auto, std::int64_t row, std::int64_t col, auto) { return col % 7 < 3 && row * col % 5 != 1; });
         for (const std::int64_t r : {0, 1, 4, 60, 200, 2000}) {
-            std::vector<T> blurred[3];
+            std::vector<T> blurred[3], of_some[3];
             std::vector<double> moment[3];
             std::size_t which = 0;
             for (const kernel_set& set : runnable()) {
@@ -259,12 +298,27 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
                 oracle::picture<T> out(1, 23, 331, channels);
                 filters::box_filter(job, {out.view()});
                 oracle::each(out.view(), [&](auto... at) { blurred[which].push_back(out.view()(at...)); });
+                const filter_inputs masked{.image = image.view(), .mask = mask.view()};
+                row_job some(windows_of(part_of(masked), {.window = window_radius(r / 2, r),
+                                                          .border = border_mode::reflect,
+                                                          .min_count = 2,
+                                                          .fill = 3,
+                                                          .threads = 1}),
+                             masked);
+                some.kernels = set.kernels;
+                oracle::picture<float> number(1, 23, 331, channels);
+                filters::box_filter(some, {out.view(), number.view()});
+                oracle::each(out.view(), [&](auto... at) {
+                    of_some[which].push_back(out.view()(at...));
+                    of_some[which].push_back(static_cast<T>(number.view()(at...)));
+                });
                 moments<T>(job, {0, 0, 23},
                            [&](std::int64_t, std::int64_t, std::int64_t n, const f64* mean, const f64* variance) {
                                moment[which].insert(moment[which].end(), mean, mean + n);
                                moment[which].insert(moment[which].end(), variance, variance + n);
                            });
                 EXPECT_EQ(blurred[which], blurred[0]) << set.name;
+                EXPECT_EQ(of_some[which], of_some[0]) << set.name;
                 EXPECT_EQ(moment[which], moment[0]) << set.name;
                 ++which;
             }
@@ -300,6 +354,7 @@ TEST(byte_windows, are_as_of_wider_pixels) {
                  {33, 1, 5},
                  {1, 65, window_radius(0, 7)},
                  {170, 70, window_extents{.above = 128, .below = 3, .left = 1, .right = 40}},
+                 {150, 67, window_radius(140, 9)},
                  {12, 67, window(8, 5), 2},
                  {10, 45, 3, 3},
                  {150, 31, window_radius(70, 12), 3},
@@ -404,21 +459,58 @@ TEST(byte_windows, are_as_of_wider_pixels) {
         }
 }
 
+/// Means of sums on both sides of where they step, which images seldom have: a row that runs on from given windows and
+/// changes none of them. Numbers of pixels at both ends of what each way of rounding holds for.
+TEST(byte_windows, means_round_exactly) {
+    for (const kernel_set& set : runnable())
+        for (const u32 n : {1u,     2u,     3u,     48u,    49u,    15999u, 16000u, 31998u, 31999u,  32000u,
+                            32766u, 32767u, 32768u, 40401u, 65024u, 65025u, 65026u, 65027u, 361201u, 8388607u})
+            for (const bool half_up : {true, false}) {
+                const std::int64_t block = set.kernels->byte.block;
+                std::vector<u32> sums;
+                for (u32 q = 0; q <= 255; ++q)
+                    for (const s64 sum : {s64{q} * n - 1, s64{q} * n, s64{q} * n + (n + 1) / 2 - 1,
+                                          s64{q} * n + (n + 1) / 2, s64{q} * n + n / 2})
+                        sums.push_back(static_cast<u32>(std::clamp<s64>(sum, 0, s64{255} * n)));
+                const auto count = static_cast<std::int64_t>(sums.size());
+                const std::int64_t blocks = (count + block - 1) / block;
+                std::vector<u32> running(static_cast<std::size_t>(blocks * block)), cols(running.size(), n);
+                for (std::int64_t i = 0; i < count; ++i)
+                    running[static_cast<std::size_t>(i / block * block + i % 4 * (block / 4) + i % block / 4)] =
+                        sums[static_cast<std::size_t>(i)];
+                const std::vector<u16> nothing(running.size());
+                byte_windows row{};
+                row.in_even = row.in_odd = row.out_even = row.out_odd = nothing.data();
+                row.channels = 1;
+                row.running = running.data();
+                for (const std::int64_t first_full : {std::int64_t{0}, blocks * block}) {
+                    const byte_counts counts{1, cols.data(), n, first_full, blocks * block, nullptr};
+                    std::vector<u8> out(sums.size());
+                    set.kernels->byte.means(out.data(), row, counts, half_up, count);
+                    for (std::size_t i = 0; i < sums.size(); ++i)
+                        ASSERT_EQ(out[i], half_up ? (2 * u64{sums[i]} + n) / (2 * u64{n}) : sums[i] / n)
+                            << set.name << " " << sums[i] << " / " << n << " " << half_up << " " << first_full;
+                }
+            }
+}
+
 /// The same where pixels may not count, with their numbers: again as of wider pixels, whose windows know no bytes.
 TEST(byte_windows, of_pixels_that_count_are_as_of_wider_pixels) {
     std::mt19937 random(9);
-    const std::pair<window, std::int64_t> cases[] = {
-        {window(3), 1},
-        {window(8, 5), 3},
-        {window_radius(70, 33), 1},
-        {window_radius(2, 90), 4},
-        {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 2},
-        {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 1}};
+    const struct {
+        window reach;
+        std::int64_t channels, rows = 53;
+    } cases[] = {{window(3), 1},
+                 {window(8, 5), 3},
+                 {window_radius(70, 33), 1},
+                 {window_radius(2, 90), 4},
+                 {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 2},
+                 {window_extents{.above = 130, .below = 3, .left = 1, .right = 40}, 1},
+                 {window_radius(140, 5), 1, 150}};
     int turn = 0;
     for (const auto& c : cases) {
-        const window& reach = c.first;
-        const std::int64_t channels = c.second;
-        const std::int64_t rows = 53, cols = channels == 1 ? 150 : 41;
+        const window& reach = c.reach;
+        const std::int64_t channels = c.channels, rows = c.rows, cols = channels == 1 ? 150 : 41;
         const std::int64_t of_mask = channels == 4 ? 4 : 1;
         oracle::picture<u8> bytes(2, rows, cols, channels, 5), mask(1, rows, cols, of_mask, 2),
             out(2, rows, cols, channels, 3);

@@ -9,8 +9,9 @@
 #include <optional>
 
 /// Windows of 8-bit images, fused with what becomes of them (byte_windows_impl.hpp has the layout).
-/// Column sums of windows of up to 128 rows fit 16 bits, and so do their differences along the row; of taller windows
-/// the row that enters less the row that leaves is summed along the row and added to a window per pixel.
+/// Column sums of windows of up to 257 rows fit 16 bits, of up to 128 rows so do their differences along the row; of
+/// taller windows, and with spreads of more than 128 rows, the row that enters less the row that leaves is summed along
+/// the row and added to a window per pixel.
 namespace boxsum::filters {
 
 /// Whether the fused kernels do these windows. `spread`: with P = x (255 - x) / 2, whose sums have to fit 32 bits.
@@ -157,13 +158,14 @@ class sampled_bytes final : public row_source<u8> {
 
 class byte_window_rows {
   public:
-    /// `beyond`: a pixel beyond a constant border, 0 with others.
-    byte_window_rows(const row_job& job, row_source<u8>& rows, u8 beyond, bool spread)
+    /// `most`: of a pixel. `beyond`: a pixel beyond a constant border, 0 with others.
+    byte_window_rows(const row_job& job, row_source<u8>& rows, u8 most, u8 beyond, bool spread)
         : job_(job),
           source_(rows),
           beyond_(beyond),
           spread_(spread),
-          runs_(job.rows.width() > 128),
+          runs_(job.rows.full * most > (spread ? 32767 : 65535)),
+          wide_(!runs_ && job.rows.full * most > 32767),
           block_(job.kernels->byte.block),
           sums_(job),
           outside_(job.n() + block_),
@@ -194,9 +196,9 @@ class byte_window_rows {
         rows_ = static_cast<u32>(job_.rows.count(row));
     }
 
-    byte_windows sums() const { return windows(sums_, runs_ ? running_.data() : nullptr, runs_); }
+    byte_windows sums() const { return windows(sums_, runs_ ? running_.data() : nullptr, wide_); }
     /// Of P; only with `spread`.
-    byte_windows spreads() const { return windows(*spreads_, running_spreads_.data(), true); }
+    byte_windows spreads() const { return windows(*spreads_, running_spreads_.data(), false); }
 
     byte_counts counts() const {
         const std::int64_t channels = job_.shape.channels;
@@ -256,7 +258,7 @@ class byte_window_rows {
         return all;
     }
 
-    byte_windows windows(const byte_planes& p, u32* running, bool is_signed) const {
+    byte_windows windows(const byte_planes& p, u32* running, bool wide) const {
         const auto shifted = [&](std::int64_t offset, const u16*& even, const u16*& odd) {
             if ((offset & 1) == 0) {
                 even = p.even + offset / 2;
@@ -271,15 +273,16 @@ class byte_window_rows {
         shifted(job_.cols.after * w.channels, w.in_even, w.in_odd);
         shifted((-job_.cols.before - 1) * w.channels, w.out_even, w.out_odd);
         job_.kernels->byte.totals(w.before, p.even, p.odd, -job_.cols.before - 1,
-                                  job_.cols.before + job_.cols.after + 1, w.channels, is_signed);
+                                  job_.cols.before + job_.cols.after + 1, w.channels, running != nullptr);
         w.running = running;
+        w.wide = wide;
         return w;
     }
 
     const row_job& job_;
     row_source<u8>& source_;
     u8 beyond_;
-    bool spread_, runs_;
+    bool spread_, runs_, wide_;
     std::int64_t block_;
     byte_planes sums_;
     std::optional<byte_planes> spreads_;
@@ -315,7 +318,7 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
     if (!job.sampled()) {
         image_rows<u8> image(job, b.plane);
         const bool constant = job.rows.border == border_mode::constant;
-        byte_window_rows rows(job, image, constant ? static_cast<u8>(job.border_value) : u8{0}, spread);
+        byte_window_rows rows(job, image, 255, constant ? static_cast<u8>(job.border_value) : u8{0}, spread);
         for (std::int64_t row = b.first; row < b.end; ++row) {
             rows.move_to(row, row == b.first);
             f(row_of_windows(rows, row));
@@ -324,8 +327,8 @@ void for_each_byte_row(const row_job& job, const band& b, bool spread, const any
     }
     sampled_bytes values(job, b.plane, part::values), ones(job, b.plane, part::counts);
     sampled_bytes own(job, b.plane, part::counts);
-    byte_window_rows rows(job, values, sampled_bytes::beyond(job, part::values), spread);
-    byte_window_rows numbers(job, ones, sampled_bytes::beyond(job, part::counts), false);
+    byte_window_rows rows(job, values, 255, sampled_bytes::beyond(job, part::values), spread);
+    byte_window_rows numbers(job, ones, 1, sampled_bytes::beyond(job, part::counts), false);
     const bool counting = count.data != nullptr, direct = counting && count.shape.type == dtype::u32;
     work_buffer<u32> counted;
     if (counting && !direct) counted = work_buffer<u32>(job.n());

@@ -33,6 +33,20 @@ inline reals all_real(f32 x) {
     return reals{} + x;
 }
 
+/// a b + c, rounded once (`fused`) or twice: for what has a bound of its error.
+#if defined(__AVX512F__)
+constexpr bool fused = true;
+#else
+constexpr bool fused = false;
+#endif
+inline reals multiply_add(reals a, reals b, reals c) {
+#if defined(__AVX512F__)
+    return (reals)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#else
+    return a * b + c;
+#endif
+}
+
 /// The pixels of a block, of which `n` are in the image; the others are 0.
 inline words load_pixels(const u8* x, i64 n) {
     if (n >= bytes) return load<words>(x);
@@ -176,9 +190,16 @@ struct four {
     words w[4];
 };
 
-/// Results 0 .. 255 of a block as pixels.
+/// The low bytes of a block's results as pixels.
 inline words pack(const four& f) {
-    return (f.w[0] | f.w[1] << 8) | (f.w[2] << 16 | f.w[3] << 24);
+#if defined(__AVX512F__)
+    const auto chosen = [](words mask, words a, words b) {  // a where the mask has ones, else b
+        return (words)_mm512_ternarylogic_epi32((__m512i)mask, (__m512i)a, (__m512i)b, 0xca);
+    };
+    return chosen(all(0xffffu), chosen(all(0xffu), f.w[0], f.w[1] << 8), chosen(all(0xffu), f.w[2], f.w[3] << 8) << 16);
+#else
+    return ((f.w[0] & 0xffu) | (f.w[1] & 0xffu) << 8) | ((f.w[2] & 0xffu) << 16 | f.w[3] << 24);
+#endif
 }
 
 /// The two signed parts of a lane, multiplied and added.
@@ -199,6 +220,12 @@ inline words dot(halves v) {
 /// What even and odd elements of a block gain against those before, by their place in a lane.
 inline four gains(const byte_windows& row, i64 i) {
     const i64 m = i / 2;
+    if (row.wide) {
+        const words in = load<words>(row.in_even + m), out = load<words>(row.out_even + m);
+        const words odd_in = load<words>(row.in_odd + m), odd_out = load<words>(row.out_odd + m);
+        return {{(in & 0xffffu) - (out & 0xffffu), (odd_in & 0xffffu) - (odd_out & 0xffffu), (in >> 16) - (out >> 16),
+                 (odd_in >> 16) - (odd_out >> 16)}};
+    }
     const numbers a = (numbers)(load<halves>(row.in_even + m) - load<halves>(row.out_even + m));
     const numbers b = (numbers)(load<halves>(row.in_odd + m) - load<halves>(row.out_odd + m));
     return {{(words)((numbers)((words)a << 16) >> 16), (words)((numbers)((words)b << 16) >> 16), (words)(a >> 16),
@@ -257,24 +284,33 @@ struct channel_carries {
     words of[4];
 };
 
-/// Of one channel, and all pixels count. Such rows have kernels of their own: what the others may call costs registers.
-inline bool is_plain(const byte_windows& row, const byte_counts& counts) {
-    return row.channels == 1 && counts.samples == nullptr;
+/// Rows of one channel whose pixels all count, plain or wide ones, have kernels of their own: what the others may do
+/// costs registers. Rows with spreads are never wide.
+enum class kind { any, plain, wide };
+inline kind kind_of(const byte_windows& row, const byte_counts& counts) {
+    return row.channels != 1 || counts.samples != nullptr ? kind::any : row.wide ? kind::wide : kind::plain;
 }
 
 /// Running sums over a row, block by block.
-template <bool plain>
+template <kind rows>
 class row_scan {
   public:
     row_scan(const byte_windows& row, channel_carries& carries)
         : given_(row), carries_(carries), row_(row), carry_(all(row.before[0])), one_channel_(row.channels == 1) {
-        if (!plain)
+        if (rows == kind::any)
             for (int k = 0; k < 4; ++k) carries.of[k] = all(row.before[k]);
     }
 
     inline four next(i64 i) {
         four f;
-        if (plain || one_channel_) {
+        const bool one_channel = rows != kind::any || one_channel_;
+        if (one_channel && (rows == kind::wide || (rows == kind::any && row_.wide))) {
+            const four v = gains(row_, i);
+            const words two = v.w[0] + v.w[1], three = two + v.w[2], total = three + v.w[3];
+            const words inclusive = scan_lanes<u32, 1>(total) + carry_, before = inclusive - total;
+            f = {{before + v.w[0], before + two, before + three, inclusive}};
+            carry_ = last_of(inclusive);
+        } else if (one_channel) {
             const i64 m = i / 2;
             const halves a = load<halves>(row_.in_even + m) - load<halves>(row_.out_even + m);
             const halves b = load<halves>(row_.in_odd + m) - load<halves>(row_.out_odd + m);
@@ -324,7 +360,7 @@ inline void store_reals(f32* to, const reals (&v)[4]) {
 }
 
 /// How many pixels count in each of a block's windows.
-template <bool plain>
+template <kind rows>
 class count_scan {
   public:
     explicit count_scan(const byte_counts& counts)
@@ -348,14 +384,13 @@ class count_scan {
         return false;
     }
 
-    bool sampled() const { return !plain && counts_.samples != nullptr; }
+    bool sampled() const { return rows == kind::any && counts_.samples != nullptr; }
     /// Results of a block with `fill` in place of those of too few pixels.
     inline words filled(int j, words result, words fill) const { return (result & given_[j]) | (fill & ~given_[j]); }
     inline words given(int j) const { return given_[j]; }
     /// Bytes that are all ones where the window has enough pixels and its own one counts.
     inline words given_pixels(i64 i, i64 left) const {
-        four f;
-        for (int j = 0; j < 4; ++j) f.w[j] = given_[j] & 0xffu;
+        const four f = {{given_[0], given_[1], given_[2], given_[3]}};
         return pack(f) & (load_pixels(counts_.samples->own + i, left) * 255u);
     }
     inline void fill_reals(reals (&v)[4]) const {
@@ -382,7 +417,7 @@ class count_scan {
     const byte_counts& counts_;
     const byte_windows none_;
     channel_carries carries_;
-    row_scan<plain> numbers_;
+    row_scan<rows> numbers_;
     words full_, given_[4];
 };
 
@@ -394,13 +429,13 @@ class count_scan {
 /// (1 - n) / 2 for rounding down; w + bias < 2^23 is exact. The product with 1 / n errs by the reciprocal's and its own
 /// rounding, 2^-24 of at most 256 each; the sum with 1.5 * 2^23 rounds once, to an integer: right while 2^-15 <
 /// 1 / (2 n). With 127 n taken away first, of which the integer is told in the end, the quotient is at most 129, and n
-/// may be twice as large.
+/// may be twice as large. A multiply-add has not the product's rounding, and n may be twice as large again.
 class uniform_means {
   public:
     uniform_means(u32 n, bool half_up)
-        : way_(n < 16000 && half_up && n % 2 != 0 ? way::direct
-               : n < 32000                        ? way::centred
-                                                  : way::exact),
+        : way_(n < (fused ? 32768 : 16000) && half_up && n % 2 != 0 ? way::direct
+               : n < (fused ? 65026 : 32000)                        ? way::centred
+                                                                    : way::exact),
           n_(n),
           half_(half_up ? n / 2 : 0),
           centre_(all(127 * n)),
@@ -418,9 +453,19 @@ class uniform_means {
             case way::exact:
                 for (words& w : f.w) {
                     const words t = w + half_;
+#if defined(__AVX512F__)  // rounded down to an integer by the sum with 2^23, whose bits are 0x4b000000
+                    const words q = (words)_mm512_fmadd_round_ps((__m512) __builtin_convertvector((numbers)t, reals),
+                                                                 (__m512)reciprocal_, (__m512)all_real(0x1p23f),
+                                                                 _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+                    const words remainder = t + 0x4b000000u * n_ - q * n_;
+                    w = (words)_mm512_mask_add_epi32((__m512i)q,
+                                                     _mm512_cmpge_epi32_mask((__m512i)remainder, (__m512i)all(n_)),
+                                                     (__m512i)q, (__m512i)all(1));
+#else
                     const reals quotient = __builtin_convertvector((numbers)t, reals) * reciprocal_;
                     const words q = (words) __builtin_convertvector(quotient, numbers);
                     w = q - (words)((numbers)(t - q * n_) >= (numbers)all(n_));
+#endif
                 }
         }
     }
@@ -428,8 +473,9 @@ class uniform_means {
   private:
     enum class way { direct, centred, exact };
 
+    /// In the low byte.
     inline words rounded(reals v, int centre) const {
-        return (words)(v * reciprocal_ + all_real(0x1.8p23f + static_cast<f32>(centre))) & 0xffu;
+        return (words)multiply_add(v, reciprocal_, all_real(0x1.8p23f + static_cast<f32>(centre)));
     }
 
     way way_;
@@ -446,11 +492,11 @@ inline words means_of_each(words w, words n, bool half_up) {
     return q - (words)((numbers)(t - q * n) >= (numbers)n);
 }
 
-template <bool plain>
+template <kind rows>
 void means_of(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
     channel_carries carries;
-    row_scan<plain> scan(row, carries);
-    count_scan<plain> numbers_of(counts);
+    row_scan<rows> scan(row, carries);
+    count_scan<rows> numbers_of(counts);
     target_blocks<u8> to(out, n);
     const uniform_means uniform(counts.rows * counts.full, half_up);
     for (i64 i = 0; i < n; i += bytes) {
@@ -467,8 +513,14 @@ void means_of(u8* out, const byte_windows& row, const byte_counts& counts, bool 
 }
 
 void means(u8* out, const byte_windows& row, const byte_counts& counts, bool half_up, i64 n) {
-    is_plain(row, counts) ? means_of<true>(out, row, counts, half_up, n)
-                          : means_of<false>(out, row, counts, half_up, n);
+    switch (kind_of(row, counts)) {
+        case kind::plain:
+            return means_of<kind::plain>(out, row, counts, half_up, n);
+        case kind::wide:
+            return means_of<kind::wide>(out, row, counts, half_up, n);
+        case kind::any:
+            return means_of<kind::any>(out, row, counts, half_up, n);
+    }
 }
 
 // ---- by the definition ----
@@ -513,14 +565,6 @@ inline bool any(numbers v) {
     u64 joined = 0;
     for (int i = 0; i < bytes / 8; ++i) joined |= parts[i];
     return (joined & 0x8000000080000000u) != 0;
-#endif
-}
-/// a b + c, rounded once or twice: for what has a bound of its error.
-inline reals multiply_add(reals a, reals b, reals c) {
-#if defined(__AVX512F__)
-    return (reals)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#else
-    return a * b + c;
 #endif
 }
 inline reals multiply_add(reals a, f32 b, reals c) {
@@ -623,13 +667,13 @@ __attribute__((always_inline)) inline words decided(words x, const four& s, cons
     return load<words>(verdict);
 }
 
-template <threshold_method method, bool plain>
+template <threshold_method method, kind rows>
 void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                 const byte_threshold& rule, i64 n) {
     constexpr bool of_means = method == threshold_method::bradley;
     channel_carries s_carries, p_carries;
-    row_scan<plain> s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan<plain> numbers_of(counts);
+    row_scan<rows> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<rows> numbers_of(counts);
     const source_blocks pixels(x, n);
     target_blocks<u8> to(out, n);
     const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
@@ -661,8 +705,11 @@ void decide_row(u8* out, const u8* x, const byte_windows& sums, const byte_windo
 template <threshold_method method>
 void decide_by(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                const byte_threshold& rule, i64 n) {
-    is_plain(sums, counts) ? decide_row<method, true>(out, x, sums, spreads, counts, rule, n)
-                           : decide_row<method, false>(out, x, sums, spreads, counts, rule, n);
+    const kind of = kind_of(sums, counts);
+    if (of == kind::plain) return decide_row<method, kind::plain>(out, x, sums, spreads, counts, rule, n);
+    if constexpr (method == threshold_method::bradley)
+        if (of == kind::wide) return decide_row<method, kind::wide>(out, x, sums, spreads, counts, rule, n);
+    decide_row<method, kind::any>(out, x, sums, spreads, counts, rule, n);
 }
 
 void decide_pixels(u8* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
@@ -758,12 +805,12 @@ inline void for_each_half(const four& s, const four& p, const words* n, reals (*
 ///   2^17 divides n, which is left out; else it is 2^-25 / n of itself or more away, with n <= 2^19 much further than
 ///   that.
 /// - Deviations: told by the bits; then the block is done by the definition.
-template <bool plain>
+template <kind rows>
 void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
                    const byte_counts& counts, i64 n) {
     channel_carries s_carries, p_carries;
-    row_scan<plain> s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan<plain> numbers_of(counts);
+    row_scan<rows> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<rows> numbers_of(counts);
     target_blocks<f32> to_mean(mean, n), to_deviation(deviation, n);
     const u32 full = counts.rows * counts.full;
     const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(full);
@@ -802,8 +849,8 @@ void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const by
 
 void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_windows& spreads,
                 const byte_counts& counts, i64 n) {
-    is_plain(sums, counts) ? deviations_of<true>(mean, deviation, sums, spreads, counts, n)
-                           : deviations_of<false>(mean, deviation, sums, spreads, counts, n);
+    kind_of(sums, counts) == kind::plain ? deviations_of<kind::plain>(mean, deviation, sums, spreads, counts, n)
+                                         : deviations_of<kind::any>(mean, deviation, sums, spreads, counts, n);
 }
 
 /// The largest variance of the row's windows and of `largest`. In 32 bits a variance errs by at most 2550 u 255 < 0.04
@@ -811,8 +858,8 @@ void deviations(f32* mean, f32* deviation, const byte_windows& sums, const byte_
 f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                      i64 n) {
     channel_carries s_carries, p_carries;
-    row_scan<false> s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan<false> numbers_of(counts);
+    row_scan<kind::any> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<kind::any> numbers_of(counts);
     const reals full_reciprocal = all_real(1 / static_cast<f32>(counts.rows * counts.full));
     reals limit = all_real(static_cast<f32>(largest) - 0.05f);
     for (i64 i = 0; i < n; i += bytes) {
@@ -847,8 +894,8 @@ f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& 
 void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads, const byte_counts& counts,
                f64 epsilon, i64 n) {
     channel_carries s_carries, p_carries;
-    row_scan<false> s_scan(sums, s_carries), p_scan(spreads, p_carries);
-    count_scan<false> numbers_of(counts);
+    row_scan<kind::any> s_scan(sums, s_carries), p_scan(spreads, p_carries);
+    count_scan<kind::any> numbers_of(counts);
     const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(counts.rows * counts.full);
     const doubles least = doubles{} + epsilon;
     const source_blocks from(x, n);

@@ -39,6 +39,9 @@ struct window_kernels {
     /// out = w / (rows * cols[i]) - offset
     void (*mean_32f)(f32* out, const A* w, A rows, const A* cols, A offset, std::int64_t n);
     void (*mean_64f)(f64* out, const A* w, A rows, const A* cols, A offset, std::int64_t n);
+    /// As mean_16u of windows of which count[i] pixels count; `fill` where they are fewer than `least`, at least 1.
+    void (*mean_16u_some)(u16* out, const A* w, const u32* count, u32 least, A half, u16 flip, u16 fill,
+                          std::int64_t n);
 };
 
 /// Mean and variance of windows of count = rows * cols[i] pixels from their sums s and sums of squares q.
@@ -112,6 +115,10 @@ struct block_kernels {
     bool (*finish_pairs)(f64* mean, f64* variance, const f64* m2, f64 rows, const f64* cols, std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
+    /// sum[i] / count[i] of numbers below 2^31; `fill` where that is less than `least`, at least 1.
+    void (*mean_32f_some)(f32* out, const f64* sum, const u32* count, u32 least, f32 fill, std::int64_t n);
+    void (*number_32f)(f32* out, const u32* x, std::int64_t n);
+    void (*number_64f)(f64* out, const u32* x, std::int64_t n);
     /// After the last slot of a block: slots become its suffixes.
     void (*close_block)(f64* slots, std::int64_t whole, std::int64_t stride, std::int64_t n);
     /// Windows along eight rows of a line, from its first column on, plus `beyond` (8 * channels) unless it is null.
@@ -148,6 +155,7 @@ struct byte_windows {
     /// What the windows of even and of odd pixels gain and lose against those one pixel before.
     const u16 *in_even, *in_odd, *out_even, *out_odd;
     std::int64_t channels = 1;
+    bool wide = false;   ///< differences of what planes hold do not fit 16 signed bits
     u32 before[4] = {};  ///< the windows before the first, or their changes
     u32* running;  ///< in lane order: planes are changes, and are added to these windows; null: planes are column sums
 };

@@ -212,6 +212,20 @@ void mean_real(Out* __restrict out, const A* __restrict w, A rows, const A* __re
 }
 
 template <typename A>
+void mean_some(u16* __restrict out, const A* __restrict w, const u32* __restrict counts, u32 least, A half, u16 flip,
+               u16 fill, i64 n) {
+    using real = typename quotient<A>::real;
+    using whole = typename quotient<A>::whole;
+    for (i64 i = 0; i < n; ++i) {
+        const u32 c = counts[i];
+        const A count = c > 0 ? c : 1;
+        const real reciprocal = quotient<A>::reduced / static_cast<real>(static_cast<whole>(count));
+        const auto mean = static_cast<u16>(static_cast<u16>(rounded_quotient(w[i], count, half, reciprocal)) ^ flip);
+        out[i] = c >= least ? mean : fill;
+    }
+}
+
+template <typename A>
 constexpr window_kernels<A> window() {
     return {total<A>,
             slide_windows<A>,
@@ -220,7 +234,8 @@ constexpr window_kernels<A> window() {
             mean_rounded_each<A, u8>,
             mean_rounded_each<A, u16>,
             mean_real<A, f32>,
-            mean_real<A, f64>};
+            mean_real<A, f64>,
+            mean_some<A>};
 }
 
 // ---- integer images: variances ----
@@ -247,9 +262,33 @@ void moments(f64* __restrict mean, f64* __restrict variance, const S* __restrict
     }
 }
 
+/// As moments_wide, of windows of less than 2^23 values below 2^16. With an integer a near their mean, n^2 var = n V -
+/// b^2 where V = q - a (2 s - n a), the sum of (x - a)^2, at most n (2^30 + 1), and b = s - n a, at most n in size. In
+/// parts of 24 bits every product and difference is exact, and the last sum is rounded once.
+template <typename S, typename Q>
+void moments_in_parts(f64* __restrict mean, f64* __restrict variance, const S* __restrict s, const Q* __restrict q,
+                      S rows, const S* __restrict cols, S offset, i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const S count = static_cast<S>(rows * cols[i]);
+        const f64 real_count = static_cast<f64>(static_cast<s32>(count));
+        mean[i] = mean_of(s[i], count, offset);
+        const auto near = static_cast<s32>(mean[i] + static_cast<f64>(static_cast<s32>(offset)));
+        const u64 a = static_cast<u32>(near), sum = s[i], of_near = count * a;
+        const u64 squares = q[i] - a * (2 * sum - of_near);
+        const f64 high = static_cast<f64>(static_cast<s32>(squares >> 24));
+        const f64 low = static_cast<f64>(static_cast<s32>(squares & 0xffffff));
+        const f64 rest = static_cast<f64>(static_cast<s32>(sum - of_near));
+        const f64 numerator = real_count * high * 0x1p24 + (real_count * low - rest * rest);
+        variance[i] = numerator / (real_count * real_count);
+    }
+}
+
 template <typename S, typename Q>
 void moments_wide(f64* __restrict mean, f64* __restrict variance, const S* __restrict s, const Q* __restrict q, S rows,
                   const S* __restrict cols, S offset, i64 n) {
+    S counts = 0;
+    for (i64 i = 0; i < n; ++i) counts |= static_cast<S>(rows * cols[i]);
+    if (counts < S{1} << 23) return moments_in_parts(mean, variance, s, q, rows, cols, offset, n);
     __extension__ typedef unsigned __int128 u128;
     for (i64 i = 0; i < n; ++i) {
         const S count = static_cast<S>(rows * cols[i]);
@@ -421,6 +460,20 @@ void convert_32f(f32* __restrict out, const f64* __restrict x, i64 n) {
     for (i64 i = 0; i < n; ++i) out[i] = static_cast<f32>(x[i]);
 }
 
+void mean_32f_some(f32* __restrict out, const f64* __restrict sum, const u32* __restrict counts, u32 least, f32 fill,
+                   i64 n) {
+    for (i64 i = 0; i < n; ++i) {
+        const auto count = static_cast<s32>(counts[i]);
+        const f32 mean = static_cast<f32>(sum[i] / static_cast<f64>(count > 0 ? count : 1));
+        out[i] = count >= static_cast<s32>(least) ? mean : fill;
+    }
+}
+
+template <typename T>
+void number(T* __restrict out, const u32* __restrict x, i64 n) {
+    for (i64 i = 0; i < n; ++i) out[i] = static_cast<T>(static_cast<s32>(x[i]));
+}
+
 // ---- pixels against their window ----
 
 template <typename T>
@@ -490,7 +543,8 @@ constinit const row_kernels rows = {
     {sample_kernels<f32>{load<f32>, add_samples<f32>, group_lanes::down<f32>, merge_samples<f32>},
      sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>}},
     {add_rows, merge_rows, merge_rows_each, scan_pairs, merge_weighted, scan_weighted, divide_64f, finish_pairs,
-     square_root, convert_32f, group_lanes::close_block, group_lanes::along<f32>, group_lanes::along<f64>},
+     square_root, convert_32f, mean_32f_some, number<f32>, number<f64>, group_lanes::close_block,
+     group_lanes::along<f32>, group_lanes::along<f64>},
     {pixel_kernels<u8>{thresholds<u8>, exceeds<u8>, contrast<u8>},
      pixel_kernels<u16>{thresholds<u16>, exceeds<u16>, contrast<u16>},
      pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},

@@ -134,6 +134,82 @@ void statistics_band(const row_job& job, const window_outputs& outputs, const ba
     });
 }
 
+/// Whether means of the image's type, and numbers, are all that is wanted of windows of 16 bits or of 32f.
+template <typename Pixel>
+bool means_alone(const row_job& job, const window_outputs& outputs) {
+    constexpr bool known = std::is_same_v<Pixel, u16> || std::is_same_v<Pixel, s16> || std::is_same_v<Pixel, f32>;
+    return known && !job.weighted && job.largest_window < std::int64_t{1} << 31 && outputs.mean.data != nullptr &&
+           outputs.mean.shape.type == job.shape.type && outputs.variance.data == nullptr &&
+           outputs.deviation.data == nullptr && outputs.sum.data == nullptr;
+}
+
+/// write_mean(row, first, n, counts) for pieces of every row of the band, after which their numbers are written.
+template <typename F>
+void write_with_counts(const row_job& job, const any_view& count, const band& b, row_source<u8>& rows,
+                       bool has_constant, F&& write_mean) {
+    count_windows<u32> counts(job, rows, has_constant);
+    const block_kernels& kernels = job.kernels->block;
+    for (std::int64_t row = b.first; row < b.end; ++row) {
+        counts.start(row, row == b.first);
+        for (std::int64_t first = 0; first < job.n(); first += tile) {
+            const std::int64_t n = std::min(tile, job.n() - first);
+            const u32* const c = counts.next(first, n);
+            write_mean(row, first, n, c);
+            if (count.data == nullptr) continue;
+            if (count.shape.type == dtype::u32)
+                std::copy_n(c, n, job.row_to<u32>(count, row, b.plane) + first);
+            else if (count.shape.type == dtype::f32)
+                kernels.number_32f(job.row_to<f32>(count, row, b.plane) + first, c, n);
+            else
+                kernels.number_64f(job.row_to<f64>(count, row, b.plane) + first, c, n);
+        }
+    }
+}
+
+template <typename Pixel, typename A>
+void integer_means_band(const row_job& job, const window_outputs& outputs, const band& b) {
+    using stored = typename stored_as<Pixel>::type;
+    sampled_rows<Pixel, stored> rows(job, b.plane);
+    const bool has_constant =
+        job.rows.border == border_mode::constant && rows.counted(static_cast<Pixel>(job.border_value));
+    column_sums<Pixel, A, false> sums(job, rows.values);
+    row_windows<A> windows(job, has_constant ? static_cast<A>(stored_constant<Pixel>(job)) : A{0});
+    const auto least = static_cast<u32>(std::clamp<std::int64_t>(job.min_count, 1, std::int64_t{1} << 31));
+    const A half = job.rounding == rounding_mode::half_up ? static_cast<A>(-1) : A{0};
+    const auto fill = static_cast<stored>(static_cast<Pixel>(job.fill.value_or(0)));
+    const auto& kernels = std::get<window_kernels<A>>(job.kernels->window);
+    write_with_counts(job, outputs.count, b, rows.counts, has_constant,
+                      [&](std::int64_t row, std::int64_t first, std::int64_t n, const u32* counts) {
+                          if (first == 0) {
+                              row == b.first ? sums.start(row) : sums.advance(row);
+                              windows.start(sums.data(), row);
+                          }
+                          kernels.mean_16u_some(job.row_to<stored>(outputs.mean, row, b.plane) + first,
+                                                windows.next(first, n), counts, least, half, stored_as<Pixel>::flip,
+                                                fill, n);
+                      });
+}
+
+template <typename Pixel>
+void means_band(const row_job& job, const window_outputs& outputs, const band& b) {
+    if constexpr (std::is_same_v<Pixel, f32>) {
+        sampled_rows<f32, f32> rows(job, b.plane);
+        const bool has_constant =
+            job.rows.border == border_mode::constant && rows.counted(static_cast<f32>(job.border_value));
+        group_sums<f32> sums(job, rows.values, has_constant ? job.border_value : 0);
+        const auto least = static_cast<u32>(std::clamp<std::int64_t>(job.min_count, 1, (std::int64_t{1} << 31) - 1));
+        const auto fill = static_cast<f32>(job.fill.value_or(std::numeric_limits<f64>::quiet_NaN()));
+        write_with_counts(job, outputs.count, b, rows.counts, has_constant,
+                          [&](std::int64_t row, std::int64_t first, std::int64_t n, const u32* counts) {
+                              job.kernels->block.mean_32f_some(job.row_to<f32>(outputs.mean, row, b.plane) + first,
+                                                               sums.compute(row) + first, counts, least, fill, n);
+                          });
+    } else if constexpr (sizeof(Pixel) == 2) {
+        job.largest_window <= largest_32_bit_window<Pixel> ? integer_means_band<Pixel, u32>(job, outputs, b)
+                                                           : integer_means_band<Pixel, u64>(job, outputs, b);
+    }
+}
+
 /// Calls f(row, counts): which of the row's own pixels count.
 template <typename Pixel, typename F>
 void sampled_with_pixels(const row_job& job, const band& b, bool spread, F&& f) {
@@ -209,7 +285,10 @@ void contrast_band(const row_job& job, double epsilon, const filter_outputs& out
 
 void sampled_statistics(const row_job& job, const window_outputs& outputs) {
     visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
-        for_each_band(job, [&](const band& b, int) { statistics_band<Pixel>(job, outputs, b); });
+        const bool simple = means_alone<Pixel>(job, outputs);
+        for_each_band(job, [&](const band& b, int) {
+            simple ? means_band<Pixel>(job, outputs, b) : statistics_band<Pixel>(job, outputs, b);
+        });
     });
 }
 
