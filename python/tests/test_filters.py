@@ -606,13 +606,6 @@ def test_non_local_means(border):
     np.testing.assert_array_equal(floor, found.astype(np.uint8))
 
 
-def test_non_local_means_of_channels_apart():
-    colours = reference.random_image((9, 8, 3), "uint8", 3)
-    for image, axis in ((np.asfortranarray(colours), -1), (np.ascontiguousarray(colours.transpose(2, 0, 1)), 0)):
-        with pytest.raises(boxsum.Unsupported, match="channel_axis: a pixel's channels, at most 4, must lie side by side"):
-            boxsum.non_local_means(image, 5, channel_axis=axis)
-
-
 def test_non_local_means_of_scikit_image():
     """The exact mode weighs a patch by a Gaussian; where the patch is one pixel, there is nothing to weigh."""
     restoration = pytest.importorskip("skimage.restoration")
