@@ -499,7 +499,9 @@ CLAIMS = (
     *(Claim("notes-2025", "'SAVSM(GPU gem3)'", f"in real time: a frame of 1080 x 1920 from a map of {edge} x {edge}, its tables "
             "included, in a sixtieth of a second", None, shadows_in_time(edge, 16.7), kind="convolve") for edge in (1024, 2048)),
     Claim("notes-2025", "'2011' (Nehab et al.)", "a recursive filter reads twice and writes once: at 8192 x 8192 within twice a "
-          "copy's time", None, recursive_over_copy(8192, 2), kind="convolve"),
+          "copy's time", None, recursive_over_copy(8192, 2),
+          "By its accesses it is; but the walks over the tiles of a line are chains of 2n/32 trips to memory, twice, by as many threads "
+          "as there are lines, a time that no bandwidth shortens.", kind="convolve"),
 
     Claim("poostchi-2017", "section 3.4, (4)", "efficiency of a work-efficient scan of 1024 elements, %", 30, scan_efficiency,
           kind="hist"),
