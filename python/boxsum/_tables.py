@@ -124,7 +124,9 @@ def image_means(image: ArrayT, *, channel_axis: int | None = None) -> ArrayT:
 
 def _narrow_signed(image: Any) -> tuple[NumPyArray, Wrap] | None:
     """What `adapt` makes of an image of int8 or int16 in host memory; None for others."""
-    if str(getattr(image, "dtype", "int8")).rpartition(".")[2] not in ("int8", "int16", ">i2", "<i2"):
+    kind = getattr(image, "dtype", None)
+    code = getattr(kind, "char", None)  # of NumPy's types, which is quick
+    if code not in (None, "b", "h") or code is None and str(kind or "int8").rpartition(".")[2] not in ("int8", "int16"):
         return None
     if isinstance(image, type) or is_on_device(image):
         return None
