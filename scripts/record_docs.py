@@ -196,6 +196,8 @@ WINDOW_MARKS = {
     "box mean 8u": (2.2, 3.2), "box mean 16u": (2.2, 3.5), "box mean 32f": (2.5, 4.0), "Bradley 8u": (2.7, 3.5),
     "Sauvola 8u": (5.5, 8.0), "Niblack 8u": (5.5, 8.0), "Wolf 8u": (11, 16), "mean and deviation 8u": (2.0, 3.0),
     "local contrast 8u": (3.0, 4.0),
+    # Over a copy of 28 bytes a pixel, and 60 is the largest radius.
+    "guided by itself 8u": (3.0, 3.0), "guided by itself 32f": (3.0, 3.0), "guided 8u": (3.0, 3.0), "guided 32f": (3.0, 3.0),
 }
 # What samples are held against: as often as this their unmasked filter, each over a copy of its own bytes.
 MOST_OF_UNMASKED = 1.6
@@ -213,7 +215,9 @@ def windows():
             line = [name]
             for n, radius in ((16384, 3), (16384, 15), (16384, 250), (4096, 3), (4096, 15), (4096, 250)):
                 row = found.get((name, n, radius))
-                cell = figure(row and row["x"], 2)
+                last = found.get((name, n, 60)) if radius == 250 and not row else None
+                row = row or last
+                cell = figure(row and row["x"], 2) + (" (r 60)" if last else "")
                 plain = found.get((name.split(",")[0], n, radius))
                 if row and n == 16384 and marks:
                     cell += f" (<= {marks[radius == 250]:.1f})"

@@ -801,7 +801,7 @@ def guided_filter(
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon and a guide of another shape or place.
         Unsupported: a TypeError; another dtype, and on a device a guide of several channels and windows of more than
-            some 380 columns (750 without a guide).
+            some 380 columns.
         OutOfMemory: a MemoryError.
 
     Source: He, Sun and Tang 2010.

@@ -11,8 +11,8 @@
 /// guided_filter.hpp on a GPU.
 ///
 /// - Without a guide, and with one of one channel; colour guides are unsupported. Images, guides and results of 8u,
-/// 16u,
-///   32f and 64f in any combination that the CPU takes, of any strides: what is not plain is copied in the workspace.
+///   16u, 32f and 64f in any combination that the CPU takes, of any strides: what is not plain is copied in the
+///   workspace. Image and guide of one type are fastest.
 /// - Every border that the CPU takes. Windows are at most some 380 columns wide, and do not reach several times beyond
 ///   the image: others are unsupported.
 /// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
@@ -22,17 +22,15 @@
 ///
 ///       (2^-25 A + 2^-26 u / sqrt(epsilon)) |guide| + 2^-25 B + 2^-24 u
 ///
-///   u the least of sqrt(epsilon) and a tenth of the range of 8u and 16u images, 64 for those of 32f,
-///   A and B the largest |a| and |b| in the window, and by what its type is rounded by. For 8u with the default epsilon
-///   that is some 3 * 10^-5, so one result in ten thousand or so differs by one from the CPU's.
-/// - Moments of integers are exact. Image and guide of one type are fastest. Moments of 32f may slide then, which adds
-/// at most 2^-21 (P + A G): P and G the largest
-///   magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at most 1024 times
-///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value
-///   is NaN, infinite, huge, or of a guide above some 10^3 sqrt(epsilon), take additions only, which are slower. So
-///   such a value acts as on the CPU.
-/// - Device memory (a plan's: its workspace): 24 bytes per pixel and channel of a plane, 32 in double, and at most 4
-/// for
+///   and by what its type is rounded by: u the least of sqrt(epsilon) and a tenth of the range of 8u and 16u images, 64
+///   for those of 32f; A and B the largest |a| and |b| in the window. So a result of integers may differ by one from
+///   the CPU's.
+/// - Moments of integers are exact. Those of 32f images and guides may slide, which adds at most 2^-21 (P + A G): P and
+///   G the largest magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at
+///   most 1024 times the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said,
+///   as where a value is NaN, infinite or huge, or a guide's above some 10^3 sqrt(epsilon), take additions only, which
+///   are slower. So such a value acts as on the CPU.
+/// - Device memory (a plan's: its workspace): 8 bytes per pixel and channel of a plane, 16 in double, and at most 4 for
 ///   windows of more than 64 rows. Planes follow each other in the same memory. For host images also image, guide and
 ///   result.
 /// - `threads` has no effect. Results have the same bits from run to run.
