@@ -3,6 +3,7 @@
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/filters/fused_windows.hpp"
+#include "cuda/filters/pixel_runs.cuh"
 #include "cuda/runtime/launch.cuh"
 
 #include <bit>
@@ -23,24 +24,10 @@
 /// writing, K columns a thread, nor reading, one column a thread, meets in a bank, whatever the window's extents, and a
 /// thread reaches all of its own, and all that its windows begin or end with, from one address.
 ///
-/// Beyond a border a thread reads what the axis says is there (window_axis::source). What `shrink` leaves out is a
-/// zero.
-///
 /// What slides is a class of its own, `Slide` below: integer_slide, or those of sliding_samples.cuh.
 namespace boxsum::cuda {
 
 inline constexpr int most_fused_threads = 512;
-
-/// What is read of one plane.
-struct plane_view {
-    filters::window_axis rows, cols;
-    const char* image;  ///< null: there is none
-    std::int64_t image_stride;
-    int channels;
-    std::uint32_t flip;     ///< XORed to a word of pixels: centred then
-    std::uint32_t outside;  ///< what lies beyond a border that repeats no pixel, in all of a word
-    bool in_units;          ///< a thread's columns can be read together
-};
 
 /// A task as the kernels take it.
 struct fused_view : plane_view {
@@ -59,148 +46,6 @@ struct fused_view : plane_view {
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
     double most_pixels;      ///< that a sum of a few columns, or a window, holds
-};
-
-/// K pixels of a row, as they are in the image: whatever is done to them would wait for them.
-template <typename Pixel, int K>
-struct pixel_run {
-    static constexpr int words = K * static_cast<int>(sizeof(Pixel)) / 4;
-    std::uint32_t word[words];
-
-    __device__ pixel_run flipped(std::uint32_t flip) const {
-        pixel_run run;
-#pragma unroll
-        for (int i = 0; i < words; ++i) run.word[i] = word[i] ^ flip;
-        return run;
-    }
-
-    __device__ static pixel_run all(std::uint32_t value) {
-        pixel_run run;
-#pragma unroll
-        for (int i = 0; i < words; ++i) run.word[i] = value;
-        return run;
-    }
-
-    /// From memory that is aligned to all of it, or to 16 bytes.
-    __device__ static pixel_run at(const char* from) {
-        constexpr int at_once = words < 4 ? words : 4;
-        pixel_run run;
-#pragma unroll
-        for (int k = 0; k < words; k += at_once) {
-            const auto part = reinterpret_cast<const vector_of<std::uint32_t, at_once>*>(from)[k / at_once];
-#pragma unroll
-            for (int i = 0; i < at_once; ++i) run.word[k + i] = part.x[i];
-        }
-        return run;
-    }
-};
-
-/// Rows of a thread's columns that are read at once.
-template <typename Pixel, int K, int N>
-struct pixel_runs {
-    pixel_run<Pixel, K> row[N];
-};
-
-/// Rows first .. of the extended image, wherever they and the columns lie; those but begin <= j < end are zero. A
-/// function of its own: it is long, and rare but for images of several channels and rows that start anywhere.
-template <typename Pixel, int K, int N>
-__device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const plane_view& t, int first, int begin, int end,
-                                                              int col, int channel) {
-    using run = pixel_run<Pixel, K>;
-    pixel_runs<Pixel, K, N> to;
-    const char* row[N];
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-        to.row[j] = run::all(t.flip);
-        row[j] = nullptr;
-        if (j < begin || j >= end) continue;
-        std::int64_t y = first + j;
-        if (y < 0 || y >= t.rows.extent) y = t.rows.source(y);
-        if (y < 0)
-            to.row[j] = run::all(t.outside);
-        else
-            row[j] = t.image + y * t.image_stride;
-    }
-    if (t.in_units && col >= 0 && col + K <= t.cols.extent) {
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            if (row[j] != nullptr) to.row[j] = run::at(row[j] + std::int64_t{col} * static_cast<int>(sizeof(Pixel)));
-        }
-        return to;
-    }
-    constexpr int bits = 8 * static_cast<int>(sizeof(Pixel)), in_word = 32 / bits;
-    std::uint32_t x[N][K];
-#pragma unroll
-    for (int i = 0; i < K; ++i) {
-        std::int64_t from = col + i;
-        if (from < 0 || from >= t.cols.extent) from = t.cols.source(from);
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            x[j][i] = t.outside;
-            if (from >= 0 && row[j] != nullptr)
-                x[j][i] = reinterpret_cast<const Pixel*>(row[j])[from * t.channels + channel];
-        }
-    }
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-        if (row[j] == nullptr) continue;
-#pragma unroll
-        for (int w = 0; w < run::words; ++w) {
-            std::uint32_t word = 0;
-#pragma unroll
-            for (int i = 0; i < in_word; ++i) word |= (x[j][w * in_word + i] & (~0u >> (32 - bits))) << (bits * i);
-            to.row[j].word[w] = word;
-        }
-    }
-    return to;
-}
-
-/// Reads a thread's columns of one channel.
-template <typename Pixel, int K>
-class run_reader {
-  public:
-    using run = pixel_run<Pixel, K>;
-
-    __device__ run_reader(const plane_view& t, int col, int channel)
-        : t_(t), at_(t.image + std::int64_t{col} * static_cast<int>(sizeof(Pixel))), col_(col), channel_(channel) {
-        const int width = static_cast<int>(t.cols.extent);
-        const bool repeats_none = t.cols.border == border_mode::shrink || t.cols.border == border_mode::constant;
-        lie_ = t.in_units && col >= 0 && col + K <= width       ? columns::together
-               : repeats_none && (col + K <= 0 || col >= width) ? columns::beyond
-                                                                : columns::anywhere;
-    }
-
-    /// Whether all rows first .. first + n - 1 are the image's.
-    __device__ bool inside(int first, int n) const { return first >= 0 && first + n <= t_.rows.extent; }
-
-    /// Rows first .. of the extended image; those but begin <= j < end are zero. `plain`: none is, and all are the
-    /// image's.
-    template <int N>
-    __device__ void read(run (&to)[N], int first, int begin, int end, bool plain) const {
-        if (plain && lie_ == columns::together) {
-            const char* from = at_ + first * t_.image_stride;
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                to[j] = run::at(from);
-                from += t_.image_stride;
-            }
-        } else if (lie_ == columns::beyond) {
-#pragma unroll
-            for (int j = 0; j < N; ++j) to[j] = run::all(j >= begin && j < end ? t_.outside : t_.flip);
-        } else {
-            const auto rows = read_anywhere<Pixel, K, N>(t_, first, begin, end, col_, channel_);
-#pragma unroll
-            for (int j = 0; j < N; ++j) to[j] = rows.row[j];
-        }
-    }
-
-  private:
-    enum class columns { together, beyond, anywhere };
-
-    const plane_view& t_;
-    const char* at_;
-    int col_, channel_;
-    columns lie_;
 };
 
 template <typename Sum, bool Squares, int K>
@@ -562,11 +407,12 @@ __global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_seg
 
 /// The sums of the rows that the windows of row `row` hold but the last.
 template <typename Slide>
-__device__ typename Slide::columns first_columns(const fused_view& t, int band, int row, int col, int channel) {
+__device__ typename Slide::columns first_columns(const fused_view& t, const typename Slide::reader& reader, int band,
+                                                 int row, int col, int channel) {
     typename Slide::columns sums;
     const int before = static_cast<int>(t.rows.before), after = static_cast<int>(t.rows.after);
     if (t.segments == nullptr) {
-        add_rows<Slide, 4>(sums, t, typename Slide::reader(t, col, channel), row - before, row + after);
+        add_rows<Slide, 4>(sums, t, reader, row - before, row + after);
         return sums;
     }
     const int bands = (t.end_row - t.first_row + t.band_rows - 1) / t.band_rows,
@@ -696,23 +542,29 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
 
     const sum_line<sums> own = line.from((K + 1) * thread);
 
-    typename Slide::columns first{};
-    if (reads) first = first_columns<Slide>(t, band, first_row, read_col, channel);
-    Slide slide(t, first);
-    if (!slide.begins()) return;
-
     const typename Slide::reader reader(t, read_col, channel);
     typename Slide::row in[rows], out[rows];
 #pragma unroll
     for (int j = 0; j < rows; ++j) in[j] = out[j] = Slide::nothing(t);
-    const auto load = [&](int row) {
-        if (!reads) return;
-        const bool plain = row >= first_plain && row < end_plain;
-        reader.read(in, row + after, 0, end_row - row, plain);
-        reader.read(out, row - before - 1, first_row + 1 - row, end_row - row, plain);
+    const auto enter = [&](int row, bool plain) { fetch(reader, in, row + after, 0, end_row - row, plain); };
+    const auto leave = [&](int row, bool plain) {
+        fetch(reader, out, row - before - 1, first_row + 1 - row, end_row - row, plain);
     };
-    load(first_row);
+    typename Slide::columns first{};
+    if (reads) first = first_columns<Slide>(t, reader, band, first_row, read_col, channel);
+    Slide slide(t, first);
+    if (!slide.begins()) return;
+    if (reads) {
+        enter(first_row, false);
+        leave(first_row, false);
+    }
     for (int row = first_row; row < end_row; row += rows) {
+        if constexpr (settles_late<typename Slide::reader>) {
+            if (reader.settles()) {
+                reader.settle(in);
+                reader.settle(out);
+            }
+        }
         // What each thread's columns come to, row by row, and those of the threads before it.
         const sums mine = slide.advance(in, out);
         sums until = mine;
@@ -731,7 +583,11 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
             slide.pass(until, i, in, out);
             own.store(i, until);
         }
-        if (row + rows < end_row) load(row + rows);
+        if (reads && row + rows < end_row) {
+            const bool plain = row + rows >= first_plain && row + rows < end_plain;
+            enter(row + rows, plain);
+            leave(row + rows, plain);
+        }
         batch.row = row;
         batch.valid = end_row - row < rows ? end_row - row : rows;
         batch.plain = row >= first_uncut && row < end_uncut;

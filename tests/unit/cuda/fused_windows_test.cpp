@@ -85,6 +85,41 @@ TEST_F(fused_windows, integers_have_the_results_of_the_cpu) {
     EXPECT_GT(fused, wanted / 2);
 }
 
+/// Columns beyond a border are read in runs of eight: turned, from the other side, or of one pixel, from where words
+/// begin or not, with some that are the image's own, or from several places. Rows beyond it are read as others are.
+TEST_F(fused_windows, borders_within_and_between_runs_have_the_results_of_the_cpu) {
+    struct place {
+        std::int64_t gap, first;
+    };
+    int runs = 0;
+    for (const border_mode border : test::every_border)
+        for (const std::int64_t cols : {1, 2, 5, 7, 8, 9, 11, 16, 18, 23, 37, 40})
+            for (const dtype type : {dtype::u8, dtype::u16})
+                for (const place& at : {place{(48 - cols) % 16, 0}, place{3, 0}, place{0, 5}}) {
+                    const bool mirrors = border == border_mode::reflect || border == border_mode::mirror;
+                    const std::int64_t rows = 4 + runs % 5,
+                                       reach = mirrors && runs % 4 == 0 && cols > 1
+                                                   ? 2 * cols - 3  // there and back
+                                                   : std::min<std::int64_t>(cols - 1, 3 + runs % 17);
+                    const filter_case s{
+                        type,  rows,
+                        cols,  runs % 7 == 0 ? 2 : 1,
+                        1,     window(window_extents{rows - 1, runs % 3, reach, (runs * 5) % (reach + 1)}),
+                        border};
+                    placed image(test::packed(type, s.rows, s.cols, s.channels), at.gap, at.first);
+                    fill(image.view(), pattern::random, static_cast<std::uint64_t>(++runs));
+                    const filter_options options = test::options_of(s);
+                    ASSERT_TRUE(cuda::fused_supports(filters::windows_of({image.view().shape}, options), false));
+                    placed mean(test::packed(type, s.rows, s.cols, s.channels), 0, 0);
+                    const any_view result = upload(mean), from = upload(image);
+                    cuda::box_filter({from}, {result}, stream(), options);
+                    box_filter({image.view()}, {mean.view()}, options);
+                    expect_fetched(mean, result, test::text_of(s) + ", from " + std::to_string(at.first));
+                    memory_.clear();
+                    if (HasFailure()) return;
+                }
+}
+
 /// Several bands whose first windows are made of prepared segments, and several warps a block.
 TEST_F(fused_windows, large_windows_have_the_results_of_the_cpu) {
     for (const dtype type : {dtype::u8, dtype::u16})
