@@ -412,7 +412,9 @@ __device__ typename Slide::columns first_columns(const fused_view& t, const type
     typename Slide::columns sums;
     const int before = static_cast<int>(t.rows.before), after = static_cast<int>(t.rows.after);
     if (t.segments == nullptr) {
-        add_rows<Slide, 4>(sums, t, reader, row - before, row + after);
+        // Each lot waits for memory. With more than four rows, kernels but those of sums of bytes spill.
+        constexpr int together = sizeof(typename Slide::row) <= 8 && sizeof(typename Slide::columns) <= 32 ? 8 : 4;
+        add_rows<Slide, together>(sums, t, reader, row - before, row + after);
         return sums;
     }
     const int bands = (t.end_row - t.first_row + t.band_rows - 1) / t.band_rows,
@@ -550,14 +552,13 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const auto leave = [&](int row, bool plain) {
         fetch(reader, out, row - before - 1, first_row + 1 - row, end_row - row, plain);
     };
+    // Entering rows are not waited for while those of the first windows are read.
+    if (reads) enter(first_row, first_row < end_plain);
     typename Slide::columns first{};
     if (reads) first = first_columns<Slide>(t, reader, band, first_row, read_col, channel);
     Slide slide(t, first);
     if (!slide.begins()) return;
-    if (reads) {
-        enter(first_row, false);
-        leave(first_row, false);
-    }
+    if (reads) leave(first_row, false);
     for (int row = first_row; row < end_row; row += rows) {
         if constexpr (settles_late<typename Slide::reader>) {
             if (reader.settles()) {
