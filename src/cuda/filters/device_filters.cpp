@@ -84,7 +84,7 @@ window_filter statistics_of(const filters::window_job& windows, const filters::s
             filter.consume = [squares](const filter_step& at) {
                 window_results to{at.results[0], at.results[1], at.results[2]};
                 if (to.mean.data != nullptr && !is_floating(to.mean.shape.type)) {
-                    enqueue_fused_means(at.fused, to.mean, at.stream);
+                    enqueue_fused_means(at.fused, fused_sums_of(*at.fused.job, false), to.mean, at.stream);
                     to.mean = {};
                 }
                 if (squares) enqueue_fused_statistics(at.fused, to, at.stream);

@@ -14,8 +14,9 @@ namespace {
 /// by x e / (n 2^k), which is below 1 / n, and so too little to reach the next integer, as 256 n^2 <= 2^k.
 struct byte_quotient {
     static constexpr int largest = 1 << 20;
-    std::uint32_t multiplier = 0, bias = 0;
+    std::uint32_t multiplier = 0;
     std::uint32_t selector = 0;  ///< of __byte_perm(): the bytes of two products, side by side
+    std::uint64_t offset = 0;    ///< of a product
 
     byte_quotient() = default;
     /// Of x less `add`. 2^k / n is rounded to a double, by 2^-20 at most, but 1 / n from the next integer or on one.
@@ -24,10 +25,18 @@ struct byte_quotient {
         const double scale = byte == 0 ? 0x1p32 : byte == 1 ? 0x1p40 : 0x1p48;
         // By 1: x + 1 is the least multiple that (2^32 - 1) / 2^32 of it reaches x.
         multiplier = n == 1 ? ~0u : static_cast<std::uint32_t>(scale / n) + 1;
-        bias = n == 1 ? add + 1 : add;
+        offset = multiplier * std::uint64_t{n == 1 ? add + 1 : add};
         selector = static_cast<std::uint32_t>(byte | (4 + byte) << 4);
     }
-    __device__ std::uint32_t product(std::uint32_t x) const { return __umulhi(x + bias, multiplier); }
+    /// Of x that are larger by `raise`.
+    BOXSUM_HOST_DEVICE byte_quotient of_raised(std::uint32_t raise) const {
+        byte_quotient other = *this;
+        other.offset -= std::uint64_t{raise} * multiplier;
+        return other;
+    }
+    __device__ std::uint32_t product(std::uint32_t x) const {
+        return static_cast<std::uint32_t>((std::uint64_t{x} * multiplier + offset) >> 32);
+    }
 
     /// The quotients of four products.
     __device__ std::uint32_t together(const std::uint32_t (&x)[4]) const {
@@ -40,17 +49,19 @@ __device__ __noinline__ byte_quotient quotient_by(int n, std::uint32_t add) {
     return {n, add};
 }
 
+inline constexpr int most_rows = 7;  ///< of a batch
+
 /// Where means of integers go.
 struct mean_output {
     char* data;
     std::int64_t row_stride;
-    std::uint32_t raise;  ///< what makes centred pixels positive
-    std::uint32_t half;   ///< 1: halves are rounded up; 0: means are rounded down
-    std::uint32_t flip;   ///< XORed to a word of positive means
-    bool in_units;        ///< a thread's means can be written together
-    divider uncut;        ///< by the pixels of an uncut window
-    byte_quotient bytes;  ///< the same of bytes
-    double inverse;       ///< of them
+    std::uint32_t raise;             ///< what makes centred pixels positive
+    std::uint32_t half;              ///< 1: halves are rounded up; 0: means are rounded down
+    std::uint32_t flip;              ///< XORed to a word of positive means
+    bool in_units;                   ///< a thread's means can be written together
+    divider uncut;                   ///< by the pixels of an uncut window
+    byte_quotient bytes[most_rows];  ///< the same of bytes, of each row's raised sums
+    double inverse;                  ///< of them
 };
 
 /// floor(x / n + 1/2), or floor(x / n), of positive pixels, from the sum of centred ones. For many windows of n pixels.
@@ -109,18 +120,22 @@ __device__ std::uint32_t one_rounded(std::uint32_t x, int height, int width, con
     return q;
 }
 
-template <typename Pixel, typename Sum, int K>
+template <typename Slide, typename Sum>
 __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __grid_constant__ fused_view t,
-                                                                        mean_output to) {
-    for_each_batch<Pixel, Sum, false, K>(t, [&](const auto& batch) {
-        constexpr int rows = window_sums<Sum, false>::rows;
+                                                                        const __grid_constant__ mean_output to) {
+    for_each_batch<Slide>(t, [&](const auto& batch) {
+        using Pixel = typename Slide::pixel;
+        constexpr int rows = Slide::rows, K = Slide::K;
         constexpr int in_word = 4 / static_cast<int>(sizeof(Pixel));
         char* const first = to.data + batch.row * to.row_stride;
         const int full = static_cast<int>(t.cols.full);
         [[maybe_unused]] byte_quotient by[rows];
-        if (sizeof(Pixel) == 1 && to.in_units && !batch.plain)
+        if (sizeof(Pixel) == 1 && to.in_units && !batch.plain) {
             batch.for_rows(by, full,
                            [&](int n) { return quotient_by(n, to.half * (static_cast<std::uint32_t>(n) / 2)); });
+#pragma unroll
+            for (int j = 0; j < rows; ++j) by[j] = by[j].of_raised(Slide::sums::raise(j));
+        }
         if (to.in_units && batch.owns()) {
             std::uint32_t out[rows][K / in_word];
             if constexpr (sizeof(Pixel) == 1) {
@@ -132,14 +147,14 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
                         for (int i = 0; i < 4; ++i) {
                             const auto w = batch.own_window(4 * k + i);
 #pragma unroll
-                            for (int j = 0; j < rows; ++j) x[j][i] = quotient_of(j).product(w.sum(j));
+                            for (int j = 0; j < rows; ++j) x[j][i] = quotient_of(j).product(w.raised_sum(j));
                         }
 #pragma unroll
                         for (int j = 0; j < rows; ++j) out[j][k] = quotient_of(j).together(x[j]);
                     }
                 };
                 if (batch.plain) {
-                    divide([&](int) -> const byte_quotient& { return to.bytes; });
+                    divide([&](int j) -> const byte_quotient& { return to.bytes[j]; });
                 } else {
                     divide([&](int j) -> const byte_quotient& { return by[j]; });
                 }
@@ -173,8 +188,9 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
     });
 }
 
-template <typename Pixel, typename Sum, int K>
+template <typename Pixel, typename Sum, int K, bool Deltas = false>
 void launch_means(const fused_task& task, const fused_shape& shape, const any_view& result, stream_ref stream) {
+    using slide = integer_slide<Pixel, Sum, false, K, Deltas>;
     const bool is_signed = task.image.shape.type == dtype::s16;
     mean_output to{};
     to.data = static_cast<char*>(result.data);
@@ -188,20 +204,22 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     const std::int64_t uncut = task.job->rows.full * task.job->cols.full;
     if constexpr (sizeof(Pixel) == 1) {
         to.in_units = to.in_units && uncut <= byte_quotient::largest;
-        to.bytes = byte_quotient(static_cast<int>(uncut), to.half * static_cast<std::uint32_t>(uncut / 2));
+        const byte_quotient all(static_cast<int>(uncut), to.half * static_cast<std::uint32_t>(uncut / 2));
+        for (int j = 0; j < slide::rows; ++j) to.bytes[j] = all.of_raised(slide::sums::raise(j));
     } else if constexpr (sizeof(Sum) == 4) {
         to.uncut = divider(static_cast<std::uint32_t>(uncut));
     }
     to.inverse = 1.0 / static_cast<double>(uncut);
-    launch_fused<Pixel, Sum, false, K>(fused_mean_kernel<Pixel, Sum, K>, task, shape, stream, to);
+    launch_fused<slide>(fused_mean_kernel<slide, Sum>, task, shape, stream, to);
 }
 
 }  // namespace
 
-void enqueue_fused_means(const fused_task& task, const any_view& result, stream_ref stream) {
-    const fused_sums sums = fused_sums_of(*task.job, false);
+void enqueue_fused_means(const fused_task& task, fused_sums sums, const any_view& result, stream_ref stream) {
     const fused_shape shape = fused_shape_of(*task.job, sums, task.end_row - task.first_row);
-    if (task.image.shape.type == dtype::u8)
+    if (sums == fused_sums::deltas)
+        launch_means<u8, u32, fused_columns(dtype::u8, fused_sums::deltas), true>(task, shape, result, stream);
+    else if (task.image.shape.type == dtype::u8)
         launch_means<u8, u32, fused_columns(dtype::u8, fused_sums::narrow)>(task, shape, result, stream);
     else if (sums == fused_sums::narrow)
         launch_means<u16, u32, fused_columns(dtype::u16, fused_sums::narrow)>(task, shape, result, stream);

@@ -10,6 +10,11 @@ using filters::window_job;
 constexpr std::int64_t most_threads = 512;
 constexpr std::int64_t largest_extent = std::int64_t{1} << 30;  // places are 32-bit numbers
 
+/// Columns of a window that a row changes by less than 2^15.
+constexpr std::int64_t deltas_width = 128;
+/// Smaller images have too few bands of seven rows for a device: 256 x 256 takes a seventh longer on an H100.
+constexpr std::int64_t fewest_pixels = std::int64_t{1} << 21;
+
 /// Columns that a block reads beyond those of its results: the windows' reach, the column before the first window, and
 /// what lies before it in the first thread's.
 std::int64_t halo(const window_job& job, int columns) {
@@ -43,6 +48,10 @@ bool reaches(const window_job& job, fused_sums sums) {
 
 fused_sums fused_sums_of(const window_job& job, bool squares) {
     if (squares) return fused_sums::squares;
+    const bool few_columns = job.shape.type == dtype::u8 && job.cols.full <= deltas_width;
+    if (few_columns && job.largest_window <= std::int64_t{1} << 23 &&
+        job.rows.extent * job.cols.extent * job.shape.channels >= fewest_pixels)
+        return fused_sums::deltas;
     // Below 2^31, so that half a window fits on top.
     const std::int64_t narrow = job.shape.type == dtype::u8 ? std::int64_t{1} << 23 : 32767;
     return job.largest_window <= narrow ? fused_sums::narrow : fused_sums::wide;
@@ -90,9 +99,11 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
         const std::int64_t fits =
             width + beyond <= threads * columns ? width : (threads * columns - beyond) / columns * columns;
         const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns, strips = up(width, strip);
-        for (std::int64_t band = 4; band <= 128; band *= 2) {
+        for (std::int64_t band = sums == fused_sums::deltas ? 7 : 4; band <= 128; band *= 2) {
             const double held = static_cast<double>(strips * job.shape.channels * up(rows, band) * threads) / resident;
-            const double cost = warps_wait * (std::max(held, 1.0) + 0.5) * static_cast<double>(band + start_of(band));
+            // With deltas, warps of which there are few on a multiprocessor are so much faster.
+            const double waves = sums == fused_sums::deltas ? held + 0.1 : std::max(held, 1.0) + 0.5;
+            const double cost = warps_wait * waves * static_cast<double>(band + start_of(band));
             if (best != 0 && cost >= best) continue;
             best = cost;
             shape.threads = static_cast<int>(threads);
@@ -111,12 +122,23 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
     return shape;
 }
 
-std::size_t fused_scratch_bytes(const window_job& job, fused_sums sums, std::int64_t rows) {
+namespace {
+
+std::size_t scratch_of(const window_job& job, fused_sums sums, std::int64_t rows) {
     const fused_shape shape = fused_shape_of(job, sums, rows);
     if (!shape.prepared) return 0;
     const std::int64_t slots = shape.segment_cols / fused_columns(job.shape.type, sums);
     const std::int64_t bytes = slots * fused_slot_bytes(job.shape.type, sums);
     return static_cast<std::size_t>(job.shape.channels * shape.segments * bytes + 255) / 256 * 256;
+}
+
+}  // namespace
+
+std::size_t fused_scratch_bytes(const window_job& job, fused_sums sums, std::int64_t rows) {
+    // Bradley's threshold has squares only where it is the result.
+    if (sums == fused_sums::squares && job.shape.type == dtype::u8)
+        return std::max(scratch_of(job, sums, rows), scratch_of(job, fused_sums_of(job, false), rows));
+    return scratch_of(job, sums, rows);
 }
 
 }  // namespace boxsum::cuda

@@ -88,6 +88,12 @@ struct column_sums : column_squares<Sum, Squares, K> {
         }
     }
 
+    /// By how much slide() changes a column of bytes.
+    __device__ static int change(int i, const pixel_run<Pixel, K>& in, const pixel_run<Pixel, K>& out) {
+        const auto both = static_cast<int>(__byte_perm(in.word[i / 4], out.word[i / 4], i % 4 < 2 ? 0x5140u : 0x7362u));
+        return dot(both, i % 2 == 0 ? 0x0000ff01 : static_cast<int>(0xff010000u), 0);
+    }
+
     /// c + a . b of four bytes.
     __device__ static int dot(int a, int b, int c) {
         if constexpr (centred)
@@ -174,14 +180,44 @@ struct column_sums : column_squares<Sum, Squares, K> {
 };
 
 /// 16 bytes of sums of `rows` rows, and of their squares.
-template <typename Sum, bool Squares>
+///
+/// With Deltas, of windows of at most deltas_width columns of bytes, they are the first row's and, two in a word, by
+/// how much each later one differs from the row before: +-32640, so that of a window, which is what words are
+/// subtracted for, one number below + 2^16 times one above says both. Seven rows where four sums would be.
+template <typename Sum, bool Squares, bool Deltas = false>
 struct alignas(16) window_sums {
+    static_assert(!Deltas || (sizeof(Sum) == 4 && !Squares));
     static constexpr int values = 16 / static_cast<int>(sizeof(Sum));
-    static constexpr int rows = Squares ? values / 2 : values;
+    static constexpr int rows = Deltas ? 2 * values - 1 : Squares ? values / 2 : values;
     Sum value[values];  ///< sums, then squares
 
-    __device__ Sum sum(int row) const { return value[row]; }
-    __device__ Sum squares(int row) const { return value[rows + row]; }
+    /// By how much raised_sum() is larger than the sum.
+    __device__ static constexpr std::uint32_t raise(int row) {
+        return Deltas ? static_cast<std::uint32_t>(row) << 15 : 0;
+    }
+    /// Of a window.
+    __device__ Sum raised_sum(int row) const {
+        if constexpr (!Deltas) {
+            return value[row];
+        } else {
+            Sum sum = value[0];
+#pragma unroll
+            for (int k = 1; k < values; ++k) {  // differences are positive with 2^15 on top
+                if (2 * k - 1 > row) break;
+                sum = __dp2a_lo(value[k] + 0x80008000u, 2 * k > row ? 0x0001u : 0x0101u, sum);
+            }
+            return sum;
+        }
+    }
+    __device__ Sum sum(int row) const {
+        if constexpr (Deltas)
+            return raised_sum(row) - raise(row);
+        else
+            return value[row];
+    }
+    __device__ Sum squares(int row) const {
+        return value[rows + row];
+    }
 
     __device__ void add(const window_sums& b) {
 #pragma unroll
@@ -256,7 +292,7 @@ struct window_batch {
         constexpr int words = sizeof(T) / 4;
         int rows_held = height[0];
 #pragma unroll
-        for (int j = 1; j < Sums::rows; ++j) rows_held = thread % Sums::rows == j ? height[j] : rows_held;
+        for (int j = 1; j < Sums::rows; ++j) rows_held = thread % 32 % Sums::rows == j ? height[j] : rows_held;
         const T mine = f(rows_held * width);
         std::uint32_t word[words];
         memcpy(word, &mine, sizeof mine);
@@ -432,16 +468,17 @@ __device__ typename Slide::columns first_columns(const fused_view& t, const type
 }
 
 /// Integers that all count.
-template <typename Pixel, typename Sum, bool Squares, int Columns>
+template <typename Pixel, typename Sum, bool Squares, int Columns, bool Deltas = false>
 class integer_slide {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = true;  ///< sums of any rows are differences of prefix sums
     static constexpr int wide_words = Squares && sizeof(Sum) == 8 ? K : 0;  ///< of `columns`, which begin with them
+    using pixel = Pixel;
     using row = pixel_run<Pixel, K>;
     using reader = run_reader<Pixel, K>;
     using columns = column_sums<Pixel, Sum, Squares, K>;
-    using sums = window_sums<Sum, Squares>;
+    using sums = window_sums<Sum, Squares, Deltas>;
     static constexpr int rows = sums::rows;
 
     __device__ integer_slide(const fused_view& t, const columns& first)
@@ -458,7 +495,14 @@ class integer_slide {
         for (int j = 0; j < rows; ++j) {
             in[j] = columns::as_summed(in[j], t_.flip);
             out[j] = columns::as_summed(out[j], t_.flip);
-            mine.value[j] = total_ += columns::total_change(in[j], out[j]);
+            const Sum change = columns::total_change(in[j], out[j]);
+            total_ += change;
+            if constexpr (!Deltas)
+                mine.value[j] = total_;
+            else if (j % 2 == 0)  // above the change of the row before
+                mine.value[j / 2] = j == 0 ? total_ : mine.value[j / 2] + (change << 16);
+            else
+                mine.value[j / 2 + 1] = change;
             if constexpr (Squares)
                 mine.value[rows + j] = total_squares_ += columns::total_squares_change(in[j], out[j]);
         }
@@ -470,11 +514,23 @@ class integer_slide {
 
     /// Moves `until`, the sums before column i, behind it. For one column after the other.
     __device__ void pass(sums& until, int i, const row (&in)[rows], const row (&out)[rows]) {
+        if constexpr (Deltas) {
+            columns_.slide(i, in[0], out[0]);
+            until.value[0] += static_cast<Sum>(columns_.sum[i]);
 #pragma unroll
-        for (int j = 0; j < rows; ++j) {
-            columns_.slide(i, in[j], out[j]);
-            until.value[j] += columns::widened(columns_.sum[i]);
-            if constexpr (Squares) until.value[rows + j] += columns_.square[i];
+            for (int k = 1; k < sums::values; ++k) {
+                const int first = columns::change(i, in[2 * k - 1], out[2 * k - 1]),
+                          second = columns::change(i, in[2 * k], out[2 * k]);
+                until.value[k] += static_cast<Sum>(first) + (static_cast<Sum>(second) << 16);
+                columns_.sum[i] += first + second;
+            }
+        } else {
+#pragma unroll
+            for (int j = 0; j < rows; ++j) {
+                columns_.slide(i, in[j], out[j]);
+                until.value[j] += columns::widened(columns_.sum[i]);
+                if constexpr (Squares) until.value[rows + j] += columns_.square[i];
+            }
         }
     }
 
@@ -682,15 +738,24 @@ void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view&
            stream, t, arguments...);
 }
 
-template <typename Pixel, typename Sum, bool Squares, int K, typename... Parameters, typename... Arguments>
+/// Slide: an integer_slide.
+template <typename Slide, typename... Parameters, typename... Arguments>
 void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& task, const fused_shape& shape,
                   stream_ref stream, const Arguments&... arguments) {
+    using Pixel = typename Slide::pixel;
+    constexpr int K = Slide::K;
     fused_view t = on_device<Pixel, K>(task, shape);
-    if (!sums_are_centred<Pixel, Sum, Squares>) {
+    if (!Slide::columns::centred) {
         if (task.job->rows.border != border_mode::constant) t.outside = 0;
         t.flip = 0;
     }
-    launch_sliding<integer_slide<Pixel, Sum, Squares, K>>(kernel, t, shape, stream, arguments...);
+    launch_sliding<Slide>(kernel, t, shape, stream, arguments...);
+}
+
+template <typename Pixel, typename Sum, bool Squares, int K, typename... Parameters, typename... Arguments>
+void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& task, const fused_shape& shape,
+                  stream_ref stream, const Arguments&... arguments) {
+    launch_fused<integer_slide<Pixel, Sum, Squares, K>>(kernel, task, shape, stream, arguments...);
 }
 
 }  // namespace boxsum::cuda

@@ -12,11 +12,12 @@ namespace boxsum::cuda {
 
 /// What a kernel keeps of every window.
 enum class fused_sums {
-    narrow,          ///< sums of 32 bits
-    wide,            ///< sums of 64 bits
-    squares,         ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
-    counted,         ///< sums of integers that count, and how many they are, in 64 bits
-    reals,           ///< sums of floats in double
+    deltas,   ///< of 8u over few columns: sums of 32 bits in one row of seven, in 16 by how much the others differ
+    narrow,   ///< sums of 32 bits
+    wide,     ///< sums of 64 bits
+    squares,  ///< sums and sums of squares: of 32 bits each for 8u, of 64 for the rest
+    counted,  ///< sums of integers that count, and how many they are, in 64 bits
+    reals,    ///< sums of floats in double
     counted_reals,   ///< the same of those that count, and how many they are
     weighted_reals,  ///< the same of floats times their weights, and of weights
 };
@@ -81,8 +82,8 @@ struct fused_task {
     const_any_view mask = {};  ///< without data: none
 };
 
-/// Of the image's type.
-void enqueue_fused_means(const fused_task& task, const any_view& result, stream_ref stream);
+/// Of the image's type. `sums`: fused_sums_of() the job, or narrow where that says deltas.
+void enqueue_fused_means(const fused_task& task, fused_sums sums, const any_view& result, stream_ref stream);
 
 /// 32f or 64f.
 void enqueue_fused_statistics(const fused_task& task, const window_results& results, stream_ref stream);

@@ -152,10 +152,16 @@ struct run_parts {
     }
 };
 
-/// Byte `b` of a word at `at`, in its place; 0 beyond the ends of a row.
-__device__ inline std::uint32_t byte_within(const char* at, int b, const char* begin, const char* end) {
-    const bool there = at + b >= begin && at + b < end;
-    return there ? std::uint32_t{static_cast<std::uint8_t>(at[b])} << (8 * b) : 0;
+/// Bytes of a row in the word at `at` from byte First on, three of them, as far as they are the row's; the rest is 0.
+template <int First>
+__device__ std::uint32_t bytes_within(const char* at, const char* begin, const char* end) {
+    std::uint32_t word = 0;
+#pragma unroll
+    for (int b = First; b < First + 3; ++b) {
+        const bool there = begin != nullptr && at + b >= begin && at + b < end;
+        word |= there ? std::uint32_t{static_cast<std::uint8_t>(at[b])} << (8 * b) : 0;
+    }
+    return word;
 }
 
 /// K neighbouring pixels of each of N rows of one channel, wherever they lie in memory, by words; those beyond a row's
@@ -164,7 +170,7 @@ template <typename Pixel, int K, int N>
 __device__ void read_neighbours(pixel_run<Pixel, K> (&to)[N], const char* const (&row)[N], int width, int col) {
     constexpr int words = pixel_run<Pixel, K>::words, size = static_cast<int>(sizeof(Pixel));
     std::uint32_t x[N][words + 1];
-    bool ends = false;  // whether a row does within a word
+    bool begins = false, ends = false;  // whether a row does within a word
 #pragma unroll
     for (int j = 0; j < N; ++j) {
         const char *const from = row[j] + std::int64_t{col} * size, *const end = row[j] + std::int64_t{width} * size;
@@ -175,32 +181,34 @@ __device__ void read_neighbours(pixel_run<Pixel, K> (&to)[N], const char* const 
             const bool wanted = row[j] != nullptr && (w < words || past > 0);
             const bool whole = wanted && at >= row[j] && at + 4 <= end;
             x[j][w] = whole ? *reinterpret_cast<const std::uint32_t*>(at) : 0;
-            ends |= wanted && !whole && at + 4 > row[j] && at < end;
+            begins |= wanted && at < row[j] && at + 4 > row[j];
+            ends |= wanted && at + 4 > end && at < end;
+        }
+    }
+    const auto put = [&](int j, const char* place, std::uint32_t word) {
+        const char* const from = row[j] + std::int64_t{col} * size;
+        const int past = size == 4 ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 4);
+#pragma unroll
+        for (int w = 0; w <= words; ++w)
+            if (from - past + 4 * w == place) x[j][w] |= word;
+    };
+    if (begins) {
+#pragma unroll
+        for (int j = 0; j < N; ++j) {
+            const char *const head = row[j] - reinterpret_cast<std::uintptr_t>(row[j]) % 4, *const end =
+                                                                                                row[j] +
+                                                                                                std::int64_t{width} *
+                                                                                                    size;
+            if (head < row[j]) put(j, head, bytes_within<1>(head, row[j], end));
         }
     }
     if (ends) {
 #pragma unroll
         for (int j = 0; j < N; ++j) {
-            if (row[j] == nullptr) continue;
-            const char *const from = row[j] + std::int64_t{col} * size, *const end =
-                                                                            row[j] + std::int64_t{width} * size;
-            const int past = size == 4 ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 4);
-            const char *const head = row[j] - reinterpret_cast<std::uintptr_t>(row[j]) % 4,
-                              *const tail = end - reinterpret_cast<std::uintptr_t>(end) % 4;
-            std::uint32_t first = 0, last = 0;
-#pragma unroll
-            for (int b = 0; b < 3; ++b) {
-                first |= byte_within(head, b + 1, row[j], end);
-                last |= byte_within(tail, b, row[j], end);
-            }
-#pragma unroll
-            for (int w = 0; w <= words; ++w) {
-                const char* const at = from - past + 4 * w;
-                if (at == tail)
-                    x[j][w] = last;
-                else if (at == head && head < row[j])
-                    x[j][w] = first;
-            }
+            const char *const end = row[j] + std::int64_t{width} * size, *const tail =
+                                                                             end -
+                                                                             reinterpret_cast<std::uintptr_t>(end) % 4;
+            put(j, tail, bytes_within<0>(tail, row[j], end));
         }
     }
 #pragma unroll

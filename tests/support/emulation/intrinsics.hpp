@@ -297,6 +297,10 @@ inline int __dp2a_lo(int a, int b, int c) {
     for (int i = 0; i < 2; ++i) c += static_cast<std::int16_t>(a >> (16 * i)) * static_cast<std::int8_t>(b >> (8 * i));
     return c;
 }
+inline unsigned __dp2a_lo(unsigned a, unsigned b, unsigned c) {
+    for (int i = 0; i < 2; ++i) c += (a >> (16 * i) & 0xffffu) * (b >> (8 * i) & 0xffu);
+    return c;
+}
 inline unsigned __umulhi(unsigned a, unsigned b) {
     return static_cast<unsigned>(std::uint64_t{a} * b >> 32);
 }

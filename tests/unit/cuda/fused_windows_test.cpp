@@ -7,6 +7,7 @@
 #include "support/placed_image.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <random>
 
 namespace boxsum {
@@ -118,6 +119,73 @@ TEST_F(fused_windows, borders_within_and_between_runs_have_the_results_of_the_cp
                     memory_.clear();
                     if (HasFailure()) return;
                 }
+}
+
+/// Means of images that are large enough, or not, for sums of seven rows in 16 bytes: whatever they are chosen for,
+/// they have the results of the CPU, also where a row of white leaves a row of black.
+TEST_F(fused_windows, differences_of_rows_have_the_results_of_the_cpu) {
+    std::mt19937_64 random(20261127);
+    int taken = 0;
+    for (int n = 0; n < 60; ++n) {
+        random_case c = test::draw_case(random, {dtype::u8});
+        filter_case& s = c.shape;
+        s.planes = 1;
+        if (n % 3 == 0) {  // the widest windows
+            s.cols = 300 + n;
+            s.window = window(window_extents{n % 7, n % 11, 64, 63});
+        }
+        placed image(test::packed(s.type, s.rows, s.cols, s.channels), c.gap, c.first);
+        fill(image.view(), c.values, static_cast<std::uint64_t>(n));
+        if (n % 2 == 0)
+            for (std::int64_t row = 0; row < s.rows; ++row)
+                std::memset(static_cast<char*>(image.view().data) + row * image.view().shape.row_stride,
+                            random() % 2 == 0 ? 0 : 255, static_cast<std::size_t>(s.cols * s.channels));
+        filter_options options = test::options_of(s);
+        if (n % 4 == 0) options.rounding = rounding_mode::floor;
+        const filters::window_job job = filters::windows_of({image.view().shape}, options);
+        if (!cuda::fused_supports(job, false) || job.cols.full > 128) continue;
+        EXPECT_EQ(cuda::fused_sums_of(job, false), cuda::fused_sums::narrow);
+        ++taken;
+        placed mean(test::packed(s.type, s.rows, s.cols, s.channels), c.result_gap, c.result_first);
+        const any_view result = upload(mean), from = upload(image);
+        const cuda::device_buffer scratch(cuda::fused_scratch_bytes(job, cuda::fused_sums::deltas, s.rows), stream());
+        const cuda::fused_task task{.job = &job, .image = from, .end_row = s.rows, .scratch = scratch.data()};
+        cuda::enqueue_fused_means(task, cuda::fused_sums::deltas, result, stream());
+        box_filter({image.view()}, {mean.view()}, options);
+        expect_fetched(mean, result, text_of(c));
+        memory_.clear();
+        if (HasFailure()) return;
+    }
+    EXPECT_GT(taken, 30);
+}
+
+/// Bands of several batches of them.
+TEST_F(fused_windows, differences_of_rows_of_a_large_image_have_the_results_of_the_cpu) {
+    const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{2, 2, 7, 6}), border_mode::reflect};
+    placed image(test::packed(s.type, s.rows, s.cols, 1), 15, 0);
+    fill(image.view(), pattern::random, 7);
+    const filter_options options = test::options_of(s);
+    const filters::window_job job = filters::windows_of({image.view().shape}, options);
+    ASSERT_EQ(cuda::fused_sums_of(job, false), cuda::fused_sums::deltas);
+    ASSERT_GT(cuda::fused_shape_of(job, cuda::fused_sums::deltas, s.rows).band_rows, 7);
+    placed mean(test::packed(s.type, s.rows, s.cols, 1), 15, 0);
+    const any_view result = upload(mean), from = upload(image);
+    cuda::box_filter({from}, {result}, stream(), options);
+    box_filter({image.view()}, {mean.view()}, options);
+    expect_fetched(mean, result, test::text_of(s));
+}
+
+/// Which images they are chosen for.
+TEST_F(fused_windows, differences_of_rows_are_taken_of_few_columns_of_large_images) {
+    const auto sums = [](dtype type, std::int64_t rows, std::int64_t cols, window_extents w) {
+        filter_options options;
+        options.window = window(w);
+        return cuda::fused_sums_of(filters::windows_of({test::packed(type, rows, cols, 1)}, options), false);
+    };
+    EXPECT_EQ(sums(dtype::u8, 2048, 1024, {500, 500, 64, 63}), cuda::fused_sums::deltas);
+    EXPECT_EQ(sums(dtype::u8, 2048, 1024, {3, 3, 64, 64}), cuda::fused_sums::narrow);
+    EXPECT_EQ(sums(dtype::u8, 2047, 1024, {3, 3, 3, 3}), cuda::fused_sums::narrow);
+    EXPECT_EQ(sums(dtype::u16, 2048, 1024, {3, 3, 3, 3}), cuda::fused_sums::narrow);
 }
 
 /// Several bands whose first windows are made of prepared segments, and several warps a block.
