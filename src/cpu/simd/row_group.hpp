@@ -85,18 +85,18 @@ BOXSUM_INLINE void store_edge(T* p, vec<T> v, int last) {
         store_part(p, v, within_vector<T>(last) * static_cast<int>(sizeof(T)));
 }
 
-/// The border entries of row r of a tile, before the row. Here and not in a pass of their own: rows that are written
-/// past the caches have these lines at hand now.
-template <typename Out>
+/// The border entries of row r of a tile of at most `channels`, before the row. Here and not in a pass of their own:
+/// rows that are written past the caches have these lines at hand now.
+template <int channels, typename Out>
 BOXSUM_INLINE void put_border(const tile& t, std::int64_t r, Out* row) {
     const std::int64_t border = t.border;
     const auto* const values = static_cast<const Out*>(t.border_values);
-    for (std::int64_t k = 0; k < 4; ++k)  // channels at most; GCC would call memset
-        if (k < border) row[k - border] = values == nullptr ? Out{} : values[r * border + k];
+    for (std::int64_t k = 0; k < channels; ++k)  // GCC would call memset
+        if (channels == 1 || k < border) row[k - border] = values == nullptr ? Out{} : values[r * border + k];
 }
 
-/// Four rows of a tile: where they are, and how many of them exist. Rows that do not exist read the last one and are
-/// not stored.
+/// Four rows of a tile of one channel: where they are, and how many of them exist. Rows that do not exist read the last
+/// one and are not stored.
 template <typename In, typename Out>
 struct row_group {
     const In* image[rows_per_pass];
@@ -106,12 +106,15 @@ struct row_group {
 
     BOXSUM_INLINE row_group(const tile& t, std::int64_t row, const void* above_row)
         : above(static_cast<const Out*>(above_row)), rows(t.rows - row) {
-        for (std::int64_t q = 0; q < rows_per_pass; ++q) {
-            const std::int64_t r = row + (q < rows ? q : rows - 1);
-            image[q] = reinterpret_cast<const In*>(at(t.image, r * t.image_stride));
-            table[q] = reinterpret_cast<Out*>(at(t.table, r * t.table_stride));
-            if (t.border > 0) put_border(t, r, table[q]);
+        image[0] = reinterpret_cast<const In*>(at(t.image, row * t.image_stride));
+        table[0] = reinterpret_cast<Out*>(at(t.table, row * t.table_stride));
+        for (std::int64_t q = 1; q < rows_per_pass; ++q) {
+            image[q] = reinterpret_cast<const In*>(at(image[q - 1], q < rows ? t.image_stride : 0));
+            table[q] = reinterpret_cast<Out*>(at(table[q - 1], q < rows ? t.table_stride : 0));
         }
+        if (t.border > 0)
+            for (std::int64_t q = 0; q < rows_per_pass; ++q)
+                put_border<1>(t, row + (q < rows ? q : rows - 1), table[q]);
     }
 };
 
