@@ -87,6 +87,11 @@ void run_panels(void* context, int thread, int threads) {
     }
 }
 
+/// A division takes as long as the checks of a small table do.
+constexpr std::int64_t pieces(std::int64_t all, std::int64_t each) {
+    return all <= each ? 1 : (all + each - 1) / each;
+}
+
 /// Columns of a tile and rows of a panel. One thread: everything at once while the row above stays in the second-level
 /// cache (32768 entries; narrower tiles brought nothing up to 8192 columns). More threads: some tens of panels, for
 /// balance, and tiles so narrow that the next thread starts soon.
@@ -109,8 +114,8 @@ void cut(wavefront& w, int threads) {
         w.panel_rows = std::clamp(round_up((rows + 8 * threads - 1) / (8 * threads), rows_per_pass), std::int64_t{16},
                                   std::int64_t{64});
     }
-    w.panels = (rows + w.panel_rows - 1) / w.panel_rows;
-    w.tiles = (elements + w.tile_elements - 1) / w.tile_elements;
+    w.panels = pieces(rows, w.panel_rows);
+    w.tiles = pieces(elements, w.tile_elements);
 }
 
 }  // namespace

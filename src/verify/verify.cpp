@@ -58,6 +58,8 @@ void verify_types(const algorithm_record& record, const record_runner& run, effo
 
 verification_summary verify(const algorithm_info& algorithm, verification_cases cases,
                             const std::function<void(const verification&)>& report) {
+    if (cases != verification_cases::some && cases != verification_cases::all)
+        throw invalid_argument("cases: is " + std::to_string(static_cast<int>(cases)) + ", not a verification_cases");
     const algorithm_record* record = find_record(algorithm.what, algorithm.name);
     if (record == nullptr)
         throw unsupported("algorithm '" + std::string(algorithm.name) + "' of operation " +

@@ -17,6 +17,9 @@ function(consumer name pkg_config_options)
     COMMAND "${PKG_CONFIG}" --cflags --libs ${pkg_config_options} boxsum OUTPUT_VARIABLE flags
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY
   )
+  if(NOT flags MATCHES "-DBOXSUM_SHARED")
+    message(FATAL_ERROR "installed ${order}: pkg-config gives the flags of the static library alone: ${flags}")
+  endif()
   separate_arguments(flags UNIX_COMMAND "${flags}")
   execute_process(
     COMMAND "${CXX}" -std=c++20 "${SOURCE}" -o "${FOLDER}/${name}" ${flags} ${ARGN} COMMAND_ERROR_IS_FATAL ANY

@@ -44,7 +44,7 @@ void scan_interleaved(const tile& t) {
     for (std::int64_t row = 0; row < t.rows; ++row) {
         const In* const image = reinterpret_cast<const In*>(at(t.image, row * t.image_stride));
         Out* const table = reinterpret_cast<Out*>(at(t.table, row * t.table_stride));
-        if (t.border > 0) put_border(t, row, table);
+        if (t.border > 0) put_border<4>(t, row, table);
         const Out* const above = static_cast<const Out*>(row_above<Out>(t, Policy, row));
         Out left[columns];
         for (int i = 0; i < columns; ++i) left[i] = t.carry_in ? carry[row * channels + i % channels] : Out{};

@@ -97,6 +97,13 @@ TEST_F(error_classes, values_that_are_no_enumerators_and_negative_numbers_are_in
     EXPECT_THROW(window_means(table_of(sums), typeless), invalid_argument);
     EXPECT_THROW(box_filter({bytes}, {result}, {.border = static_cast<border_mode>(9)}), invalid_argument);
     EXPECT_THROW(sat({bytes}, {.sums = {sums, static_cast<table_layout>(9)}}), invalid_argument);
+    EXPECT_THROW(box_filter({bytes}, {result}, {.rounding = static_cast<rounding_mode>(9)}), invalid_argument);
+    EXPECT_THROW(box_filter({bytes}, {result}, {.nan = static_cast<nan_mode>(9)}), invalid_argument);
+    EXPECT_THROW(adaptive_threshold({bytes}, {result}, {.method = static_cast<threshold_method>(9)}), invalid_argument);
+    EXPECT_THROW(adaptive_threshold({bytes}, {result}, {.output = static_cast<threshold_output>(9)}), invalid_argument);
+    EXPECT_THROW(sat({bytes}, {.sums = {sums}}, {.store = static_cast<store_policy>(9)}), invalid_argument);
+    EXPECT_THROW(verify(*find_algorithm(operation::sat, "simd"), static_cast<verification_cases>(9)), invalid_argument);
+    EXPECT_THROW(blob_scales(1, 2, 3, static_cast<scale_steps>(9)), invalid_argument);
     EXPECT_THROW(box_filter({bytes}, {result}, {.threads = -1}), invalid_argument);
     EXPECT_THROW(sat({bytes}, {.sums = {sums}}, {.threads = -1}), invalid_argument);
     EXPECT_THROW(window_sums(table_of(sums), of(dtype::u32), {.threads = -1}), invalid_argument);

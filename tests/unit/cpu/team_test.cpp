@@ -14,13 +14,17 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <iterator>
 #include <thread>
 #include <vector>
 
-extern "C" void kmp_set_defaults(const char* text) __attribute__((weak));  // LLVM's OpenMP has it
+extern "C" {
+void kmp_set_defaults(const char* text) __attribute__((weak));  // LLVM's OpenMP has it
+void omp_set_num_threads(int threads) __attribute__((weak));
+}
 
 namespace boxsum {
 namespace {
@@ -316,6 +320,21 @@ TEST(team, quota_and_affinity_are_kept) {
         EXPECT_EQ(cpu::ready_threads(cpu::available_threads(), 1e6), 1);
     }
     EXPECT_LE(cpu::available_threads(), std::min(CPU_COUNT(&before), processor_quota()));
+}
+
+/// In a child: the variable is read again at every call, by whoever has no OpenMP.
+TEST(team, what_openmp_was_told_is_kept) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (omp_set_num_threads != nullptr)
+            omp_set_num_threads(1);
+        else
+            ::setenv("OMP_NUM_THREADS", "1", 1);
+        ::_exit(cpu::threads_of_process() == 1 && cpu::available_threads() == 1 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(team, an_absurd_number_of_threads_is_bounded) {
