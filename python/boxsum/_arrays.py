@@ -97,7 +97,7 @@ def real(value: Any, name: str) -> float:
     """A real number; raises Unsupported naming the argument for what is none."""
     try:
         return float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Unsupported(f"{name}: is {value!r}, must be a real number") from None
 
 

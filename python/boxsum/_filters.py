@@ -631,6 +631,7 @@ def _contrast_in_double(
     threads: int,
 ) -> Any:
     # What does not count, and epsilon's range, the library's own float32 result tells: no contrast is infinite.
+    epsilon = real(epsilon, "epsilon")
     blank = None
     fill = np.nan
     if sampling is not None:
@@ -643,7 +644,7 @@ def _contrast_in_double(
         )
         blank = np.isneginf(adapt(marked, "image")[0])
         sampling = (*which, None, None)
-    elif not 0 < real(epsilon, "epsilon") < np.inf:
+    elif not 0 < epsilon < np.inf:
         raise InvalidArgument(f"epsilon: is {epsilon}, must be finite and above 0")
     mean, deviation = _core.local_statistics(
         image, size, ("mean", "std"), border, cval, 0, sampling, np.float64, channel_axis, None, threads

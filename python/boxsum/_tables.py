@@ -7,7 +7,7 @@ from typing import Any, Generic, cast, overload
 import numpy as np
 
 from boxsum import _core
-from boxsum._arrays import ArrayT, ImageT, NumPyArray, Wrap, adapt, data_type, is_on_device, numpy_of, pair, shape_of, whole
+from boxsum._arrays import ArrayT, ImageT, NumPyArray, Wrap, adapt, data_type, is_on_device, numpy_of, pair, real, shape_of, whole
 from boxsum._types import Boxes, BoxFormat, Corner, DType, Layout, NaN, Size
 from boxsum.errors import InvalidArgument, Unsupported
 
@@ -407,7 +407,7 @@ def _form_of(
     """Origin and offset as they are kept, and what tells `_core` of them beside the layout."""
     row, col = (whole(part, "origin") for part in pair(origin, "origin", "a pair of integers, row and column"))
     if isinstance(offset, (int, float)):
-        offset = float(offset)
+        offset = real(offset, "offset")
         plain = offset == 0 and row == 0 and col == 0
         return (row, col), offset, layout if plain else (layout, row, col, offset)
     numbers = _core.numbers(offset, "offset").astype(np.float64)

@@ -429,7 +429,7 @@ FUNCTIONS = [
     (boxsum.cuda.describe, (0,), {}),
 ]
 VALUES = [
-    None, "x", "", b"x", 3.5, -1, 0, 10**30, -(2**63), float("nan"), float("inf"), True, [1, 2, 3], (1, 2), (1,), [], {},
+    None, "x", "", b"x", 3.5, -1, 0, 10**30, 10**400, -(2**63), float("nan"), float("inf"), True, [1, 2, 3], (1, 2), (1,), [], {},
     object(), np.int8(3), np.array(3), [[1, 2], [3]], 1j, object, "\ud800", slice(1, 2), len, (None, None), ("x", "x"),
     (3.5, 2), (1e30, 1), (-1, -1), np.ma.masked_array([1, 2]),
 ]  # fmt: skip
