@@ -1,9 +1,9 @@
 #include "core/exhausted_memory.hpp"
-#include "core/independent_loop.hpp"
 #include "core/packed_views.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
 #include "cpu/filters/bands.hpp"
+#include "cpu/filters/guided_kernels.hpp"
 #include "cpu/filters/rounded_row.hpp"
 #include "filters/guided_job.hpp"
 
@@ -11,7 +11,6 @@
 #include <boxsum/memory.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -72,50 +71,6 @@ const_any_view plane_of(const_any_view view, std::int64_t plane) {
     view.shape.planes = 1;
     return view;
 }
-
-/// a and b of the pixels of a row, from the moments of their windows, each a row: those of the guides' pairs (1, 0),
-/// (2, 0), (2, 1), .. are of sums.
-template <std::size_t guides>
-struct row_of_fits {
-    static constexpr std::size_t pairs = guides * (guides - 1) / 2;
-    std::array<const f64*, guides> mean, variance, with_image;
-    std::array<const f64*, pairs + 1> between;
-    const f64 *image_mean, *image_variance;
-    std::array<f64*, guides + 1> to;
-
-    void compute(f64 epsilon, std::int64_t n) const {
-        const row_of_fits row = *this;  // whose pointers no result changes
-        BOXSUM_INDEPENDENT
-        for (std::int64_t c = 0; c < n; ++c) row.fit(epsilon, c);
-    }
-
-    /// Solves (covariances + epsilon E) a = covariances with the image, by L D L^T.
-    [[gnu::always_inline]] inline void fit(f64 epsilon, std::int64_t c) const {
-        f64 m[guides][guides], a[guides], inverse[guides];
-        for (std::size_t i = 0, pair = 0; i < guides; ++i) {
-            const f64 own = variance[i][c];
-            a[i] = (with_image[i][c] - own - image_variance[c]) * 0.5;
-            m[i][i] = own + epsilon;
-            for (std::size_t j = 0; j < i; ++j, ++pair) m[i][j] = (between[pair][c] - own - variance[j][c]) * 0.5;
-        }
-        for (std::size_t j = 0; j < guides; ++j) {
-            inverse[j] = 1 / m[j][j];
-            for (std::size_t i = j + 1; i < guides; ++i) {
-                const f64 l = m[i][j] * inverse[j];
-                for (std::size_t k = j + 1; k <= i; ++k) m[i][k] -= l * m[k][j];
-                a[i] -= l * a[j];
-            }
-        }
-        for (std::size_t j = guides; j-- > 0;) {
-            for (std::size_t i = j + 1; i < guides; ++i) a[j] -= m[i][j] * a[i];
-            a[j] *= inverse[j];
-        }
-        f64 b = image_mean[c];
-        for (std::size_t j = 0; j < guides; ++j) b -= a[j] * mean[j][c];
-        for (std::size_t j = 0; j < guides; ++j) to[j][c] = a[j];
-        to[guides][c] = b;
-    }
-};
 
 /// One plane of the image and its guide's, some rows at a time.
 class guided_rows {
@@ -210,14 +165,10 @@ class guided_rows {
     void evaluate(const planes& means, const planes& guides, std::int64_t channel, row_range rows) const {
         const std::int64_t g = guides.view.shape.planes;
         visit_type(pixel_types{}, guides.view.shape.type, [&]<typename T>() {
+            const auto add = std::get<filters::guide_kernels<T>>(kernels_.guide).add_product;
             for_each_row(rows, [&, n = cols()](std::int64_t r) {
                 f64* const q = means.row<f64>(r, g);
-                for (std::int64_t i = 0; i < g; ++i) {
-                    const f64* const a = means.row<f64>(r, i);
-                    const T* const x = guides.row<const T>(r, i);
-                    BOXSUM_INDEPENDENT
-                    for (std::int64_t c = 0; c < n; ++c) q[c] += a[c] * static_cast<f64>(x[c]);
-                }
+                for (std::int64_t i = 0; i < g; ++i) add(q, means.row<f64>(r, i), guides.row<const T>(r, i), n);
                 store(r, channel, q);
             });
         });
@@ -236,13 +187,7 @@ class guided_rows {
         local_statistics(part(image, image.view, fitted), {.mean = fits.to(1, 1), .variance = fits.to(0, 1)},
                          windows(job_.fits));
         for_each_row(fitted, [&, n = cols()](std::int64_t r) {
-            f64 *const a = fits.row<f64>(r, 0), *const b = fits.row<f64>(r, 1);
-            BOXSUM_INDEPENDENT
-            for (std::int64_t c = 0; c < n; ++c) {
-                const f64 share = a[c] / (a[c] + job_.epsilon);
-                a[c] = share;
-                b[c] -= share * b[c];
-            }
+            kernels_.fit_itself(fits.row<f64>(r, 0), fits.row<f64>(r, 1), job_.epsilon, n);
         });
         evaluate(averaged(fits, rows), image, channel, rows);
     }
@@ -312,7 +257,7 @@ class guided_rows {
             for (std::int64_t i = 0; i < g; ++i) pairs.push_back({{guide, i}, {image, 0}});
             const planes with_image = variances_of_sums(pairs, fitted), fits = allocate(dtype::f64, g + 1, fitted);
             for_each_row(fitted, [&](std::int64_t r) {
-                row_of_fits<guides> row{};
+                filters::fit_rows row{};
                 for (std::size_t i = 0; i < guides; ++i) {
                     const auto plane = static_cast<std::int64_t>(i);
                     row.mean[i] = guide_moments.row<f64>(r, plane);
@@ -320,12 +265,12 @@ class guided_rows {
                     row.with_image[i] = with_image.row<f64>(r, plane);
                     row.to[i] = fits.row<f64>(r, plane);
                 }
-                for (std::size_t i = 0; i < row_of_fits<guides>::pairs; ++i)
+                for (std::size_t i = 0; i < guides * (guides - 1) / 2; ++i)
                     row.between[i] = between.row<f64>(r, static_cast<std::int64_t>(i));
                 row.image_mean = image_moments.row<f64>(r, 0);
                 row.image_variance = image_moments.row<f64>(r, 1);
                 row.to[guides] = fits.row<f64>(r, g);
-                row.compute(job_.epsilon, cols());
+                kernels_.fit[guides - 1](row, job_.epsilon, cols());
             });
             evaluate(averaged(fits, rows), guide, k, rows);
         }
@@ -335,6 +280,7 @@ class guided_rows {
     const const_any_view &image_, &guide_;
     const any_view& result_;
     arena& memory_;
+    const filters::guided_kernels& kernels_ = filters::guided_of_this_machine();
 };
 
 }  // namespace

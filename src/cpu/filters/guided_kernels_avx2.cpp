@@ -1,0 +1,2 @@
+#define BOXSUM_ROWS avx2
+#include "cpu/filters/guided_kernels_impl.hpp"

@@ -1,0 +1,2 @@
+#define BOXSUM_ROWS avx512
+#include "cpu/filters/guided_kernels_impl.hpp"

@@ -1,0 +1,2 @@
+#define BOXSUM_ROWS baseline
+#include "cpu/filters/guided_kernels_impl.hpp"
