@@ -248,6 +248,18 @@ TEST_F(outward_plan, in_place) {
     const auto expected = sat<float>(view, form);
     image.for_each([&](auto, auto r, auto c, auto k, float& x) { x = expected(r, c, k); });
     EXPECT_TRUE(d_image.equals_host());
+
+    // Sums would lie where squares are still to be read.
+    const block<float> squares(40, 600, 2, 1, lying::row_major, random_);
+    const device_block d_squares(squares, stream());
+    for (const table_form& each : {form, table_form(table_layout::inclusive)}) try {
+            cuda::sat({d_image.view()}, {.sums = {d_image.view(), each}, .squares = {d_squares.view(), each}},
+                      stream());
+            ADD_FAILURE() << "squares of an image that its sums overwrite";
+        } catch (const error& e) {
+            EXPECT_NE(std::string(e.what()).find("squares in place"), std::string::npos) << e.what();
+        }
+    EXPECT_TRUE(d_image.equals_host() && d_squares.equals_host());
 }
 
 TEST_F(outward_plan, refusals) {

@@ -211,6 +211,7 @@ struct strip_parts {
 
 support supported(const problem& p, const parameter_values&) {
     if (!p.squares) return supports_inclusive(p);
+    if (p.in_place) return {false, "it computes no squares in place"};
     if (!is_floating(p.table.type) || !is_floating(p.squares->type))
         return {false,
                 "squares of integers are exact without an offset or an origin; it computes those of floating tables"};
