@@ -30,8 +30,7 @@
 ///   most 1024 times the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said,
 ///   as where a value is NaN, infinite or huge, or a guide's above some 10^3 sqrt(epsilon), take additions only, which
 ///   are slower. So such a value acts as on the CPU.
-/// - Device memory (a plan's: its workspace): 8 bytes per pixel and channel of a plane, 16 in double, and for windows
-/// of
+/// - Device memory (a plan's: its workspace): 8 bytes per pixel and channel of a plane, 16 in double; for windows of
 ///   more than 64 rows some 3 more, up to 14 where an image is small. Planes follow each other in the same memory. For
 ///   host images also image, guide and result.
 /// - `threads` has no effect. Results have the same bits from run to run.
