@@ -286,8 +286,8 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
         oracle::picture<u8> mask(1, 23, 331, 1);
         mask.fill([](auto, std::int64_t row, std::int64_t col, auto) { return col % 7 < 3 && row * col % 5 != 1; });
         for (const std::int64_t r : {0, 1, 4, 60, 200, 2000}) {
-            std::vector<T> blurred[3], of_some[3];
-            std::vector<double> moment[3];
+            std::vector<T> blurred[3];
+            std::vector<double> of_some[3], moment[3];
             std::size_t which = 0;
             for (const kernel_set& set : runnable()) {
                 row_job job(
@@ -309,8 +309,8 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
                 oracle::picture<float> number(1, 23, 331, channels);
                 filters::box_filter(some, {out.view(), number.view()});
                 oracle::each(out.view(), [&](auto... at) {
-                    of_some[which].push_back(out.view()(at...));
-                    of_some[which].push_back(static_cast<T>(number.view()(at...)));
+                    of_some[which].push_back(static_cast<double>(out.view()(at...)));
+                    of_some[which].push_back(static_cast<double>(number.view()(at...)));
                 });
                 moments<T>(job, {0, 0, 23},
                            [&](std::int64_t, std::int64_t, std::int64_t n, const f64* mean, const f64* variance) {
