@@ -52,6 +52,7 @@ struct pass_row {
     std::string grid, block;  ///< "(256, 1, 1)"
     std::string note;
 
+    bool operator==(const pass_row&) const = default;
     bool same_case(const pass_row& other) const {
         return types == other.types && rows == other.rows && cols == other.cols && algorithm == other.algorithm &&
                parameters == other.parameters && pass == other.pass;

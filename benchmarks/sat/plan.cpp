@@ -272,8 +272,12 @@ std::vector<sat_case> plan_of(const sat_bench_options& options, backend where) {
                 for (const std::string& name : where == backend::cpu ? e.cpu_competitors : e.competitors)
                     if (wanted(name)) add_once(place->competitors, name);
                 place->blur = place->blur || (e.blur && pair == type_pair{dtype::u8, dtype::u32});
+                // Sizes of the papers' figures, and what shows how it goes on: every pass of every size makes a large
+                // record.
+                const bool apart =
+                    where == backend::cuda && s.rows == s.cols && (s.cols <= 4096 || (s.cols & (s.cols - 1)) == 0);
                 for (const std::string& name : e.broken_down)
-                    if (wanted(name) && where == backend::cuda) add_once(place->broken_down, name);
+                    if (wanted(name) && apart) add_once(place->broken_down, name);
             }
     }
     std::erase_if(cases, [](const sat_case& c) { return c.variants.empty() && c.competitors.empty(); });
