@@ -31,7 +31,6 @@
 #include "core/view_checks.hpp"
 #include "cuda/device/recursion.cuh"
 #include "cuda/device/register_matrix.cuh"
-#include "cuda/device/workspace_slots.hpp"
 #include "cuda/runtime/launch.cuh"
 
 #include <string>
@@ -58,37 +57,6 @@ struct carried_columns {
     T of[2 * order][matrix_size + 1];  ///< prologues, then epilogues, of 32 rows
 };
 
-/// Arrays between the kernels. `tiles` along the lines; `lines` are padded to whole tiles.
-template <typename T>
-struct carries {
-    T* data;
-    std::int64_t tiles, lines;
-
-    carries(workspace_slots& slots, std::int64_t layers, std::int64_t along, std::int64_t across)
-        : data(slots.take<T>(layers * (along + 1) * order * across * matrix_size)),
-          tiles(along),
-          lines(across * matrix_size) {}
-
-    /// Of a tile, or the one behind the last.
-    __device__ T& at(std::int64_t layer, std::int64_t tile, int k, std::int64_t line) const {
-        return data[((layer * (tiles + 1) + tile) * order + k) * lines + line];
-    }
-};
-
-template <typename T>
-struct all_carries {
-    carries<T> row_prologues, row_epilogues, col_prologues, col_epilogues;
-
-    all_carries(workspace_slots& slots, std::int64_t layers, std::int64_t tile_rows, std::int64_t tile_cols)
-        : row_prologues(slots, layers, tile_cols, tile_rows),
-          row_epilogues(slots, layers, tile_cols, tile_rows),
-          col_prologues(slots, layers, tile_rows, tile_cols),
-          col_epilogues(slots, layers, tile_rows, tile_cols) {}
-
-    __host__ __device__ std::int64_t tile_rows() const { return col_prologues.tiles; }
-    __host__ __device__ std::int64_t tile_cols() const { return row_prologues.tiles; }
-};
-
 // Kernels
 
 /// The tile of a warp: row m, column n; `exists` is the same in all lanes.
@@ -106,14 +74,6 @@ struct own_tile {
         exists = m < c.tile_rows();
     }
 };
-
-/// The carries of a line before a tile (behind it: with tile + 1), zeros before the first.
-template <typename T>
-__device__ void read_carries(T (&to)[order], const carries<T>& from, std::int64_t layer, std::int64_t tile,
-                             std::int64_t line) {
-#pragma unroll
-    for (int k = 0; k < order; ++k) to[k] = tile < 0 ? T{} : from.at(layer, tile, k, line);
-}
 
 /// Kernel 1. A warp owns a tile of the layer blockIdx.y: reads the image, writes the carries of a tile among zeros.
 template <typename T>
