@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <tuple>
 #include <utility>
 
 namespace boxsum::bench {
@@ -54,8 +55,6 @@ void members(Row& r, F&& f) {
     f("pass", r.pass);
     f("kernel", r.kernel);
     f("us", r.us);
-    f("low_us", r.low_us);
-    f("high_us", r.high_us);
     f("registers", r.registers);
     f("static_shared_bytes", r.static_shared_bytes);
     f("dynamic_shared_bytes", r.dynamic_shared_bytes);
@@ -197,6 +196,23 @@ std::vector<Row> merged_rows(const std::vector<Row>& old, std::vector<Row> fresh
 }
 
 }  // namespace
+
+void append_pass(std::vector<pass_row>& passes, pass_row pass) {
+    const auto code = [](const pass_row& p) {
+        return std::tie(p.types, p.algorithm, p.kernel, p.block, p.registers, p.static_shared_bytes,
+                        p.dynamic_shared_bytes, p.local_bytes);
+    };
+    const auto said = [](const pass_row& p) {
+        return std::tie(p.types, p.algorithm, p.parameters, p.kernel, p.block, p.note);
+    };
+    if (std::any_of(passes.begin(), passes.end(), [&](const pass_row& other) { return code(other) == code(pass); })) {
+        if (!pass.us && std::any_of(passes.begin(), passes.end(),
+                                    [&](const pass_row& other) { return !other.us && said(other) == said(pass); }))
+            return;
+        pass.registers = pass.static_shared_bytes = pass.dynamic_shared_bytes = pass.local_bytes = {};
+    }
+    passes.push_back(std::move(pass));
+}
 
 bool mergeable(const run_origin& old, const run_origin& fresh) {
     return old == fresh && !fresh.changed && fresh.commit != "unknown";

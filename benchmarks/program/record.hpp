@@ -46,8 +46,9 @@ struct pass_row {
     std::string algorithm, parameters;
     int pass = 0;  ///< from 1, in launch order
     std::string kernel;
-    std::optional<double> us, low_us, high_us;
-    /// Of a thread, of a block, of a block, of a thread: local bytes are registers that were spilled, and arrays.
+    std::optional<double> us;
+    /// Of a thread, of a block, of a block, of a thread: local bytes are registers that were spilled, and arrays. None:
+    /// as in the first row of this kernel and block.
     std::optional<std::int64_t> registers, static_shared_bytes, dynamic_shared_bytes, local_bytes;
     std::string grid, block;  ///< "(256, 1, 1)"
     std::string note;
@@ -58,6 +59,11 @@ struct pass_row {
                parameters == other.parameters && pass == other.pass;
     }
 };
+
+/// Appends a pass and keeps the record small: facts of a kernel that an earlier row of the same kernel and block has
+/// are not repeated, and a pass without a time of which nothing new is said is left out, whatever the launch and the
+/// size.
+void append_pass(std::vector<pass_row>& passes, pass_row pass);
 
 /// One micro-benchmark: the latency or the throughput of an instruction; or a fact of the device that the model needs.
 struct micro_row {

@@ -241,22 +241,9 @@ void look_inside(device_candidate& c, bool broken_down, int rounds, cuda::stream
             const std::vector<contestant> alone{{c.row.algorithm, [&] { many.launch(stream); }, c.launches}};
             const spread us = race(alone, rounds, device_stopwatch(stream))[0];
             pass.us = us.median;
-            pass.low_us = us.low;
-            pass.high_us = us.high;
         }
     }
-    // What is known of a kernel without its time is said once, whatever the launch and the size.
-    const auto says_no_more = [&record](const pass_row& pass) {
-        return !pass.us && std::any_of(record.passes.begin(), record.passes.end(), [&](pass_row other) {
-            other.rows = pass.rows;
-            other.cols = pass.cols;
-            other.pass = pass.pass;
-            other.grid = pass.grid;
-            return other == pass;
-        });
-    };
-    for (pass_row& pass : passes)
-        if (!says_no_more(pass)) record.passes.push_back(std::move(pass));
+    for (pass_row& pass : passes) append_pass(record.passes, std::move(pass));
 }
 
 /// Runs and checks what is timed; the right ones then take turns.

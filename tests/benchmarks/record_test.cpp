@@ -96,6 +96,42 @@ TEST(record, json_keeps_every_member) {
     EXPECT_EQ(read.passes[3].kernel, written.passes[3].kernel);
 }
 
+TEST(record, facts_of_a_kernel_are_said_once) {
+    pass_row first;
+    first.types = "8u32u";
+    first.rows = first.cols = 256;
+    first.algorithm = "two-kernels";
+    first.parameters = "W=32";
+    first.pass = 1;
+    first.kernel = "scan";
+    first.block = "(256, 1, 1)";
+    first.us = 2.5;
+    first.registers = 40;
+    first.local_bytes = 0;
+    pass_row larger = first;
+    larger.rows = larger.cols = 512;
+    larger.us = 5;
+    pass_row untimed = larger;
+    untimed.us = {};
+    untimed.grid = "(8, 1, 1)";
+    pass_row again = untimed;
+    again.rows = 1024;
+    again.grid = "(16, 1, 1)";
+    pass_row spilling = larger;
+    spilling.local_bytes = 8;
+    pass_row wider = untimed;
+    wider.parameters = "W=64";
+    std::vector<pass_row> passes;
+    for (const pass_row& pass : {first, larger, untimed, again, spilling, wider}) append_pass(passes, pass);
+    ASSERT_EQ(passes.size(), 5u) << "only the second untimed one says nothing new";
+    EXPECT_EQ(passes[0], first);
+    EXPECT_EQ(passes[1].us, larger.us);
+    EXPECT_EQ(passes[1].registers, std::nullopt);
+    EXPECT_EQ(passes[2].grid, untimed.grid);
+    EXPECT_EQ(passes[3], spilling);
+    EXPECT_EQ(passes[4].parameters, "W=64");
+}
+
 TEST(record, histograms_keep_every_member) {
     bench_record written = example_histograms();
     histogram_row& full = written.histograms.front();
