@@ -54,7 +54,7 @@ class planned_guided_filter {
         const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
         fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
         means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
-        if (!guided_supports(fits_) || !guided_supports(means_))
+        if (!guided_supports(fits_, given.guide.has_value()) || !guided_supports(means_, false))
             throw unsupported("window: is " + std::to_string(job_.fits.above + 1 + job_.fits.below) + " by " +
                               std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
                               std::to_string(image.rows) + " by " + std::to_string(image.cols) +

@@ -21,12 +21,6 @@
 namespace boxsum::cuda {
 namespace {
 
-std::size_t shared_bytes_of_block(int device) {
-    int bytes = 0;
-    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    return static_cast<std::size_t>(bytes);
-}
-
 /// What kernels for bytes take, and what remains.
 struct parts_of_plane {
     pixel_area fast;
@@ -93,7 +87,7 @@ struct non_local_means_plan::state {
           result_reach(checked_reach("result", result, access::write)),
           device(current_device()),
           task(make_non_local_task(job, image)),
-          parts(task, shared_bytes_of_block(device)) {}
+          parts(task, most_shared_bytes()) {}
 
     void enqueue(const const_any_view& from, const any_view& to, void* held, stream_ref stream) const {
         for (std::int64_t plane = 0; plane < image.planes; ++plane) {

@@ -22,6 +22,7 @@
 #include "cuda/production/histogram/carries.cuh"
 #include "cuda/production/histogram/count.cuh"
 #include "cuda/production/histogram/finish.cuh"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/launch.cuh"
 #endif
 
@@ -50,16 +51,12 @@ support supported(const problem& p, const parameter_values&) {
     return {};
 }
 
-/// Of a block of the current device.
-std::int64_t most_shared_bytes() {
-    int device = 0, bytes = 0;
-    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
-    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    return bytes;
+histogram_cut cut_for_device(const problem& p) {
+    return histogram_cut(p, static_cast<std::int64_t>(most_shared_bytes()));
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values&) {
-    const histogram_cut cut(p, most_shared_bytes());
+    const histogram_cut cut = cut_for_device(p);
     workspace_slots slots;
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));
@@ -191,7 +188,7 @@ struct histogram_run {
 };
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
-    const histogram_cut cut(p, most_shared_bytes());
+    const histogram_cut cut = cut_for_device(p);
     const bool overlap = may_overlap();
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));
