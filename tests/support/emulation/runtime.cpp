@@ -179,6 +179,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, const k
     if (what.grid.count() == 0 || what.block.count() == 0 || what.block.count() > 1024 || what.block.z > 64 ||
         what.grid.x > 0x7fffffffu || what.grid.y > 65535 || what.grid.z > 65535)
         return cudaErrorInvalidConfiguration;
+    if (configure().refused_launch > 0 && --configure().refused_launch == 0) return cudaErrorInvalidConfiguration;
     const auto allowed = allowed_shared_bytes().find(kernel);
     if (config.dynamicSmemBytes > (allowed == allowed_shared_bytes().end() ? 48 * 1024 : allowed->second) ||
         config.dynamicSmemBytes > static_cast<std::size_t>(configure().shared_bytes))

@@ -27,6 +27,7 @@ struct settings {
     int compute_capability = 9;    ///< major; below 9 there is no copy engine
     int shared_bytes = 227 << 10;  ///< that a block may have
     peer_copies peers = peer_copies::arrive;
+    int refused_launch = 0;  ///< the so many-th from here on is refused; 0: none. Counts down
 };
 
 /// The settings of the launches that follow. Not for several threads.
