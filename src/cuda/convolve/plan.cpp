@@ -140,6 +140,7 @@ void convolve_plan::run_async(const convolve_inputs& inputs, const convolve_outp
     arguments.add(s.result, outputs.result);
     if (arguments.meet()) filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
     const workspace_end space(workspace, s.views.bytes, s.views.bytes, s.device, stream);
+    const device_scope scope(s.device);
     s.views.enqueue(s.algorithm, inputs.image.data, outputs.result.data, s.weights.data(), space.data(), stream);
     if (s.views.bytes > 0) space.clear(stream);
 }
