@@ -1,11 +1,10 @@
 // The record `fast` of integral histograms: the production kernels. Unlike a summed area table, the tensor is 4 b times
 // as large as the image, so the image may be read twice: no block waits for another one.
 //
-//     1. histogram_count.cuh    pixels -> bins, one byte each; counts per row, column and band of a strip, per bin
-//     2. histogram_carries.cuh  large images: counts -> what lies to the left of, and above, every tile
-//     3. histogram_finish.cuh   bins + counts or carries -> tables, written once in streaming stores of 16 bytes: a
-//     block
-//                               for a tile of 8 tables, or, of large images, for a larger tile of all tables
+//     1. count.cuh    pixels -> bins, one byte each; counts per row, column and band of a strip, per bin
+//     2. carries.cuh  large images: counts -> what lies to the left of, and above, every tile
+//     3. finish.cuh   bins + counts or carries -> tables, written once in streaming stores of 16 bytes: a block for a
+//                     tile of 8 tables, or, of large images, for a larger tile of all tables
 //
 // The planes of zeros and ones exist in registers only. Beside the tensor there are a byte per pixel and group of bins,
 // and counts and carries of 1/100 of the tensor. The work is cut into groups of planes, bins and bands for which these
