@@ -13,9 +13,8 @@
 /// - Without a guide, and with one of one channel; colour guides are unsupported. Images, guides and results of 8u,
 ///   16u, 32f and 64f in any combination that the CPU takes, of any strides: what is not plain is copied in the
 ///   workspace. Image and guide of one type are fastest.
-/// - Every border that the CPU takes. Windows are at most some 380 columns wide (with a guide 190 on devices of compute
-///   capability 8.6, 8.9 and 12.0, whose blocks have less shared memory), and do not reach several times beyond the
-///   image: others are unsupported.
+/// - Every border that the CPU takes. Windows are at most some 380 columns wide, and do not reach several times beyond
+///   the image: others are unsupported.
 /// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
 ///   rounded by, as those of local_statistics() on devices.
 /// - Else a and b are rounded to 24 bits and to multiples of powers of two; their means are in double. A result is then
@@ -35,6 +34,8 @@
 ///   more than 64 rows some 3 more, up to 14 where an image is small. Planes follow each other in the same memory. For
 ///   host images also image, guide and result.
 /// - `threads` has no effect. Results have the same bits from run to run.
+/// - On devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory, windows with a guide are
+///   at most some 190 columns wide.
 /// Throws as guided_filter() does, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, unsupported without a device.
 namespace boxsum BOXSUM_EXPORT {
