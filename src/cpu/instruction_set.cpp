@@ -72,10 +72,6 @@ unsigned machine_features() noexcept {
     return found & ~detected;
 }
 
-std::span<const kernel_set* const> runnable_kernels() noexcept {
-    return std::span(sets).subspan(first_runnable());
-}
-
 std::span<const std::string_view> runnable_names() noexcept {
     return std::span(names).subspan(first_runnable());
 }

@@ -17,10 +17,8 @@ enum machine_feature : unsigned {
 };
 unsigned machine_features() noexcept;
 
-/// The kernel sets that were compiled and that this machine can run, best first; the scalar set is always the last.
-std::span<const kernel_set* const> runnable_kernels() noexcept;
-
-/// Their names, in the same order.
+/// Names of the kernel sets that were compiled and that this machine can run, best first; the scalar set is always the
+/// last.
 std::span<const std::string_view> runnable_names() noexcept;
 
 /// The first of them.

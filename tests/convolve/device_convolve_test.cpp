@@ -7,7 +7,9 @@
 #include "support/strided_block.hpp"
 
 #include <boxsum/cuda/convolve.hpp>
+#include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/cuda/table.hpp>
 #include <boxsum/error.hpp>
 
 #include <algorithm>
@@ -216,6 +218,28 @@ TEST_F(device_convolve, bad_arguments_are_named) {
             copies.run_async({{last_row, turned}}, {{result.data(), image}}, workspace, stream());
         },
         "workspace: has");
+}
+
+class convolve_on_two_devices : public test::two_gpus_test {};
+
+TEST_F(convolve_on_two_devices, a_plan_runs_on_its_own) {
+    const int mine = cuda::current_device(), other = mine == 0 ? 1 : 0;
+    const std::vector<double> weights(9, 1);
+    const std::vector<float> pixels(20 * 30, 2);
+    std::vector<float> found(20 * 30, -1);
+    cuda::set_device(other);
+    {
+        const cuda::stream there;
+        const cuda::image<float> image(20, 30, there), result(20, 30, there);
+        const convolve_inputs inputs{image, {weights.data(), 3, 3}};
+        const cuda::convolve_plan plan(inputs, {result}, {.border = border_mode::replicate});
+        cuda::workspace workspace(plan.workspace_bytes(), there);
+        cuda::copy(image_view<const float>(pixels.data(), 20, 30), image, there);
+        cuda::set_device(mine);
+        plan.run_async(inputs, {result}, workspace, there);
+        cuda::copy(result, image_view<float>(found.data(), 20, 30), there);
+    }
+    EXPECT_EQ(found, std::vector<float>(20 * 30, 18));
 }
 
 }  // namespace

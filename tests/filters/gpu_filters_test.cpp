@@ -9,6 +9,7 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -226,30 +227,47 @@ TEST_F(gpu_filters, wide_tables_serve_large_windows) {
 
 /// A plan that allocated or waited could not be captured.
 TEST_F(gpu_filters, plans_are_captured_into_graphs) {
-    const view_shape shape = packed(dtype::u8, 300, 401, 1, 2);
+    const view_shape shape = packed(dtype::u8, 300, 401, 1, 2), real = packed(dtype::f32, 300, 401, 1, 2);
     test::device_images device(stream());
     host_image first = test::random_image(shape, 12), second = test::random_image(shape, 13);
-    const any_view image = device.upload(first.view()), means = device.upload(first.view()),
-                   ink = device.upload(first.view());
+    host_image radii = test::random_image(packed(dtype::u8, 300, 401, 1, 1), 14);
+    const any_view image = device.upload(first.view()), radius = device.upload(radii.view());
     const filter_options options{.window = {21, 30}, .border = border_mode::reflect};
     const threshold_rule wolf{.method = threshold_method::wolf};
-    const cuda::box_filter_plan mean_plan({image}, {means}, options);
-    const cuda::adaptive_threshold_plan wolf_plan({image}, {ink}, wolf, options);
-    cuda::workspace workspace(std::max(mean_plan.workspace_bytes(), wolf_plan.workspace_bytes()), stream());
+    const contrast_rule contrast{.epsilon = 2};
+    // Means, ink, means by radius, variances, contrast.
+    std::vector<host_image> expected{host_image(shape), host_image(shape), host_image(shape), host_image(real),
+                                     host_image(real)};
+    std::vector<any_view> to;
+    for (host_image& result : expected) to.push_back(device.upload(result.view()));
+    const cuda::box_filter_plan means({image}, {to[0]}, options);
+    const cuda::adaptive_threshold_plan ink({image}, {to[1]}, wolf, options);
+    const cuda::variable_box_filter_plan by_radius({image, radius}, {to[2]});
+    const cuda::local_statistics_plan variances({image}, {.variance = to[3]}, options);
+    const cuda::local_contrast_plan contrasts({image}, {to[4]}, contrast, options);
+    cuda::workspace workspace(std::max({means.workspace_bytes(), ink.workspace_bytes(), by_radius.workspace_bytes(),
+                                        variances.workspace_bytes(), contrasts.workspace_bytes()}),
+                              stream());
     const test::captured_graph graph(stream(), [&] {
-        mean_plan.run_async({image}, {means}, workspace, stream());
-        wolf_plan.run_async({image}, {ink}, workspace, stream());
+        means.run_async({image}, {to[0]}, workspace, stream());
+        ink.run_async({image}, {to[1]}, workspace, stream());
+        by_radius.run_async({image, radius}, {to[2]}, workspace, stream());
+        variances.run_async({image}, {.variance = to[3]}, workspace, stream());
+        contrasts.run_async({image}, {to[4]}, workspace, stream());
     });
     for (host_image* now : {&first, &second, &first}) {
         cuda::copy(now->view(), image, stream());
         graph.replay(stream());
-        host_image expected_means(shape), expected_ink(shape), got_means(shape), got_ink(shape);
-        box_filter({now->view()}, {expected_means.view()}, options);
-        adaptive_threshold({now->view()}, {expected_ink.view()}, wolf, options);
-        cuda::copy(means, got_means.view(), stream());
-        cuda::copy(ink, got_ink.view(), stream());
-        EXPECT_TRUE(expected_means.bytes == got_means.bytes);
-        EXPECT_TRUE(expected_ink.bytes == got_ink.bytes);
+        box_filter({now->view()}, {expected[0].view()}, options);
+        adaptive_threshold({now->view()}, {expected[1].view()}, wolf, options);
+        variable_box_filter({now->view(), radii.view()}, {expected[2].view()});
+        local_statistics({now->view()}, {.variance = expected[3].view()}, options);
+        local_contrast({now->view()}, {expected[4].view()}, contrast, options);
+        for (std::size_t i = 0; i < to.size(); ++i) {
+            host_image got(expected[i].shape);
+            cuda::copy(to[i], got.view(), stream());
+            EXPECT_TRUE(got.bytes == expected[i].bytes) << i;
+        }
     }
 }
 

@@ -11,9 +11,10 @@
 
 /// The filters of filters.hpp on a GPU. Most windows need no table: sums slide down the columns, run along the row and
 /// leave as results, so nothing is written but those. Radius maps, and windows that reach several times beyond the
-/// image, are some 1500 columns wide (64f, and variances of floating or weighted images, 750) or hold millions of
-/// pixels (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits 2^18) take four
-/// reads of a summed area table that never leaves the device (Crow 1984).
+/// image, are some 1500 columns wide (64f, and variances of floating or weighted images, 750; down to half of that on
+/// devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory) or hold millions of pixels
+/// (8u: 2^23, with variances 2^18; 16 bits: 2^30; images that are sampled: 8u 2^22, 16 bits 2^18) take four reads of a
+/// summed area table that never leaves the device (Crow 1984).
 ///
 /// Every filter has three forms: a plan, for calls of one shape, whose run_async() neither allocates nor synchronises
 /// and can be captured into a CUDA graph; `f_async`, which makes such a plan and grows the workspace; and `f`, which
@@ -22,8 +23,7 @@
 /// - Inputs and results lie all in device memory or all in host memory; the pointers say which. Calls run on the device
 ///   of `stream` (of the workspace, where there is one), plans on the one that was current when they were made.
 /// - Strides: any. What is not plain (pixels side by side, rows and planes in the order of addresses) goes through a
-/// copy
-///   in the workspace, of which filter_plan::packed_bytes() tells; of host images through one in host memory.
+///   copy in the workspace, of which filter_plan::packed_bytes() tells; of host images through one in host memory.
 /// - Host images travel in strips: while one is computed, the next is uploaded and the one before downloaded. That
 ///   overlaps only for page-locked memory (pinned_buffer), and only for windows that reach no further than a strip is
 ///   high; larger ones, windows that repeat the image, and Wolf's threshold take each plane as one strip.

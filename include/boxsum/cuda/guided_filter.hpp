@@ -34,6 +34,8 @@
 ///   more than 64 rows some 3 more, up to 14 where an image is small. Planes follow each other in the same memory. For
 ///   host images also image, guide and result.
 /// - `threads` has no effect. Results have the same bits from run to run.
+/// - On devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory, windows with a guide are
+///   at most some 190 columns wide.
 /// Throws as guided_filter() does, and: invalid_argument for a mixture of host and device memory or memory of another
 /// device, unsupported without a device.
 namespace boxsum BOXSUM_EXPORT {

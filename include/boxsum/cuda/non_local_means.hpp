@@ -18,9 +18,8 @@
 ///   magnitude there. Those are the CPU's bounds; its bits are others. What is not finite acts as there.
 /// - Results have the same bits from run to run; pixels that see the same, the same bits.
 /// - Images of 8u with one channel or three, patches of 5 or 7 rows of 5 to 8 pixels or of 3 rows of up to 4, and
-/// search
-///   windows of up to some 80 x 80 pixels (three channels: 45 x 45; less where a block has less shared memory than on
-///   Hopper) have a kernel of their own, several times as fast as the one for everything else.
+///   search windows of up to some 80 x 80 pixels (three channels: 45 x 45; less where a block has less shared memory
+///   than on Hopper) have a kernel of their own, several times as fast as the one for everything else.
 /// - `threads` has no effect.
 /// - Device memory: one plane, in 8 bytes a sample if it is floating, each side as much larger as windows and patches
 ///   reach beyond the image.

@@ -19,7 +19,7 @@ namespace cuda {
 /// A workspace belongs to the device and to the stream that it was made on: calls there follow each other in it. A call
 /// on another stream is an error until the workspace was told to follow(). Work on two streams at once needs two
 /// workspaces. Threads may take turns; two at once are an error. The stream outlives the workspace, or the workspace
-/// follows another one before.
+/// follows another one before. A call that throws leaves it fit for the next one.
 ///
 /// A CUDA graph that a plan was captured into works in the memory that the workspace had then, so a workspace is kept
 /// and not grown while there are graphs that use it. Replays are not seen here: they run on the workspace's stream, or

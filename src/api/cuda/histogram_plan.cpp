@@ -115,8 +115,8 @@ void integral_histogram_async(const histogram_inputs& inputs, const binning& bin
     const auto made = std::make_shared<histogram_plan::state>(shapes_of(inputs, outputs), bins, options);
     const histogram_plan plan(made);
     workspace.reserve(plan.workspace_bytes(), stream);
+    made->lookup.set_stream(stream);  // given back behind the run, also where that fails
     plan.run_async(inputs, outputs, workspace, stream);
-    made->lookup.set_stream(stream);  // given back behind the run
 }
 
 }  // namespace boxsum::cuda

@@ -13,9 +13,8 @@
 /// b" exist in registers only.
 namespace boxsum::cpu {
 
-/// Bin numbers of pixels that are counted nowhere, in each of the two widths.
+/// Bin number of pixels that are counted nowhere, in 8 bits; in 16 it is binning::no_bin.
 inline constexpr std::uint8_t no_bin_8 = 0xff;
-inline constexpr std::uint16_t no_bin_16 = 0xffff;
 
 /// Rows of bin numbers (and weights) start on multiples of this many entries and are filled up to one with no_bin.
 inline constexpr std::int64_t index_unit = 64;

@@ -14,7 +14,6 @@
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
 
-#include <array>
 #include <cstring>
 #include <string>
 
@@ -98,26 +97,10 @@ struct plain_views {
     }
 };
 
-/// The last bytes of a workspace, which are zero again afterwards, as plans of tables want them.
-class workspace_end {
-  public:
-    workspace_end(workspace& memory, std::size_t bytes, int device, stream_ref stream)
-        : use_(memory, bytes, device, stream), before_((use_.bytes() - bytes) / 256 * 256) {}
-    std::byte* data() const noexcept { return static_cast<std::byte*>(use_.data()) + before_; }
-    void clear(stream_ref stream) const {
-        BOXSUM_CUDA_TRY(cudaMemsetAsync(data(), 0, use_.bytes() - before_, stream.get()));
-    }
-
-  private:
-    workspace_use use_;
-    std::size_t before_;
-};
-
 }  // namespace
 
 struct convolve_plan::state {
-    view_shape image, result;
-    byte_reach image_reach, result_reach;
+    planned_view image, result;
     plain_views views;
     int device;
     const convolve_algorithm& algorithm;
@@ -125,10 +108,8 @@ struct convolve_plan::state {
     device_buffer weights;
 
     state(const convolve_inputs& inputs, const convolve_outputs& outputs, const convolve_options& options)
-        : image(inputs.image.shape),
-          result(outputs.result.shape),
-          image_reach(checked_reach("image", image, access::read)),
-          result_reach(checked_reach("result", result, access::write)),
+        : image("image", inputs.image.shape, access::read),
+          result("result", outputs.result.shape, access::write),
           views(inputs, outputs, options),
           device(current_device()),
           algorithm(chosen(views.job, options.algorithm)),
@@ -153,20 +134,14 @@ std::size_t convolve_plan::packed_bytes() const noexcept {
 
 void convolve_plan::run_async(const convolve_inputs& inputs, const convolve_outputs& outputs, workspace& workspace,
                               stream_ref stream) const {
-    const const_any_view& image = inputs.image;
     const state& s = *state_;
-    require_shape("image", image.shape, s.image);
-    require_shape("result", outputs.result.shape, s.result);
-    const auto range = [](const char* name, const void* data, const byte_reach& reach, bool written) {
-        return memory_range{name, data, static_cast<std::size_t>(reach.bytes()), written, reach.first};
-    };
-    const std::array ranges{range("image", image.data, s.image_reach, false),
-                            range("result", outputs.result.data, s.result_reach, true)};
-    check_range(ranges[0], size_of(s.image.type), s.device);
-    check_range(ranges[1], size_of(s.result.type), s.device);
-    if (any_meet(ranges)) filters::check_results({{"image", image}}, {{"result", outputs.result}});
-    const workspace_end space(workspace, s.views.bytes, s.device, stream);
-    s.views.enqueue(s.algorithm, image.data, outputs.result.data, s.weights.data(), space.data(), stream);
+    call_memory arguments(s.device);
+    arguments.add(s.image, inputs.image);
+    arguments.add(s.result, outputs.result);
+    if (arguments.meet()) filters::check_results({{"image", inputs.image}}, {{"result", outputs.result}});
+    const workspace_end space(workspace, s.views.bytes, s.views.bytes, s.device, stream);
+    const device_scope scope(s.device);
+    s.views.enqueue(s.algorithm, inputs.image.data, outputs.result.data, s.weights.data(), space.data(), stream);
     if (s.views.bytes > 0) space.clear(stream);
 }
 
@@ -188,7 +163,7 @@ void convolve_async(const convolve_inputs& inputs, const convolve_outputs& outpu
     const std::vector<std::byte> weights = bytes_of(algorithm.weights(views.job), views.job.result.type);
     const std::size_t bytes = views.bytes + (weights.size() + 255) / 256 * 256;
     workspace.reserve(bytes, stream);
-    const workspace_end space(workspace, bytes, device, stream);
+    const workspace_end space(workspace, bytes, bytes, device, stream);
     std::byte* const d_weights = space.data() + views.bytes;
     BOXSUM_CUDA_TRY(cudaMemcpyAsync(d_weights, weights.data(), weights.size(), cudaMemcpyHostToDevice, stream.get()));
     views.enqueue(algorithm, inputs.image.data, outputs.result.data, d_weights, space.data(), stream);

@@ -4,6 +4,7 @@
 #include "core/visit_types.hpp"
 #include "cuda/device/inclusive_core.hpp"
 #include "cuda/device/layers.cuh"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
@@ -76,11 +77,8 @@ inline support supports_inclusive(const problem& p) {
 
 /// Whether a block may have this much shared memory on the current device (or, where there is none, on every one).
 inline support supports_shared_memory(std::size_t bytes, std::string_view what) {
-    int device = 0, limit = 48 * 1024;
-    if (cudaGetDevice(&device) != cudaSuccess ||
-        cudaDeviceGetAttribute(&limit, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
-        (void)cudaGetLastError();
-    if (bytes <= static_cast<std::size_t>(limit)) return {};
+    const std::size_t limit = most_shared_bytes();
+    if (bytes <= limit) return {};
     return {false, std::string(what) + " needs " + std::to_string((bytes + 1023) / 1024) +
                        " KiB of shared memory a block, the device has " + std::to_string(limit / 1024) + " KiB"};
 }

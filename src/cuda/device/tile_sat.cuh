@@ -67,15 +67,6 @@ __device__ void store_tile(sat_tile<T, W>& tile, const layer<T>& b, const tile_b
         if (i < box.rows) __stcs(&column[box.row + i], tile.at(i, j));
 }
 
-/// Sum of the W elements cell(0), cell(1), ... by one thread: LRS(I, J)[i] of a row, LCS(I, J)[j] of a column.
-template <int W, typename T, typename Cell>
-__device__ T sum_cells(Cell cell) {
-    T sum{};
-#pragma unroll 8
-    for (int k = 0; k < W; ++k) sum += cell(k);
-    return sum;
-}
-
 /// Prefix sums of cell(0), cell(1), ... in place, by one thread; returns the last. Loads go ahead of the additions.
 template <int W, typename T, typename Cell>
 __device__ T scan_cells(Cell cell, T carry = T{}) {

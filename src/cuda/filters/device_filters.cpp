@@ -1,5 +1,6 @@
 #include "core/view_checks.hpp"
 #include "cuda/filters/device_strips.hpp"
+#include "cuda/filters/filter_calls.hpp"
 #include "cuda/filters/planned_filter.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
@@ -213,19 +214,6 @@ result_views results_of(const window_outputs& outputs) {
 
 // ---- plans ----------------------------------------------------------------------------------------------------------
 
-/// A view as it was planned; `name` is null for none.
-struct planned_view {
-    const char* name = nullptr;
-    view_shape shape = {};
-    byte_reach reach = {};
-
-    planned_view() = default;
-    planned_view(const char* argument, const view_shape& s, access how)
-        : name(argument), shape(s), reach(checked_reach(argument, s, how)) {}
-    planned_view(const char* argument, const std::optional<view_shape>& s, access how)
-        : planned_view(s ? planned_view(argument, *s, how) : planned_view()) {}
-};
-
 using planned_results = std::array<planned_view, 5>;  ///< as result_views
 
 planned_results planned(const filters::result_shapes& results) {
@@ -288,26 +276,19 @@ struct filter_plan::state {
                                        std::to_string(given.results.first) + " to " +
                                        std::to_string(given.results.end));
         }
-        std::array<memory_range, 9> ranges;
-        std::size_t count = 0;
-        const auto check = [&](const planned_view& planned, const const_any_view& view, bool written) {
-            require_shape(planned.name, view.shape, planned.shape);
-            ranges[count] = {planned.name, view.data, static_cast<std::size_t>(planned.reach.bytes()), written,
-                             planned.reach.first};
-            check_range(ranges[count++], size_of(planned.shape.type), filter.device());
-        };
-        check(image, memory.image, false);
-        if (radius.name != nullptr) check(radius, memory.radius, false);
-        if (mask.name != nullptr) check(mask, memory.mask, false);
-        if (weights.name != nullptr) check(weights, memory.weights, false);
+        call_memory arguments(filter.device());
+        arguments.add(image, memory.image);
+        if (radius.name != nullptr) arguments.add(radius, memory.radius);
+        if (mask.name != nullptr) arguments.add(mask, memory.mask);
+        if (weights.name != nullptr) arguments.add(weights, memory.weights);
         for (std::size_t i = 0; i < results.size(); ++i) {
             const any_view& result = memory.results[i];
             if (results[i].name != nullptr)
-                check(results[i], result, true);
+                arguments.add(results[i], result);
             else if (result.data != nullptr)
                 throw invalid_argument("outputs: have a result that the plan was made without");
         }
-        if (any_meet(std::span(ranges).first(count))) check_apart(memory);
+        if (arguments.meet()) check_apart(memory);
         filter.enqueue(memory, workspace, stream);
     }
 
@@ -415,44 +396,29 @@ void variable_box_filter_plan::run_async(const variable_inputs& inputs, const fi
 
 // ---- calls that enqueue ---------------------------------------------------------------------------------------------
 
-namespace {
-
-/// On the device of the workspace, and where that has none, of the stream.
-template <typename Plan, typename Inputs, typename Outputs, typename... Rules>
-void enqueue(const Inputs& inputs, const Outputs& outputs, workspace& workspace, stream_ref stream,
-             const Rules&... rules) {
-    if (workspace.device() < 0) workspace.reserve(0, stream);
-    const device_scope scope(workspace.device());
-    const Plan plan(inputs, outputs, rules...);
-    workspace.reserve(plan.workspace_bytes(), stream);
-    plan.run_async(inputs, outputs, workspace, stream);
-}
-
-}  // namespace
-
 void box_filter_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                       stream_ref stream, const filter_options& options) {
-    enqueue<box_filter_plan>(inputs, outputs, workspace, stream, options);
+    enqueue_unplanned<box_filter_plan>(inputs, outputs, workspace, stream, options);
 }
 
 void local_statistics_async(const filter_inputs& inputs, const window_outputs& outputs, workspace& workspace,
                             stream_ref stream, const filter_options& options) {
-    enqueue<local_statistics_plan>(inputs, outputs, workspace, stream, options);
+    enqueue_unplanned<local_statistics_plan>(inputs, outputs, workspace, stream, options);
 }
 
 void adaptive_threshold_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                               stream_ref stream, const threshold_rule& rule, const filter_options& options) {
-    enqueue<adaptive_threshold_plan>(inputs, outputs, workspace, stream, rule, options);
+    enqueue_unplanned<adaptive_threshold_plan>(inputs, outputs, workspace, stream, rule, options);
 }
 
 void local_contrast_async(const filter_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                           stream_ref stream, const contrast_rule& rule, const filter_options& options) {
-    enqueue<local_contrast_plan>(inputs, outputs, workspace, stream, rule, options);
+    enqueue_unplanned<local_contrast_plan>(inputs, outputs, workspace, stream, rule, options);
 }
 
 void variable_box_filter_async(const variable_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                stream_ref stream, const filter_options& options) {
-    enqueue<variable_box_filter_plan>(inputs, outputs, workspace, stream, options);
+    enqueue_unplanned<variable_box_filter_plan>(inputs, outputs, workspace, stream, options);
 }
 
 // ---- calls that wait, on host memory too ----------------------------------------------------------------------------

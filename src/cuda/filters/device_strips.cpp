@@ -3,6 +3,7 @@
 #include "core/packed_views.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
+#include "cuda/filters/filter_calls.hpp"
 #include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/event.hpp"
@@ -221,15 +222,6 @@ void run_on_packed_host_memory(const window_filter& filter, const filter_memory&
     for (const packed_output& one : results) one.unpack();
 }
 
-// ---- arguments ------------------------------------------------------------------------------------------------------
-
-void require_same_memory(const char* argument, const void* data, bool host, int device) {
-    if (is_host_memory(data) != host)
-        throw invalid_argument(std::string(argument) + (host ? ": is device memory, but the image is host memory"
-                                                             : ": is host memory, but the image is device memory"));
-    if (!host) check_device_pointer(argument, data, device);
-}
-
 }  // namespace
 
 void execute(const window_filter& filter, const filter_memory& memory, stream_ref stream, std::int64_t strip_bytes) {
@@ -237,10 +229,10 @@ void execute(const window_filter& filter, const filter_memory& memory, stream_re
     const device_scope scope(device);
     const bool host = is_host_memory(memory.image.data);
     for (const any_view& r : memory.results)
-        if (r.data != nullptr) require_same_memory("result", r.data, host, device);
+        if (r.data != nullptr) require_memory_of_image("result", r.data, host, device);
     for (const auto& [name, map] :
          {std::pair{"radius", &memory.radius}, {"mask", &memory.mask}, {"weights", &memory.weights}})
-        if (map->data != nullptr) require_same_memory(name, map->data, host, device);
+        if (map->data != nullptr) require_memory_of_image(name, map->data, host, device);
     if (!host) check_device_pointer("image", memory.image.data, device);
     filter_memory wanted = memory;
     for (any_view& r : wanted.results)

@@ -3,12 +3,19 @@
 #include "cuda/filters/guided_kernels.hpp"
 #include "cuda/filters/real_windows.cuh"
 
+#include <algorithm>
 #include <cstdint>
 
 /// Windows of one or two images of any types by additions only (real_windows.cuh).
 namespace boxsum::cuda {
 
 inline constexpr int most_adding_threads = 256;  // four sums with what they are rounded by fill shared memory
+
+/// The same of the current device.
+template <typename Kernel>
+std::int64_t adding_threads() {
+    return std::min<std::int64_t>(most_threads_of({Kernel::sums::values, Kernel::K, Kernel::G}), most_adding_threads);
+}
 
 struct adding_view : real_view {
     real_view second;
@@ -104,16 +111,18 @@ __device__ void for_each_added_window(const adding_view& t, F f) {
 }
 
 /// Blocks at most so wide as shared memory allows.
-inline real_shape adding_shape(const filters::window_job& job) {
+template <typename Kernel>
+real_shape adding_shape(const filters::window_job& job) {
     real_shape shape = real_shape_of(job, real_terms::moments, job.first_row, job.end_row);
     shape.prepared = false;
-    if (shape.threads <= most_adding_threads) return shape;
+    const std::int64_t most = adding_threads<Kernel>();
+    if (shape.threads <= most) return shape;
     constexpr std::int64_t columns = layout_of(real_terms::moments, dtype::f64).cols;
     const auto up = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
     const std::int64_t width = job.cols.extent, beyond = job.cols.before + job.cols.after + columns;
-    const std::int64_t fits = (most_adding_threads * columns - beyond) / columns * columns;
+    const std::int64_t fits = (most * columns - beyond) / columns * columns;
     const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns;
-    shape.threads = most_adding_threads;
+    shape.threads = static_cast<int>(most);
     shape.strip_cols = static_cast<int>(strip);
     shape.strips = static_cast<int>(up(width, strip));
     return shape;
@@ -125,7 +134,7 @@ template <typename Kernel, typename... Parameters, typename... Arguments>
 void launch_adding(void (*kernel)(adding_view, Parameters...), const filters::window_job& job,
                    const const_any_view& first, const const_any_view& second, const refused_blocks& refused,
                    stream_ref stream, const Arguments&... arguments) {
-    const real_shape shape = adding_shape(job);
+    const real_shape shape = adding_shape<Kernel>(job);
     const auto on = [&](const const_any_view& image) {
         return on_device<Kernel>({&job, image, {}, {}, job.first_row, job.end_row, nullptr, refused}, shape);
     };

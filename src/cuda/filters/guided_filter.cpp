@@ -1,8 +1,7 @@
-#include "core/packed_views.hpp"
 #include "core/view_checks.hpp"
+#include "cuda/filters/filter_calls.hpp"
 #include "cuda/filters/guided_kernels.hpp"
 #include "cuda/filters/planned_filter.hpp"
-#include "cuda/runtime/cuda_try.hpp"
 #include "cuda/runtime/device.hpp"
 #include "cuda/runtime/plan_checks.hpp"
 #include "cuda/runtime/pointer_checks.hpp"
@@ -54,7 +53,7 @@ class planned_guided_filter {
         const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
         fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
         means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
-        if (!guided_supports(fits_) || !guided_supports(means_))
+        if (!guided_supports(fits_, given.guide.has_value()) || !guided_supports(means_, false))
             throw unsupported("window: is " + std::to_string(job_.fits.above + 1 + job_.fits.below) + " by " +
                               std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
                               std::to_string(image.rows) + " by " + std::to_string(image.cols) +
@@ -151,15 +150,13 @@ fused_shape guided_shape_of(const filters::window_job& job) {
 // ---- plans ----------------------------------------------------------------------------------------------------------
 
 struct guided_filter_plan::state {
-    filters::guided_shapes given;
-    byte_reach image, guide, result;
+    planned_view image, guide, result;
     planned_guided_filter filter;
 
     state(const filters::guided_shapes& s, const guided_rule& rule, const filter_options& options)
-        : given(s),
-          image(checked_reach("image", s.image, access::read)),
-          guide(s.guide ? checked_reach("guide", *s.guide, access::read) : byte_reach{}),
-          result(checked_reach("result", s.result, access::write)),
+        : image("image", s.image, access::read),
+          guide("guide", s.guide, access::read),
+          result("result", s.result, access::write),
           filter(s, rule, options) {}
 };
 
@@ -182,86 +179,39 @@ int guided_filter_plan::device() const noexcept {
 void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                                    stream_ref stream) const {
     const state& s = *state_;
-    require_shape("image", inputs.image.shape, s.given.image);
-    require_shape("result", outputs.result.shape, s.given.result);
     if (outputs.count.data != nullptr) throw unsupported("count: a guided filter counts none");
-    const auto range = [](const char* name, const const_any_view& v, const byte_reach& reach, bool written) {
-        return memory_range{name, v.data, static_cast<std::size_t>(reach.bytes()), written, reach.first};
-    };
-    const auto check = [&](const memory_range& r, dtype type) { check_range(r, size_of(type), s.filter.device()); };
-    std::array ranges{range("image", inputs.image, s.image, false), range("result", outputs.result, s.result, true),
-                      memory_range{}};
-    check(ranges[0], s.given.image.type);
-    check(ranges[1], s.given.result.type);
-    std::size_t count = 2;
-    if (s.given.guide) {
-        require_shape("guide", inputs.guide.shape, *s.given.guide);
-        ranges[count] = range("guide", inputs.guide, s.guide, false);
-        check(ranges[count++], s.given.guide->type);
-    } else if (filters::has_guide(inputs)) {
+    call_memory arguments(s.filter.device());
+    arguments.add(s.image, inputs.image);
+    arguments.add(s.result, outputs.result);
+    if (s.guide.name != nullptr)
+        arguments.add(s.guide, inputs.guide);
+    else if (filters::has_guide(inputs))
         throw invalid_argument("guide: given, but the plan was made without");
-    }
-    if (any_meet(std::span(ranges).first(count))) filters::check_memory(inputs, outputs);
-    const std::size_t bytes = s.filter.bytes();
-    const workspace_use use(workspace, bytes, s.filter.device(), stream);
+    if (arguments.meet()) filters::check_memory(inputs, outputs);
+    const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream);
     const device_scope scope(s.filter.device());
-    // At the end, and zero behind it, as plans of tables want it.
-    const std::size_t before = (use.bytes() - bytes) / 256 * 256;
-    auto* const space = static_cast<std::byte*>(use.data()) + before;
-    s.filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space, stream);
-    BOXSUM_CUDA_TRY(cudaMemsetAsync(space, 0, use.bytes() - before, stream.get()));
+    s.filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space.data(), stream);
+    space.clear(stream);
 }
 
 // ---- without a plan -------------------------------------------------------------------------------------------------
 
 void guided_filter_async(const guided_inputs& inputs, const filter_outputs& outputs, workspace& workspace,
                          stream_ref stream, const guided_rule& rule, const filter_options& options) {
-    if (workspace.device() < 0) workspace.reserve(0, stream);
-    const device_scope scope(workspace.device());
-    const guided_filter_plan plan(inputs, outputs, rule, options);
-    workspace.reserve(plan.workspace_bytes(), stream);
-    plan.run_async(inputs, outputs, workspace, stream);
+    enqueue_unplanned<guided_filter_plan>(inputs, outputs, workspace, stream, rule, options);
 }
 
 void guided_filter(const guided_inputs& inputs, const filter_outputs& outputs, stream_ref stream,
                    const guided_rule& rule, const filter_options& options) {
-    const int device = device_of(stream);
-    const device_scope scope(device);
+    const device_scope scope(device_of(stream));
     filters::check_memory(inputs, outputs);
-    const bool guided = filters::has_guide(inputs), host = is_host_memory(inputs.image.data);
-    const auto check_place = [&](const char* argument, const void* data) {
-        if (is_host_memory(data) != host)
-            throw invalid_argument(std::string(argument) + (host ? ": is device memory, but the image is host memory"
-                                                                 : ": is host memory, but the image is device memory"));
-        if (!host) check_device_pointer(argument, data, device);
-    };
-    check_place("image", inputs.image.data);
-    check_place("result", outputs.result.data);
-    if (guided) check_place("guide", inputs.guide.data);
-    filters::guided_shapes shapes = shapes_of(inputs, outputs, outputs.count.data != nullptr);
-    if (!host) {
-        const planned_guided_filter filter(shapes, rule, options);
-        const device_buffer space(filter.bytes(), stream);
-        filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space.data(), stream);
-        return stream.synchronize();
-    }
-    const packed_input image(inputs.image, is_plain), guide(guided ? inputs.guide : const_any_view{}, is_plain);
-    const packed_output result(outputs.result, is_plain);
-    const auto on_device = [](const view_shape& s) {
-        return device_shape(s.type, s.rows, s.cols, s.channels, s.planes);
-    };
-    shapes.image = on_device(shapes.image);
-    shapes.result = on_device(shapes.result);
-    if (guided) shapes.guide = on_device(*shapes.guide);
-    const planned_guided_filter filter(shapes, rule, options);
-    const device_buffer d_image(span_bytes(shapes.image), stream), d_result(span_bytes(shapes.result), stream),
-        d_guide(guided ? span_bytes(*shapes.guide) : 0, stream), space(filter.bytes(), stream);
-    copy_async(image.view(), {d_image.data(), shapes.image}, stream);
-    if (guided) copy_async(guide.view(), {d_guide.data(), *shapes.guide}, stream);
-    filter.enqueue(d_image.data(), d_guide.data(), d_result.data(), space.data(), stream);
-    copy_async({d_result.data(), shapes.result}, result.view(), stream);
-    stream.synchronize();
-    result.unpack();
+    views_on_device views(inputs.image.data, stream);
+    guided_inputs in{views.input("image", inputs.image)};
+    const filter_outputs to{views.output("result", outputs.result)};
+    if (filters::has_guide(inputs)) in.guide = views.input("guide", inputs.guide);
+    const planned_guided_filter filter(shapes_of(in, to, outputs.count.data != nullptr), rule, options);
+    const device_buffer space(filter.bytes(), stream);
+    views.run([&] { filter.enqueue(in.image.data, in.guide.data, to.result.data, space.data(), stream); });
 }
 
 }  // namespace boxsum::cuda

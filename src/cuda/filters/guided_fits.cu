@@ -59,9 +59,11 @@ void launch_fits(const guided_fits& fits, const refused_blocks& refused, stream_
 
 }  // namespace
 
-bool guided_supports(const filters::window_job& job) {
+bool guided_supports(const filters::window_job& job, bool guided) {
     constexpr int K = adding_kernel<moment_terms<true>>::K;
-    return real_supports(job, true) && job.cols.before + job.cols.after + K <= most_adding_threads * K * 3 / 4;
+    const std::int64_t threads = guided ? adding_threads<adding_kernel<moment_terms<true>>>()
+                                        : adding_threads<adding_kernel<moment_terms<false>>>();
+    return real_supports(job, true) && job.cols.before + job.cols.after + K <= threads * K * 3 / 4;
 }
 
 std::size_t guided_scratch_bytes(const guided_fits& fits) {

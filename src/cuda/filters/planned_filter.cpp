@@ -147,16 +147,11 @@ void planned_filter::enqueue(const filter_memory& memory, void* scratch, const w
 }
 
 void planned_filter::enqueue(const filter_memory& memory, workspace& workspace, stream_ref stream) const {
-    const workspace_use use(workspace, workspace_bytes(), device_, stream);
-    // At the end, so that the tables' algorithm has all before it: it zeroes what it has where its tags begin again.
-    const std::size_t before = (use.bytes() - scratch_bytes()) / 256 * 256;
-    auto* const scratch = static_cast<std::byte*>(use.data()) + before;
-    enqueue(memory, scratch, use, before, stream);
+    const workspace_end space(workspace, workspace_bytes(), scratch_bytes(), device_, stream);
+    enqueue(memory, space.data(), space.use(), space.bytes_before(), stream);
     if (scratch_bytes() == 0) return;
-    // Other plans tag words there and take any that are not zero for such. Without room before it
-    // the whole workspace becomes a fresh one.
     const device_scope scope(device_);
-    BOXSUM_CUDA_TRY(cudaMemsetAsync(scratch, 0, use.bytes() - before, stream.get()));
+    space.clear(stream);
 }
 
 }  // namespace boxsum::cuda

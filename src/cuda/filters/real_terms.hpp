@@ -32,6 +32,14 @@ constexpr terms_layout layout_of(real_terms terms, dtype pixel) {
     return {6, 2, 2};
 }
 
+/// Shared memory of a block: prefixes and suffixes of a batch of its columns, and a place more.
+constexpr std::size_t planes_bytes(const terms_layout& l, std::int64_t threads) {
+    return static_cast<std::size_t>(2 * l.values * l.rows * l.cols * (threads + 1)) * sizeof(double);
+}
+
+/// Threads of a block at most, a power of 2: devices differ in their shared memory. Of the current one.
+std::int64_t most_threads_of(const terms_layout& layout);
+
 /// Batches of a band at most: a thread keeps a sum for each of its columns and batches.
 inline constexpr int most_batches = 16;
 

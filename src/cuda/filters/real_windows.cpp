@@ -1,6 +1,7 @@
 #include "cuda/filters/real_windows.hpp"
 
 #include "cuda/filters/real_terms.hpp"
+#include "cuda/runtime/device.hpp"
 
 #include <algorithm>
 
@@ -9,7 +10,6 @@ namespace {
 
 using filters::window_job;
 
-constexpr std::int64_t most_threads = 512;
 constexpr std::int64_t largest_extent = std::int64_t{1} << 28;  // places are 32-bit numbers
 
 std::int64_t up(std::int64_t n, std::int64_t unit) {
@@ -28,6 +28,13 @@ std::int64_t halo(const window_job& job, const terms_layout& terms) {
 
 }  // namespace
 
+std::int64_t most_threads_of(const terms_layout& layout) {
+    const std::size_t most = most_shared_bytes();
+    std::int64_t threads = 512;
+    while (threads > 32 && planes_bytes(layout, threads) > most) threads /= 2;
+    return threads;
+}
+
 real_terms real_terms_of(const window_job& job, bool squares) {
     const bool real = is_floating(job.shape.type);
     if (real && !job.sampled()) return squares ? real_terms::moments : real_terms::value;
@@ -42,17 +49,17 @@ bool real_supports(const window_job& job, bool squares) {
     const real_terms terms = real_terms_of(job, squares);
     if (terms == real_terms::packed_squares && job.largest_window > largest_packed_window(job.shape.type)) return false;
     const terms_layout layout = layout_of(terms, job.shape.type);
-    return halo(job, layout) <= most_threads * layout.cols * 3 / 4;
+    return halo(job, layout) <= most_threads_of(layout) * layout.cols * 3 / 4;
 }
 
 real_shape real_shape_of(const window_job& job, real_terms terms, std::int64_t first_row, std::int64_t end_row) {
     const terms_layout layout = layout_of(terms, job.shape.type);
     const std::int64_t columns = layout.cols, width = job.cols.extent, beyond = halo(job, layout);
-    const std::int64_t tall = job.rows.width(), wide = job.cols.width();
+    const std::int64_t tall = job.rows.width(), wide = job.cols.width(), most = most_threads_of(layout);
     real_shape shape;
     // As fused_shape_of() does.
     std::int64_t threads = 32;
-    while (threads < most_threads && beyond * 4 > threads * columns && width + beyond > threads * columns) threads *= 2;
+    while (threads < most && beyond * 4 > threads * columns && width + beyond > threads * columns) threads *= 2;
     const bool row_fits = width + beyond <= threads * columns;
     const std::int64_t fits = row_fits ? width : (threads * columns - beyond) / columns * columns;
     shape.threads = static_cast<int>(threads);

@@ -460,9 +460,7 @@ struct real_planes {
     sum_unit* memory;
     int pitch;
 
-    static constexpr std::size_t bytes(int threads) {
-        return static_cast<std::size_t>(2 * units * K) * static_cast<std::size_t>(threads + 1) * sizeof(sum_unit);
-    }
+    static constexpr std::size_t bytes(int threads) { return planes_bytes({values, K, G}, threads); }
 
     /// Column `plane` modulo K, the `at`-th of those.
     __device__ void store(int part, int plane, int at, const sums (&rows)[G]) const {

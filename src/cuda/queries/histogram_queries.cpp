@@ -272,8 +272,8 @@ std::int64_t best_windows_async(const const_any_histogram_view& histograms, std:
     const auto made = std::make_shared<best_windows_plan::state>(histograms.shape(), grids, distance, count);
     const best_windows_plan plan(made);
     workspace.reserve(plan.workspace_bytes(), stream);
+    made->grids.set_stream(stream);  // given back behind the run, also where that fails
     plan.run_async(histograms, target, found, workspace, stream, plane);
-    made->grids.set_stream(stream);  // given back behind the run
     return plan.matches();
 }
 

@@ -62,6 +62,15 @@ quiet_device_scope::~quiet_device_scope() {
     if (changed_) (void)cudaSetDevice(before_);
 }
 
+std::size_t most_shared_bytes() noexcept {
+    int device = 0, bytes = 0;
+    if (cudaGetDevice(&device) == cudaSuccess &&
+        cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) == cudaSuccess)
+        return static_cast<std::size_t>(bytes);
+    (void)cudaGetLastError();
+    return std::size_t{48} << 10;
+}
+
 device_info describe_device(int device) {
     require_device(device);
     cudaDeviceProp properties{};

@@ -2,7 +2,13 @@
 
 #include <boxsum/cuda/device.hpp>
 
+#include <cstddef>
+
 namespace boxsum::cuda {
+
+/// Shared memory that a block may have on the current device: 227 KiB on 9.0 and 10.0, 163 on 8.0, 99 on 8.6, 8.9 and
+/// 12.0. Where there is no device, what every one gives.
+std::size_t most_shared_bytes() noexcept;
 
 /// Makes a device the calling thread's for a scope.
 class device_scope {

@@ -58,4 +58,16 @@ bool any_meet(std::span<const memory_range> ranges) noexcept {
     return false;
 }
 
+void call_memory::add(const planned_view& planned, const const_any_view& view) {
+    require_shape(planned.name, view.shape, planned.shape);
+    memory_range& range = ranges_[count_++];
+    range = {planned.name, view.data, static_cast<std::size_t>(planned.reach.bytes()), planned.written,
+             planned.reach.first};
+    check_range(range, size_of(planned.shape.type), device_);
+}
+
+bool call_memory::meet() const noexcept {
+    return any_meet(std::span(ranges_).first(count_));
+}
+
 }  // namespace boxsum::cuda

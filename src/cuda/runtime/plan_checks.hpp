@@ -1,9 +1,13 @@
 #pragma once
 
+#include "core/view_checks.hpp"
+
 #include <boxsum/view.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,6 +31,37 @@ struct memory_range {
 
 /// Not null, aligned to `element` bytes, not around the end of the address space, memory of the device.
 void check_range(const memory_range& range, std::size_t element, int device);
+
+/// A view as it was planned.
+struct planned_view {
+    const char* name = nullptr;  ///< null: none
+    view_shape shape = {};
+    byte_reach reach = {};
+    bool written = false;
+
+    planned_view() = default;
+    planned_view(const char* argument, const view_shape& s, access how)
+        : name(argument), shape(s), reach(checked_reach(argument, s, how)), written(how == access::write) {}
+    planned_view(const char* argument, const std::optional<view_shape>& s, access how)
+        : planned_view(s ? planned_view(argument, *s, how) : planned_view()) {}
+};
+
+/// Memory of the arguments of a run.
+class call_memory {
+  public:
+    explicit call_memory(int device) : device_(device) {}
+
+    /// Checks it: the planned shape, and as check_range().
+    void add(const planned_view& planned, const const_any_view& view);
+
+    /// As any_meet().
+    bool meet() const noexcept;
+
+  private:
+    std::array<memory_range, 9> ranges_;
+    std::size_t count_ = 0;
+    int device_;
+};
 
 /// Whether some range that is written shares addresses with another one: whether it is worth to look closer.
 bool any_meet(std::span<const memory_range> ranges) noexcept;

@@ -11,6 +11,7 @@
 #include <boxsum/error.hpp>
 
 #include <atomic>
+#include <exception>
 #include <string>
 
 namespace boxsum::cuda {
@@ -166,7 +167,8 @@ void hand_over_idle(workspace& memory, stream_ref stream) noexcept {
 }
 
 workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, stream_ref stream)
-    : state_(memory.state_ == nullptr ? (refuse_empty(), *memory.state_) : *memory.state_) {
+    : state_(memory.state_ == nullptr ? (refuse_empty(), *memory.state_) : *memory.state_),
+      exceptions_(std::uncaught_exceptions()) {
     if (state_.used.exchange(true, std::memory_order_acquire))
         throw invalid_argument("workspace: is in use by another thread");
     try {
@@ -184,6 +186,11 @@ workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, 
 }
 
 workspace_use::~workspace_use() {
+    if (std::uncaught_exceptions() > exceptions_ && bytes() != 0) {
+        const quiet_device_scope scope(state_.device);
+        // It fails where the driver is gone, or a capture that will never run.
+        if (cudaMemsetAsync(data(), 0, bytes(), state_.stream.get()) != cudaSuccess) (void)cudaGetLastError();
+    }
     state_.used.store(false, std::memory_order_release);
 }
 
@@ -202,6 +209,14 @@ execution workspace_use::execution_of(const parameter_values& parameters, std::s
     how.workspace = state_.memory.data();
     how.workspace_bytes = bytes;
     return behind_header(how);
+}
+
+workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream)
+    : use_(memory, needed, device, stream), before_((use_.bytes() - bytes) / 256 * 256) {}
+
+void workspace_end::clear(stream_ref stream) const {
+    const std::size_t bytes = use_.bytes() - before_;
+    if (bytes != 0) BOXSUM_CUDA_TRY(cudaMemsetAsync(data(), 0, bytes, stream.get()));
 }
 
 }  // namespace boxsum::cuda

@@ -8,7 +8,9 @@
 
 namespace boxsum::cuda {
 
-/// One call's use of a workspace: looks at it, and keeps other threads out until it goes.
+/// One call's use of a workspace: looks at it, and keeps other threads out until it goes. Where an exception ends it,
+/// all of the memory is zeroed behind what was enqueued, as after reserve(): the rest of the call, which would have
+/// left the memory as other calls want it, does not come.
 class workspace_use {
   public:
     /// Throws invalid_argument unless the workspace has `needed` bytes on `device` and is on `stream`.
@@ -27,6 +29,27 @@ class workspace_use {
 
   private:
     workspace::state& state_;
+    int exceptions_;
+};
+
+/// The last bytes of a workspace, from a multiple of 256 on, as scratch of a call. At the end, so that a record which
+/// zeroes all it has where its epochs end has all before it.
+class workspace_end {
+  public:
+    /// `needed`: as workspace_use has it, at least `bytes`.
+    workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream);
+
+    std::byte* data() const noexcept { return static_cast<std::byte*>(use_.data()) + before_; }
+    const workspace_use& use() const noexcept { return use_; }
+    std::size_t bytes_before() const noexcept { return before_; }
+
+    /// Behind the call: zero, because other plans tag words there and take any others for theirs. Where nothing is
+    /// before it, that is the header, too: a fresh workspace.
+    void clear(stream_ref stream) const;
+
+  private:
+    workspace_use use_;
+    std::size_t before_;
 };
 
 /// Moves a workspace in which nothing is under way to another stream of its device, which need not wait.

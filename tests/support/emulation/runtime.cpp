@@ -23,7 +23,6 @@ constexpr unsigned char poison = 0xff;
 constexpr unsigned char guard = 0xa6;
 constexpr std::size_t guard_bytes = 512;
 constexpr std::size_t memory_bytes = std::size_t{1} << 30;
-constexpr std::size_t block_shared_bytes = std::size_t{227} * 1024;
 
 struct allocation {
     std::size_t bytes;
@@ -165,7 +164,7 @@ std::uint64_t bytes_from_host() {
 
 cudaError_t allow_shared_bytes(const void* kernel, int bytes) {
     const std::lock_guard lock(launch_mutex);
-    if (bytes < 0 || static_cast<std::size_t>(bytes) > block_shared_bytes) return cudaErrorInvalidValue;
+    if (bytes < 0 || bytes > configure().shared_bytes) return cudaErrorInvalidValue;
     allowed_shared_bytes()[kernel] = static_cast<std::size_t>(bytes);
     return cudaSuccess;
 }
@@ -180,8 +179,10 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, const k
     if (what.grid.count() == 0 || what.block.count() == 0 || what.block.count() > 1024 || what.block.z > 64 ||
         what.grid.x > 0x7fffffffu || what.grid.y > 65535 || what.grid.z > 65535)
         return cudaErrorInvalidConfiguration;
+    if (configure().refused_launch > 0 && --configure().refused_launch == 0) return cudaErrorInvalidConfiguration;
     const auto allowed = allowed_shared_bytes().find(kernel);
-    if (config.dynamicSmemBytes > (allowed == allowed_shared_bytes().end() ? 48 * 1024 : allowed->second))
+    if (config.dynamicSmemBytes > (allowed == allowed_shared_bytes().end() ? 48 * 1024 : allowed->second) ||
+        config.dynamicSmemBytes > static_cast<std::size_t>(configure().shared_bytes))
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config.numAttrs; ++i)
         if (config.attrs[i].id == cudaLaunchAttributeClusterDimension) return cudaErrorNotSupported;
@@ -257,7 +258,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int device) 
             *value = configure().compute_capability;
             return cudaSuccess;
         case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-            *value = static_cast<int>(boxsum::emulation::block_shared_bytes);
+            *value = configure().shared_bytes;
             return cudaSuccess;
     }
     return cudaErrorInvalidValue;

@@ -23,9 +23,11 @@ struct settings {
     int resident_blocks =
         3;                ///< that run at the same time; a block that waits for one that is not there waits for ever
     int preemption = 16;  ///< one in so many atomics, barriers and collectives hands the turn to other threads
-    int multiprocessors = 4;     ///< as cudaDeviceGetAttribute tells
-    int compute_capability = 9;  ///< major; below 9 there is no copy engine
+    int multiprocessors = 4;       ///< as cudaDeviceGetAttribute tells
+    int compute_capability = 9;    ///< major; below 9 there is no copy engine
+    int shared_bytes = 227 << 10;  ///< that a block may have
     peer_copies peers = peer_copies::arrive;
+    int refused_launch = 0;  ///< the so many-th from here on is refused; 0: none. Counts down
 };
 
 /// The settings of the launches that follow. Not for several threads.

@@ -1,11 +1,10 @@
 // The record `fast` of integral histograms: the production kernels. Unlike a summed area table, the tensor is 4 b times
 // as large as the image, so the image may be read twice: no block waits for another one.
 //
-//     1. histogram_count.cuh    pixels -> bins, one byte each; counts per row, column and band of a strip, per bin
-//     2. histogram_carries.cuh  large images: counts -> what lies to the left of, and above, every tile
-//     3. histogram_finish.cuh   bins + counts or carries -> tables, written once in streaming stores of 16 bytes: a
-//     block
-//                               for a tile of 8 tables, or, of large images, for a larger tile of all tables
+//     1. count.cuh    pixels -> bins, one byte each; counts per row, column and band of a strip, per bin
+//     2. carries.cuh  large images: counts -> what lies to the left of, and above, every tile
+//     3. finish.cuh   bins + counts or carries -> tables, written once in streaming stores of 16 bytes: a block for a
+//                     tile of 8 tables, or, of large images, for a larger tile of all tables
 //
 // The planes of zeros and ones exist in registers only. Beside the tensor there are a byte per pixel and group of bins,
 // and counts and carries of 1/100 of the tensor. The work is cut into groups of planes, bins and bands for which these
@@ -22,6 +21,7 @@
 #include "cuda/production/histogram/carries.cuh"
 #include "cuda/production/histogram/count.cuh"
 #include "cuda/production/histogram/finish.cuh"
+#include "cuda/runtime/device.hpp"
 #include "cuda/runtime/launch.cuh"
 #endif
 
@@ -50,16 +50,12 @@ support supported(const problem& p, const parameter_values&) {
     return {};
 }
 
-/// Of a block of the current device.
-std::int64_t most_shared_bytes() {
-    int device = 0, bytes = 0;
-    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
-    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    return bytes;
+histogram_cut cut_for_device(const problem& p) {
+    return histogram_cut(p, static_cast<std::int64_t>(most_shared_bytes()));
 }
 
 std::size_t workspace_bytes(const problem& p, const parameter_values&) {
-    const histogram_cut cut(p, most_shared_bytes());
+    const histogram_cut cut = cut_for_device(p);
     workspace_slots slots;
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));
@@ -191,7 +187,7 @@ struct histogram_run {
 };
 
 void enqueue(const problem& p, const buffers& memory, const execution& how) {
-    const histogram_cut cut(p, most_shared_bytes());
+    const histogram_cut cut = cut_for_device(p);
     const bool overlap = may_overlap();
     visit_one_of(cuda_histogram_entries{}, p.table.type, [&]<typename Entry>() {
         const histogram_group group(p, cut, sizeof(count_of<Entry>));

@@ -1,0 +1,145 @@
+// Filters on devices whose blocks have 99 KiB of shared memory, as those of compute capability 8.6, 8.9 and 12.0:
+// windows that an H200 takes with larger blocks come out of smaller ones, and what does not is refused by the plan.
+
+#include "support/emulation/settings.hpp"
+#include "support/guided_reference.hpp"
+
+#include <boxsum/cuda/device.hpp>
+#include <boxsum/cuda/filters.hpp>
+#include <boxsum/cuda/guided_filter.hpp>
+#include <boxsum/cuda/sat.hpp>
+#include <boxsum/error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace boxsum {
+namespace {
+
+using emulation::scoped_settings;
+using emulation::settings;
+using test::wide;
+
+constexpr settings small_blocks{.compute_capability = 8, .shared_bytes = 99 << 10};
+
+template <typename T>
+std::vector<T> random_values(std::size_t count, unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<T> values(count);
+    for (T& x : values) x = static_cast<T>(random() % 1000) / 8;
+    return values;
+}
+
+/// A weighted mean and variance of what a window sees, in long double.
+struct moments {
+    wide mean = 0, variance = 0;
+};
+moments moments_of(const image_view<const float>& image, const image_view<const float>& weights, const window& w,
+                   std::int64_t row, std::int64_t col) {
+    wide all = 0, sum = 0, squares = 0;
+    const auto each = [&](auto&& f) {
+        test::for_window(w, border_mode::shrink, image.rows(), image.cols(), row, col,
+                         [&](std::int64_t y, std::int64_t x) { f(wide{image(y, x)}, wide{weights(y, x)}); });
+    };
+    each([&](wide x, wide weight) { all += weight, sum += weight * x; });
+    const wide mean = sum / all;
+    each([&](wide x, wide weight) { squares += weight * (x - mean) * (x - mean); });
+    return {mean, squares / all};
+}
+
+TEST(small_blocks, take_wide_windows_of_floats) {
+    constexpr std::int64_t rows = 4, cols = 900;
+    const window wide_window(window_extents{1, 1, 90, 92});  // 512 threads elsewhere: 131 and 197 KiB
+    const std::vector<float> pixels = random_values<float>(rows * cols, 1);
+    const image_view<const float> image{pixels.data(), rows, cols};
+    const std::vector<float> ones(rows * cols, 1.0f);
+    std::vector<float> some = random_values<float>(rows * cols, 2);
+    for (float& w : some) w += 0.5f;
+    for (const bool weighted : {false, true}) {
+        const image_view<const float> weight{weighted ? some.data() : ones.data(), rows, cols};
+        filter_inputs inputs{image};
+        if (weighted) inputs.weights = weight;
+        std::vector<double> mean(rows * cols, -1), variance(rows * cols, -1);
+        {
+            const scoped_settings device(small_blocks);
+            const cuda::stream stream;
+            cuda::local_statistics(inputs,
+                                   {.mean = image_view<double>(mean.data(), rows, cols),
+                                    .variance = image_view<double>(variance.data(), rows, cols)},
+                                   stream, {.window = wide_window});
+        }
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t c = 0; c < cols; ++c) {
+                const moments expected = moments_of(image, weight, wide_window, r, c);
+                const auto at = static_cast<std::size_t>(r * cols + c);
+                ASSERT_NEAR(mean[at], static_cast<double>(expected.mean), 1e-10) << r << ", " << c;
+                ASSERT_NEAR(variance[at], static_cast<double>(expected.variance), 1e-9) << r << ", " << c;
+            }
+    }
+}
+
+TEST(small_blocks, take_wide_windows_with_a_guide) {
+    constexpr std::int64_t rows = 5, cols = 300;
+    const window wide_window(window_extents{2, 2, 40, 40});  // 256 threads elsewhere: 129 KiB
+    const std::vector<double> pixels = random_values<double>(rows * cols, 3),
+                              by = random_values<double>(rows * cols, 4);
+    const image_view<const double> image{pixels.data(), rows, cols}, guide{by.data(), rows, cols};
+    const std::vector<test::guided_value> expected =
+        test::expected_guided<double, double>(image, 0, guide, 0, 1, 0, 0, wide_window, border_mode::shrink, 0.5);
+    std::vector<double> result(rows * cols, -1);
+    {
+        const scoped_settings device(small_blocks);
+        const cuda::stream stream;
+        cuda::guided_filter({image, guide}, {image_view<double>(result.data(), rows, cols)}, stream, {0.5},
+                            {.window = wide_window});
+    }
+    for (std::size_t i = 0; i < result.size(); ++i)
+        ASSERT_NEAR(result[i], static_cast<double>(expected[i].value), 1e-9) << i;
+}
+
+/// What a plan for memory that is not there says.
+template <typename F>
+std::string refusal(F&& make_plan) {
+    try {
+        make_plan();
+    } catch (const unsupported& e) {
+        return e.what();
+    }
+    return "made";
+}
+
+TEST(small_blocks, refuse_what_is_too_wide_when_planned) {
+    const view_shape shape{dtype::f32, 1, 20, 2000, 1, 8000, 0};
+    const const_any_view image{nullptr, shape};
+    const any_view result{nullptr, shape};
+    const auto omitting = [&](std::int64_t reach) {
+        return refusal([&] {
+            const cuda::local_statistics_plan plan(
+                {image}, {.variance = result},
+                {.window = window(window_extents{1, 1, reach, reach}), .nan = nan_mode::omit});
+        });
+    };
+    const auto guided = [&](std::int64_t reach) {
+        return refusal([&] {
+            const cuda::guided_filter_plan plan({image, image}, {result}, {0.5},
+                                                {.window = window(window_extents{1, 1, reach, reach})});
+        });
+    };
+    // Up to three quarters of the columns of a block of 512 and 256 threads; with a guide of 256 and 128.
+    for (const auto& [device, most, most_guided] :
+         {std::tuple{settings{}, 383, 191}, std::tuple{small_blocks, 191, 95}}) {
+        const scoped_settings on(device);
+        EXPECT_EQ(omitting(most), "made") << most;
+        EXPECT_EQ(omitting(most + 1), "nan: is omit, which devices do not do yet") << most;
+        EXPECT_EQ(guided(most_guided), "made") << most_guided;
+        EXPECT_EQ(guided(most_guided + 1), "window: is 3 by " + std::to_string(2 * most_guided + 3) +
+                                               " for 20 by 2000 pixels, more than devices take for guided filters yet");
+    }
+}
+
+}  // namespace
+}  // namespace boxsum
