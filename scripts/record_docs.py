@@ -318,9 +318,33 @@ def profile():
     return text or NOT_MEASURED
 
 
+def cpu_filters():
+    """Windows around all pixels on one thread of each CPU beside a copy and OpenCV."""
+    def cell(row, value, target, sign):
+        if value not in row:
+            return "-"
+        if target not in row:
+            return figure(row[value], 2)
+        reached = row[value] <= row[target] if sign == "<=" else row[value] >= row[target]
+        return f"{row[value]:.2f} ({sign} {row[target]:.2f}: {'yes' if reached else 'no'})"
+
+    text = ""
+    for path, record in records("bench-cpu.json"):
+        lines = [[row["filter"], str(row["radius"]), figure(row.get("boxsum_us"), 0), cell(row, "copies", "target_copies", "<="),
+                  row.get("opencv", "-"), cell(row, "speedup_over_opencv", "target_speedup", ">="),
+                  cell(row, "over_unmasked", "target_most", "<=")] for row in record.get("filters", [])]
+        if lines:
+            text += source(path, record) + table(["filter", "radius", "us", "copies", "OpenCV's", "times as fast", "over unmasked"],
+                                                 ["---", "--:", "--:", "---", "---", "---", "---"], lines) + "\n"
+    return text or NOT_MEASURED
+
+
 def cpu(part):
     """The rows `targets` (both sides with all that the machine has) or `avx2` (both forced to it) of each CPU's record; or its
-    `callers`, `forms` or `histograms`."""
+    `callers`, `filters`, `forms` or `histograms`."""
+    if part == "filters":
+        return cpu_filters()
+
     def within(value, row):
         return f"{row[value]:.2f} (<= {row['target_most']:.2f}: {'yes' if row[value] <= row['target_most'] else 'no'})"
 
@@ -402,8 +426,8 @@ def source(path, record):
 
 
 def part(what, build):
-    """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `cpu forms`, `cpu histograms`, `filters`, `windows`,
-    `marks size`, `marks other`, `peers`, `profile`, `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
+    """For update_docs: `cpu targets`, `cpu avx2`, `cpu callers`, `cpu filters`, `cpu forms`, `cpu histograms`,
+    `filters`, `windows`, `marks size`, `marks other`, `peers`, `profile`, `python cpu`, `python gpu`, `readme`, `tasks` or `tensors`."""
     word, *rest = what.split()
     return {"cpu": cpu, "filters": filters, "windows": windows, "marks": marks, "peers": peers, "profile": profile,
             "python": python, "readme": readme, "tasks": tasks, "tensors": tensors}[word](*rest)

@@ -6,6 +6,7 @@
 #include "cpu/core_latency.hpp"
 #include "cpu/many_callers.hpp"
 #include "cpu/streaming_limit.hpp"
+#include "cpu/window_filters.hpp"
 #include "measure/host_data.hpp"
 #include "measure/io_error.hpp"
 #include "measure/rounds.hpp"
@@ -350,7 +351,7 @@ json run_case(const bench_case& c, const settings& s, opencv_python& newest) {
     return row;
 }
 
-std::string goal_text(const json& row, const char* value, const char* goal) {
+std::string goal_text(const json& row, const char* value, const char* goal, bool at_most = false) {
     if (!row.contains(value)) return "-";
     char text[64];
     if (!row.contains(goal)) {
@@ -358,7 +359,9 @@ std::string goal_text(const json& row, const char* value, const char* goal) {
     } else {
         const double got = row[value];
         const double wanted = row[goal];
-        std::snprintf(text, sizeof text, "%.2f (>= %.2f: %s)", got, wanted, got >= wanted ? "yes" : "no");
+        const bool reached = at_most ? got <= wanted : got >= wanted;
+        std::snprintf(text, sizeof text, "%.2f (%s %.2f: %s)", got, at_most ? "<=" : ">=", wanted,
+                      reached ? "yes" : "no");
     }
     return text;
 }
@@ -583,6 +586,49 @@ json run_forms(const settings& s) {
     return result;
 }
 
+/// Filters of windows of 4096 x 4096 pixels on one thread, in few rounds: half a minute in all.
+json run_filters(const settings& s) {
+    constexpr std::int64_t size = 4096;
+    if (!s.raw)
+        std::printf(
+            "| filter | radius | boxsum us | copy us | copies | OpenCV us | against OpenCV | over unmasked "
+            "|\n|---|---|---|---|---|---|---|---|\n");
+    json result = json::array();
+    for (const window_time& t : time_window_filters(size, std::min(s.rounds, 5))) {
+        json row;
+        row["filter"] = t.filter;
+        row["size"] = size;
+        row["radius"] = t.radius;
+        row["threads"] = 1;
+        row["instruction_set"] = describe_cpu().instruction_set;
+        row["correct"] = t.correct;
+        if (t.correct) {
+            row["boxsum_us"] = t.us;
+            row["copy_us"] = t.copy_us;
+            row["copies"] = t.copies();
+            if (t.target_copies > 0) row["target_copies"] = t.target_copies;
+            if (!t.peer.empty()) {
+                row["opencv"] = t.peer;
+                row["opencv_us"] = t.peer_us;
+                row["speedup_over_opencv"] = t.peer_us / t.us;
+                if (t.target_speedup > 0) row["target_speedup"] = t.target_speedup;
+            }
+            if (t.over_unmasked > 0) row["over_unmasked"] = t.over_unmasked;
+            if (t.target_most > 0) row["target_most"] = t.target_most;
+        }
+        if (!s.raw)
+            std::printf("| %s%s | %lld | %.0f | %.0f | %s | %.0f | %s | %s |\n", t.filter.c_str(),
+                        t.correct ? "" : ", WRONG RESULT", static_cast<long long>(t.radius), t.us, t.copy_us,
+                        goal_text(row, "copies", "target_copies", true).c_str(), t.peer_us,
+                        goal_text(row, "speedup_over_opencv", "target_speedup").c_str(),
+                        goal_text(row, "over_unmasked", "target_most", true).c_str());
+        std::fflush(stdout);
+        result.push_back(std::move(row));
+    }
+    if (!s.raw) std::printf("\n");
+    return result;
+}
+
 int run(const settings& s) {
     const bool with_callers = s.types.empty() && s.isa == "auto" && s.wants("callers");
     const json callers = with_callers ? run_callers(s) : json::array();
@@ -597,12 +643,14 @@ int run(const settings& s) {
         report["machine"]["newest_opencv"] = newest.version() + ", called from Python";
     if (s.types.empty() && s.isa == "auto" && s.wants("histograms")) report["histograms"] = run_histograms(s);
     if (s.types.empty() && s.isa == "auto" && s.wants("forms")) report["forms"] = run_forms(s);
+    bool correct = true;
+    if (s.types.empty() && s.isa == "auto" && s.wants("filters")) report["filters"] = run_filters(s);
+    for (const json& row : report.value("filters", json::array())) correct = correct && row["correct"].get<bool>();
     report["rows"] = json::array();
     if (!s.raw) {
         std::printf("machine: %s\n\n", report["machine"].dump().c_str());
         print_header();
     }
-    bool correct = true;
     if (with_callers) report["callers"] = callers;
     for (const json& row : callers) correct = correct && row["correct"].get<bool>();
     const auto take = [&](json row) {
@@ -640,9 +688,10 @@ int main(int argc, char** argv) {
     app.add_option("--only", s.only,
                    "groups of the table of targets: aligned, packed (OpenCV's own layout), parts (a part beside the "
                    "whole), small, callers (many threads at once), histograms (of any width), forms (with an offset or "
-                   "an origin), avx2")
+                   "an origin), filters (windows around all pixels), avx2")
         ->delimiter(',')
-        ->check(CLI::IsMember({"aligned", "packed", "parts", "small", "callers", "histograms", "forms", "avx2"}));
+        ->check(CLI::IsMember(
+            {"aligned", "packed", "parts", "small", "callers", "histograms", "forms", "filters", "avx2"}));
     app.add_option("--isa", s.isa, "auto, scalar, avx2, avx512, avx512-vnni, neon");
     app.add_option("--layout", s.layout)->check(CLI::IsMember({"inclusive", "exclusive", "padded"}));
     app.add_option("--rows", s.rows, "of tables of --types: aligned to 64 bytes, or packed")

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <random>
 #include <string>
@@ -110,7 +111,7 @@ TEST(row_kernels, variances_of_large_windows_are_rounded_once) {
             for (const kernel_set& set : runnable()) {
                 std::vector<f64> mean(s.size()), variance(s.size());
                 std::get<moment_kernels<u64, u64>>(set.kernels->moment)
-                    .moments_wide(mean.data(), variance.data(), s.data(), q.data(), 1, counts.data(), offset, n);
+                    .variances.wide(mean.data(), variance.data(), s.data(), q.data(), 1, counts.data(), offset, n);
                 for (std::size_t i = 0; i < s.size(); ++i) {
                     const f64 count = static_cast<f64>(counts[i]);
                     const u128 numerator = static_cast<u128>(counts[i]) * q[i] - static_cast<u128>(s[i]) * s[i];
@@ -119,6 +120,56 @@ TEST(row_kernels, variances_of_large_windows_are_rounded_once) {
                 }
             }
     }
+}
+
+/// Windows of two values, in pieces of one size and of several: products with inverses, where sets have them, have the
+/// bits of quotients.
+TEST(row_kernels, moments_are_rounded_as_quotients) {
+    std::mt19937_64 random(5);
+    const auto check = [&]<typename S, typename Q>(u64 largest, u64 most) {
+        std::vector<S> s, cols;
+        std::vector<Q> q;
+        const S rows = 3;
+        for (int i = 0; i < 20000; ++i) {
+            const bool begins = i % 500 == 0, several = i / 500 % 2 != 0;
+            if (begins || several) cols.push_back(static_cast<S>(random() % (largest / rows) + 1));
+            if (cols.size() < s.size() + 1) cols.push_back(cols.back());
+            const u64 n = rows * cols.back(), some = random() % (n + 1), x = random() % (most + 1);
+            const u64 y = i % 3 == 0 ? x : i % 3 == 1 && x > 0 ? x - 1 : random() % (most + 1);
+            s.push_back(static_cast<S>(some * x + (n - some) * y));
+            q.push_back(static_cast<Q>(some * x * x + (n - some) * y * y));
+        }
+        const auto n = static_cast<std::int64_t>(s.size());
+        for (const S offset : {S{0}, S{32768}})
+            for (const kernel_set& set : runnable()) {
+                if (offset != 0 && most < 65535) continue;
+                const auto& kernels = std::get<moment_kernels<S, Q>>(set.kernels->moment);
+                std::vector<f64> mean(s.size()), variance(s.size()), again(s.size()), deviation(s.size());
+                std::vector<f32> real_mean(s.size()), real_deviation(s.size());
+                kernels.variances.narrow(mean.data(), variance.data(), s.data(), q.data(), rows, cols.data(), offset,
+                                         n);
+                kernels.deviations.narrow(again.data(), deviation.data(), s.data(), q.data(), rows, cols.data(), offset,
+                                          n);
+                kernels.deviations_32f.narrow(real_mean.data(), real_deviation.data(), s.data(), q.data(), rows,
+                                              cols.data(), offset, n);
+                for (std::size_t i = 0; i < s.size(); ++i) {
+                    const u64 count = u64{rows} * cols[i];
+                    const u64 numerator = count * q[i] - u64{s[i]} * s[i];
+                    const f64 of = static_cast<f64>(count), spread = static_cast<f64>(numerator) / (of * of);
+                    const f64 m = static_cast<f64>(static_cast<s64>(s[i]) - static_cast<s64>(offset * count)) / of;
+                    ASSERT_EQ(mean[i], m) << set.name << " " << i;
+                    ASSERT_EQ(again[i], m) << set.name << " " << i;
+                    ASSERT_EQ(variance[i], spread) << set.name << " " << i;
+                    ASSERT_EQ(deviation[i], std::sqrt(spread)) << set.name << " " << i;
+                    ASSERT_EQ(real_mean[i], static_cast<f32>(m)) << set.name << " " << i;
+                    ASSERT_EQ(real_deviation[i], static_cast<f32>(std::sqrt(spread))) << set.name << " " << i;
+                }
+            }
+    };
+    check.operator()<u32, u32>(33025, 255);
+    check.operator()<u32, u64>(32767, 65535);
+    check.operator()<u64, u64>(65537, 65535);
+    check.operator()<u64, u64>((1 << 24) - 1, 255);
 }
 
 TEST(row_kernels, sliding_sums_for_every_length_and_number_of_channels) {

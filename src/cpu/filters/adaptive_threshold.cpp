@@ -18,22 +18,14 @@ std::vector<extremes> find_extremes(const row_job& job) {
     const view_shape& s = job.shape;
     std::vector<extremes> planes(static_cast<std::size_t>(s.planes));
     std::mutex joining;
+    const auto& kernels = std::get<pixel_kernels<Pixel>>(job.kernels->pixel);
     for_each_band(job, [&](const band& b, int) {
         extremes mine;
-        deviations<Pixel>(job, b,
-                          [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64*, const f64* deviation) {
-                              const Pixel* x = job.pixels<Pixel>(row, b.plane) + first;
-                              for (std::int64_t k = 0; k < s.channels; ++k) {
-                                  f64 largest = mine.largest_deviation[static_cast<std::size_t>(k)];
-                                  f64 smallest = mine.smallest_pixel[static_cast<std::size_t>(k)];
-                                  for (std::int64_t i = k; i < n; i += s.channels) {
-                                      largest = deviation[i] > largest ? deviation[i] : largest;
-                                      smallest = static_cast<f64>(x[i]) < smallest ? static_cast<f64>(x[i]) : smallest;
-                                  }
-                                  mine.largest_deviation[static_cast<std::size_t>(k)] = largest;
-                                  mine.smallest_pixel[static_cast<std::size_t>(k)] = smallest;
-                              }
-                          });
+        deviations<Pixel>(
+            job, b, [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64*, const f64* deviation) {
+                kernels.extremes(mine.largest_deviation.data(), mine.smallest_pixel.data(),
+                                 job.pixels<Pixel>(row, b.plane) + first, deviation, n / s.channels, s.channels);
+            });
         const std::lock_guard lock(joining);
         planes[static_cast<std::size_t>(b.plane)].include(mine);
     });
@@ -116,7 +108,7 @@ std::vector<extremes> find_byte_extremes(const row_job& job) {
             variance = job.kernels->byte.largest_variance(variance, at.sums, at.spreads, at.counts, job.n());
             u32 least = 256;
             if (at.samples == nullptr)
-                for (std::int64_t i = 0; i < job.n(); ++i) least = std::min<u32>(least, x[i]);
+                least = job.kernels->byte.smallest(x, job.n());
             else
                 for (std::int64_t i = 0; i < job.n(); ++i)
                     least =

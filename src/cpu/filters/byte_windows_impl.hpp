@@ -772,12 +772,31 @@ inline doubles root_of(doubles v) {
 #endif
 }
 
-/// Windows of half the lanes.
+/// c - a b, of which nothing is rounded.
+inline doubles less_product(doubles c, doubles a, doubles b) {
+#if defined(__AVX512F__)
+    return (doubles)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+    return (doubles)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+    return c - a * b;
+#endif
+}
+
+/// How many pixels windows of half the lanes have: n, 255 n, 2 n, 1 / n.
+struct real_counts {
+    doubles n, most, twice, reciprocal;
+
+    explicit real_counts(doubles count)
+        : n(count), most(255.0 * count), twice(count + count), reciprocal(1.0 / count) {}
+};
+
 struct real_windows {
-    doubles sum, spread, count;
+    doubles sum, spread;
+    const real_counts& of;
 
     /// n^2 times the variance, an integer below 2^53.
-    inline doubles numerator() const { return sum * (255.0 * count - sum) - spread * (count + count); }
+    inline doubles numerator() const { return less_product(sum * (of.most - sum), spread, of.twice); }
 };
 
 template <int half>
@@ -786,16 +805,25 @@ struct place {
 };
 
 /// Calls f(windows, numbers, place<half>, j) for both halves of the lanes and each place in a lane; it makes `results`
-/// numbers of 32 bits each.
-template <int results, typename F>
-inline void for_each_half(const four& s, const four& p, const words* n, reals (*to)[4], F&& f) {
+/// numbers of 32 bits each. counts_of(place<half>, j) has their real_counts.
+template <int results, typename Counts, typename F>
+inline void for_each_half(const four& s, const four& p, Counts&& counts_of, reals (*to)[4], F&& f) {
     for (int j = 0; j < 4; ++j) {
         few_reals low[results], high[results];
-        f(real_windows{in_double<0>(s.w[j]), in_double<0>(p.w[j]), in_double<0>(n[j])}, low, place<0>{}, j);
-        f(real_windows{in_double<1>(s.w[j]), in_double<1>(p.w[j]), in_double<1>(n[j])}, high, place<1>{}, j);
+        f(real_windows{in_double<0>(s.w[j]), in_double<0>(p.w[j]), counts_of(place<0>{}, j)}, low, place<0>{}, j);
+        f(real_windows{in_double<1>(s.w[j]), in_double<1>(p.w[j]), counts_of(place<1>{}, j)}, high, place<1>{}, j);
         for (int k = 0; k < results; ++k)
             to[k][j] = joined(low[k], high[k], typename make_list<lanes_of_block>::template of<lanes<f32>>{});
     }
+}
+
+/// Calls f(counts_of) for a block: most have windows of one size, of which nothing is converted or divided.
+template <typename F>
+inline void with_counts(bool uniform, const real_counts& full, const words* n, F&& f) {
+    if (uniform)
+        f([&](auto, int) -> const real_counts& { return full; });
+    else
+        f([&](auto half, int j) { return real_counts(in_double<decltype(half)::value>(n[j])); });
 }
 
 /// Mean and deviation in 32 bits of windows of n pixels each: S / n and the root of N / n^2, N = S (255 n - S) - 2 n P,
@@ -813,7 +841,7 @@ void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const by
     count_scan<rows> numbers_of(counts);
     target_blocks<f32> to_mean(mean, n), to_deviation(deviation, n);
     const u32 full = counts.rows * counts.full;
-    const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(full);
+    const real_counts full_counts(doubles{} + static_cast<f64>(full));
     for (i64 i = 0; i < n; i += bytes) {
         const four s = s_scan.next(i), p = p_scan.next(i);
         words count[4];
@@ -825,20 +853,23 @@ void deviations_of(f32* mean, f32* deviation, const byte_windows& sums, const by
         reals results[2][4];
         if (!defined) {
             longs middles = {};
-            for_each_half<2>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto, int) {
-                const doubles reciprocal = uniform ? full_reciprocal : 1.0 / w.count;
-                const doubles root = root_of(w.numerator()) * reciprocal;
-                // The 29 bits that 32-bit numbers lack, within 8 of their middle.
-                middles |= (longs)((((longs)root - (longs{} + 0x0ffffff8u)) & 0x1ffffff0u) == 0u);
-                to[0] = in_single(w.sum * reciprocal);
-                to[1] = in_single(root);
+            with_counts(uniform, full_counts, count, [&](auto&& counts_of) {
+                for_each_half<2>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto, int) {
+                    const doubles root = root_of(w.numerator()) * w.of.reciprocal;
+                    // The 29 bits that 32-bit numbers lack, within 8 of their middle.
+                    middles |= (longs)((((longs)root - (longs{} + 0x0ffffff8u)) & 0x1ffffff0u) == 0u);
+                    to[0] = in_single(w.sum * w.of.reciprocal);
+                    to[1] = in_single(root);
+                });
             });
             defined = any((numbers)middles);
         }
         if (defined)
-            for_each_half<2>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto, int) {
-                to[0] = in_single(w.sum / w.count);
-                to[1] = in_single(root_of(w.numerator() / (w.count * w.count)));
+            with_counts(false, full_counts, count, [&](auto&& counts_of) {
+                for_each_half<2>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto, int) {
+                    to[0] = in_single(w.sum / w.of.n);
+                    to[1] = in_single(root_of(w.numerator() / (w.of.n * w.of.n)));
+                });
             });
         if (numbers_of.sampled())
             for (auto& result : results) numbers_of.fill_reals(result);
@@ -887,6 +918,12 @@ f64 largest_variance(f64 largest, const byte_windows& sums, const byte_windows& 
     return largest;
 }
 
+u8 smallest(const u8* x, i64 n) {
+    u8 least = 255;
+    for (i64 i = 0; i < n; ++i) least = x[i] < least ? x[i] : least;
+    return least;
+}
+
 /// (x - S / n) / max(root, epsilon), as the definition has it, by a product with 1 / n: x - S / n = (n x - S) / n is
 /// exactly 0 or as good as its numerator; the definition's errs by 2^-46 and one rounding, as it rounds S / n first;
 /// all others of both by less than 16 units of the last place. Where that decides what 32 bits hold, the block is done
@@ -896,7 +933,7 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
     channel_carries s_carries, p_carries;
     row_scan<kind::any> s_scan(sums, s_carries), p_scan(spreads, p_carries);
     count_scan<kind::any> numbers_of(counts);
-    const doubles full_reciprocal = doubles{} + 1 / static_cast<f64>(counts.rows * counts.full);
+    const real_counts full_counts(doubles{} + static_cast<f64>(counts.rows * counts.full));
     const doubles least = doubles{} + epsilon;
     const source_blocks from(x, n);
     target_blocks<f32> written(out, n);
@@ -913,23 +950,26 @@ void contrasts(f32* out, const u8* x, const byte_windows& sums, const byte_windo
             return (doubles)(((longs)least & below) | ((longs)root & ~below));
         };
         reals results[2][4];
-        for_each_half<2>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
-            const doubles reciprocal = uniform ? full_reciprocal : 1.0 / w.count;
-            const doubles inverse = 1.0 / divisor(root_of(w.numerator()) * reciprocal);
-            const doubles d = w.count * pixel(half, j) - w.sum;
-            const doubles difference = d * reciprocal, result = difference * inverse;
-            const doubles size = (doubles)((longs)difference & 0x7fffffffffffffff);
-            const doubles slack =
-                (size * 0x1p-49 + (doubles)((longs)(doubles{} + 0x1p-45) & (longs)(d != 0.0))) * inverse;
-            to[0] = in_single(result - slack);
-            to[1] = in_single(result + slack);
+        with_counts(uniform, full_counts, count, [&](auto&& counts_of) {
+            for_each_half<2>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
+                const doubles inverse = 1.0 / divisor(root_of(w.numerator()) * w.of.reciprocal);
+                const doubles d = less_product(-w.sum, -pixel(half, j), w.of.n);
+                const doubles difference = d * w.of.reciprocal, result = difference * inverse;
+                const doubles size = (doubles)((longs)difference & 0x7fffffffffffffff);
+                const doubles slack =
+                    (size * 0x1p-49 + (doubles)((longs)(doubles{} + 0x1p-45) & (longs)(d != 0.0))) * inverse;
+                to[0] = in_single(result - slack);
+                to[1] = in_single(result + slack);
+            });
         });
         numbers differ = {};
         for (int j = 0; j < 4; ++j) differ |= ~(results[0][j] == results[1][j]);  // NaN, too
         if (any(differ))
-            for_each_half<1>(s, p, count, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
-                const doubles root = root_of(w.numerator() / (w.count * w.count));
-                to[0] = in_single((pixel(half, j) - w.sum / w.count) / divisor(root));
+            with_counts(false, full_counts, count, [&](auto&& counts_of) {
+                for_each_half<1>(s, p, counts_of, results, [&](const real_windows& w, few_reals* to, auto half, int j) {
+                    const doubles root = root_of(w.numerator() / (w.of.n * w.of.n));
+                    to[0] = in_single((pixel(half, j) - w.sum / w.of.n) / divisor(root));
+                });
             });
         if (numbers_of.sampled()) numbers_of.fill_reals(results[0]);
         store_reals(written.at(i), results[0]);

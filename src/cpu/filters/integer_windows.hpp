@@ -243,10 +243,20 @@ void integer_sums(const row_job& job, const band& b, Consume&& consume) {
     }
 }
 
-/// consume(row, first, n, mean, variance) for every tile of every row of the band, in double; the numerator of the
-/// variance is exact.
-template <typename Pixel, typename S, typename Q, typename Consume>
-void integer_moments_as(const row_job& job, const band& b, Consume&& consume) {
+/// The largest window whose numerator of a variance fits 64 bits, with n^2 below 2^48.
+template <typename Pixel>
+constexpr std::int64_t largest_narrow_window = sizeof(Pixel) == 1 ? (std::int64_t{1} << 24) - 1 : 65537;
+
+/// Results of a tile of a row, as target(row, first) says.
+template <typename Out>
+struct moment_rows {
+    Out *mean, *spread;
+};
+
+/// consume(row, first, n, moment_rows) for every tile of every row of the band. choose(moment_kernels) says what is
+/// made of sums; the numerator of the variance is exact.
+template <typename Pixel, typename S, typename Q, typename Choose, typename Target, typename Consume>
+void integer_moments_as(const row_job& job, const band& b, Choose&& choose, Target&& target, Consume&& consume) {
     const auto constant = static_cast<u64>(stored_constant<Pixel>(job));
     image_rows<typename stored_as<Pixel>::type> rows(job, b.plane);
     column_sums<Pixel, S, false> sums(job, rows);
@@ -254,11 +264,9 @@ void integer_moments_as(const row_job& job, const band& b, Consume&& consume) {
     row_windows<S> sum_windows(job, static_cast<S>(constant));
     row_windows<Q> square_windows(job, static_cast<Q>(constant * constant));
     const work_buffer<S> counts = column_counts<S>(job);
-    work_buffer<f64> mean(tile), variance(tile);
 
-    const auto& kernels = std::get<moment_kernels<S, Q>>(job.kernels->moment);
-    const std::int64_t fits_64_bits = sizeof(Pixel) == 1 ? 16843009 : 65537;  // (2^32 - 1) / largest pixel
-    const auto moments = job.largest_window <= fits_64_bits ? kernels.moments : kernels.moments_wide;
+    const auto& kernel = choose(std::get<moment_kernels<S, Q>>(job.kernels->moment));
+    const auto moments = job.largest_window <= largest_narrow_window<Pixel> ? kernel.narrow : kernel.wide;
     for (std::int64_t row = b.first; row < b.end; ++row) {
         if (row == b.first) {
             sums.start(row);
@@ -271,21 +279,37 @@ void integer_moments_as(const row_job& job, const band& b, Consume&& consume) {
         square_windows.start(squares.data(), row);
         for (std::int64_t first = 0; first < job.n(); first += tile) {
             const std::int64_t n = std::min(tile, job.n() - first);
-            moments(mean.data(), variance.data(), sum_windows.next(first, n), square_windows.next(first, n),
+            const auto to = target(row, first);
+            moments(to.mean, to.spread, sum_windows.next(first, n), square_windows.next(first, n),
                     static_cast<S>(job.rows.count(row)), counts.data() + first,
                     static_cast<S>(stored_as<Pixel>::offset), n);
-            consume(row, first, n, mean.data(), variance.data());
+            consume(row, first, n, to);
         }
     }
 }
 
-template <typename Pixel, typename Consume>
-void integer_moments(const row_job& job, const band& b, Consume&& consume) {
+template <typename Pixel, typename Choose, typename Target, typename Consume>
+void integer_moments(const row_job& job, const band& b, Choose&& choose, Target&& target, Consume&& consume) {
     // 32-bit sums of squares of bytes, below 2^31, for windows up to 181 x 181.
     if constexpr (sizeof(Pixel) == 1)
-        if (job.largest_window <= 33025) return integer_moments_as<Pixel, u32, u32>(job, b, consume);
-    if (job.largest_window <= largest_32_bit_window<Pixel>) return integer_moments_as<Pixel, u32, u64>(job, b, consume);
-    integer_moments_as<Pixel, u64, u64>(job, b, consume);
+        if (job.largest_window <= 33025) return integer_moments_as<Pixel, u32, u32>(job, b, choose, target, consume);
+    if (job.largest_window <= largest_32_bit_window<Pixel>)
+        return integer_moments_as<Pixel, u32, u64>(job, b, choose, target, consume);
+    integer_moments_as<Pixel, u64, u64>(job, b, choose, target, consume);
+}
+
+/// consume(row, first, n, mean, spread) of doubles.
+template <typename Pixel, typename Choose, typename Consume>
+void integer_moments(const row_job& job, const band& b, Choose&& choose, Consume&& consume) {
+    const work_buffer<f64> mean(tile), spread(tile);
+    integer_moments<Pixel>(
+        job, b, choose,
+        [&](std::int64_t, std::int64_t) {
+            return moment_rows<f64>{mean.data(), spread.data()};
+        },
+        [&](std::int64_t row, std::int64_t first, std::int64_t n, const moment_rows<f64>& to) {
+            consume(row, first, n, static_cast<const f64*>(to.mean), static_cast<const f64*>(to.spread));
+        });
 }
 
 }  // namespace boxsum::filters

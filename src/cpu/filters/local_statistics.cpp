@@ -21,6 +21,27 @@ void statistics_band(const row_job& job, const window_outputs& results, const ba
                    });
 }
 
+/// 32-bit deviations, alone or with 32-bit means.
+bool wants_real_deviations(const window_outputs& outputs) {
+    return outputs.variance.data == nullptr && outputs.deviation.data != nullptr &&
+           outputs.deviation.shape.type == dtype::f32 &&
+           (outputs.mean.data == nullptr || outputs.mean.shape.type == dtype::f32);
+}
+
+/// These of integers, from sums to results in one kernel.
+template <typename Pixel>
+void deviations_band(const row_job& job, const window_outputs& results, const band& b) {
+    const work_buffer<f32> unwanted(tile);
+    integer_moments<Pixel>(
+        job, b, [](const auto& kernels) -> const auto& { return kernels.deviations_32f; },
+        [&](std::int64_t row, std::int64_t first) {
+            return moment_rows<f32>{
+                results.mean.data == nullptr ? unwanted.data() : job.row_to<f32>(results.mean, row, b.plane) + first,
+                job.row_to<f32>(results.deviation, row, b.plane) + first};
+        },
+        [](auto&&...) {});
+}
+
 template <typename T, typename A>
 void copy_as(const row_job& job, const any_view& result, const A* values, std::int64_t row, std::int64_t first,
              std::int64_t n, std::int64_t plane) {
@@ -60,11 +81,8 @@ void sum_band(const row_job& job, const any_view& result, const band& b) {
     }
 }
 
-/// 32-bit deviations, alone or with 32-bit means.
 bool has_byte_deviations(const row_job& job, const window_outputs& outputs) {
-    return has_byte_windows(job, true) && outputs.variance.data == nullptr && outputs.deviation.data != nullptr &&
-           outputs.deviation.shape.type == dtype::f32 &&
-           (outputs.mean.data == nullptr || outputs.mean.shape.type == dtype::f32);
+    return has_byte_windows(job, true) && wants_real_deviations(outputs);
 }
 
 void byte_deviations(const row_job& job, const window_outputs& outputs, const band& b) {
@@ -118,7 +136,11 @@ void local_statistics(const row_job& job, const window_outputs& outputs) {
     if (has_byte_deviations(job, rest))
         return for_each_band(job, [&](const band& b, int) { byte_deviations(job, rest, b); });
     visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
-        for_each_band(job, [&](const band& b, int) { statistics_band<Pixel>(job, rest, b); });
+        for_each_band(job, [&](const band& b, int) {
+            if constexpr (std::is_integral_v<Pixel>)
+                if (wants_real_deviations(rest)) return deviations_band<Pixel>(job, rest, b);
+            statistics_band<Pixel>(job, rest, b);
+        });
     });
 }
 

@@ -12,7 +12,8 @@ namespace boxsum::filters {
 template <typename Pixel, typename Consume>
 void moments(const row_job& job, const band& b, Consume&& consume) {
     if constexpr (std::is_integral_v<Pixel>)
-        integer_moments<Pixel>(job, b, consume);
+        integer_moments<Pixel>(
+            job, b, [](const auto& kernels) -> const auto& { return kernels.variances; }, consume);
     else
         floating_moments<Pixel>(job, b, consume);
 }
@@ -20,12 +21,17 @@ void moments(const row_job& job, const band& b, Consume&& consume) {
 /// consume(row, first, n, mean, deviation): the same with the standard deviation.
 template <typename Pixel, typename Consume>
 void deviations(const row_job& job, const band& b, Consume&& consume) {
-    work_buffer<f64> deviation(job.n());
-    moments<Pixel>(job, b,
-                   [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64* variance) {
-                       job.kernels->block.square_root(deviation.data(), variance, n);
-                       consume(row, first, n, mean, static_cast<const f64*>(deviation.data()));
-                   });
+    if constexpr (std::is_integral_v<Pixel>) {
+        integer_moments<Pixel>(
+            job, b, [](const auto& kernels) -> const auto& { return kernels.deviations; }, consume);
+    } else {
+        work_buffer<f64> deviation(job.n());
+        floating_moments<Pixel>(
+            job, b, [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64* variance) {
+                job.kernels->block.square_root(deviation.data(), variance, n);
+                consume(row, first, n, mean, static_cast<const f64*>(deviation.data()));
+            });
+    }
 }
 
 /// consume(row, first, n, mean): means alone, as box_filter has them.

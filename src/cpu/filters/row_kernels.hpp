@@ -44,14 +44,20 @@ struct window_kernels {
                           std::int64_t n);
 };
 
-/// Mean and variance of windows of count = rows * cols[i] pixels from their sums s and sums of squares q.
+/// Mean and spread of windows of count = rows * cols[i] pixels from their sums s and sums of squares q: the quotients
+/// and the root are rounded to double, then to `Out`.
+template <typename S, typename Q, typename Out>
+struct moment_kernel {
+    using function = void (*)(Out* mean, Out* spread, const S* s, const Q* q, S rows, const S* cols, S offset,
+                              std::int64_t n);
+    function
+        narrow;  ///< windows of less than 2^24 pixels; the numerator count * q - s * s fits 64 bits (53 where Q has 32)
+    function wide;  ///< it needs 128
+};
 template <typename S, typename Q>
 struct moment_kernels {
-    /// The numerator count * q - s * s fits 64 bits (53 where Q has 32).
-    void (*moments)(f64* mean, f64* variance, const S* s, const Q* q, S rows, const S* cols, S offset, std::int64_t n);
-    /// It needs 128.
-    void (*moments_wide)(f64* mean, f64* variance, const S* s, const Q* q, S rows, const S* cols, S offset,
-                         std::int64_t n);
+    moment_kernel<S, Q, f64> variances, deviations;
+    moment_kernel<S, Q, f32> deviations_32f;
 };
 
 /// Windows of eight rows, or eight columns, at a time (group_windows_impl.hpp): of `width` samples, 8 (whole + 1) +
@@ -144,6 +150,9 @@ template <typename T>
 struct pixel_kernels {
     void (*thresholds)(f64* out, const T* x, const f64* mean, const f64* deviation, const threshold_terms& terms,
                        std::int64_t cols, std::int64_t channels);
+    /// Of deviations and pixels and of what is given, by channel. NaN does not count.
+    void (*extremes)(f64* largest, f64* smallest, const T* x, const f64* deviation, std::int64_t cols,
+                     std::int64_t channels);
     /// `yes` where x > limit, else 0
     void (*exceeds)(u8* out, const T* x, const f64* limit, u8 yes, std::int64_t n);
     void (*contrast)(f32* out, const T* x, const f64* mean, const f64* deviation, f64 epsilon, std::int64_t n);
@@ -205,6 +214,7 @@ struct byte_kernels {
     /// Of the row's windows and `largest`.
     f64 (*largest_variance)(f64 largest, const byte_windows& sums, const byte_windows& spreads,
                             const byte_counts& counts, std::int64_t n);
+    u8 (*smallest)(const u8* x, std::int64_t n);  ///< 255 of none
     void (*contrast)(f32* out, const u8* x, const byte_windows& sums, const byte_windows& spreads,
                      const byte_counts& counts, f64 epsilon, std::int64_t n);
 };

@@ -197,18 +197,79 @@ void mean_rounded_each(Out* __restrict out, const A* __restrict w, A rows, const
     }
 }
 
+/// x / n and x / n^2 rounded once, of numbers x of 53 bits (times a power of two) and n below 2^24, by products with
+/// the inverse where multiply-adds have one rounding. With u = 2^-53: `inverse` errs by u of itself, its square by 3 u,
+/// so q = x * inverse^2 by 4 u, and with the remainder x - q n^2, which may be rounded, less than 16 u^2 of the
+/// quotient are missing before the last rounding. Nothing so near to a quotient is the middle between two doubles:
+/// those are at least u / (2 n^2) of it away, as x - n^2 * middle is an integer times a power of two, and not 0.
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__ARM_FEATURE_FMA)
+constexpr bool by_inverse = true;
+#else
+constexpr bool by_inverse = false;
+#endif
+inline f64 quotient_of(f64 x, f64 d, f64 inverse) {
+    if constexpr (!by_inverse) return x / d;
+    const f64 q = x * inverse;
+    return __builtin_fma(__builtin_fma(-d, q, x), inverse, q);
+}
+
+struct of_one_count {
+    static constexpr bool value = true;
+};
+struct of_several_counts {
+    static constexpr bool value = false;
+};
+
+/// Calls f(first, n, of_one_count or of_several_counts) for short pieces of a row, of which few have windows of several
+/// sizes. Those take a division each.
+template <typename A, typename F>
+inline void for_each_piece(const A* cols, i64 n, F&& f) {
+    constexpr i64 most = 64;
+    for (i64 i = 0; i < n; i += most) {
+        const i64 piece = n - i < most ? n - i : most;
+        A differ = 0;
+        for (i64 k = i; k < i + piece; ++k) differ |= cols[k] ^ cols[i];
+        if (differ == 0)
+            f(i, piece, of_one_count{});
+        else
+            f(i, piece, of_several_counts{});
+    }
+}
+
+/// A signed number of the type's bits.
+template <typename A>
+inline f64 in_double(A x) {
+    if constexpr (sizeof(A) == 8)
+        return real_of(x);
+    else
+        return static_cast<f64>(static_cast<s32>(x));
+}
+
 template <typename A>
 inline f64 mean_of(A w, A count, A offset) {
-    const A sum = static_cast<A>(w - offset * count);
-    if constexpr (sizeof(A) == 8)
-        return real_of(sum) / real_of(count);
-    else
-        return static_cast<f64>(static_cast<s32>(sum)) / static_cast<f64>(static_cast<s32>(count));
+    return in_double(static_cast<A>(w - offset * count)) / in_double(count);
+}
+
+template <typename A, typename Out, typename Counts>
+inline void mean_of_some(Out* __restrict out, const A* __restrict w, A rows, const A* __restrict cols, A offset, i64 n,
+                         Counts) {
+    const A one_count = static_cast<A>(rows * cols[0]);
+    const f64 one_inverse = 1 / in_double(one_count);
+    for (i64 i = 0; i < n; ++i) {
+        const A count = Counts::value ? one_count : static_cast<A>(rows * cols[i]);
+        const A sum = static_cast<A>(w[i] - offset * count);
+        if constexpr (Counts::value)
+            out[i] = static_cast<Out>(quotient_of(in_double(sum), in_double(count), one_inverse));
+        else
+            out[i] = static_cast<Out>(in_double(sum) / in_double(count));
+    }
 }
 
 template <typename A, typename Out>
-void mean_real(Out* __restrict out, const A* __restrict w, A rows, const A* __restrict cols, A offset, i64 n) {
-    for (i64 i = 0; i < n; ++i) out[i] = static_cast<Out>(mean_of(w[i], static_cast<A>(rows * cols[i]), offset));
+void mean_real(Out* out, const A* w, A rows, const A* cols, A offset, i64 n) {
+    for_each_piece(cols, n, [&](i64 i, i64 piece, auto counts) {
+        mean_of_some(out + i, w + i, rows, cols + i, offset, piece, counts);
+    });
 }
 
 template <typename A>
@@ -240,68 +301,92 @@ constexpr window_kernels<A> window() {
 
 // ---- integer images: variances ----
 
+/// Sums of values less `offset`, and n^2 times the variance, as doubles.
+struct exact_moments {
+    f64 sum, numerator;
+};
+
 template <typename S, typename Q>
-void moments(f64* __restrict mean, f64* __restrict variance, const S* __restrict s, const Q* __restrict q, S rows,
-             const S* __restrict cols, S offset, i64 n) {
-    for (i64 i = 0; i < n; ++i) {
-        const S count = static_cast<S>(rows * cols[i]);
-        const f64 real_count = static_cast<f64>(static_cast<typename quotient<S>::whole>(count));
-        f64 numerator;
-        if constexpr (sizeof(Q) == 4) {
-            // Every product is an integer below 2^53, so this is exact, and every instruction set converts 32 bits.
-            const f64 sum = static_cast<f64>(static_cast<s32>(s[i])),
-                      squares = static_cast<f64>(static_cast<s32>(q[i]));
-            numerator = real_count * squares - sum * sum;
-        } else {
-            const u64 sum = s[i];
-            // At most n^2 times a quarter of the squared range, below 2^63 where it fits 64 bits.
-            numerator = real_of(static_cast<u64>(count) * q[i] - sum * sum);
-        }
-        mean[i] = mean_of(s[i], count, offset);
-        variance[i] = numerator / (real_count * real_count);
+inline exact_moments moments_of(S s, Q q, S count, f64 real_count, S offset) {
+    const f64 sum = in_double(static_cast<S>(s - offset * count));
+    if constexpr (sizeof(Q) == 4) {
+        // Every product is an integer below 2^53, so this is exact, and every instruction set converts 32 bits.
+        const f64 total = in_double(s);
+        return {sum, real_count * in_double(q) - total * total};
+    } else {
+        const u64 total = s;
+        // At most n^2 times a quarter of the squared range, below 2^63 where it fits 64 bits.
+        return {sum, real_of(static_cast<u64>(count) * q - total * total)};
     }
 }
 
-/// As moments_wide, of windows of less than 2^23 values below 2^16. With an integer a near their mean, n^2 var = n V -
-/// b^2 where V = q - a (2 s - n a), the sum of (x - a)^2, at most n (2^30 + 1), and b = s - n a, at most n in size. In
-/// parts of 24 bits every product and difference is exact, and the last sum is rounded once.
+/// Of windows of less than 2^23 values below 2^16. With an integer a near their mean, n^2 var = n V - b^2 where V = q -
+/// a (2 s - n a), the sum of (x - a)^2, at most n (2^30 + 1), and b = s - n a, at most n in size. In parts of 24 bits
+/// every product and difference is exact, and the last sum is rounded once.
 template <typename S, typename Q>
-void moments_in_parts(f64* __restrict mean, f64* __restrict variance, const S* __restrict s, const Q* __restrict q,
-                      S rows, const S* __restrict cols, S offset, i64 n) {
+inline exact_moments moments_in_parts(S s, Q q, S count, f64 real_count, S offset, f64 inverse) {
+    const f64 sum = in_double(static_cast<S>(s - offset * count));
+    const auto near = static_cast<s32>(sum * inverse + in_double(offset));
+    const u64 a = static_cast<u32>(near), total = s, of_near = count * a;
+    const u64 squares = q - a * (2 * total - of_near);
+    const f64 high = static_cast<f64>(static_cast<s32>(squares >> 24));
+    const f64 low = static_cast<f64>(static_cast<s32>(squares & 0xffffff));
+    const f64 rest = static_cast<f64>(static_cast<s32>(total - of_near));
+    return {sum, real_count * high * 0x1p24 + (real_count * low - rest * rest)};
+}
+
+enum class spread_as { variance, deviation };
+
+template <bool parts, spread_as what, typename Out, typename S, typename Q, typename Counts>
+inline void moments_of_some(Out* __restrict mean, Out* __restrict spread, const S* __restrict s, const Q* __restrict q,
+                            S rows, const S* __restrict cols, S offset, i64 n, Counts) {
+    const S one_count = static_cast<S>(rows * cols[0]);
+    const f64 one_inverse = 1 / in_double(one_count);
     for (i64 i = 0; i < n; ++i) {
-        const S count = static_cast<S>(rows * cols[i]);
-        const f64 real_count = static_cast<f64>(static_cast<s32>(count));
-        mean[i] = mean_of(s[i], count, offset);
-        const auto near = static_cast<s32>(mean[i] + static_cast<f64>(static_cast<s32>(offset)));
-        const u64 a = static_cast<u32>(near), sum = s[i], of_near = count * a;
-        const u64 squares = q[i] - a * (2 * sum - of_near);
-        const f64 high = static_cast<f64>(static_cast<s32>(squares >> 24));
-        const f64 low = static_cast<f64>(static_cast<s32>(squares & 0xffffff));
-        const f64 rest = static_cast<f64>(static_cast<s32>(sum - of_near));
-        const f64 numerator = real_count * high * 0x1p24 + (real_count * low - rest * rest);
-        variance[i] = numerator / (real_count * real_count);
+        const S count = Counts::value ? one_count : static_cast<S>(rows * cols[i]);
+        const f64 real_count = in_double(count), area = real_count * real_count;
+        const f64 inverse = Counts::value ? one_inverse : 1 / real_count;
+        exact_moments m;
+        if constexpr (parts)
+            m = moments_in_parts<S, Q>(s[i], q[i], count, real_count, offset, inverse);
+        else
+            m = moments_of<S, Q>(s[i], q[i], count, real_count, offset);
+        mean[i] = static_cast<Out>(quotient_of(m.sum, real_count, inverse));
+        const f64 variance = quotient_of(m.numerator, area, inverse * inverse);
+        spread[i] = static_cast<Out>(what == spread_as::deviation ? __builtin_sqrt(variance) : variance);
     }
 }
 
-template <typename S, typename Q>
-void moments_wide(f64* __restrict mean, f64* __restrict variance, const S* __restrict s, const Q* __restrict q, S rows,
+template <bool parts, spread_as what, typename Out, typename S, typename Q>
+void moments(Out* mean, Out* spread, const S* s, const Q* q, S rows, const S* cols, S offset, i64 n) {
+    for_each_piece(cols, n, [&](i64 i, i64 piece, auto counts) {
+        moments_of_some<parts, what>(mean + i, spread + i, s + i, q + i, rows, cols + i, offset, piece, counts);
+    });
+}
+
+template <spread_as what, typename Out, typename S, typename Q>
+void moments_wide(Out* __restrict mean, Out* __restrict spread, const S* __restrict s, const Q* __restrict q, S rows,
                   const S* __restrict cols, S offset, i64 n) {
     S counts = 0;
     for (i64 i = 0; i < n; ++i) counts |= static_cast<S>(rows * cols[i]);
-    if (counts < S{1} << 23) return moments_in_parts(mean, variance, s, q, rows, cols, offset, n);
+    if (counts < S{1} << 23) return moments<true, what, Out, S, Q>(mean, spread, s, q, rows, cols, offset, n);
     __extension__ typedef unsigned __int128 u128;
     for (i64 i = 0; i < n; ++i) {
         const S count = static_cast<S>(rows * cols[i]);
-        const f64 real_count = static_cast<f64>(static_cast<typename quotient<S>::whole>(count));
+        const f64 real_count = in_double(count);
         const u128 sum = s[i];
-        mean[i] = mean_of(s[i], count, offset);
-        variance[i] = static_cast<f64>(static_cast<u128>(count) * q[i] - sum * sum) / (real_count * real_count);
+        mean[i] = static_cast<Out>(mean_of(s[i], count, offset));
+        const f64 variance = static_cast<f64>(static_cast<u128>(count) * q[i] - sum * sum) / (real_count * real_count);
+        spread[i] = static_cast<Out>(what == spread_as::deviation ? __builtin_sqrt(variance) : variance);
     }
 }
 
 template <typename S, typename Q>
 constexpr moment_kernels<S, Q> moment() {
-    return {moments<S, Q>, moments_wide<S, Q>};
+    using enum spread_as;
+    return {{moments<false, variance, f64, S, Q>, moments_wide<variance, f64, S, Q>},
+            {moments<false, deviation, f64, S, Q>, moments_wide<deviation, f64, S, Q>},
+            {moments<false, deviation, f32, S, Q>, moments_wide<deviation, f32, S, Q>}};
 }
 
 // ---- floating images ----
@@ -519,6 +604,32 @@ void thresholds(f64* __restrict out, const T* __restrict x, const f64* __restric
     }
 }
 
+/// Running ones: a pixel after the other would wait for each.
+template <typename T>
+void extremes(f64* largest, f64* smallest, const T* __restrict x, const f64* __restrict deviation, i64 cols,
+              i64 channels) {
+    constexpr i64 together = 24;  // a multiple of every number of channels
+    f64 most[together], least[together];
+    for (i64 j = 0; j < together; ++j) {
+        most[j] = largest[j % channels];
+        least[j] = smallest[j % channels];
+    }
+    const auto include = [&](i64 i, i64 j) {
+        const f64 value = static_cast<f64>(x[i + j]);
+        most[j] = deviation[i + j] > most[j] ? deviation[i + j] : most[j];
+        least[j] = value < least[j] ? value : least[j];
+    };
+    const i64 n = cols * channels;
+    i64 i = 0;
+    for (; i + together <= n; i += together)
+        for (i64 j = 0; j < together; ++j) include(i, j);
+    for (i64 j = 0; i + j < n; ++j) include(i, j);
+    for (i64 j = 0; j < together; ++j) {
+        largest[j % channels] = most[j] > largest[j % channels] ? most[j] : largest[j % channels];
+        smallest[j % channels] = least[j] < smallest[j % channels] ? least[j] : smallest[j % channels];
+    }
+}
+
 template <typename T>
 void exceeds(u8* __restrict out, const T* __restrict x, const f64* __restrict limit, u8 yes, i64 n) {
     for (i64 i = 0; i < n; ++i) out[i] = static_cast<f64>(x[i]) > limit[i] ? yes : u8{0};
@@ -545,14 +656,14 @@ constinit const row_kernels rows = {
     {add_rows, merge_rows, merge_rows_each, scan_pairs, merge_weighted, scan_weighted, divide_64f, finish_pairs,
      square_root, convert_32f, mean_32f_some, number<f32>, number<f64>, group_lanes::close_block,
      group_lanes::along<f32>, group_lanes::along<f64>},
-    {pixel_kernels<u8>{thresholds<u8>, exceeds<u8>, contrast<u8>},
-     pixel_kernels<u16>{thresholds<u16>, exceeds<u16>, contrast<u16>},
-     pixel_kernels<s16>{thresholds<s16>, exceeds<s16>, contrast<s16>},
-     pixel_kernels<f32>{thresholds<f32>, exceeds<f32>, contrast<f32>},
-     pixel_kernels<f64>{thresholds<f64>, exceeds<f64>, contrast<f64>}},
+    {pixel_kernels<u8>{thresholds<u8>, extremes<u8>, exceeds<u8>, contrast<u8>},
+     pixel_kernels<u16>{thresholds<u16>, extremes<u16>, exceeds<u16>, contrast<u16>},
+     pixel_kernels<s16>{thresholds<s16>, extremes<s16>, exceeds<s16>, contrast<s16>},
+     pixel_kernels<f32>{thresholds<f32>, extremes<f32>, exceeds<f32>, contrast<f32>},
+     pixel_kernels<f64>{thresholds<f64>, extremes<f64>, exceeds<f64>, contrast<f64>}},
     {byte_lanes::bytes, byte_lanes::change_planes, byte_lanes::change_both_planes, byte_lanes::plane_totals,
      byte_lanes::means, byte_lanes::decide_pixels, byte_lanes::deviations, byte_lanes::largest_variance,
-     byte_lanes::contrasts},
+     byte_lanes::smallest, byte_lanes::contrasts},
 };
 
 }  // namespace boxsum::filters::BOXSUM_ROWS

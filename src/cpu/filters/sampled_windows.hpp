@@ -447,8 +447,8 @@ void exact_sampled_windows(const row_job& job, const band& b, const sampled_want
     constexpr s64 offset = stored_as<Pixel>::offset;
     const auto& kernels = std::get<window_kernels<A>>(job.kernels->window);
     const auto& with_squares = std::get<moment_kernels<A, u64>>(job.kernels->moment);
-    const bool fits = job.largest_window <= (sizeof(Pixel) == 1 ? 16843009 : 65537);  // as in integer_windows.hpp
-    const auto moments = fits ? with_squares.moments : with_squares.moments_wide;
+    const bool fits = job.largest_window <= largest_narrow_window<Pixel>;
+    const auto moments = fits ? with_squares.variances.narrow : with_squares.variances.wide;
     const A half = job.rounding == rounding_mode::half_up ? static_cast<A>(-1) : A{0};
     for (std::int64_t row = b.first; row < b.end; ++row) {
         const auto move = [&](auto& columns) { row == b.first ? columns.start(row) : columns.advance(row); };
