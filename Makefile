@@ -89,8 +89,9 @@ gpu-parts: packages-build packages-test packages-bench ## One build, then the PA
 soak-gpu: packages-build packages-test ## More than 2^32 elements, random shapes, repetitions under load, on the GPU
 	scripts/soak_gpu
 
-bench-gpu: packages-build packages-bench ## Measure tables on the GPU beside a device copy; writes results/<gpu>/bench-sat.json
+bench-gpu: packages-build packages-bench ## Measure tables and windows on the GPU beside a device copy; writes results/<gpu>/bench-sat.json and bench-windows.json
 	scripts/bench_gpu
+	scripts/bench_gpu windows
 
 bench-python-gpu: packages-build ## Time the Python package on the GPU beside the PyTorch and CuPy of PYTHON
 	$(PYTHON) scripts/bench_python_gpu

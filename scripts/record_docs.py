@@ -70,6 +70,11 @@ def records(name):
             for path in sorted(ROOT.glob(f"results/*/{name}"))]
 
 
+def latest(name):
+    """The last of these records that was made, as records() has them: of the GPUs, README shows one."""
+    return sorted(records(name), key=lambda found: found[1]["date"])[-1:]
+
+
 def table(titles, alignment, lines):
     return "".join("| " + " | ".join(row) + " |\n" for row in [titles, alignment, *lines])
 
@@ -192,7 +197,7 @@ def tensors():
 def filters():
     """Filters on the device, and from and to the host's memory beside the link."""
     text = ""
-    for path, record in records("bench-sat.json"):
+    for path, record in records("bench-windows.json"):
         lines = [[row["filter"], str(row["n"]), str(row["radius"]), figure(row["ms"], 2), figure(row.get("of_link")),
                   figure(row.get("gigapixels_per_second"), 0)] for row in record["rows"] if row["section"] == "filters"]
         text += source(path, record) + table(["filter", "columns", "radius", "ms", "of the link", "gigapixels a second"],
@@ -215,7 +220,7 @@ MOST_OF_UNMASKED = 1.6
 def windows():
     """Windows of images on the device over a copy of all that they read and write, beside their marks."""
     text = ""
-    for path, record in records("bench-sat.json"):
+    for path, record in records("bench-windows.json"):
         found = {(row["filter"], row["n"], row["radius"]): row for row in record["rows"]
                  if row["section"] == "windows" and "patch_radius" not in row}
         lines = []
@@ -273,7 +278,7 @@ def readme():
             theirs = "newest" if newest else "opencv"
             lines.append([f"4096 x 4096 {row['types']}", f"{record['device']}, 1 thread", whose, figure(row[f"{theirs}_us"] / 1000, 2),
                           figure(row["boxsum_us"] / 1000, 2), f"{row[f'speedup_over_{theirs}']:.1f}"])
-    for _, record in records("bench-sat.json"):
+    for _, record in latest("bench-sat.json"):
         rows = {(row["peer"], row["types"]): row["us"] for row in record["rows"]
                 if row["section"] == "peers" and row.get("n") == 4096 and "us" in row}
         for (peer, types), us in rows.items():
@@ -281,6 +286,7 @@ def readme():
             if peer != "fast" and peer != "cub-two-pass" and ours:
                 lines.append([f"4096 x 4096 {types}", record["device"], peer, figure(us / 1000, 3), figure(ours / 1000, 3),
                               f"{us / ours:.0f}"])
+    for _, record in latest("bench-windows.json"):
         windows = {(row["filter"], row["n"], row["radius"]): row["us"] for row in record["rows"] if row["section"] == "windows"}
         for row in record["rows"]:
             if row["section"] != "window-peers" or (row.get("n"), row.get("radius"), "us" in row) != (4096, 15, True):
