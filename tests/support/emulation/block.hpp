@@ -99,7 +99,6 @@ class block {
     void prepare();
     void check_shared_memory();
     std::size_t next();
-    void switch_to_next();
     void release(emulated_barrier& barrier);
     void complete(emulated_warp& warp, unsigned lanes);
     void install() const;
