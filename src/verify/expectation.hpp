@@ -2,6 +2,7 @@
 
 #include "core/problem.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,7 +18,7 @@ namespace boxsum {
 /// rounded once more: three more roundings; its border is theirs, bit for bit.
 class expectation {
   public:
-    /// `square`: the table of squares. The image is read now, so an in-place run may overwrite it later.
+    /// `square`: the table of squares. The image is copied, so an in-place run may overwrite it later.
     expectation(const problem& p, const void* image, bool square) : expectation(p, {image, p.image}, 0, 0, square) {}
 
     /// Of a part, whose first pixel is (row, col) of the whole image.
@@ -34,11 +35,9 @@ class expectation {
     double rms_error(const void* table) const;
 
   private:
+    class rows;
     template <typename T>
     std::optional<std::string> compare(const void* table, std::int64_t depth) const;
-    std::size_t index(std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) const;
-    template <typename T>
-    T entry(std::int64_t plane, std::int64_t r, std::int64_t c, std::int64_t channel) const;
 
     view_shape table_;
     view_shape image_;      ///< the whole one
@@ -46,9 +45,7 @@ class expectation {
     std::int64_t col_ = 0;
     std::int64_t shift_ = 0;
     bool square_ = false;
-    std::vector<std::uint64_t> modular_;   // integer image: inclusive sums modulo 2^64
-    std::vector<long double> sums_;        // otherwise: inclusive sums
-    std::vector<long double> magnitudes_;  // and inclusive sums of absolute values
+    std::vector<std::byte> pixels_;  ///< of the whole image, packed
 };
 
 }  // namespace boxsum
