@@ -301,6 +301,7 @@ void fill_shifted_tables(const problem& p, const buffers& memory, const plan& de
     const std::vector<double> offsets = offsets_of(p);
     table_job job = make_job(p, memory, {}, decided);
     job.offsets = offsets.data();
+    job.offsets_are_zero = !p.form.has_offset();
     if (decided.threads > 1 && !decided.fetch_among_threads) job.fetch_table = false;
     for (const bool upwards : {false, true})
         if (const table_job side = side_of(job, p, upwards); side.rows > 0)

@@ -45,8 +45,9 @@ struct table_job {
 
     // Of a form with an offset or an origin (sat_simd.cpp).
     const double* offsets = nullptr;  ///< of all channels, twice, of all planes; null: the form has neither
-    bool upwards = false;             ///< rows above the origin: strides of rows are negative
-    std::int64_t left_elements = 0;   ///< of a row of the image, left of the origin
+    bool offsets_are_zero = false;
+    bool upwards = false;            ///< rows above the origin: strides of rows are negative
+    std::int64_t left_elements = 0;  ///< of a row of the image, left of the origin
 
     bool has_left_edge() const {
         return left_elements > 0 || passes[0].left_edge != nullptr ||

@@ -65,6 +65,7 @@ void run_tile(const wavefront& w, std::byte* scratch, std::int64_t plane, std::i
         if (from_edge) put_row_sums(job, p, plane, row, t.rows, t.carry);
         if (from_origin)
             t.border_values = start_rows_at_origin(job, p, t, static_cast<std::byte*>(t.carry) + w.row_sum_bytes);
+        if (job.offsets_are_zero && !t.negated) t.offsets = nullptr;  // as a plain table
         p.run(t);
     }
 }

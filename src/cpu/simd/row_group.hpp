@@ -125,11 +125,14 @@ struct row_group {
 inline constexpr std::int64_t table_fetch_bytes = 256;
 inline constexpr std::int64_t byte_table_fetch_bytes = 512;
 
+#if defined(BOXSUM_VECTOR_JOINER)
+
 /// A row that is written past the caches, wherever it starts. Streaming stores want multiples of a vector, so what is
 /// stored are the last words of one vector of entries and the first of the next, joined by a permutation; what lies
 /// before the first multiple and behind the last is written by ordinary stores. Vectors come in the order of columns.
 template <typename Out>
 struct streamed_row {
+    static constexpr bool begins_with_edge = true;  ///< its first vector goes to put_edge()
     static constexpr int all_words = vector_bytes / 4;
     static constexpr int entry_words = static_cast<int>(sizeof(Out)) / 4;
     Out* start;           ///< the multiple before the row
@@ -137,47 +140,16 @@ struct streamed_row {
     vector_joiner join;   ///< of that many words and the rest
     vec<Out> unfinished;  ///< the latest vector, whose last `words` words are not written
 
-    /// Vectors of half a line wait for the other half. A line of which a part is written past the caches keeps one of a
-    /// few buffers, which reads want, too; given up half full, it is read from memory and written again (Zen 4, 4096^2,
-    /// minima of 200 interleaved rounds on a busy machine: 0.35 to 0.96 of the time in 7 of 8 cases, 1.02 in one).
-    static constexpr bool in_pairs = vector_bytes == 32;
-    struct no_pairs {};
-    struct half_line {
-        Out* at;  ///< null: none waits
-        vec<Out> entries;
-    };
-    std::conditional_t<in_pairs, half_line, no_pairs> first_half;
-
     BOXSUM_INLINE void begin(Out* row) {
         const int behind = static_cast<int>(reinterpret_cast<std::uintptr_t>(row) / 4 % all_words);
         words = behind == 0 ? all_words : behind;
         start = row - words / entry_words;
         join = vector_joiner(words);
         unfinished = zero<Out>();
-        if constexpr (in_pairs) first_half.at = nullptr;
-    }
-    BOXSUM_INLINE void emit(Out* p, vec<Out> v) {
-        if constexpr (!in_pairs) {
-            stream(p, v);
-        } else if (reinterpret_cast<std::uintptr_t>(p) % (2 * vector_bytes) == 0) {
-            first_half.at = p;
-            first_half.entries = v;
-        } else if (first_half.at != nullptr) {
-            stream(first_half.at, first_half.entries);
-            stream(p, v);
-            first_half.at = nullptr;
-        } else {
-            store(p, v);  // the row's first line, begun by an ordinary store
-        }
-    }
-    /// At the end of the row, whose last line has no other half.
-    BOXSUM_INLINE void flush() {
-        if constexpr (in_pairs)
-            if (first_half.at != nullptr) store(first_half.at, first_half.entries);
     }
     /// Any vector but the first.
     BOXSUM_INLINE void put(std::int64_t i, vec<Out> v) {
-        emit(start + i, join(unfinished, v));
+        stream(start + i, join(unfinished, v));
         unfinished = v;
     }
     /// The first vector of the row, or the one that ends it, of which `entries` exist.
@@ -191,17 +163,45 @@ struct streamed_row {
         const vec<Out> line = join(unfinished, v);
         unfinished = v;
         if (from == 0 && end >= all_words)
-            emit(start + i, line);
+            stream(start + i, line);
         else
             store_between(start + i, line, 4 * from, 4 * (end < all_words ? end : all_words));
-        if (there < all_words) finish(i + vec<Out>::lanes, end > all_words ? end - all_words : 0);
+        if (there < all_words && end > all_words) finish(i + vec<Out>::lanes, end - all_words);
     }
-    /// The end of a row: the first `count` of the words that are not written yet, at column i.
-    BOXSUM_INLINE void finish(std::int64_t i, int count) {
-        flush();
-        if (count > 0) store_part(start + i, join(unfinished, unfinished), 4 * count);
+    /// The first `count` of the words that are not written yet, at column i.
+    BOXSUM_INLINE void finish(std::int64_t i, int count) const {
+        store_part(start + i, join(unfinished, unfinished), 4 * count);
+    }
+    /// After a row of `elements` entries.
+    BOXSUM_INLINE void end(std::int64_t elements) const {
+        if (elements > 0 && elements % vec<Out>::lanes == 0) finish(elements, words);
+    }
+    /// Asks for the lines that ordinary stores will write in a row of the tile.
+    BOXSUM_INLINE static void fetch_ends(const tile& t, const std::byte* row) {
+        prefetch(row);
+        prefetch(row + (t.elements - 1) * static_cast<std::int64_t>(sizeof(Out)));
     }
 };
+
+#else
+
+/// A row that is written past the caches and starts on a line; others are staged (staged_rows.hpp).
+template <typename Out>
+struct streamed_row {
+    static constexpr bool begins_with_edge = false;
+    Out* row;
+
+    BOXSUM_INLINE void begin(Out* first) { row = first; }
+    BOXSUM_INLINE void put(std::int64_t i, vec<Out> v) { stream(row + i, v); }
+    BOXSUM_INLINE void put_edge(std::int64_t i, vec<Out> v, int entries) { store_edge(row + i, v, entries); }
+    BOXSUM_INLINE void end(std::int64_t) const {}
+    BOXSUM_INLINE static void fetch_ends(const tile& t, const std::byte* row) {
+        if (t.border > 0) prefetch(row - 1);
+        if (t.elements % vec<Out>::lanes != 0) prefetch(row + t.elements * static_cast<std::int64_t>(sizeof(Out)) - 1);
+    }
+};
+
+#endif
 
 /// Writes entries of four rows, as far as they exist.
 template <stores Policy, typename Out>
@@ -218,9 +218,8 @@ struct column_writer {
         if constexpr (Policy == stores::streaming)
             for (std::int64_t q = 0; q < rows_per_pass; ++q) {
                 streamed[q].begin(table[q]);
-                // Ordinary stores will write the ends of the next rows; of these rows they were asked for before.
-                prefetch(at(table[q], rows_per_pass * t.table_stride));
-                prefetch(at(table[q] + t.elements - 1, rows_per_pass * t.table_stride));
+                // Of the next rows; of these they were asked for before.
+                streamed_row<Out>::fetch_ends(t, at(table[q], rows_per_pass * t.table_stride));
             }
     }
     /// The lines of `count` vectors from column i on, `ahead` bytes further.
@@ -245,11 +244,9 @@ struct column_writer {
         }
     }
     /// After rows of `elements` entries.
-    BOXSUM_INLINE void finish(std::int64_t elements) {
+    BOXSUM_INLINE void finish(std::int64_t elements) const {
         if constexpr (Policy == stores::streaming)
-            if (elements > 0 && elements % vec<Out>::lanes == 0)
-                for (std::int64_t q = 0; q < rows_per_pass && q < rows; ++q)
-                    streamed[q].finish(elements, streamed[q].words);
+            for (std::int64_t q = 0; q < rows_per_pass && q < rows; ++q) streamed[q].end(elements);
     }
     /// The row above of the next four rows.
     template <part Part>

@@ -141,7 +141,7 @@ void scan_bytes(const tile& t) {
             write.template operator()<part::edge>(count);
         };
 
-        if (Policy == stores::streaming) edge();
+        if (Policy == stores::streaming && streamed_row<Out>::begins_with_edge) edge();
         if (rows.rows < rows_per_pass) {
             while (i + columns <= t.elements) {
                 load_whole(i);

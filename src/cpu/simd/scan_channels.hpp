@@ -71,7 +71,7 @@ void scan_interleaved(const tile& t) {
             }
             i += last;
         };
-        if (Policy == stores::streaming) edge();
+        if (Policy == stores::streaming && streamed_row<Out>::begins_with_edge) edge();
         const std::int64_t ends[] = {ahead.turn / static_cast<std::int64_t>(sizeof(In)), t.elements};
         for (const std::int64_t end : ends) {
             for (; i + columns <= end; i += columns) {
@@ -89,8 +89,7 @@ void scan_interleaved(const tile& t) {
         }
         const std::int64_t whole = i;
         if (i < t.elements) edge();
-        if constexpr (Policy == stores::streaming)
-            if (t.elements > 0 && t.elements % columns == 0) streamed.finish(t.elements, streamed.words);
+        if constexpr (Policy == stores::streaming) streamed.end(t.elements);
         if (t.carry != nullptr && whole == t.elements) {
             // Only whole tiles are continued; they end on a whole vector, and the next begins with lane 0 of `left`.
             store(left, sums.left);

@@ -135,7 +135,7 @@ void scan_tile(const tile& t) {
             i += count;
         };
 
-        if (Policy == stores::streaming) edge();
+        if (Policy == stores::streaming && streamed_row<Out>::begins_with_edge) edge();
         if (rows.rows < rows_per_pass) {
             for (; i + columns <= elements; i += columns) scan.template scan<part::few_rows>(i, columns);
         } else if (i + columns <= elements) {

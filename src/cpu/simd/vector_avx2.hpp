@@ -69,23 +69,6 @@ template <typename T>
 BOXSUM_INLINE void stream(T* p, vec<T> v) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(p), bits(v));
 }
-/// The last words of one vector and the first of the next.
-struct vector_joiner {
-    __m256i source;  ///< lane i of both becomes lane i + words, modulo 8
-    __m256i of_first;
-    vector_joiner() = default;
-    /// `words` of the first, 1 to 8.
-    BOXSUM_INLINE explicit vector_joiner(int words) {
-        const __m256i lane = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-        source = _mm256_add_epi32(lane, _mm256_set1_epi32(8 - words));  // of which three bits count
-        of_first = _mm256_cmpgt_epi32(_mm256_set1_epi32(words), lane);
-    }
-    template <typename T>
-    BOXSUM_INLINE vec<T> operator()(vec<T> first, vec<T> next) const {
-        return from_bits<T>(_mm256_blendv_epi8(_mm256_permutevar8x32_epi32(bits(next), source),
-                                               _mm256_permutevar8x32_epi32(bits(first), source), of_first));
-    }
-};
 }  // namespace
 }  // namespace boxsum::cpu
 
@@ -381,6 +364,7 @@ struct group_sums {
     __m256i before;
     __m256i total;  ///< of all groups, in all lanes
 
+    group_sums() = default;
     /// From sums_within_groups() of both rows.
     BOXSUM_INLINE group_sums(byte_vector low, byte_vector high) {
         const __m256i groups = _mm256_blend_epi16(_mm256_srli_epi32(low, 16), high, 0xaa);

@@ -70,6 +70,7 @@ template <typename T>
 BOXSUM_INLINE void stream(T* p, vec<T> v) {
     _mm512_stream_si512(reinterpret_cast<__m512i*>(p), bits(v));
 }
+#define BOXSUM_VECTOR_JOINER
 /// The last words of one vector and the first of the next.
 struct vector_joiner {
     __m512i source;

@@ -46,6 +46,7 @@ BOXSUM_INLINE void stream(T* p, vec<T> v) {
         : "=Q"(*reinterpret_cast<uint64x2_t*>(p))
         : "w"(vget_low_u64(bits)), "w"(vget_high_u64(bits)));
 }
+#define BOXSUM_VECTOR_JOINER
 /// The last words of one vector and the first of the next.
 struct vector_joiner {
     uint8x16_t source;

@@ -135,6 +135,30 @@ TEST_P(sat_simd, adds_columns) {
     }
 }
 
+/// Past the caches, rows longer than what is staged of them, which start on lines, on vectors and anywhere else.
+TEST_P(sat_simd, streams_long_rows_that_start_anywhere) {
+    std::uint64_t turn = 0;
+    for (const types& t : all_types())
+        for (const std::int64_t cols : {255, 256, 257, 511, 513, 1024, 1061, 1553}) {
+            conformance_case c;
+            c.input = t.input;
+            c.table = t.table;
+            c.squares = t.squares;
+            c.layout = std::array{table_layout::inclusive, table_layout::padded, table_layout::exclusive}[turn % 3];
+            c.rows = 1 + static_cast<std::int64_t>(turn * 5 % 14);
+            c.cols = cols;
+            c.channels = turn % 4 == 3 ? 2 + static_cast<std::int64_t>(turn / 4 % 3) : 1;
+            c.planes = 1 + static_cast<std::int64_t>(turn % 2);
+            c.table_gap = turn % 5 == 0 ? -1 : static_cast<std::int64_t>(turn % 7);
+            c.table_offset = static_cast<std::int64_t>(turn % 19);
+            c.in_place = c.layout == table_layout::inclusive && !t.squares && size_of(t.input) == size_of(t.table);
+            c.contents = turn % 2 == 0 ? pattern::random : pattern::position;
+            c.seed = ++turn;
+            const auto wrong = check_record(simd_sat_record, c, how(1, store_policy::streaming));
+            ASSERT_FALSE(wrong) << *wrong;
+        }
+}
+
 TEST_P(sat_simd, matches_the_definition_across_tiles_and_panels) {
     std::uint64_t turn = 0;
     for (const types& t : all_types())
