@@ -129,7 +129,7 @@ MUTANTS = (
            "-rest * rest"),
     Mutant("windows_of_several_sizes_as_of_one", "moments of windows of several sizes are divided by the first's",
            "src/cpu/filters/row_kernels_impl.hpp", "byte windows", "row_kernels.moments*",
-           "if (differ == 0)",
+           "if (!differ())",
            "if (n > 0)"),
     Mutant("masked_means_of_too_few", "a mean of fewer pixels than have to count is a result",
            "src/cpu/filters/row_kernels_impl.hpp", "byte windows", "row_kernels_of*",

@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -170,6 +173,36 @@ TEST(row_kernels, moments_are_rounded_as_quotients) {
     check.operator()<u32, u64>(32767, 65535);
     check.operator()<u64, u64>(65537, 65535);
     check.operator()<u64, u64>((1 << 24) - 1, 255);
+}
+
+/// Divisions, whether products with inverses make them or not: of pieces that have zeros of both signs, infinities,
+/// NaN, tiny and huge numbers, by numbers of pixels and by weights.
+TEST(row_kernels, rows_are_divided) {
+    constexpr f64 infinity = std::numeric_limits<f64>::infinity(), nan = std::numeric_limits<f64>::quiet_NaN();
+    std::mt19937_64 random(7);
+    const auto any = [&] { return std::ldexp(static_cast<f64>(random() >> 11), static_cast<int>(random() % 40) - 60); };
+    const f64 odd[] = {0.0, -0.0, infinity, -infinity, nan, 5e-324, 1e-300, 1e300, 1.7e308};
+    std::vector<f64> x, cols;
+    for (int i = 0; i < 30000; ++i) {
+        const int kind = i / 300;
+        x.push_back(kind % 10 == 9 && i % 7 == 0 ? odd[random() % std::size(odd)] : i % 2 == 0 ? any() : -any());
+        const f64 fresh = kind % 3 == 2 ? any() : static_cast<f64>(random() % (u64{1} << (kind % 5 * 8 + 8)) + 1);
+        cols.push_back(i % 300 == 0 || kind % 4 == 3 ? fresh : cols.back());
+    }
+    const auto n = static_cast<std::int64_t>(x.size());
+    const auto bits = [](f64 value) { return value != value ? ~u64{0} : std::bit_cast<u64>(value); };
+    for (const f64 rows : {1.0, 31.0})
+        for (const kernel_set& set : runnable()) {
+            std::vector<f64> quotient(x.size()), mean(x.size()), variance(x.size());
+            set.kernels->block.divide_64f(quotient.data(), x.data(), rows, cols.data(), n);
+            set.kernels->block.finish_pairs(mean.data(), variance.data(), x.data(), x.data(), rows, cols.data(), n);
+            for (std::size_t i = 0; i < x.size(); ++i) {
+                const f64 wanted = x[i] / (rows * cols[i]), nothing = x[i] - x[i];
+                ASSERT_EQ(bits(quotient[i]), bits(wanted)) << set.name << " " << x[i] << " by " << cols[i];
+                ASSERT_EQ(bits(variance[i]), bits(wanted + nothing)) << set.name << " " << x[i] << " by " << cols[i];
+                ASSERT_EQ(bits(mean[i]), bits(x[i] + nothing)) << set.name << " " << x[i];
+            }
+        }
 }
 
 TEST(row_kernels, sliding_sums_for_every_length_and_number_of_channels) {
@@ -363,11 +396,16 @@ TYPED_TEST(row_kernels_of, instruction_sets_agree) {
                     of_some[which].push_back(static_cast<double>(out.view()(at...)));
                     of_some[which].push_back(static_cast<double>(number.view()(at...)));
                 });
-                moments<T>(job, {0, 0, 23},
-                           [&](std::int64_t, std::int64_t, std::int64_t n, const f64* mean, const f64* variance) {
-                               moment[which].insert(moment[which].end(), mean, mean + n);
-                               moment[which].insert(moment[which].end(), variance, variance + n);
-                           });
+                const work_buffer<f64> mean = piece_buffer<T>(job), variance = piece_buffer<T>(job);
+                moments<T>(
+                    job, {0, 0, 23},
+                    [&](std::int64_t, std::int64_t) {
+                        return moment_rows<f64>{mean.data(), variance.data()};
+                    },
+                    [&](std::int64_t, std::int64_t, std::int64_t n, const moment_rows<f64>& at) {
+                        moment[which].insert(moment[which].end(), at.mean, at.mean + n);
+                        moment[which].insert(moment[which].end(), at.spread, at.spread + n);
+                    });
                 EXPECT_EQ(blurred[which], blurred[0]) << set.name;
                 EXPECT_EQ(of_some[which], of_some[0]) << set.name;
                 EXPECT_EQ(moment[which], moment[0]) << set.name;

@@ -383,25 +383,25 @@ class means_by_sums {
     work_buffer<f64> counts_;
 };
 
-/// consume(row, first, n, mean, variance) for every row of the band, each in one piece: first = 0.
-template <typename Pixel, typename Consume>
-void floating_moments(const row_job& job, const band& b, Consume&& consume) {
+/// consume(row, first, n, moment_rows) for every row of the band, each in one piece: first = 0. The results are where
+/// target(row, first) says.
+template <typename Pixel, typename Target, typename Consume>
+void floating_moments(const row_job& job, const band& b, Target&& target, Consume&& consume) {
     image_rows<Pixel> rows(job, b.plane);
     row_blocks windows(job, job.border_value);
     column_blocks<Pixel> columns(job, rows, windows.input());
     const work_buffer<f64> counts = floating_column_counts(job);
-    work_buffer<f64> mean(job.n()), variance(job.n());
     std::optional<means_by_sums<Pixel>> sums;
     for (std::int64_t row = b.first; row < b.end; ++row) {
         const std::int64_t count = job.rows.count(row);
         const value_row pair = windows.compute(columns.compute(row), count);
-        std::copy_n(pair.mean, job.n(), mean.data());  // the pair may be a row that the next windows build on
-        if (job.kernels->block.finish_pairs(mean.data(), variance.data(), pair.m2, static_cast<f64>(count),
+        const moment_rows<f64> to = target(row, std::int64_t{0});
+        if (job.kernels->block.finish_pairs(to.mean, to.spread, pair.mean, pair.m2, static_cast<f64>(count),
                                             counts.data(), job.n())) {
             if (!sums) sums.emplace(job, b);
-            sums->replace_nan(row, mean.data());
+            sums->replace_nan(row, to.mean);
         }
-        consume(row, std::int64_t{0}, job.n(), mean.data(), variance.data());
+        consume(row, std::int64_t{0}, job.n(), to);
     }
 }
 

@@ -247,12 +247,6 @@ void integer_sums(const row_job& job, const band& b, Consume&& consume) {
 template <typename Pixel>
 constexpr std::int64_t largest_narrow_window = sizeof(Pixel) == 1 ? (std::int64_t{1} << 24) - 1 : 65537;
 
-/// Results of a tile of a row, as target(row, first) says.
-template <typename Out>
-struct moment_rows {
-    Out *mean, *spread;
-};
-
 /// consume(row, first, n, moment_rows) for every tile of every row of the band. choose(moment_kernels) says what is
 /// made of sums; the numerator of the variance is exact.
 template <typename Pixel, typename S, typename Q, typename Choose, typename Target, typename Consume>
@@ -296,20 +290,6 @@ void integer_moments(const row_job& job, const band& b, Choose&& choose, Target&
     if (job.largest_window <= largest_32_bit_window<Pixel>)
         return integer_moments_as<Pixel, u32, u64>(job, b, choose, target, consume);
     integer_moments_as<Pixel, u64, u64>(job, b, choose, target, consume);
-}
-
-/// consume(row, first, n, mean, spread) of doubles.
-template <typename Pixel, typename Choose, typename Consume>
-void integer_moments(const row_job& job, const band& b, Choose&& choose, Consume&& consume) {
-    const work_buffer<f64> mean(tile), spread(tile);
-    integer_moments<Pixel>(
-        job, b, choose,
-        [&](std::int64_t, std::int64_t) {
-            return moment_rows<f64>{mean.data(), spread.data()};
-        },
-        [&](std::int64_t row, std::int64_t first, std::int64_t n, const moment_rows<f64>& to) {
-            consume(row, first, n, static_cast<const f64*>(to.mean), static_cast<const f64*>(to.spread));
-        });
 }
 
 }  // namespace boxsum::filters

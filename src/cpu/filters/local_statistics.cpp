@@ -10,15 +10,32 @@ namespace {
 
 template <typename Pixel>
 void statistics_band(const row_job& job, const window_outputs& results, const band& b) {
-    work_buffer<f64> deviation(job.n());
-    moments<Pixel>(job, b,
-                   [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64* variance) {
-                       write_row(job, results.mean, mean, row, first, n, b.plane);
-                       write_row(job, results.variance, variance, row, first, n, b.plane);
-                       if (results.deviation.data == nullptr) return;
-                       job.kernels->block.square_root(deviation.data(), variance, n);
-                       write_row(job, results.deviation, deviation.data(), row, first, n, b.plane);
-                   });
+    const work_buffer<f64> mean = piece_buffer<Pixel>(job), variance = piece_buffer<Pixel>(job),
+                           deviation = piece_buffer<Pixel>(job);
+    // Results in double are written where they belong.
+    const auto place = [&](const any_view& result, const work_buffer<f64>& other, std::int64_t row,
+                           std::int64_t first) {
+        return result.data != nullptr && result.shape.type == dtype::f64 ? job.row_to<f64>(result, row, b.plane) + first
+                                                                         : other.data();
+    };
+    const auto write = [&](const any_view& result, const f64* values, std::int64_t row, std::int64_t first,
+                           std::int64_t n) {
+        if (result.shape.type != dtype::f64) write_row(job, result, values, row, first, n, b.plane);
+    };
+    moments<Pixel>(
+        job, b,
+        [&](std::int64_t row, std::int64_t first) {
+            return moment_rows<f64>{place(results.mean, mean, row, first),
+                                    place(results.variance, variance, row, first)};
+        },
+        [&](std::int64_t row, std::int64_t first, std::int64_t n, const moment_rows<f64>& at) {
+            write(results.mean, at.mean, row, first, n);
+            write(results.variance, at.spread, row, first, n);
+            if (results.deviation.data == nullptr) return;
+            f64* const to = place(results.deviation, deviation, row, first);
+            job.kernels->block.square_root(to, at.spread, n);
+            write(results.deviation, to, row, first, n);
+        });
 }
 
 /// 32-bit deviations, alone or with 32-bit means.

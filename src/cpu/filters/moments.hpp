@@ -7,31 +7,38 @@
 
 namespace boxsum::filters {
 
-/// consume(row, first, n, mean, variance) for pieces of every row of the band: doubles, of elements first ..
-/// first + n - 1. Pieces begin with channel 0.
-template <typename Pixel, typename Consume>
-void moments(const row_job& job, const band& b, Consume&& consume) {
+/// consume(row, first, n, moment_rows) for pieces of every row of the band: means and variances in double, of elements
+/// first .. first + n - 1, where target(row, first) says. Pieces begin with channel 0 and are never longer than the
+/// row, nor, of integers, than a tile.
+template <typename Pixel, typename Target, typename Consume>
+void moments(const row_job& job, const band& b, Target&& target, Consume&& consume) {
     if constexpr (std::is_integral_v<Pixel>)
         integer_moments<Pixel>(
-            job, b, [](const auto& kernels) -> const auto& { return kernels.variances; }, consume);
+            job, b, [](const auto& kernels) -> const auto& { return kernels.variances; }, target, consume);
     else
-        floating_moments<Pixel>(job, b, consume);
+        floating_moments<Pixel>(job, b, target, consume);
+}
+
+/// Memory for doubles of such pieces.
+template <typename Pixel>
+work_buffer<f64> piece_buffer(const row_job& job) {
+    return work_buffer<f64>(std::is_integral_v<Pixel> ? tile : job.n());
 }
 
 /// consume(row, first, n, mean, deviation): the same with the standard deviation.
 template <typename Pixel, typename Consume>
 void deviations(const row_job& job, const band& b, Consume&& consume) {
-    if constexpr (std::is_integral_v<Pixel>) {
+    const work_buffer<f64> mean = piece_buffer<Pixel>(job), spread = piece_buffer<Pixel>(job);
+    const auto target = [&](std::int64_t, std::int64_t) { return moment_rows<f64>{mean.data(), spread.data()}; };
+    const auto pass_on = [&](std::int64_t row, std::int64_t first, std::int64_t n, const moment_rows<f64>& at) {
+        if constexpr (!std::is_integral_v<Pixel>) job.kernels->block.square_root(at.spread, at.spread, n);
+        consume(row, first, n, static_cast<const f64*>(at.mean), static_cast<const f64*>(at.spread));
+    };
+    if constexpr (std::is_integral_v<Pixel>)
         integer_moments<Pixel>(
-            job, b, [](const auto& kernels) -> const auto& { return kernels.deviations; }, consume);
-    } else {
-        work_buffer<f64> deviation(job.n());
-        floating_moments<Pixel>(
-            job, b, [&](std::int64_t row, std::int64_t first, std::int64_t n, const f64* mean, const f64* variance) {
-                job.kernels->block.square_root(deviation.data(), variance, n);
-                consume(row, first, n, mean, static_cast<const f64*>(deviation.data()));
-            });
-    }
+            job, b, [](const auto& kernels) -> const auto& { return kernels.deviations; }, target, pass_on);
+    else
+        floating_moments<Pixel>(job, b, target, pass_on);
 }
 
 /// consume(row, first, n, mean): means alone, as box_filter has them.

@@ -31,6 +31,12 @@ struct row_job : window_job {
     }
 };
 
+/// Where means and spreads of a row, or of a piece of it, are written.
+template <typename Out>
+struct moment_rows {
+    Out *mean, *spread;
+};
+
 /// Calls work(band, thread) over the rows that have results, on the job's threads.
 void for_each_band(const row_job& job, band_work work);
 

@@ -116,9 +116,10 @@ struct block_kernels {
                           std::int64_t distance, std::int64_t length, std::int64_t step);
     /// out = x / (rows * cols[i])
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
-    /// variance = m2 / (rows * cols[i]); where the mean is not finite, both are NaN: an infinity among the pixels
-    /// leaves one or the other, by its place in the window. Whether there is such a mean.
-    bool (*finish_pairs)(f64* mean, f64* variance, const f64* m2, f64 rows, const f64* cols, std::int64_t n);
+    /// variance = m2 / (rows * cols[i]), and the given mean; where that is not finite, both are NaN: an infinity among
+    /// the pixels leaves one or the other, by its place in the window. Whether there is such a mean.
+    bool (*finish_pairs)(f64* mean, f64* variance, const f64* given, const f64* m2, f64 rows, const f64* cols,
+                         std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
     /// sum[i] / count[i] of numbers below 2^31; `fill` where that is less than `least`, at least 1.

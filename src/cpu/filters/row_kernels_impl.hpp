@@ -213,6 +213,17 @@ inline f64 quotient_of(f64 x, f64 d, f64 inverse) {
     return __builtin_fma(__builtin_fma(-d, q, x), inverse, q);
 }
 
+template <typename A>
+struct unsigned_of {
+    using type = A;
+};
+template <>
+struct unsigned_of<f64> {
+    using type = u64;
+};
+template <typename A>
+using bits_of = typename unsigned_of<A>::type;
+
 struct of_one_count {
     static constexpr bool value = true;
 };
@@ -227,9 +238,13 @@ inline void for_each_piece(const A* cols, i64 n, F&& f) {
     constexpr i64 most = 64;
     for (i64 i = 0; i < n; i += most) {
         const i64 piece = n - i < most ? n - i : most;
-        A differ = 0;
-        for (i64 k = i; k < i + piece; ++k) differ |= cols[k] ^ cols[i];
-        if (differ == 0)
+        const auto differ = [&] {
+            bits_of<A> bits = 0;
+            for (i64 k = i; k < i + piece; ++k)
+                bits |= __builtin_bit_cast(bits_of<A>, cols[k]) ^ __builtin_bit_cast(bits_of<A>, cols[i]);
+            return bits != 0;
+        };
+        if (!differ())
             f(i, piece, of_one_count{});
         else
             f(i, piece, of_several_counts{});
@@ -518,21 +533,44 @@ void scan_weighted(const weighted_moments& to, const weighted_moments& x, i64 ch
     scan_weighted_some<1>(to, x, done, chains, distance, length, step);
 }
 
-void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
-    for (i64 i = 0; i < n; ++i) out[i] = x[i] / (rows * cols[i]);
+/// Whether all of x / d has normal remainders, or quotients are divisions anyway: no NaN, nothing infinite, tiny or 0,
+/// whose sign products lose.
+inline bool have_inverse(const f64* x, i64 n) {
+    constexpr u64 least = u64{1023 - 900} << 52, most = u64{1023 + 900} << 52;
+    u64 beyond = 0;
+    for (i64 i = 0; by_inverse && i < n; ++i)
+        beyond |= (__builtin_bit_cast(u64, x[i]) & ~(u64{1} << 63)) - least > most - least ? 1 : 0;
+    return beyond == 0;
 }
 
-bool finish_pairs(f64* __restrict mean, f64* __restrict variance, const f64* __restrict m2, f64 rows,
-                  const f64* __restrict cols, i64 n) {
+/// f(i, quotient) with x[i] / (rows * cols[i]) of a row. Weights, which are no numbers of pixels, are divisors of their
+/// own.
+template <typename F>
+inline void divide_row(const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n, F&& f) {
+    for_each_piece(cols, n, [&](i64 first, i64 piece, auto counts) {
+        const f64 one_count = rows * cols[first], inverse = 1 / one_count;
+        const bool whole =
+            one_count >= 1 && one_count < 0x1p48 && static_cast<f64>(static_cast<i64>(one_count)) == one_count;
+        if (decltype(counts)::value && whole && have_inverse(x + first, piece))
+            for (i64 i = first; i < first + piece; ++i) f(i, quotient_of(x[i], one_count, inverse));
+        else
+            for (i64 i = first; i < first + piece; ++i) f(i, x[i] / (rows * cols[i]));
+    });
+}
+
+void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
+    divide_row(x, rows, cols, n, [&](i64 i, f64 quotient) { out[i] = quotient; });
+}
+
+bool finish_pairs(f64* __restrict mean, f64* __restrict variance, const f64* __restrict given, const f64* __restrict m2,
+                  f64 rows, const f64* __restrict cols, i64 n) {
     u64 any = 0;
-    for (i64 i = 0; i < n; ++i) {
-        const f64 nothing = mean[i] - mean[i];  // 0, or NaN
-        variance[i] = m2[i] / (rows * cols[i]) + nothing;
-        mean[i] += nothing;
-        u64 bits;
-        std::memcpy(&bits, &nothing, sizeof bits);
-        any |= bits;
-    }
+    divide_row(m2, rows, cols, n, [&](i64 i, f64 quotient) {
+        const f64 nothing = given[i] - given[i];  // 0, or NaN
+        variance[i] = quotient + nothing;
+        mean[i] = given[i] + nothing;
+        any |= __builtin_bit_cast(u64, nothing);
+    });
     return any << 1 != 0;
 }
 
