@@ -101,7 +101,7 @@ class fit_slide {
     static constexpr bool wraps = false;
     using Pixel = std::uint32_t;  ///< a float's bits
     using run = pixel_run<Pixel, K>;
-    using sums = double_sums<2>;
+    using sums = double_sums<2, 2>;
     static constexpr int rows = sums::rows;
 
     struct row {
