@@ -48,7 +48,6 @@ struct channel_planes {
 struct product_output {
     channel_planes covariances, means;  ///< means of the image; without data they are not wanted
     int first;                          ///< channels before are not wanted
-    int itself;                         ///< the channel that is the guide's own; -1: none
 };
 
 __global__ __launch_bounds__(most_adding_threads) void adding_product_kernel(
@@ -56,10 +55,9 @@ __global__ __launch_bounds__(most_adding_threads) void adding_product_kernel(
     using kernel = adding_kernel<product_terms>;
     const int channel = static_cast<int>(blockIdx.y);
     if (channel < to.first) return;
-    const double noise = channel == to.itself ? t.noise : 0;
     for_each_added_window<kernel>(t, [&](int row, std::int64_t col, double n, const kernel::sums& s) {
         const compensated_sum x(s.v[0], s.v[1]), p(s.v[2], s.v[3]), products(s.v[4], s.v[5]);
-        to.covariances.at(row, col, channel) = moment_numerator(n, x, p, products, noise) / (n * n);
+        to.covariances.at(row, col, channel) = moment_numerator(n, x, p, products, 0) / (n * n);
         if (to.means.data != nullptr) to.means.at(row, col, channel) = p.joined() / n;
     });
 }
@@ -222,12 +220,12 @@ void enqueue_moments(const guided_colours& filter, const colour_planes& planes, 
                                                     from_channel(filter.guide, guide), {}, stream, to);
     };
     for (int g = 0; g < planes.guides; ++g) {
-        product_output to{planes.guide_planes(planes.pair_with_itself(g) - g), {}, g, g};
+        product_output to{planes.guide_planes(planes.pair_with_itself(g) - g), {}, g};
         if (g == 0) to.means = planes.guide_planes(planes.pairs());
         products(filter.guide, g, to);
     }
     for (int g = 0; g < planes.guides; ++g) {
-        product_output to{colour_planes::side_by_side(planes.fit(g)), {}, 0, -1};
+        product_output to{colour_planes::side_by_side(planes.fit(g)), {}, 0};
         if (g == 0) to.means = colour_planes::side_by_side(planes.fit(planes.guides));
         products(filter.image, g, to);
     }
