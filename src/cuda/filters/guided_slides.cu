@@ -72,7 +72,7 @@ class moment_slide {
     static constexpr bool wraps = false, real = sizeof(PixelType) == 4;
     using Pixel = PixelType;
     using row = slide_row<Pixel, Guided>;
-    using sums = double_sums<values, Guided ? 1 : 2>;  // with two rows of four, a kilobyte of registers spills
+    using sums = double_sums<values, Guided ? 1 : 2>;  // two rows of four spill a kilobyte
     static constexpr int rows = sums::rows;
 
     class reader {
@@ -256,8 +256,8 @@ __device__ fit fit_of_sums(const Sums& w, int j, double n, double inverse, doubl
 }
 
 template <typename Slide, bool Guided>
-__global__ __launch_bounds__(most_fused_threads) void sliding_fit_kernel(const __grid_constant__ fused_view t,
-                                                                         const __grid_constant__ sliding_fits to) {
+__global__ __maxnreg__(Guided ? 168 : 128) void sliding_fit_kernel(const __grid_constant__ fused_view t,
+                                                                   const __grid_constant__ sliding_fits to) {
     for_each_batch<Slide>(t, [&](const auto& batch) {
         constexpr int rows = Slide::rows, K = Slide::K;
         if (to.in_units && batch.owns()) {

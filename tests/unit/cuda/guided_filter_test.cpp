@@ -202,6 +202,9 @@ TEST_F(device_guided_filter, is_the_definition) {
     settings.push_back({u8, u8, u8, false, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::shrink, 650.25});
     settings.push_back({u8, u8, f32, true, 150, 60, 1, 1, 1, window_radius(40, 3), border_mode::shrink, 20});
     settings.push_back({f32, f32, f32, true, 8, 700, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});
+    settings.push_back({f32, f32, f32, true, 3, 1100, 1, 1, 1, window_radius(1, 150), border_mode::shrink, 0.01});
+    settings.push_back({u8, u8, f32, true, 3, 1100, 1, 1, 1, window_radius(1, 150), border_mode::wrap, 30});
+    settings.push_back({u8, u8, u8, true, 12, 41, 3, 1, 1, 5, border_mode::mirror, 30});
     for (setting s : settings) ASSERT_NO_FATAL_FAILURE(expect_definition_of_random(s));
 }
 
