@@ -26,7 +26,7 @@ namespace {
 enum class filter { mean, threshold, statistics, contrast, guided };
 
 /// What does not count; or a guide, which takes the place of that.
-enum class sampled { no, mask, weights, nan_pixels, guide };
+enum class sampled { no, mask, weights, nan_pixels, guide, colours };
 
 /// Sums of integers are exact in double. Those of values around 0 are not where windows hold many: they are finer than
 /// their largest sum.
@@ -62,6 +62,8 @@ constexpr window_case cases[] = {
     {"guided by itself 32f", filter::guided, dtype::f32, dtype::f32},
     {"guided 8u", filter::guided, dtype::u8, dtype::u8, sampled::guide},
     {"guided 32f", filter::guided, dtype::f32, dtype::f32, sampled::guide},
+    {"guided by colours 8u", filter::guided, dtype::u8, dtype::u8, sampled::colours},
+    {"guided by colours 32f", filter::guided, dtype::f32, dtype::f32, sampled::colours},
 };
 
 /// Device memory of one launch: images, what says which pixels count, and up to two results.
@@ -77,7 +79,7 @@ struct window_job {
     bool counted() const { return c.samples != sampled::no && !guided(); }
     view_shape image_shape() const { return packed(c.image, n, n); }
     view_shape samples_shape() const {
-        if (guided()) return image_shape();
+        if (guided()) return packed(c.image, n, n, c.samples == sampled::colours ? 3 : 1);
         return packed(c.samples == sampled::weights ? dtype::f32 : dtype::u8, n, n);
     }
     view_shape result_shape() const { return packed(c.result, n, n); }
@@ -141,7 +143,7 @@ std::string verdict_on_windows(const window_job& job, const window_set& set, cud
                                        host.size(), cudaMemcpyDeviceToHost));
             return host;
         };
-        const auto of_rows = [](view_shape s, std::int64_t rows) { return packed(s.type, rows, s.cols); };
+        const auto of_rows = [](view_shape s, std::int64_t rows) { return packed(s.type, rows, s.cols, s.channels); };
         const std::vector<std::byte> pixels = rows_of(set.image.data(), job.image_shape(), top, bottom);
         std::vector<std::byte> samples;
         filter_inputs in{const_any_view{pixels.data(), of_rows(job.image_shape(), bottom - top)}};
@@ -340,6 +342,7 @@ void windows_section(cuda::stream_ref stream) {
         for (const window_case& c : cases)
             for (std::int64_t radius : {3, 15, 250}) {
                 if (c.what == filter::guided) radius = std::min<std::int64_t>(radius, 60);
+                if (c.samples == sampled::colours && n > 4096) continue;  // 104 bytes of workspace a pixel
                 try {
                     time_windows({c, n, radius}, stream);
                 } catch (const unsupported&) {  // BOXSUM_TYPES has no table for it

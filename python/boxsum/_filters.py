@@ -797,12 +797,12 @@ def guided_filter(
 
     Returns:
         An array of the image's shape and library. Variances do not cancel, so a small epsilon loses no accuracy. On a
-        device the fits are rounded to 24 bits, unless image, guide or result is of float64.
+        device the fits are rounded to 24 bits, unless the guide has several channels, or image, guide or result is of
+        float64.
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon and a guide of another shape or place.
-        Unsupported: a TypeError; another dtype, and on a device a guide of several channels and windows of more than
-            some 380 columns.
+        Unsupported: a TypeError; another dtype, and on a device windows of more than some 380 columns.
         OutOfMemory: a MemoryError.
 
     Source: He, Sun and Tang 2010.

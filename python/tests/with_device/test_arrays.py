@@ -360,9 +360,11 @@ def test_guided_filter(library):
         actual = library.down(boxsum.guided_filter(there, 3, guide=by))
         assert actual.dtype == dtype
         np.testing.assert_allclose(actual, boxsum.guided_filter(image, 3, guide=guide), atol=1 if dtype == np.uint8 else 1e-6)
-    colours = library.up(reference.random_image((2, 24, 31, 3), np.float64, 5))
-    with pytest.raises(boxsum.Unsupported, match="guide: has 3 channels, of which devices take 1 yet"):
-        boxsum.guided_filter(there, 3, guide=colours, guide_channel_axis=-1)
+    for channels in (2, 3, 4):
+        colours = reference.random_image((24, 31, channels), np.uint8, channels)
+        expected = boxsum.guided_filter(image, (5, 7), guide=colours, guide_channel_axis=-1)
+        actual = boxsum.guided_filter(there, (5, 7), guide=library.up(colours), guide_channel_axis=-1)
+        np.testing.assert_allclose(library.down(actual), expected, rtol=0, atol=1e-11 * image.max())
     with pytest.raises(boxsum.InvalidArgument, match="guide: is in host memory, but image is on cuda:0"):
         boxsum.guided_filter(there, 3, guide=guide)
 

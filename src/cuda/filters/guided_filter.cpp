@@ -37,9 +37,6 @@ class planned_guided_filter {
   public:
     planned_guided_filter(const filters::guided_shapes& given, const guided_rule& rule, const filter_options& options)
         : job_(filters::guided_job_of(given, rule, options)), device_(current_device()), shapes_(given) {
-        if (given.guide && given.guide->channels != 1)
-            throw unsupported("guide: has " + std::to_string(given.guide->channels) +
-                              " channels, of which devices take 1 yet");
         view_shape image = given.image, guide = given.guide.value_or(view_shape{}), result = given.result;
         image_.add(image, bytes_);
         if (given.guide) guide_.add(guide, bytes_);
@@ -47,7 +44,9 @@ class planned_guided_filter {
         packed_bytes_ = bytes_;
 
         const auto is_double = [](const view_shape& s) { return s.type == dtype::f64; };
-        const bool doubles = is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
+        colours_ = given.guide && given.guide->channels > 1;
+        const bool doubles =
+            colours_ || is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
         const dtype type = doubles ? dtype::f64 : dtype::f32;
         plane_ = device_shape(type, image.rows, image.cols, image.channels);
         const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
@@ -58,6 +57,10 @@ class planned_guided_filter {
                               std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
                               std::to_string(image.rows) + " by " + std::to_string(image.cols) +
                               " pixels, more than devices take for guided filters yet");
+        if (colours_) {
+            bytes_ += guided_colour_bytes({&fits_, &means_, {nullptr, image}, {nullptr, guide}, {nullptr, result}});
+            return;
+        }
         units_ = guided_units(means_, image.type, job_.epsilon);
         for (std::size_t& at : planes_at_) {
             at = bytes_;
@@ -95,6 +98,9 @@ class planned_guided_filter {
     void enqueue_plane(const const_any_view& image, const const_any_view& guide, const any_view& result, void* space,
                        stream_ref stream) const {
         const auto at = [&](std::size_t offset) { return static_cast<std::byte*>(space) + offset; };
+        if (colours_)
+            return enqueue_guided_colours(
+                {&fits_, &means_, image, guide, result, job_.epsilon, job_.rounding, at(packed_bytes_)}, stream);
         const any_view a{at(planes_at_[0]), plane_}, b{at(planes_at_[1]), plane_};
         void* const scratch = at(scratch_at_);
         enqueue_guided_fits({&fits_, image, guide, a, b, job_.epsilon, units_, scratch}, stream);
@@ -106,7 +112,8 @@ class planned_guided_filter {
     int device_;
     filters::guided_shapes shapes_;
     packed_copy image_, guide_, result_;
-    view_shape plane_;  ///< of fits
+    bool colours_ = false;  ///< the guide has several channels
+    view_shape plane_;      ///< of fits
     guided_units units_;
     filters::window_job fits_, means_;
     std::array<std::size_t, 2> planes_at_{};  ///< a and b
@@ -120,7 +127,7 @@ class planned_guided_filter {
 /// 0.7 to 0.8 of the time of 64 at 4096 x 4096; at 16384 x 16384 and radius 60, blocks of 128 threads 0.85 of that
 /// of 64.
 fused_shape guided_shape_of(const filters::window_job& job) {
-    constexpr std::int64_t K = slide_columns, most_threads = 512, resident_warps = 132 * 16;
+    constexpr std::int64_t K = slide_columns, most_threads = 256, resident_warps = 132 * 16;
     const auto up_to = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
     const std::int64_t width = job.cols.extent, rows = job.end_row - job.first_row;
     const std::int64_t taken = job.rows.before + job.rows.after, beyond = job.cols.before + job.cols.after + K;

@@ -75,4 +75,23 @@ std::size_t sliding_fit_bytes(const guided_fits& fits);
 /// Blocks of floats whose fits are still to be made.
 refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream);
 
+// ---- a guide of several channels (guided_colours.cu) ----------------------------------------------------------------
+
+/// The filter of one plane, all in double.
+struct guided_colours {
+    const filters::window_job* fits = nullptr;   ///< windows of fits, of 32f pixels, whatever the image's are
+    const filters::window_job* means = nullptr;  ///< of their means, of 64f pixels and the image's channels
+    const_any_view image;
+    const_any_view guide;  ///< of 2 to 4 channels
+    any_view result;
+    double epsilon = 0;
+    rounding_mode rounding = rounding_mode::half_up;
+    void* space = nullptr;
+};
+
+/// Device memory for a filter of these shapes, whatever it holds.
+std::size_t guided_colour_bytes(const guided_colours& filter);
+
+void enqueue_guided_colours(const guided_colours& filter, stream_ref stream);
+
 }  // namespace boxsum::cuda

@@ -13,48 +13,6 @@
 namespace boxsum::cuda {
 namespace {
 
-// ---- pixels of any type ---------------------------------------------------------------------------------------------
-
-__device__ double load_pixel(const char* row, dtype type, std::int64_t element) {
-    switch (type) {
-        case dtype::u8:
-            return reinterpret_cast<const u8*>(row)[element];
-        case dtype::u16:
-            return reinterpret_cast<const u16*>(row)[element];
-        case dtype::f32:
-            return reinterpret_cast<const f32*>(row)[element];
-        default:
-            return reinterpret_cast<const f64*>(row)[element];
-    }
-}
-
-template <typename T>
-__device__ T rounded(double x, double half) {
-    if constexpr (std::is_floating_point_v<T>) {
-        return static_cast<T>(x);
-    } else {
-        constexpr double most = sizeof(T) == 1 ? 255 : 65535;
-        const double value = x + half;
-        return static_cast<T>(static_cast<int>(value > 0 ? (value < most ? value : most) : 0));  // NaN: 0
-    }
-}
-
-__device__ void store_pixel(char* row, dtype type, std::int64_t element, double x, double half) {
-    switch (type) {
-        case dtype::u8:
-            reinterpret_cast<u8*>(row)[element] = rounded<u8>(x, half);
-            break;
-        case dtype::u16:
-            reinterpret_cast<u16*>(row)[element] = rounded<u16>(x, half);
-            break;
-        case dtype::f32:
-            reinterpret_cast<f32*>(row)[element] = rounded<f32>(x, half);
-            break;
-        default:
-            reinterpret_cast<f64*>(row)[element] = x;
-    }
-}
-
 /// A guide and a result: where a fit is evaluated, and to.
 struct evaluation {
     const char* guide;
@@ -143,7 +101,7 @@ class fit_slide {
     static constexpr bool wraps = false;
     using Pixel = std::uint32_t;  ///< a float's bits
     using run = pixel_run<Pixel, K>;
-    using sums = double_sums<2>;
+    using sums = double_sums<2, 2>;
     static constexpr int rows = sums::rows;
 
     struct row {

@@ -72,7 +72,7 @@ class moment_slide {
     static constexpr bool wraps = false, real = sizeof(PixelType) == 4;
     using Pixel = PixelType;
     using row = slide_row<Pixel, Guided>;
-    using sums = double_sums<values>;
+    using sums = double_sums<values, Guided ? 1 : 2>;  // two rows of four spill a kilobyte
     static constexpr int rows = sums::rows;
 
     class reader {
@@ -244,8 +244,8 @@ struct sliding_fits {
 };
 
 /// The fit of a window of n pixels, from the numerators of its moments.
-template <bool Guided, int Values>
-__device__ fit fit_of_sums(const double_sums<Values>& w, int j, double n, double inverse, double epsilon) {
+template <bool Guided, typename Sums>
+__device__ fit fit_of_sums(const Sums& w, int j, double n, double inverse, double epsilon) {
     const double x = w.v[0].of[j], variance = moment_numerator(n, x, x, w.v[1].of[j]), noise = n * n * epsilon;
     if constexpr (Guided) {
         const double p = w.v[2].of[j];
@@ -256,8 +256,8 @@ __device__ fit fit_of_sums(const double_sums<Values>& w, int j, double n, double
 }
 
 template <typename Slide, bool Guided>
-__global__ __launch_bounds__(most_fused_threads) void sliding_fit_kernel(const __grid_constant__ fused_view t,
-                                                                         const __grid_constant__ sliding_fits to) {
+__global__ __maxnreg__(Guided ? 168 : 128) void sliding_fit_kernel(const __grid_constant__ fused_view t,
+                                                                   const __grid_constant__ sliding_fits to) {
     for_each_batch<Slide>(t, [&](const auto& batch) {
         constexpr int rows = Slide::rows, K = Slide::K;
         if (to.in_units && batch.owns()) {
@@ -389,6 +389,178 @@ void launch_bytes(const guided_fits& fits, stream_ref stream) {
                                               fused_shape_of(job, fused_sums::squares, rows), stream, to);
 }
 
+// ---- an image of bytes, and a guide of bytes ------------------------------------------------------------------------
+
+/// Sums of guide x and image p, of x^2 and x p, in integers that wrap.
+struct alignas(16) byte_sums {
+    static constexpr int rows = 1, values = 4;
+    std::uint32_t value[values];
+
+    __device__ void add(const byte_sums& b) {
+#pragma unroll
+        for (int k = 0; k < values; ++k) value[k] += b.value[k];
+    }
+    __device__ void subtract(const byte_sums& b) {
+#pragma unroll
+        for (int k = 0; k < values; ++k) value[k] -= b.value[k];
+    }
+    __device__ byte_sums of_lane_before(int distance) const {
+        byte_sums other;
+#pragma unroll
+        for (int k = 0; k < values; ++k)
+            other.value[k] = __shfl_up_sync(~0u, value[k], static_cast<unsigned>(distance));
+        return other;
+    }
+    __device__ static byte_sums of_warps_before(const byte_sums* totals, int warp, int lane) {
+        byte_sums other{};
+        if (lane < warp) other = totals[lane];
+#pragma unroll
+        for (int k = 0; k < values; ++k) other.value[k] = __reduce_add_sync(~0u, other.value[k]);
+        return other;
+    }
+};
+
+class byte_slide {
+  public:
+    static constexpr int K = byte_columns, rows = byte_sums::rows;
+    static constexpr bool wraps = true;
+    static constexpr int wide_words = 0;
+    using sums = byte_sums;
+    using run = pixel_run<u8, K>;
+
+    struct row {
+        run x, p;
+    };
+
+    class reader {
+      public:
+        __device__ reader(const fused_view& t, int col, int channel)
+            : image_(t, col, channel), guide_(t.weights, col, 0) {}
+        __device__ bool inside(int first, int n) const { return image_.inside(first, n); }
+        template <int N>
+        __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
+            run x[N], p[N];
+            guide_.read(x, first, begin, end, plain);
+            image_.read(p, first, begin, end, plain);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = {x[j], p[j]};
+        }
+
+      private:
+        run_reader<u8, K> image_, guide_;
+    };
+
+    struct columns {
+        std::uint32_t sum[sums::values][K] = {};
+
+        __device__ void slide(int i, const row& in, const row& out) {
+            const std::uint32_t x = byte(in.x, i), p = byte(in.p, i), y = byte(out.x, i), q = byte(out.p, i);
+            sum[0][i] += x - y;
+            sum[1][i] += p - q;
+            sum[2][i] += x * x - y * y;
+            sum[3][i] += x * p - y * q;
+        }
+        __device__ void enter(const row& in, const fused_view& t) {
+#pragma unroll
+            for (int i = 0; i < K; ++i) slide(i, in, nothing(t));
+        }
+        __device__ void add(const columns& other) {
+#pragma unroll
+            for (int k = 0; k < sums::values; ++k)
+#pragma unroll
+                for (int i = 0; i < K; ++i) sum[k][i] += other.sum[k][i];
+        }
+        __device__ void subtract(const columns& other) {
+#pragma unroll
+            for (int k = 0; k < sums::values; ++k)
+#pragma unroll
+                for (int i = 0; i < K; ++i) sum[k][i] -= other.sum[k][i];
+        }
+        __device__ static std::uint32_t byte(const run& pixels, int i) {
+            return __byte_perm(pixels.word[i / 4], 0, 0x4440u | static_cast<std::uint32_t>(i % 4));
+        }
+    };
+
+    __device__ byte_slide(const fused_view&, const columns& first) : columns_(first) {
+#pragma unroll
+        for (int k = 0; k < sums::values; ++k)
+#pragma unroll
+            for (int i = 0; i < K; ++i) total_.value[k] += first.sum[k][i];
+    }
+
+    __device__ static row nothing(const fused_view&) {
+        return {run::all(0), run::all(0)};
+    }
+    __device__ bool begins() const {
+        return true;
+    }
+
+    __device__ sums advance(const row (&in)[rows], const row (&out)[rows]) {
+        for (int w = 0; w < run::words; ++w) {
+            const std::uint32_t x = in[0].x.word[w], p = in[0].p.word[w], y = out[0].x.word[w], q = out[0].p.word[w];
+            constexpr std::uint32_t ones = 0x01010101;
+            total_.value[0] += __dp4a(x, ones, 0u) - __dp4a(y, ones, 0u);
+            total_.value[1] += __dp4a(p, ones, 0u) - __dp4a(q, ones, 0u);
+            total_.value[2] += __dp4a(x, x, 0u) - __dp4a(y, y, 0u);
+            total_.value[3] += __dp4a(x, p, 0u) - __dp4a(y, q, 0u);
+        }
+        return total_;
+    }
+    __device__ void watch(const sums&) {}
+    __device__ void pass(sums& until, int i, const row (&in)[rows], const row (&out)[rows]) {
+        columns_.slide(i, in[0], out[0]);
+#pragma unroll
+        for (int k = 0; k < sums::values; ++k) until.value[k] += columns_.sum[k][i];
+    }
+    __device__ void ends() const {}
+
+  private:
+    columns columns_;
+    sums total_{};
+};
+
+/// The same sums as moment_slide's, and the same fits, in a quarter of the shared memory.
+__global__ __maxnreg__(112) void byte_pair_kernel(const __grid_constant__ fused_view t,
+                                                  const __grid_constant__ sliding_fits to) {
+    for_each_batch<byte_slide>(t, [&](const auto& batch) {
+        batch.for_each_column(false, [&](int col, const byte_sums& w) {
+            const bool uncut = batch.plain && batch.whole(col);
+            const auto n = static_cast<std::uint32_t>(batch.height[0] *
+                                                      (uncut ? static_cast<int>(t.cols.full) : fused_width(t, col)));
+            const std::uint64_t x = w.value[0], p = w.value[1];  // numerators are below 2^50
+            const auto variance = static_cast<std::int64_t>(std::uint64_t{n} * w.value[2] - x * x),
+                       covariance = static_cast<std::int64_t>(std::uint64_t{n} * w.value[3] - x * p);
+            const auto count = static_cast<double>(n);
+            to.fits.store(
+                batch.row, std::int64_t{col} * t.channels + batch.channel,
+                fit_of(static_cast<double>(variance), static_cast<double>(covariance), static_cast<double>(x),
+                       static_cast<double>(p), count * count * to.fits.epsilon, uncut ? to.inverse : 1 / count));
+        });
+    });
+}
+
+/// Whether sums of products fit 32 bits.
+bool is_byte_pair(const guided_fits& fits) {
+    return fits.image.shape.type == dtype::u8 && fits.guide.shape.rows != 0 && fits.guide.shape.type == dtype::u8 &&
+           fused_supports(of_bytes(*fits.job), true) && fits.job->largest_window <= 0xffffffff / (255 * 255);
+}
+
+void launch_byte_pair(const guided_fits& fits, stream_ref stream) {
+    const filters::window_job job = of_bytes(*fits.job);
+    const std::int64_t rows = job.end_row - job.first_row;
+    const fused_shape shape = fused_shape_of(job, fused_sums::squares, rows);
+    const auto on = [&](const const_any_view& image) {
+        fused_view t = on_device<u8, byte_slide::K>({&job, image, job.first_row, job.end_row, fits.scratch}, shape);
+        t.flip = t.outside = 0;
+        return t;
+    };
+    fused_view t = on(fits.image);
+    t.weights = on(fits.guide);
+    const sliding_fits to{fit_output(fits),
+                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)), false};
+    launch_sliding<byte_slide>(byte_pair_kernel, t, shape, stream, to);
+}
+
 // ---- by types -------------------------------------------------------------------------------------------------------
 
 template <typename F>
@@ -417,7 +589,10 @@ bool fits_slide(const guided_fits& fits) {
 
 std::size_t sliding_fit_bytes(const guided_fits& fits) {
     const filters::window_job& job = *fits.job;
-    if (is_of_bytes(fits)) return fused_scratch_bytes(of_bytes(job), fused_sums::squares, job.end_row - job.first_row);
+    if (is_of_bytes(fits) || is_byte_pair(fits)) {
+        const std::size_t bytes = fused_scratch_bytes(of_bytes(job), fused_sums::squares, job.end_row - job.first_row);
+        return is_of_bytes(fits) ? bytes : 2 * bytes;
+    }
     const fused_shape shape = guided_shape_of(job);
     std::size_t bytes = refused_bytes(job, shape);
     if (!shape.prepared) return bytes;
@@ -432,6 +607,10 @@ std::size_t sliding_fit_bytes(const guided_fits& fits) {
 refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) {
     if (is_of_bytes(fits)) {
         launch_bytes(fits, stream);
+        return {};
+    }
+    if (is_byte_pair(fits)) {
+        launch_byte_pair(fits, stream);
         return {};
     }
     visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0,

@@ -8,11 +8,11 @@
 /// Several sums in double of what slides (fused_windows.cuh).
 namespace boxsum::cuda {
 
-/// Sums of two rows, a value after the other.
-template <int Values>
+/// Sums of one or two rows, a value after the other.
+template <int Values, int Rows>
 struct double_sums {
-    static constexpr int rows = 2, values = Values;
-    struct alignas(16) unit {
+    static constexpr int rows = Rows, values = Values;
+    struct alignas(8 * Rows) unit {
         double of[rows];
     } v[values];
 
@@ -45,12 +45,13 @@ struct double_sums {
 };
 
 /// All entries of a value before those of the next: so that neighbouring entries of each are neighbours.
-template <int Values>
-class sum_line<double_sums<Values>> {
-    using unit = typename double_sums<Values>::unit;
+template <int Values, int Rows>
+class sum_line<double_sums<Values, Rows>> {
+    using all_values = double_sums<Values, Rows>;
+    using unit = typename all_values::unit;
 
   public:
-    static constexpr int entry_bytes = sizeof(double_sums<Values>);
+    static constexpr int entry_bytes = sizeof(all_values);
 
     __device__ sum_line(void* memory, int entries) : at_(static_cast<unit*>(memory)), pitch_(entries) {}
     __device__ sum_line from(int entry) const {
@@ -58,13 +59,13 @@ class sum_line<double_sums<Values>> {
         later.at_ += entry;
         return later;
     }
-    __device__ double_sums<Values> load(int entry) const {
-        double_sums<Values> sums;
+    __device__ all_values load(int entry) const {
+        all_values sums;
 #pragma unroll
         for (int k = 0; k < Values; ++k) sums.v[k] = at_[k * pitch_ + entry];
         return sums;
     }
-    __device__ void store(int entry, const double_sums<Values>& sums) const {
+    __device__ void store(int entry, const all_values& sums) const {
 #pragma unroll
         for (int k = 0; k < Values; ++k) at_[k * pitch_ + entry] = sums.v[k];
     }

@@ -26,12 +26,14 @@ struct setting {
     border_mode border = border_mode::shrink;
     double epsilon = 1;
     rounding_mode rounding = rounding_mode::half_up;
-    double offset = 0;  ///< of floating pixels, which are random in offset .. offset + 1
+    double offset = 0;        ///< of floating pixels, which are random in offset .. offset + 1
+    std::int64_t guides = 1;  ///< channels of the guide
     std::int64_t gap = 0, first = 0;
 };
 
 std::string text_of(const setting& s) {
-    return std::string(name_of(s.image)) + (s.guided ? " by " + std::string(name_of(s.guide)) : "") + " to " +
+    return std::string(name_of(s.image)) +
+           (s.guided ? " by " + std::to_string(s.guides) + " of " + std::string(name_of(s.guide)) : "") + " to " +
            std::string(name_of(s.result)) + ", " + std::to_string(s.planes) + " x " + std::to_string(s.rows) + " x " +
            std::to_string(s.cols) + " x " + std::to_string(s.channels) + ", window " + std::to_string(s.window.above) +
            " " + std::to_string(s.window.below) + " " + std::to_string(s.window.left) + " " +
@@ -88,19 +90,35 @@ class device_guided_filter : public test::placed_images_test {
         }
     }
 
+    /// Without gaps, and with gaps and from some address on.
+    void expect_definition_of_random(setting s) {
+        for (const auto& [gap, first] : {std::pair{0, 0}, {5, 3}}) {
+            s.gap = gap;
+            s.first = first;
+            placed image(test::packed(s.image, s.rows, s.cols, s.channels, s.planes), gap, first);
+            placed guide(test::packed(s.guide, s.rows, s.cols, s.guides, s.guide_planes), gap, first);
+            fill_random(image, ++seed_, s.offset);
+            fill_random(guide, ++seed_, s.offset);
+            ASSERT_NO_FATAL_FAILURE(expect_definition(image, guide, s));
+        }
+    }
+
   private:
+    unsigned seed_ = 1;
+
     template <typename P, typename G>
     void compare(placed& image, placed& guide, placed& found, const setting& s) {
         const image_view<const P> p = view_of<P>(image);
         const image_view<const G> by =
             s.guided ? image_view<const G>(view_of<G>(guide)) : image_view<const G>(view_of<G>(image));
-        const bool doubles = s.image == dtype::f64 || s.result == dtype::f64 || (s.guided && s.guide == dtype::f64);
+        const bool doubles =
+            s.guides > 1 || s.image == dtype::f64 || s.result == dtype::f64 || (s.guided && s.guide == dtype::f64);
         const double range = s.image == dtype::u8 ? 255 : s.image == dtype::u16 ? 65535 : std::abs(s.offset) + 1;
         seen_.assign(found.memory.bytes.size(), false);
         for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t k = 0; k < s.channels; ++k) {
                 const auto exact =
-                    test::expected_guided(p, k, by, s.guided ? 0 : k, 1, plane,
+                    test::expected_guided(p, k, by, s.guided ? 0 : k, s.guides, plane,
                                           s.guided && s.guide_planes == 1 ? 0 : plane, s.window, s.border, s.epsilon);
                 for (std::int64_t r = 0; r < s.rows; ++r)
                     for (std::int64_t c = 0; c < s.cols; ++c) {
@@ -184,41 +202,72 @@ TEST_F(device_guided_filter, is_the_definition) {
     settings.push_back({u8, u8, u8, false, 140, 130, 1, 1, 1, window_radius(36, 2), border_mode::shrink, 650.25});
     settings.push_back({u8, u8, f32, true, 150, 60, 1, 1, 1, window_radius(40, 3), border_mode::shrink, 20});
     settings.push_back({f32, f32, f32, true, 8, 700, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});
-    unsigned seed = 1;
-    for (setting s : settings)
-        for (const auto& [gap, first] : {std::pair{0, 0}, {5, 3}}) {
-            s.gap = gap;
-            s.first = first;
-            placed image(test::packed(s.image, s.rows, s.cols, s.channels, s.planes), gap, first);
-            placed guide(test::packed(s.guide, s.rows, s.cols, 1, s.guide_planes), gap, first);
-            fill_random(image, ++seed, s.offset);
-            fill_random(guide, ++seed, s.offset);
-            ASSERT_NO_FATAL_FAILURE(expect_definition(image, guide, s));
-        }
+    settings.push_back({f32, f32, f32, true, 3, 1100, 1, 1, 1, window_radius(1, 150), border_mode::shrink, 0.01});
+    settings.push_back({u8, u8, f32, true, 3, 1100, 1, 1, 1, window_radius(1, 150), border_mode::wrap, 30});
+    settings.push_back({u8, u8, u8, true, 12, 41, 3, 1, 1, 5, border_mode::mirror, 30});
+    for (setting s : settings) ASSERT_NO_FATAL_FAILURE(expect_definition_of_random(s));
+}
+
+TEST_F(device_guided_filter, of_colours_is_the_definition) {
+    std::vector<setting> settings;
+    const auto u8 = dtype::u8, u16 = dtype::u16, f32 = dtype::f32, f64 = dtype::f64;
+    const auto add = [&](std::int64_t guides, setting s) {
+        s.guided = true;
+        s.guides = guides;
+        settings.push_back(s);
+    };
+    for (const border_mode border : borders) {
+        add(3, {u8, u8, u8, true, 13, 41, 1, 1, 1, {5, 7}, border, 400});
+        add(3, {f32, f32, f32, true, 19, 36, 3, 2, 1, window_radius(2), border, 1e-4});
+        add(2, {f64, f64, f64, true, 21, 22, 1, 1, 1, window_extents{1, 3, 2, 0}, border, 1e-6});
+    }
+    add(4, {u16, u16, u16, true, 17, 40, 2, 1, 1, 5, border_mode::reflect, 1e5, rounding_mode::floor});
+    add(3, {u8, f32, f64, true, 15, 24, 3, 2, 2, 5, border_mode::shrink, 0.01});
+    add(3, {f32, u8, f32, true, 15, 24, 1, 2, 1, 5, border_mode::mirror, 50});
+    add(4, {f64, u8, f32, true, 16, 25, 1, 1, 1, 3, border_mode::replicate, 1});
+    // Windows that reach all of the image, single rows, columns and pixels.
+    add(3, {u8, u8, u8, true, 9, 11, 1, 1, 1, window_radius(8, 10), border_mode::shrink, 400});
+    add(2, {f32, f32, f32, true, 1, 90, 1, 1, 1, {1, 9}, border_mode::reflect, 0.01});
+    add(3, {f32, f32, f32, true, 90, 1, 1, 1, 1, {9, 1}, border_mode::wrap, 0.01});
+    add(3, {u8, u8, f32, true, 5, 6, 1, 1, 1, {1, 1}, border_mode::shrink, 3});
+    // Far from zero, and small variances.
+    add(3, {f32, f32, f64, true, 20, 33, 1, 1, 1, 5, border_mode::reflect, 1e-6, rounding_mode::half_up, 8});
+    add(3, {f64, f64, f64, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e-4, rounding_mode::half_up, 1e5});
+    add(3, {f32, f32, f32, true, 20, 33, 1, 1, 1, 5, border_mode::shrink, 1e18});
+    // High and wide.
+    add(3, {u8, u8, u8, true, 90, 40, 1, 1, 1, window_radius(36, 2), border_mode::mirror, 650.25});
+    add(2, {f32, f32, f32, true, 4, 300, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});
+    for (setting s : settings) ASSERT_NO_FATAL_FAILURE(expect_definition_of_random(s));
 }
 
 /// Where all pixels of a window are one, its variance and covariance are 0, however small epsilon is.
 TEST_F(device_guided_filter, flat_guides_have_flat_fits) {
-    const setting s{dtype::f32, dtype::f32, dtype::f32, true, 24, 60, 1, 1, 1, 5, border_mode::reflect, 1e-16};
-    placed image(test::packed(s.image, s.rows, s.cols, 1, 1), 0, 0), guide = image;
-    fill_random(image, 1, 0);
-    fill_random(guide, 2, 0);
-    for (std::int64_t r = 0; r < s.rows; ++r)
-        for (std::int64_t c = 0; c < 30; ++c) view_of<float>(guide)(r, c) = 0.7f;
-    expect_definition(image, guide, s);
+    for (const std::int64_t guides : {1, 3}) {
+        setting s{dtype::f32, dtype::f32, dtype::f32, true, 24, 60, 1, 1, 1, 5, border_mode::reflect, 1e-16};
+        s.guides = guides;
+        placed image(test::packed(s.image, s.rows, s.cols, 1, 1), 0, 0),
+            guide(test::packed(s.guide, s.rows, s.cols, guides, 1), 0, 0);
+        fill_random(image, 1, 0);
+        fill_random(guide, 2, 0);
+        for (std::int64_t r = 0; r < s.rows; ++r)  // of several channels one is flat further on
+            for (std::int64_t c = 0; c < 30; ++c)
+                for (std::int64_t k = 0; k < (c < 15 ? guides : 1); ++k) view_of<float>(guide)(r, c, k) = 0.7f;
+        ASSERT_NO_FATAL_FAILURE(expect_definition(image, guide, s));
+    }
 }
 
 TEST_F(device_guided_filter, what_is_not_finite_acts_on_windows_that_share_one_with_it) {
     constexpr std::int64_t rows = 30, cols = 150;
-    for (const bool guided : {false, true})
+    for (const std::int64_t guides : {0, 1, 3})
         for (const float wrong :
              {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 1e30f}) {
-            placed image(test::packed(dtype::f32, rows, cols, 1), 0, 0), guide = image, clean = image;
+            placed image(test::packed(dtype::f32, rows, cols, 1), 0, 0),
+                clean = image, guide(test::packed(dtype::f32, rows, cols, std::max<std::int64_t>(guides, 1)), 0, 0);
             fill_random(image, 3, 0);
             fill_random(guide, 4, 0);
             const auto filtered = [&] {
                 const guided_inputs inputs{.image = upload(image),
-                                           .guide = guided ? const_any_view(upload(guide)) : const_any_view{}};
+                                           .guide = guides > 0 ? const_any_view(upload(guide)) : const_any_view{}};
                 placed result(image.memory.shape, 0, 0);
                 const any_view to = upload(result);
                 cuda::guided_filter(inputs, {to}, stream(), {}, {.window = 5});
@@ -251,6 +300,11 @@ TEST_F(device_guided_filter, takes_host_memory) {
     guided_filter(inputs, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
     cuda::guided_filter(inputs, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
     for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
+    const guided_inputs by_colours{.image = inputs.image,
+                                   .guide = image_view<const std::uint8_t>(g.data(), rows, cols, 0, 3)};
+    guided_filter(by_colours, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
+    cuda::guided_filter(by_colours, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
+    for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
     guided_filter({.image = inputs.image}, {image_view<double>(on_host.data(), rows, cols)}, {}, how);
     cuda::guided_filter({.image = inputs.image}, {image_view<double>(on_device.data(), rows, cols)}, stream(), {}, how);
     for (std::size_t i = 0; i < p.size(); ++i) ASSERT_NEAR(on_host[i], on_device[i], 1e-12) << i;
@@ -278,10 +332,9 @@ TEST_F(device_guided_filter, copies_what_has_gaps_between_pixels) {
 }
 
 TEST_F(device_guided_filter, refusals) {
-    placed image(test::packed(dtype::u8, 20, 30, 1), 0, 0), other = image,
-                                                            colours(test::packed(dtype::u8, 20, 30, 3), 0, 0);
+    placed image(test::packed(dtype::u8, 20, 30, 1), 0, 0), other = image;
     std::fill(other.memory.bytes.begin(), other.memory.bytes.end(), std::byte{9});
-    const any_view p = upload(image), q = upload(other), rgb = upload(colours);
+    const any_view p = upload(image), q = upload(other);
     const auto message = [&](auto&& call) {
         try {
             call();
@@ -294,7 +347,6 @@ TEST_F(device_guided_filter, refusals) {
                               const filter_options& how = {}) {
         return message([&] { cuda::guided_filter(in, to, stream(), rule, how); });
     };
-    EXPECT_EQ(filtered({.image = p, .guide = rgb}, {q}), "guide: has 3 channels, of which devices take 1 yet");
     EXPECT_EQ(filtered({.image = p}, {q}, {0.0}), "epsilon: is 0.000000, must be finite and above 0");
     EXPECT_EQ(filtered({.image = p}, {p}), "result: overlaps image");
     EXPECT_EQ(filtered({.image = p}, {other.view()}), "result: is host memory, but the image is device memory");
