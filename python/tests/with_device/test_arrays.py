@@ -193,12 +193,52 @@ def test_boxes_that_are_wrong(library):
         table.sum([[0, 0, 1, 1], [0, 0, 38, 1]])
     with pytest.raises(boxsum.InvalidArgument, match="boxes: their shape is"):
         table.sum(library.up(np.zeros((4, 3), np.int64)))
-    with pytest.raises(boxsum.Unsupported, match="whole pixels"):
-        table.sum([[0.5, 0, 1, 1]])
-    with pytest.raises(boxsum.Unsupported, match="whole pixels"):
-        table.sum(library.up(np.zeros((1, 4))))
-    # Those on the device are not looked at: their answer is 0.
+    with pytest.raises(boxsum.InvalidArgument, match=r"boxes\[1\]: .*rows 0 to 37\.5, .* lie outside the 37 x 53"):
+        table.sum([[0, 0, 1, 1], [0, 0, 37.5, 1]])
+    for wrong in (np.zeros((1, 4), bool), library.up(np.zeros((1, 4), bool))):
+        with pytest.raises(boxsum.Unsupported, match="boxes: their dtype is .*bool; they must be integers or floating"):
+            table.sum(wrong)
+    # Those on the device are not looked at: their answer is 0, or NaN.
     assert int(table.sum(library.up(np.array([0, 0, 38, 1])))) == 0
+    assert np.isnan(library.down(table.sum(library.up(np.array([0, 0, 37.5, 1])))))
+    histograms = boxsum.integral_histogram(library.up(IMAGE[0]), 4)
+    for boxes in ([[0.5, 0, 1, 1]], library.up(np.zeros((1, 4)))):
+        with pytest.raises(boxsum.Unsupported, match="boxes: .*histograms take boxes of whole pixels"):
+            histograms.region(boxes)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_boxes_with_edges_within_pixels(library, layout):
+    options = {"dtype": "uint32", "squares_dtype": "uint64", "squares": True, "layout": layout}
+    edges = np.random.default_rng(5).uniform(0, 1, (3, 40, 4)) * [17, 25, 17, 25] + [1, 0, 18, 26]  # yxyx
+    edges[1] = np.floor(edges[1] * 4) / 4
+    cases = [(IMAGE[0], None), (IMAGE, None), (np.asfortranarray(IMAGE[0]), None)]
+    cases += [(reference.random_image((2, 3, 37, 53), np.uint8, 8), 1)]
+    for image, axis in cases:
+        host = boxsum.Table.build(image, channel_axis=axis, **options)
+        table = boxsum.Table.build(library.up(image), channel_axis=axis, **options)
+        for format in ("rchw", "yxyx", "xyxy", "xywh"):
+            boxes = edges.copy()
+            if format in ("rchw", "xywh"):
+                boxes[..., 2:] -= boxes[..., :2]
+            if format in ("xyxy", "xywh"):
+                boxes = boxes[..., [1, 0, 3, 2]]
+            for given in (boxes, library.up(boxes), boxes.astype(np.float32), library.up(boxes.astype(np.float32))):
+                rounded = library.down(given) if type(given) is not np.ndarray else given
+                for stat in ("sum", "mean", "var"):
+                    actual = library.down(getattr(table, stat)(given, format=format))
+                    np.testing.assert_array_equal(actual, getattr(host, stat)(rounded, format=format))
+                    assert actual.dtype == np.float64
+    out = library.empty((2, 3, 40, 3), np.float64)
+    assert table.sum(edges, format="yxyx", out=out) is out
+    whole = boxsum.box_sum(table.values, [[0.0, 0.0, 36.0, 52.0]], layout=layout, channel_axis=axis)
+    np.testing.assert_array_equal(library.down(whole), library.down(table.sum([[0, 0, 36, 52]])))
+    for form in ({"origin": (3, 4), "layout": "padded"}, {"offset": 7.0, "layout": layout}):
+        host = boxsum.Table.build(IMAGE[0], dtype="uint32", **form)
+        table = boxsum.Table.build(library.up(IMAGE[0]), dtype="uint32", **form)
+        for stat in ("sum", "mean"):
+            actual = library.down(getattr(table, stat)(edges, format="yxyx"))
+            np.testing.assert_array_equal(actual, getattr(host, stat)(edges, format="yxyx"))
 
 
 BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")

@@ -20,4 +20,12 @@ void enqueue_box_means(const queried_table& table, const device_boxes& boxes, co
 void enqueue_box_variances(const queried_table& table, const queried_table& squares, const device_boxes& boxes,
                            const any_device_span& variances, stream_ref stream);
 
+/// The same of boxes with edges within pixels.
+void enqueue_edge_sums(const queried_table& table, const device_boxes& boxes, const any_device_span& sums,
+                       stream_ref stream);
+void enqueue_edge_means(const queried_table& table, const device_boxes& boxes, const any_device_span& means,
+                        stream_ref stream);
+void enqueue_edge_variances(const queried_table& table, const queried_table& squares, const device_boxes& boxes,
+                            const any_device_span& variances, stream_ref stream);
+
 }  // namespace boxsum::cuda

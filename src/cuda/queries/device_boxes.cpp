@@ -46,8 +46,13 @@ bool check_lists(const device_boxes& boxes, const std::string& name, const any_d
     if (out.count != boxes.count)
         throw invalid_argument(name + ": has " + std::to_string(out.count) + " entries, but there are " +
                                std::to_string(boxes.count) + " boxes");
+    if (boxes.data != nullptr && boxes.edges != nullptr)
+        throw invalid_argument("boxes: data and edges are given, of which a list has one");
     if (boxes.count == 0) return false;
-    check_memory("boxes", boxes.data, alignof(box), device);
+    if (boxes.edges != nullptr)
+        check_memory("boxes", boxes.edges, alignof(fractional_box), device);
+    else
+        check_memory("boxes", boxes.data, alignof(box), device);
     check_memory(name, out.data, size_of(out.type), device);
     return true;
 }
@@ -65,10 +70,16 @@ void box_sums_async(const const_any_table_view& table, const device_boxes& boxes
     const device_scope scope(device_of(stream));
     const queried_table queried{table, channel, plane};
     check_table("table", queried, current_device());
-    if (sums.type != table.entries.shape.type)
+    if (boxes.edges != nullptr)
+        check_real_type("sums", sums.type);
+    else if (sums.type != table.entries.shape.type)
         throw invalid_argument("sums: type is " + std::string(name_of(sums.type)) + ", but that of table is " +
                                std::string(name_of(table.entries.shape.type)));
-    if (check_lists(boxes, "sums", sums, current_device())) enqueue_box_sums(queried, boxes, sums.data, stream);
+    if (!check_lists(boxes, "sums", sums, current_device())) return;
+    if (boxes.edges != nullptr)
+        enqueue_edge_sums(queried, boxes, sums, stream);
+    else
+        enqueue_box_sums(queried, boxes, sums.data, stream);
 }
 
 void box_means_async(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& means,
@@ -77,7 +88,8 @@ void box_means_async(const const_any_table_view& table, const device_boxes& boxe
     const queried_table queried{table, channel, plane};
     check_table("table", queried, current_device());
     check_real_type("means", means.type);
-    if (check_lists(boxes, "means", means, current_device())) enqueue_box_means(queried, boxes, means, stream);
+    if (check_lists(boxes, "means", means, current_device()))
+        (boxes.edges != nullptr ? enqueue_edge_means : enqueue_box_means)(queried, boxes, means, stream);
 }
 
 void box_variances_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
@@ -94,7 +106,8 @@ void box_variances_async(const moment_views& tables, const device_boxes& boxes, 
     check_same("cols", tables.squares.entries.shape.cols, tables.sums.entries.shape.cols);
     check_real_type("variances", variances.type);
     if (check_lists(boxes, "variances", variances, current_device()))
-        enqueue_box_variances(sums, squares, boxes, variances, stream);
+        (boxes.edges != nullptr ? enqueue_edge_variances : enqueue_box_variances)(sums, squares, boxes, variances,
+                                                                                  stream);
 }
 
 void box_sums(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& sums,
