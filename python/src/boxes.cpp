@@ -134,10 +134,16 @@ question question_argument(nb::handle what) {
     refuse_word("stat", word, "'sum', 'mean', 'var'");
 }
 
+/// Of tables with counts.
+void refuse_fractional(bool fractional) {
+    if (fractional) throw unsupported("boxes: have fractional edges, but the pixels that count are counted as a whole");
+}
+
 /// The same on a device: each channel of each image has its boxes one after the other, which is turned for the caller
 /// where channels come last.
 nb::object device_box_query(question what, const table_argument& sums, const std::optional<table_argument>& second,
-                            nb::handle boxes, nb::handle format, nb::handle out) {
+                            const std::optional<table_argument>& counts, const moment_views& moments, nb::handle boxes,
+                            nb::handle format, nb::handle out) {
     const axis_roles& roles = sums.image.roles;
     const strided& table = sums.image.array;
     const std::string_view word = text_argument(format, "format");
@@ -147,6 +153,7 @@ nb::object device_box_query(question what, const table_argument& sums, const std
     const device_box_list list(boxes, word, table, roles.swapped, false, [&](std::int64_t i, const auto& one) {
         check_box_of(i, transposed(one, roles.swapped), upright);
     });
+    if (counts) refuse_fractional(list.fractional());
     extents shape;
     for (std::size_t i = 0; i < static_cast<std::size_t>(roles.batch); ++i)
         shape.push_back(table.extent[static_cast<std::size_t>(roles.order[i])]);
@@ -160,6 +167,7 @@ nb::object device_box_query(question what, const table_argument& sums, const std
     result.require_apart(table);
     result.require_apart(list.array);
     if (second) result.require_apart(second->image.array);
+    if (counts) result.require_apart(counts->image.array);
     const boxsum::dtype values = *dtype_of_element(type);
     if (list.count > 0) {
         nb::gil_scoped_release released;
@@ -174,9 +182,9 @@ nb::object device_box_query(question what, const table_argument& sums, const std
                 if (what == question::sum)
                     cuda::box_sums_async(sums.view, at, to, stream, ch, plane);
                 else if (what == question::mean)
-                    cuda::box_means_async(sums.view, at, to, stream, ch, plane);
+                    cuda::box_means_async(moments, at, to, stream, ch, plane);
                 else
-                    cuda::box_variances_async({sums.view, second->view}, at, to, stream, ch, plane);
+                    cuda::box_variances_async(moments, at, to, stream, ch, plane);
             }
     }
     if (!turned) return result.finish(table);
@@ -207,18 +215,16 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     }
     if (!counting.is_none()) {
         const nb::object table_of = counting[0], least = counting[1], fill = counting[2];
-        refuse_device(sums.image.array, "tables with counts");
         counts.emplace(table_of, "counts", layout, channel_axis);
         check_beside("counts", *counts, sums);
         moments.counts = counts->view;
         moments.min_count = real_argument(least, "min_count");
         moments.fill = real_argument(fill, "fill");
     }
-    if (sums.image.array.device) return device_box_query(what, sums, second, boxes, format, out);
+    if (sums.image.array.device) return device_box_query(what, sums, second, counts, moments, boxes, format, out);
     const boxes_argument list(boxes, format);
     const bool swapped = sums.image.roles.swapped, fractional = list.numbers.floating;
-    if (fractional && counts)
-        throw unsupported("boxes: have fractional edges, but the pixels that count are counted as a whole");
+    if (counts) refuse_fractional(fractional);
     const view_shape& s = sums.view.entries.shape;
 
     // Batch, boxes, channels; where channels are planes, those of one image follow each other.

@@ -1,5 +1,6 @@
 #include "api/summed_entries.hpp"
 #include "core/box_variance.hpp"
+#include "core/count_error.hpp"
 #include "core/table_types.hpp"
 #include "core/validate.hpp"
 #include "core/view_checks.hpp"
@@ -192,20 +193,15 @@ double unit_roundoff(dtype type) {
     return type == dtype::f32 ? 0x1p-24 : 0x1p-53;
 }
 
-/// Higham's gamma of as many additions as there are rows and columns, and of the square, the parts of a table and what
-/// this bound itself rounds.
 double gamma(const corner& c, double u) {
-    const double k = static_cast<double>(c.rows) + static_cast<double>(c.cols) + 8;
-    return k * u / (1 - k * u);
+    return gamma_of(static_cast<double>(c.rows), static_cast<double>(c.cols), u);
 }
 
 /// How far the sum of a box may be off whose pixels are not negative.
 double error_of_positive(const std::array<corner, 4>& corners, dtype type) {
     double error = 0;
-    for (const corner& c : corners) {
-        const double g = gamma(c, unit_roundoff(type));
-        error += (g + 3 * unit_roundoff(type)) * (c.entry / (1 - g));  // and the three differences
-    }
+    for (const corner& c : corners)
+        error += error_of_entry(static_cast<double>(c.rows), static_cast<double>(c.cols), c.entry, unit_roundoff(type));
     return error;
 }
 

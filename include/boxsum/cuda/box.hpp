@@ -23,7 +23,7 @@
 ///
 /// All throw invalid_argument, naming the argument and its value, for a table that is wrong in itself, for host,
 /// foreign or misaligned memory, counts that differ, a channel or a plane that the table lacks, and results of another
-/// type; unsupported for other tables, and without a device.
+/// type; unsupported for other tables, a min_count without counts, and without a device.
 namespace boxsum BOXSUM_EXPORT {
 namespace cuda {
 
@@ -69,8 +69,16 @@ void box_means_async(const const_any_table_view& table, const device_boxes& boxe
 void box_means(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& means,
                stream_ref stream, std::int64_t channel = 0, std::int64_t plane = 0);
 
-/// Population variances from the tables of sums and of squares, which have the same extents and form. `variances` are
-/// 64f, or 32f, which are the same rounded.
+/// Means of the pixels that count (moment_views::counts), `tables.fill` where too few do; of boxes of whole pixels.
+void box_means_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& means,
+                     stream_ref stream, std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// The same, and waits.
+void box_means(const moment_views& tables, const device_boxes& boxes, const any_device_span& means, stream_ref stream,
+               std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// Population variances from the tables of sums and of squares, which have the same extents and form; of the pixels
+/// that count, as box_means_async(). `variances` are 64f, or 32f, which are the same rounded.
 void box_variances_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
                          stream_ref stream, std::int64_t channel = 0, std::int64_t plane = 0);
 

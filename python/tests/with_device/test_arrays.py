@@ -422,6 +422,55 @@ def test_pixels_that_do_not_count(library):
     np.testing.assert_array_equal(library.down(boxsum.box_filter(library.up(IMAGE[0]), 3, mask=library.up(mask))), expected)
 
 
+def test_tables_of_pixels_that_do_not_count(library, emulated):
+    boxes = np.array([[0, 0, 37, 53], [1, 2, 1, 1], [5, 6, 20, 30], [36, 52, 1, 1], [0, 0, 2, 2]])
+    rng = np.random.default_rng(3)
+    mask, weights = rng.integers(0, 3, (37, 53)) > 0, rng.integers(-1, 5, (37, 53)).astype(np.float32) / 4
+    holes = np.where(rng.integers(0, 4, (2, 37, 53)) == 0, np.nan, rng.integers(0, 50, (2, 37, 53)))
+    integers = {"dtype": "uint32", "squares_dtype": "uint64"}
+    cases = [
+        (IMAGE, {"mask": mask}, integers),
+        (IMAGE, {"mask": mask.astype(np.uint8), "nodata": 3}, integers),
+        (np.asfortranarray(IMAGE[0]), {"nodata": 7}, integers),
+        (IMAGE[0, ..., None].repeat(3, -1), {"mask": mask, "nodata": 7}, integers | {"channel_axis": -1}),
+        (holes, {"nan": "omit"}, {"squares": not emulated}),
+        (holes, {"nodata": np.nan, "mask": mask}, {"squares": not emulated}),
+        (IMAGE, {"weights": weights}, {}),
+        (holes, {"weights": weights, "mask": mask, "nan": "omit"}, {}),
+    ]
+    if not emulated:
+        cases += [(IMAGE, {"mask": mask}, {}), (holes.astype(np.float32), {"nan": "omit"}, {})]
+        cases += [(holes.astype(np.float16), {"nan": "omit"}, {}), (IMAGE.astype(np.int16), {"nodata": 3}, {"squares": False})]
+    for image, samples, options in cases:
+        for layout in ("padded", "inclusive"):
+            given = {"squares": True, "layout": layout} | options
+            host = boxsum.Table.build(image, **samples, **given)
+            up = {name: library.up(one) if isinstance(one, np.ndarray) else one for name, one in samples.items()}
+            table = boxsum.Table.build(library.up(image), **up, **given)
+            for part in ("values", "squares", "counts"):
+                if getattr(host, part) is not None:
+                    expected, actual = np.asarray(getattr(host, part)), library.down(getattr(table, part))
+                    np.testing.assert_array_equal(actual, expected.view(library.dtype(expected.dtype)))
+            for there in (boxes, library.up(boxes)):
+                np.testing.assert_array_equal(library.down(table.count(there)), host.count(boxes))
+                np.testing.assert_array_equal(library.down(table.sum(there)), host.sum(boxes))
+                for least, fill in ((None, None), (2, -1.5), (300, None)):
+                    wanted = {"min_count": least, "fill": fill}
+                    np.testing.assert_array_equal(library.down(table.mean(there, **wanted)), host.mean(boxes, **wanted))
+                    if host.squares is not None:
+                        actual = library.down(table.var(there, **wanted))
+                        np.testing.assert_array_equal(actual, host.var(boxes, **wanted))
+    with pytest.raises(boxsum.Unsupported, match="boxes: have fractional edges, but"):
+        table.mean([[0.5, 0.0, 2.0, 2.0]])
+    with pytest.raises(boxsum.InvalidArgument, match="mask: is in host memory, but image is on cuda:0"):
+        boxsum.Table.build(library.up(IMAGE), mask=mask, dtype="uint32")
+    with pytest.raises(boxsum.Unsupported, match="offset"):
+        boxsum.Table.build(library.up(IMAGE), mask=library.up(mask), offset=3.0, dtype="uint32")
+    if not library.tensors:
+        with pytest.raises(boxsum.Unsupported, match="image: its dtype is uint64, of whose tables on a GPU every pixel"):
+            boxsum.Table.build(library.up(IMAGE.astype(np.uint64)), mask=library.up(mask))
+
+
 def test_what_only_the_cpu_does_is_refused(library):
     image = library.up(IMAGE[0])
     with pytest.raises(boxsum.Unsupported, match="image: type is uint32"):

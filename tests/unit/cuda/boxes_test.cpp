@@ -367,7 +367,7 @@ TEST_F(device_boxes, wrong_arguments_are_named) {
                                    {dtype::u64, {9, 11, 1, 3}, {}, contents::small, 16, stream()},
                                    {dtype::u64, {9, 11, 2, 3}, table_layout::padded, contents::small, 17, stream()}};
     const char* const parts[] = {"squares: cols is 12", "squares: rows is 8", "channel: is 1",
-                                 "squares: layout is padded"};
+                                 "squares: its form is padded"};
     for (int i = 0; i < 4; ++i)
         EXPECT_COMPLAINT(cuda::box_variances_async({there, others[i].device()}, boxes, {means, 2}, stream(), 1),
                          parts[i]);
