@@ -24,6 +24,19 @@ struct box {
     friend bool operator==(const box&, const box&) = default;
 };
 
+/// A rectangle whose edges may lie within pixels: pixel (r, c) of the image is the square from (r, c) to (r + 1, c +
+/// 1), and the sum over a rectangle is the integral of the image.
+struct fractional_box {
+    double top = 0;
+    double left = 0;
+    double bottom = 0;
+    double right = 0;
+
+    constexpr double area() const noexcept { return (bottom - top) * (right - left); }
+
+    friend bool operator==(const fractional_box&, const fractional_box&) = default;
+};
+
 /// One value whose type is known at run time only: 64-bit unsigned, 64-bit signed or double, by `type`.
 struct scalar {
     dtype type = dtype::u64;
@@ -44,6 +57,8 @@ void check_box(const box& b, std::int64_t image_rows, std::int64_t image_cols);
 /// The same for the image of a table. An exclusive table lacks the last row and column of sums, so a box that touches
 /// them is refused.
 void check_box(const box& b, const const_any_table_view& table);
+/// The same for a box with an area.
+void check_box(const fractional_box& b, const const_any_table_view& table);
 
 namespace detail {
 
@@ -165,6 +180,18 @@ void box_variances(const moment_views& tables, std::span<const box> boxes, std::
 
 /// The same for one box.
 double box_variance(const moment_views& tables, const box& b, std::int64_t channel = 0, std::int64_t plane = 0);
+
+/// Of boxes whose edges may lie within pixels, in double: a sum is that of at most nine boxes of whole pixels, each
+/// box_sum(), times the part of their pixels that lies inside, so that it is exact up to the rounding of the last
+/// additions. A mean is the sum by the area. A variance is the mean of squares less the square of the mean, clipped at
+/// zero. Throw as those of boxes of pixels; a box is wrong, too, where it has no area. Where some pixels may not count
+/// (tables with counts, min_count) unsupported.
+void box_sums(const const_any_table_view& table, std::span<const fractional_box> boxes, std::span<double> out,
+              std::int64_t channel = 0, std::int64_t plane = 0);
+void box_means(const const_any_table_view& table, std::span<const fractional_box> boxes, std::span<double> out,
+               std::int64_t channel = 0, std::int64_t plane = 0);
+void box_variances(const moment_views& tables, std::span<const fractional_box> boxes, std::span<double> out,
+                   std::int64_t channel = 0, std::int64_t plane = 0);
 
 /// How far box_variance() may be from the variance of the pixels whose sums the tables hold, at most. Sums of squares
 /// cancel: with an offset of 10^6 and a deviation of 1, tables of 64f leave four digits or none, and this says which.

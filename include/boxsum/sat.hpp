@@ -82,7 +82,8 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 ///
 /// With weights w sums are of w x, squares of w x^2 and counts of w, in double: all tables are of 64f. Working memory:
 /// what counts as a byte a pixel, and a copy of the image; with weights, of 8 bytes a pixel, for each table. Forms with
-/// an offset, carries, and devices take no part in this (unsupported).
+/// an offset, carries, and plans of devices take no part in this (unsupported); cuda::sat_async() does, whose working
+/// memory, written, read and cleared once, lies in the workspace.
 ///
 /// Throws invalid_argument (names the argument and its value), unsupported (types, algorithm), out_of_memory.
 /// Thread-safe for distinct outputs. Source: Crow 1984; notation of Chen et al. 2018.

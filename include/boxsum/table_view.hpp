@@ -100,8 +100,8 @@ struct any_table_view {
 ///
 /// With `counts` (sat_outputs::counts) means and variances are those of the pixels that count, and `fill` is the result
 /// where nothing does, or less than `min_count`. Counts of a floating table, which are sums of weights, are nothing up
-/// to what the table's rounding may have made of nothing. Queries of boxes in host memory take counts, others refuse
-/// them (unsupported).
+/// to what the table's rounding may have made of nothing. Queries of boxes take counts, others refuse them
+/// (unsupported).
 struct moment_views {
     const_any_table_view sums;
     const_any_table_view squares = {};  ///< of variances

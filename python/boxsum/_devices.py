@@ -179,46 +179,59 @@ def _stack(like: Any, parts: list[Any]) -> Any:
     return sys.modules["torch" if _is_tensor(like) else "cupy"].stack(parts, -1)
 
 
-def boxes_on_device(table: Any, boxes: Any, format: str, swapped: bool) -> tuple[Any, Any]:
-    """(boxes of whole pixels in the table's order on its device, the same on the host if they were there)."""
+def boxes_on_device(table: Any, boxes: Any, format: str, swapped: bool, whole: bool) -> tuple[Any, Any]:
+    """(boxes in the table's order on its device, the same on the host if they were there): 64-bit integers, or edges in
+    64-bit floats unless they must be `whole`.
+    """
     tensor = _is_tensor(table)
     if not is_on_device(boxes):
         numbers = np.asarray(adapt(boxes, "boxes")[0] if hasattr(boxes, "__dlpack__") else boxes)
-        _check_boxes(numbers.dtype.kind in "iu", numbers.dtype, numbers.shape)
-        host = np.ascontiguousarray(in_order(numbers, format, swapped), np.int64)
+        _check_boxes(numbers.dtype.kind, numbers.dtype, numbers.shape, whole)
+        wide = numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64)
+        host = np.ascontiguousarray(in_order(wide, format, swapped, wide.dtype.kind == "f"))
         if tensor:
             return sys.modules["torch"].from_numpy(host).to(table.device), host
         cupy = sys.modules["cupy"]
         with cupy.cuda.Device(table.data.device_id):
             return cupy.asarray(host), host
     found = describe(boxes, "boxes")[0]
-    whole = found.dtype.kind in "iu" if not _is_tensor(found) else not found.is_floating_point()
-    _check_boxes(whole, found.dtype, found.shape)
-    ordered = in_order(found, format, swapped)
-    if _is_tensor(ordered):
-        return ordered.to(sys.modules["torch"].int64).contiguous(), None
+    if _is_tensor(found):
+        torch = sys.modules["torch"]
+        floating = found.is_floating_point()
+        _check_boxes("f" if floating else "b" if found.dtype == torch.bool else "i", found.dtype, found.shape, whole)
+        wide = found.to(torch.float64 if floating else torch.int64)
+        return in_order(wide, format, swapped, floating).contiguous(), None
     cupy = sys.modules["cupy"]
-    return cupy.ascontiguousarray(ordered, dtype=cupy.int64), None
+    floating = found.dtype.kind == "f"
+    _check_boxes(found.dtype.kind, found.dtype, found.shape, whole)
+    wide = found.astype("float64" if floating else "int64", copy=False)
+    return cupy.ascontiguousarray(in_order(wide, format, swapped, floating)), None
 
 
-def _check_boxes(whole: bool, dtype: Any, shape: Any) -> None:
-    if not whole:
-        raise Unsupported(f"boxes: their dtype is {dtype}; tables on a device take boxes of whole pixels")
+def _check_boxes(kind: str, dtype: Any, shape: Any, whole: bool) -> None:
+    if kind not in ("iu" if whole else "iuf"):
+        what = "histograms take boxes of whole pixels" if whole else "they must be integers or floating numbers"
+        raise Unsupported(f"boxes: their dtype is {dtype}; {what}")
     if len(shape) == 0 or shape[-1] != 4:
         raise InvalidArgument(f"boxes: their shape is {tuple(shape)}, the last extent must be 4")
 
 
-def in_order(boxes: Any, format: str, swapped: bool) -> Any:
-    """Boxes as row, column, rows, columns; of a transposed table column first."""
+def in_order(boxes: Any, format: str, swapped: bool, edges: bool = False) -> Any:
+    """Boxes as row, column, rows, columns, or by their `edges`: top, left, bottom, right; of a transposed table column
+    first.
+    """
     if format not in ("rchw", "yxyx", "xyxy", "xywh"):
         raise InvalidArgument(f"format: is {format!r}, must be one of 'rchw', 'yxyx', 'xyxy', 'xywh'")
-    if format == "rchw" and not swapped:
+    by_edges = format in ("yxyx", "xyxy")
+    if format in ("rchw", "yxyx") and by_edges == edges and not swapped:
         return boxes
     a, b, c, d = (boxes[..., i] for i in range(4))
     if format in ("xyxy", "xywh"):
         a, b, c, d = b, a, d, c
-    if format in ("yxyx", "xyxy"):
+    if by_edges and not edges:
         c, d = c - a, d - b
+    if edges and not by_edges:
+        c, d = c + a, d + b
     return _stack(boxes, [b, a, d, c] if swapped else [a, b, c, d])
 
 

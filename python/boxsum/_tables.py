@@ -584,7 +584,7 @@ class Table(Generic[ArrayT]):
                 (*batch[, channels]), as `image_means` makes them. Integer tables take integers.
             mask, weights, nan, nodata: Which pixels count, as in `box_filter`. Where one is given, the table has `counts`,
                 pixels that do not count are summed as 0, and `mean`, `var` and `std` are of those that do. With weights
-                all tables are float64. In host memory, without an offset.
+                all tables are float64. Without an offset.
             image, squares, layout, dtype, squares_dtype, channel_axis, threads, algorithm: As in `sat` and
                 `sat_squares`.
 

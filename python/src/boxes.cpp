@@ -6,8 +6,8 @@
 #include <boxsum/cuda/box.hpp>
 #include <boxsum/error.hpp>
 
-#include <cmath>
 #include <span>
+#include <type_traits>
 
 namespace boxsum::python {
 namespace {
@@ -30,12 +30,21 @@ void check_format(std::string_view format) {
         refuse_word("format", format, "'rchw', 'yxyx', 'xyxy', 'xywh'");
 }
 
-void check_box_of(std::int64_t index, const box& one, const const_any_table_view& table) {
+template <typename Box>
+void check_box_of(std::int64_t index, const Box& one, const const_any_table_view& table) {
     try {
         check_box(one, table);
     } catch (const invalid_argument& e) {
         throw invalid_argument("boxes[" + std::to_string(index) + "]: " + e.what());
     }
+}
+
+box transposed(const box& b, bool swapped) {
+    return swapped ? box{b.col, b.row, b.cols, b.rows} : b;
+}
+
+fractional_box transposed(const fractional_box& b, bool swapped) {
+    return swapped ? fractional_box{b.left, b.top, b.right, b.bottom} : b;
 }
 
 /// Boxes (..., 4) of a caller.
@@ -63,93 +72,30 @@ struct boxes_argument {
         const auto* values = static_cast<const std::int64_t*>(numbers.data);
         for (std::size_t i = 0; i < list.size(); ++i) {
             const auto [row, col, rows, cols] = in_order(format, values + 4 * i);
-            check_box_of(static_cast<std::int64_t>(i), {row, col, rows, cols}, table);
-            list[i] = swapped ? box{col, row, cols, rows} : box{row, col, rows, cols};
+            const box one{row, col, rows, cols};
+            check_box_of(static_cast<std::int64_t>(i), one, table);
+            list[i] = transposed(one, swapped);
+        }
+        return list;
+    }
+
+    std::vector<fractional_box> edges(const_any_table_view table, bool swapped) const {
+        if (swapped) std::swap(table.entries.shape.rows, table.entries.shape.cols);
+        std::vector<fractional_box> list(static_cast<std::size_t>(count));
+        const auto* values = static_cast<const double*>(numbers.data);
+        for (std::size_t i = 0; i < list.size(); ++i, values += 4) {
+            fractional_box b{values[0], values[1], values[2], values[3]};
+            if (format == "xyxy" || format == "xywh") b = transposed(b, true);
+            if (format == "rchw" || format == "xywh") {
+                b.bottom += b.top;
+                b.right += b.left;
+            }
+            check_box_of(static_cast<std::int64_t>(i), b, table);
+            list[i] = transposed(b, swapped);
         }
         return list;
     }
 };
-
-/// A box with fractional edges: pixel (r, c) is the square from (r, c) to (r + 1, c + 1).
-struct edges {
-    double top, left, bottom, right;
-
-    double area() const noexcept { return (bottom - top) * (right - left); }
-};
-
-std::vector<edges> checked_edges(const boxes_argument& boxes, const const_any_table_view& table, bool swapped) {
-    const view_shape& s = table.entries.shape;
-    const double rows = static_cast<double>(table.form.answered_extent(s.rows));
-    const double cols = static_cast<double>(table.form.answered_extent(s.cols));
-    std::vector<edges> list(static_cast<std::size_t>(boxes.count));
-    const auto* values = static_cast<const double*>(boxes.numbers.data);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const double* const four = values + 4 * i;
-        auto [top, left, bottom, right] = std::array<double, 4>{four[0], four[1], four[2], four[3]};
-        if (boxes.format == "xyxy" || boxes.format == "xywh") {
-            std::swap(top, left);
-            std::swap(bottom, right);
-        }
-        if (boxes.format == "rchw" || boxes.format == "xywh") {
-            bottom += top;
-            right += left;
-        }
-        const bool inside = swapped ? top >= 0 && bottom <= cols && left >= 0 && right <= rows
-                                    : top >= 0 && bottom <= rows && left >= 0 && right <= cols;
-        if (!(top < bottom && left < right && inside)) {
-            const auto text = [](double number) { return std::to_string(number); };
-            throw invalid_argument("boxes[" + std::to_string(i) + "]: rows " + text(top) + " to " + text(bottom) +
-                                   ", columns " + text(left) + " to " + text(right) +
-                                   (top < bottom && left < right ? " lie outside the " : " are empty in the ") +
-                                   std::to_string(static_cast<std::int64_t>(swapped ? cols : rows)) + " x " +
-                                   std::to_string(static_cast<std::int64_t>(swapped ? rows : cols)) + " pixels");
-        }
-        list[i] = swapped ? edges{left, top, right, bottom} : edges{top, left, bottom, right};
-    }
-    return list;
-}
-
-/// Whole pixels of an interval and what is left of one before and behind them.
-struct pieces {
-    struct piece {
-        std::int64_t first, count;
-        double share;
-    };
-    std::array<piece, 3> list;
-    int count = 0;
-
-    pieces(double from, double to) {
-        const double first = std::floor(from), last = std::floor(to);
-        const auto add = [&](double at, double number, double share) {
-            list[static_cast<std::size_t>(count++)] = {static_cast<std::int64_t>(at), static_cast<std::int64_t>(number),
-                                                       share};
-        };
-        if (first == last) {
-            add(first, 1, to - from);
-            return;
-        }
-        const double whole = std::ceil(from);
-        if (from != first) add(first, 1, whole - from);
-        if (last > whole) add(whole, last - whole, 1);
-        if (to != last) add(last, 1, to - last);
-    }
-};
-
-/// The integral of the image over the box: the sums of at most nine boxes of whole pixels, each exact in the table's
-/// arithmetic, by the share of their pixels. Nothing of it is a difference of rounded numbers.
-template <typename T>
-double fractional_sum(const table_view<const T>& table, const edges& e, std::int64_t channel, std::int64_t plane) {
-    const pieces rows(e.top, e.bottom), cols(e.left, e.right);
-    double sum = 0;
-    for (int i = 0; i < rows.count; ++i)
-        for (int j = 0; j < cols.count; ++j) {
-            const auto& r = rows.list[static_cast<std::size_t>(i)];
-            const auto& c = cols.list[static_cast<std::size_t>(j)];
-            const box whole{r.first, c.first, r.count, c.count};
-            sum += r.share * c.share * static_cast<double>(detail::sum_of_checked_box(table, whole, channel, plane));
-        }
-    return sum;
-}
 
 template <typename T>
 table_view<const T> typed(const const_any_table_view& table) {
@@ -188,19 +134,26 @@ question question_argument(nb::handle what) {
     refuse_word("stat", word, "'sum', 'mean', 'var'");
 }
 
+/// Of tables with counts.
+void refuse_fractional(bool fractional) {
+    if (fractional) throw unsupported("boxes: have fractional edges, but the pixels that count are counted as a whole");
+}
+
 /// The same on a device: each channel of each image has its boxes one after the other, which is turned for the caller
 /// where channels come last.
 nb::object device_box_query(question what, const table_argument& sums, const std::optional<table_argument>& second,
-                            nb::handle boxes, nb::handle format, nb::handle out) {
+                            const std::optional<table_argument>& counts, const moment_views& moments, nb::handle boxes,
+                            nb::handle format, nb::handle out) {
     const axis_roles& roles = sums.image.roles;
     const strided& table = sums.image.array;
     const std::string_view word = text_argument(format, "format");
     check_format(word);
     const_any_table_view upright = sums.view;
     if (roles.swapped) std::swap(upright.entries.shape.rows, upright.entries.shape.cols);
-    const device_box_list list(boxes, word, table, roles.swapped, [&](std::int64_t i, const box& one) {
-        check_box_of(i, roles.swapped ? box{one.col, one.row, one.cols, one.rows} : one, upright);
+    const device_box_list list(boxes, word, table, roles.swapped, false, [&](std::int64_t i, const auto& one) {
+        check_box_of(i, transposed(one, roles.swapped), upright);
     });
+    if (counts) refuse_fractional(list.fractional());
     extents shape;
     for (std::size_t i = 0; i < static_cast<std::size_t>(roles.batch); ++i)
         shape.push_back(table.extent[static_cast<std::size_t>(roles.order[i])]);
@@ -209,17 +162,18 @@ nb::object device_box_query(question what, const table_argument& sums, const std
     const auto channel_axis = static_cast<int>(shape.size()) - 1;
     shape.insert(shape.end(), list.leading.begin(), list.leading.end());
     const bool turned = roles.interleaved || roles.planar;
-    const element type = what == question::sum ? table.type : element::f64;
+    const element type = what == question::sum && !list.fractional() ? table.type : element::f64;
     const packed_result result(turned ? nb::handle(Py_None) : out, "out", shape, type, table);
     result.require_apart(table);
     result.require_apart(list.array);
     if (second) result.require_apart(second->image.array);
+    if (counts) result.require_apart(counts->image.array);
     const boxsum::dtype values = *dtype_of_element(type);
     if (list.count > 0) {
         nb::gil_scoped_release released;
         const device_turn turn(table);
         const cuda::stream_ref stream = table.device->stream;
-        const cuda::device_boxes at{list.data(), list.count};
+        const cuda::device_boxes at = list.boxes();
         for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t ch = 0; ch < s.channels; ++ch) {
                 const std::int64_t first = (plane * s.channels + ch) * list.count;
@@ -228,9 +182,9 @@ nb::object device_box_query(question what, const table_argument& sums, const std
                 if (what == question::sum)
                     cuda::box_sums_async(sums.view, at, to, stream, ch, plane);
                 else if (what == question::mean)
-                    cuda::box_means_async(sums.view, at, to, stream, ch, plane);
+                    cuda::box_means_async(moments, at, to, stream, ch, plane);
                 else
-                    cuda::box_variances_async({sums.view, second->view}, at, to, stream, ch, plane);
+                    cuda::box_variances_async(moments, at, to, stream, ch, plane);
             }
     }
     if (!turned) return result.finish(table);
@@ -261,18 +215,16 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     }
     if (!counting.is_none()) {
         const nb::object table_of = counting[0], least = counting[1], fill = counting[2];
-        refuse_device(sums.image.array, "tables with counts");
         counts.emplace(table_of, "counts", layout, channel_axis);
         check_beside("counts", *counts, sums);
         moments.counts = counts->view;
         moments.min_count = real_argument(least, "min_count");
         moments.fill = real_argument(fill, "fill");
     }
-    if (sums.image.array.device) return device_box_query(what, sums, second, boxes, format, out);
+    if (sums.image.array.device) return device_box_query(what, sums, second, counts, moments, boxes, format, out);
     const boxes_argument list(boxes, format);
     const bool swapped = sums.image.roles.swapped, fractional = list.numbers.floating;
-    if (fractional && counts)
-        throw unsupported("boxes: have fractional edges, but the pixels that count are counted as a whole");
+    if (counts) refuse_fractional(fractional);
     const view_shape& s = sums.view.entries.shape;
 
     // Batch, boxes, channels; where channels are planes, those of one image follow each other.
@@ -287,11 +239,8 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     const element type = what == question::sum && !fractional ? sums.image.array.type : element::f64;
 
     const std::vector<box> whole = fractional ? std::vector<box>() : list.integers(sums.view, swapped);
-    const std::vector<edges> parts = fractional ? checked_edges(list, sums.view, swapped) : std::vector<edges>();
-    // An offset changes no variance: of fractional boxes the tables are read as they are.
-    const auto as_they_are = [](const const_any_table_view& view) {
-        return const_any_table_view{view.entries, {view.form.layout, view.form.origin}};
-    };
+    const std::vector<fractional_box> parts =
+        fractional ? list.edges(sums.view, swapped) : std::vector<fractional_box>();
     packed_result result(out, "out", shape, type, sums.image.array);
     result.require_apart(sums.image.array);
     if (second) result.require_apart(second->image.array);
@@ -300,7 +249,7 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
     const auto count = static_cast<std::size_t>(list.count);
     {
         nb::gil_scoped_release released;
-        std::vector<double> values(what != question::sum && !fractional ? count : 0);
+        std::vector<double> values(what != question::sum || fractional ? count : 0);
         auto* const doubles = reinterpret_cast<double*>(result.data);
         for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t ch = 0; ch < s.channels; ++ch) {
@@ -309,24 +258,7 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                 const auto channel =
                     static_cast<std::size_t>(roles.planar ? plane % static_cast<std::int64_t>(channels) : ch);
                 const std::size_t first = image * count * channels + channel;
-                if (fractional) {
-                    visit_table(what == question::variance ? as_they_are(sums.view) : sums.view, [&](const auto& view) {
-                        for (std::size_t i = 0; i < count; ++i)
-                            doubles[first + i * channels] = fractional_sum(view, parts[i], ch, plane);
-                    });
-                    if (what == question::sum) continue;
-                    if (what == question::mean) {
-                        for (std::size_t i = 0; i < count; ++i) doubles[first + i * channels] /= parts[i].area();
-                        continue;
-                    }
-                    visit_table(as_they_are(second->view), [&](const auto& view) {
-                        for (std::size_t i = 0; i < count; ++i) {
-                            const double n = parts[i].area(), mean = doubles[first + i * channels] / n;
-                            const double variance = fractional_sum(view, parts[i], ch, plane) / n - mean * mean;
-                            doubles[first + i * channels] = variance < 0 ? 0 : variance;
-                        }
-                    });
-                } else if (what == question::sum) {
+                if (what == question::sum && !fractional) {
                     visit_table(sums.view, [&](const auto& view) {
                         using entry = std::remove_const_t<typename std::decay_t<decltype(view)>::element>;
                         auto* const typed_out = reinterpret_cast<entry*>(result.data);
@@ -334,10 +266,20 @@ nb::object py_box_query(nb::handle stat, nb::handle table, nb::handle squares, n
                             typed_out[first + i * channels] = detail::sum_of_checked_box(view, whole[i], ch, plane);
                     });
                 } else {
-                    if (what == question::mean)
-                        box_means(moments, whole, values, ch, plane);
+                    const auto answer = [&](const auto& boxes_of) {
+                        if (what == question::variance)
+                            box_variances(moments, boxes_of, values, ch, plane);
+                        else if constexpr (std::is_same_v<decltype(boxes_of), const std::vector<box>&>)
+                            box_means(moments, boxes_of, values, ch, plane);
+                        else if (what == question::mean)
+                            box_means(sums.view, boxes_of, values, ch, plane);
+                        else
+                            box_sums(sums.view, boxes_of, values, ch, plane);
+                    };
+                    if (fractional)
+                        answer(parts);
                     else
-                        box_variances(moments, whole, values, ch, plane);
+                        answer(whole);
                     for (std::size_t i = 0; i < count; ++i) doubles[first + i * channels] = values[i];
                 }
             }

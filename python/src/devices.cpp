@@ -204,8 +204,9 @@ void refuse_device(const strided& array, std::string_view what) {
                       " are made of arrays in host memory");
 }
 
-device_box_list::device_box_list(nb::handle boxes, std::string_view format, const strided& table, bool swapped) {
-    const nb::object pair = helpers().attr("boxes_on_device")(table.owner, boxes, text(format), swapped);
+device_box_list::device_box_list(nb::handle boxes, std::string_view format, const strided& table, bool swapped,
+                                 bool whole) {
+    const nb::object pair = helpers().attr("boxes_on_device")(table.owner, boxes, text(format), swapped, whole);
     const nb::object on_host = pair[1];
     array = open_array(nb::object(pair[0]), "boxes");
     require_same_place(array, table, table.name);

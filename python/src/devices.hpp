@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 
 #include <boxsum/box.hpp>
+#include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/cuda/workspace.hpp>
 
@@ -101,27 +102,36 @@ void compute(const image_argument& image, Host&& on_host, Device&& on_device) {
     call.run(on_device);
 }
 
-/// Boxes (..., 4) of whole pixels on the device of a table: an array of packed 64-bit integers, rows first in the
-/// table's order. Those that the host has are looked at by `check`, which is given their number and row, column, rows,
-/// columns.
+/// Boxes (..., 4) on the device of a table, packed, rows first in the table's order: 64-bit integers (row, column,
+/// rows, columns) or, unless they must be `whole`, 64-bit floats (top, left, bottom, right). Those that the host has
+/// are looked at by `check`, which is given their number and the box.
 struct device_box_list {
     strided array;
     std::int64_t count = 0;
     extents leading;
 
     template <typename Check>
-    device_box_list(nb::handle boxes, std::string_view format, const strided& table, bool swapped, Check&& check)
-        : device_box_list(boxes, format, table, swapped) {
+    device_box_list(nb::handle boxes, std::string_view format, const strided& table, bool swapped, bool whole,
+                    Check&& check)
+        : device_box_list(boxes, format, table, swapped, whole) {
         if (!on_host_.is_valid()) return;
         const number_argument numbers(on_host_, "boxes");
-        const auto* four = static_cast<const std::int64_t*>(numbers.data);
-        for (std::int64_t i = 0; i < count; ++i, four += 4) check(i, box{four[0], four[1], four[2], four[3]});
+        for (std::int64_t i = 0; i < count; ++i)
+            if (fractional())
+                check(i, static_cast<const fractional_box*>(numbers.data)[i]);
+            else
+                check(i, static_cast<const box*>(numbers.data)[i]);
     }
 
-    const box* data() const noexcept { return reinterpret_cast<const box*>(array.data); }
+    bool fractional() const noexcept { return array.type == element::f64; }
+
+    cuda::device_boxes boxes() const noexcept {
+        if (fractional()) return {nullptr, count, reinterpret_cast<const fractional_box*>(array.data)};
+        return {reinterpret_cast<const box*>(array.data), count};
+    }
 
   private:
-    device_box_list(nb::handle boxes, std::string_view format, const strided& table, bool swapped);
+    device_box_list(nb::handle boxes, std::string_view format, const strided& table, bool swapped, bool whole);
     nb::object on_host_;  ///< the same in the table's order; null where they came on the device
 };
 

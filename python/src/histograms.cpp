@@ -9,6 +9,7 @@
 #include <boxsum/integral_histogram.hpp>
 
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace boxsum::python {
@@ -177,9 +178,9 @@ void enqueue_planes(const histogram_argument& in, const packed_result& result, s
 
 nb::object device_box_histograms(const histogram_argument& in, nb::handle boxes) {
     const std::int64_t rows = in.view.shape().image_rows(), cols = in.view.shape().image_cols();
-    const device_box_list list(boxes, "rchw", in.array, false, [&](std::int64_t i, const box& one) {
+    const device_box_list list(boxes, "rchw", in.array, false, true, [&](std::int64_t i, const auto& one) {
         try {
-            check_box(one, rows, cols);
+            if constexpr (std::is_same_v<decltype(one), const box&>) check_box(one, rows, cols);
         } catch (const invalid_argument& e) {
             throw invalid_argument("boxes[" + std::to_string(i) + "]: " + e.what());
         }
@@ -189,7 +190,7 @@ nb::object device_box_histograms(const histogram_argument& in, nb::handle boxes)
     shape.push_back(in.view.entries.shape.bins);
     const packed_result result(nb::none(), "out", shape, in.array.type, in.array);
     enqueue_planes(in, result, list.count, [&](std::int64_t plane, const cuda::any_device_span& to) {
-        cuda::box_histograms_async(in.view, {list.data(), list.count}, to, in.array.device->stream, plane);
+        cuda::box_histograms_async(in.view, list.boxes(), to, in.array.device->stream, plane);
     });
     return result.finish(in.array);
 }

@@ -277,15 +277,18 @@ nb::object py_sat_counted(nb::handle image, nb::handle given_form, nb::handle dt
                           nb::handle channel_axis, nb::handle threads, nb::handle algorithm, nb::handle row_alignment,
                           nb::handle samples, bool with_squares) {
     image_argument in(image, "image", channel_axis);
-    refuse_device(in.array, "tables of pixels that may not count");
     const form_argument all(given_form);
     const table_form form = all.of(in.roles);
     const samples_argument sampling(samples, in);
     const bool weighted = sampling.weights.has_value();
     const element type = element_argument(dtype, weighted ? element::f64 : default_table(in.array.type));
     const element squares_type = element_argument(squares_dtype, type, "squares_dtype");
-    const table_way way =
-        with_squares ? squares_way(in.array.type, type, squares_type, false) : way_of(in.array.type, type, false);
+    const bool on_device = in.array.device.has_value();
+    const table_way way = with_squares ? squares_way(in.array.type, type, squares_type, on_device)
+                                       : way_of(in.array.type, type, on_device);
+    if (way.by_halves)
+        throw unsupported("image: its dtype is " + std::string(name_of(in.array.type)) +
+                          ", of whose tables on a GPU every pixel counts");
     const sat_options options = options_of(threads, algorithm);
     in.read_as(way.read_as);
     all.check_offsets(in.view.shape);
@@ -299,6 +302,7 @@ nb::object py_sat_counted(nb::handle image, nb::handle given_form, nb::handle dt
     any_table_view sums_view{sums.view, form}, squares_view;
     sums_view.entries.shape.type = way.entries;
     if (squares) squares_view = {squares->view, form};
+    if (on_device) refuse_empty(in);
     if (in.empty) {
         clear(sums.view);
         clear(counts.view);
@@ -309,8 +313,12 @@ nb::object py_sat_counted(nb::handle image, nb::handle given_form, nb::handle dt
         if (sampling.weights) inputs.weights = sampling.weights->view;
         inputs.nan = sampling.nan;
         inputs.nodata = sampling.nodata;
-        nb::gil_scoped_release released;
-        sat(inputs, {sums_view, squares_view, {counts.view, form}}, options);
+        const sat_outputs outputs{sums_view, squares_view, {counts.view, form}};
+        compute(
+            in, [&] { sat(inputs, outputs, options); },
+            [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+                cuda::sat_async(inputs, outputs, workspace, stream, options);
+            });
     }
     return nb::make_tuple(sums.finish(in), squares ? squares->finish(in) : nb::none(), counts.finish(in));
 }

@@ -22,6 +22,14 @@ void box_means(const const_any_table_view&, const device_boxes&, const any_devic
                std::int64_t) {
     refuse();
 }
+void box_means_async(const moment_views&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+                     std::int64_t) {
+    refuse();
+}
+void box_means(const moment_views&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
+               std::int64_t) {
+    refuse();
+}
 void box_variances_async(const moment_views&, const device_boxes&, const any_device_span&, stream_ref, std::int64_t,
                          std::int64_t) {
     refuse();

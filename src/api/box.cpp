@@ -1,7 +1,11 @@
+#include "api/summed_entries.hpp"
 #include "core/box_variance.hpp"
+#include "core/count_error.hpp"
 #include "core/table_types.hpp"
+#include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "core/visit_types.hpp"
+#include "core/weighted_sums.hpp"
 
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
@@ -32,7 +36,8 @@ void check_table(std::string_view argument, const const_any_table_view& table, s
     detail::check_table_access(argument, table.entries, channel, plane);
 }
 
-void check_boxes(std::span<const box> boxes, std::size_t out, const const_any_table_view& table) {
+template <typename Box>
+void check_boxes(std::span<const Box> boxes, std::size_t out, const const_any_table_view& table) {
     if (boxes.size() != out)
         throw invalid_argument("out: has " + std::to_string(out) + " entries, but there are " +
                                std::to_string(boxes.size()) + " boxes");
@@ -114,6 +119,16 @@ void check_box(const box& b, const const_any_table_view& table) {
                          : " image");
 }
 
+void check_box(const fractional_box& b, const const_any_table_view& table) {
+    const view_shape& s = table.entries.shape;
+    const std::int64_t rows = table.form.answered_extent(s.rows), cols = table.form.answered_extent(s.cols);
+    if (lies_within(b, rows, cols)) return;
+    const bool empty = !(b.top < b.bottom && b.left < b.right);
+    throw invalid_argument("box: rows " + text_of(b.top) + " to " + text_of(b.bottom) + ", columns " + text_of(b.left) +
+                           " to " + text_of(b.right) + (empty ? " are empty in the " : " lie outside the ") +
+                           std::to_string(rows) + " x " + std::to_string(cols) + " pixels");
+}
+
 namespace detail {
 
 void check_table_access(std::string_view argument, const const_any_view& table, std::int64_t channel,
@@ -178,20 +193,15 @@ double unit_roundoff(dtype type) {
     return type == dtype::f32 ? 0x1p-24 : 0x1p-53;
 }
 
-/// Higham's gamma of as many additions as there are rows and columns, and of the square, the parts of a table and what
-/// this bound itself rounds.
 double gamma(const corner& c, double u) {
-    const double k = static_cast<double>(c.rows) + static_cast<double>(c.cols) + 8;
-    return k * u / (1 - k * u);
+    return gamma_of(static_cast<double>(c.rows), static_cast<double>(c.cols), u);
 }
 
 /// How far the sum of a box may be off whose pixels are not negative.
 double error_of_positive(const std::array<corner, 4>& corners, dtype type) {
     double error = 0;
-    for (const corner& c : corners) {
-        const double g = gamma(c, unit_roundoff(type));
-        error += (g + 3 * unit_roundoff(type)) * (c.entry / (1 - g));  // and the three differences
-    }
+    for (const corner& c : corners)
+        error += error_of_entry(static_cast<double>(c.rows), static_cast<double>(c.cols), c.entry, unit_roundoff(type));
     return error;
 }
 
@@ -313,6 +323,67 @@ double box_variance_bound(const moment_views& tables, const box& b, std::int64_t
     const double error_of_mean = error_of_sum / n;
     const double of_tables = error_of_squares / n + 2 * std::abs(mean) * error_of_mean + error_of_mean * error_of_mean;
     return of_tables + 4 * of_double * (std::abs(mean_square) + mean * mean + variance);
+}
+
+// ---- edges within pixels --------------------------------------------------------------------------------------------
+
+namespace {
+
+/// With the offset of every pixel added back.
+template <typename T>
+struct restored_entries : summed_entries<T> {
+    double offset;
+
+    restored_entries(const const_any_table_view& table, std::int64_t channel, std::int64_t plane)
+        : summed_entries<T>(table, channel, plane),
+          offset(table.form.offset_of(channel, plane, table.entries.shape.channels)) {}
+
+    double value(T sum, std::int64_t rows, std::int64_t cols) const {
+        return static_cast<double>(offset == 0 ? sum : detail::with_offset(sum, offset, rows, cols));
+    }
+};
+
+/// out[i] = f(the sum of `Entries` over boxes[i], its area, what is there)
+template <template <typename> typename Entries, typename F>
+void integrate(const const_any_table_view& table, std::span<const fractional_box> boxes, std::span<double> out,
+               std::int64_t channel, std::int64_t plane, F&& f) {
+    visit_type(table_types{}, table.entries.shape.type, [&]<typename T>() {
+        const Entries<T> entries(table, channel, plane);
+        for (std::size_t i = 0; i < boxes.size(); ++i) {
+            const fractional_box& b = boxes[i];
+            const weighted_side rows(b.top, b.bottom), cols(b.left, b.right);
+            out[i] = f(weighted_sum<T>(entries, rows, cols), b.area(), out[i]);
+        }
+    });
+}
+
+}  // namespace
+
+void box_sums(const const_any_table_view& table, std::span<const fractional_box> boxes, std::span<double> out,
+              std::int64_t channel, std::int64_t plane) {
+    check_table("table", table, channel, plane);
+    check_boxes(boxes, out.size(), table);
+    integrate<restored_entries>(table, boxes, out, channel, plane, [](double sum, double, double) { return sum; });
+}
+
+void box_means(const const_any_table_view& table, std::span<const fractional_box> boxes, std::span<double> out,
+               std::int64_t channel, std::int64_t plane) {
+    check_table("table", table, channel, plane);
+    check_boxes(boxes, out.size(), table);
+    integrate<restored_entries>(table, boxes, out, channel, plane,
+                                [](double sum, double area, double) { return sum / area; });
+}
+
+void box_variances(const moment_views& tables, std::span<const fractional_box> boxes, std::span<double> out,
+                   std::int64_t channel, std::int64_t plane) {
+    check_no_counts("", tables, "a box with fractional edges");
+    check_table("sums", tables.sums, channel, plane);
+    check_beside("squares", tables.squares, tables.sums, channel, plane);
+    check_boxes(boxes, out.size(), tables.sums);
+    integrate<summed_entries>(tables.sums, boxes, out, channel, plane,
+                              [](double sum, double area, double) { return sum / area; });
+    integrate<summed_entries>(tables.squares, boxes, out, channel, plane,
+                              [](double sum, double area, double mean) { return variance_of_means(mean, sum / area); });
 }
 
 namespace {

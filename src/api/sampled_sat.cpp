@@ -75,7 +75,9 @@ void check_counts(const sat_inputs& inputs, const sat_outputs& outputs) {
     check_apart("counts", counts.entries, "squares", outputs.squares.entries);
 }
 
-void check(const sat_inputs& inputs, const sat_outputs& outputs) {
+}  // namespace
+
+void check_sampled(const sat_inputs& inputs, const sat_outputs& outputs) {
     make_problem(inputs, outputs);
     const auto shape_of = [](const const_any_view& v) { return given(v) ? std::optional(v.shape) : std::nullopt; };
     filters::check_samples(inputs.image.shape, shape_of(inputs.mask), shape_of(inputs.weights), inputs.nan,
@@ -98,6 +100,8 @@ void check(const sat_inputs& inputs, const sat_outputs& outputs) {
                               ", but weighted pixels add up in 64f");
     }
 }
+
+namespace {
 
 // ---- what is summed -------------------------------------------------------------------------------------------------
 
@@ -213,7 +217,7 @@ bool some_may_not_count(const sat_inputs& inputs, const sat_outputs& outputs) {
 }
 
 void sampled_sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options) {
-    check(inputs, outputs);
+    check_sampled(inputs, outputs);
     const view_shape& s = inputs.image.shape;
     const bool weighted = given(inputs.weights), counted = outputs.counts.entries.data != nullptr;
     const bool as_it_is = !weighted && !given(inputs.mask) && !inputs.nodata &&

@@ -1,3 +1,4 @@
+#include "api/summed_entries.hpp"
 #include "core/exhausted_memory.hpp"
 #include "core/shadow_job.hpp"
 #include "core/shadow_terms.hpp"
@@ -9,38 +10,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <type_traits>
 
 namespace boxsum {
 namespace {
 
-template <typename T>
-struct sums_of {
-    const const_any_table_view& table;
-
-    T at(std::int64_t r, std::int64_t c) const {
-        const view_shape& s = table.entries.shape;
-        r += table.form.border() - 1;
-        c += table.form.border() - 1;
-        if (r < 0 || c < 0) return T{};
-        return *reinterpret_cast<const T*>(static_cast<const std::byte*>(table.entries.data) + r * s.row_stride +
-                                           c * s.pixel_stride());
-    }
-    static T minus(T a, T b) {
-        using word = std::conditional_t<std::is_floating_point_v<T>, T,
-                                        std::make_unsigned_t<std::conditional_t<std::is_floating_point_v<T>, int, T>>>;
-        return static_cast<T>(static_cast<word>(a) - static_cast<word>(b));
-    }
-    static double value(T sum) { return static_cast<double>(sum); }
-};
-
-using sum_function = double (*)(const const_any_table_view&, const shadow_side&, const shadow_side&);
+using sum_function = double (*)(const const_any_table_view&, const weighted_side&, const weighted_side&);
 
 sum_function sum_function_of(dtype type) {
     sum_function found = nullptr;
     visit_type(table_types{}, type, [&]<typename T>() {
-        found = [](const const_any_table_view& table, const shadow_side& rows, const shadow_side& cols) {
-            return weighted_sum<T>(sums_of<T>{table}, rows, cols);
+        found = [](const const_any_table_view& table, const weighted_side& rows, const weighted_side& cols) {
+            return weighted_sum<T>(summed_entries<T>(table), rows, cols);
         };
     });
     return found;
@@ -62,8 +42,8 @@ struct shadows {
 
     double visibility(std::int64_t r, std::int64_t c) const {
         const const_any_view& box = inputs.rectangle;
-        const shadow_side vertical(real_at(box, r, c, 0), real_at(box, r, c, 2), job.rows),
-            horizontal(real_at(box, r, c, 1), real_at(box, r, c, 3), job.cols);
+        const weighted_side vertical = shadow_side(real_at(box, r, c, 0), real_at(box, r, c, 2), job.rows),
+                            horizontal = shadow_side(real_at(box, r, c, 1), real_at(box, r, c, 3), job.cols);
         const double area = vertical.length * horizontal.length;
         if (!(area > 0)) return 1;
         return lit_part(sums(inputs.moments.sums, vertical, horizontal) / area,

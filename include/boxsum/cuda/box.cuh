@@ -137,15 +137,15 @@ BOXSUM_BOX_HOST_DEVICE inline any_sum to_any(T sum) {
     return s;
 }
 
-/// box_variances() has the rule. 128 bits hold both products, as a box has fewer than 2^63 pixels.
-BOXSUM_BOX_HOST_DEVICE inline double variance(const any_sum& sum, const any_sum& squares, const box& b) {
-    const double n = pixels(b);
-    if (!sum.floating && !squares.floating) {
+/// Of n pixels; box_variances() has the rule. `count` is n, or 0 where it is a sum of weights.
+BOXSUM_BOX_HOST_DEVICE inline double variance(const any_sum& sum, const any_sum& squares, double n,
+                                              std::uint64_t count) {
+    if (!sum.floating && !squares.floating && count > 0) {
         if (squares.negative) return 0;  // and so is the difference
-        const auto count = static_cast<std::uint64_t>(b.rows) * static_cast<std::uint64_t>(b.cols);
         const uint128 n_squares = uint128{count} * squares.magnitude;
         const uint128 square_of_sum = uint128{sum.magnitude} * sum.magnitude;
-        return n_squares > square_of_sum ? static_cast<double>(n_squares - square_of_sum) / (n * n) : 0;
+        if (((n_squares | square_of_sum) >> 127) == 0)  // what the host's signed 128 bits hold
+            return n_squares > square_of_sum ? static_cast<double>(n_squares - square_of_sum) / (n * n) : 0;
     }
     const double mean = sum.value / n;
 #ifdef __CUDA_ARCH__
@@ -155,6 +155,10 @@ BOXSUM_BOX_HOST_DEVICE inline double variance(const any_sum& sum, const any_sum&
 #endif
     const double result = squares.value / n - square_of_mean;
     return result < 0 ? 0 : result;  // keeps NaN
+}
+
+BOXSUM_BOX_HOST_DEVICE inline double variance(const any_sum& sum, const any_sum& squares, const box& b) {
+    return variance(sum, squares, pixels(b), static_cast<std::uint64_t>(b.rows) * static_cast<std::uint64_t>(b.cols));
 }
 
 }  // namespace box_detail

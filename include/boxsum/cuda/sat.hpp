@@ -94,8 +94,10 @@ class sat_list_plan {
 };
 
 /// Enqueues the table of a device image on the workspace's device. The plan is made at the first call with these shapes
-/// and options, and kept (the last 64 are). The workspace grows as needed, so this may allocate. Throws what `sat_plan`
-/// and its run_async throw, and out_of_memory; the device stays usable.
+/// and options, and kept (the last 64 are). The workspace grows as needed, so this may allocate. Where some pixels may
+/// not count (sat_inputs::mask and the like, sat_outputs::counts), which plans do not take, an image of those that do
+/// and one of bytes that say so are made in the workspace, and tables of these. Throws what `sat_plan` and its
+/// run_async throw, and out_of_memory; the device stays usable.
 void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream,
                const sat_options& options = {});
 

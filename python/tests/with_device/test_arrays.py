@@ -193,12 +193,52 @@ def test_boxes_that_are_wrong(library):
         table.sum([[0, 0, 1, 1], [0, 0, 38, 1]])
     with pytest.raises(boxsum.InvalidArgument, match="boxes: their shape is"):
         table.sum(library.up(np.zeros((4, 3), np.int64)))
-    with pytest.raises(boxsum.Unsupported, match="whole pixels"):
-        table.sum([[0.5, 0, 1, 1]])
-    with pytest.raises(boxsum.Unsupported, match="whole pixels"):
-        table.sum(library.up(np.zeros((1, 4))))
-    # Those on the device are not looked at: their answer is 0.
+    with pytest.raises(boxsum.InvalidArgument, match=r"boxes\[1\]: .*rows 0 to 37\.5, .* lie outside the 37 x 53"):
+        table.sum([[0, 0, 1, 1], [0, 0, 37.5, 1]])
+    for wrong in (np.zeros((1, 4), bool), library.up(np.zeros((1, 4), bool))):
+        with pytest.raises(boxsum.Unsupported, match="boxes: their dtype is .*bool; they must be integers or floating"):
+            table.sum(wrong)
+    # Those on the device are not looked at: their answer is 0, or NaN.
     assert int(table.sum(library.up(np.array([0, 0, 38, 1])))) == 0
+    assert np.isnan(library.down(table.sum(library.up(np.array([0, 0, 37.5, 1])))))
+    histograms = boxsum.integral_histogram(library.up(IMAGE[0]), 4)
+    for boxes in ([[0.5, 0, 1, 1]], library.up(np.zeros((1, 4)))):
+        with pytest.raises(boxsum.Unsupported, match="boxes: .*histograms take boxes of whole pixels"):
+            histograms.region(boxes)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_boxes_with_edges_within_pixels(library, layout):
+    options = {"dtype": "uint32", "squares_dtype": "uint64", "squares": True, "layout": layout}
+    edges = np.random.default_rng(5).uniform(0, 1, (3, 40, 4)) * [17, 25, 17, 25] + [1, 0, 18, 26]  # yxyx
+    edges[1] = np.floor(edges[1] * 4) / 4
+    cases = [(IMAGE[0], None), (IMAGE, None), (np.asfortranarray(IMAGE[0]), None)]
+    cases += [(reference.random_image((2, 3, 37, 53), np.uint8, 8), 1)]
+    for image, axis in cases:
+        host = boxsum.Table.build(image, channel_axis=axis, **options)
+        table = boxsum.Table.build(library.up(image), channel_axis=axis, **options)
+        for format in ("rchw", "yxyx", "xyxy", "xywh"):
+            boxes = edges.copy()
+            if format in ("rchw", "xywh"):
+                boxes[..., 2:] -= boxes[..., :2]
+            if format in ("xyxy", "xywh"):
+                boxes = boxes[..., [1, 0, 3, 2]]
+            for given in (boxes, library.up(boxes), boxes.astype(np.float32), library.up(boxes.astype(np.float32))):
+                rounded = library.down(given) if type(given) is not np.ndarray else given
+                for stat in ("sum", "mean", "var"):
+                    actual = library.down(getattr(table, stat)(given, format=format))
+                    np.testing.assert_array_equal(actual, getattr(host, stat)(rounded, format=format))
+                    assert actual.dtype == np.float64
+    out = library.empty((2, 3, 40, 3), np.float64)
+    assert table.sum(edges, format="yxyx", out=out) is out
+    whole = boxsum.box_sum(table.values, [[0.0, 0.0, 36.0, 52.0]], layout=layout, channel_axis=axis)
+    np.testing.assert_array_equal(library.down(whole), library.down(table.sum([[0, 0, 36, 52]])))
+    for form in ({"origin": (3, 4), "layout": "padded"}, {"offset": 7.0, "layout": layout}):
+        host = boxsum.Table.build(IMAGE[0], dtype="uint32", **form)
+        table = boxsum.Table.build(library.up(IMAGE[0]), dtype="uint32", **form)
+        for stat in ("sum", "mean"):
+            actual = library.down(getattr(table, stat)(edges, format="yxyx"))
+            np.testing.assert_array_equal(actual, getattr(host, stat)(edges, format="yxyx"))
 
 
 BORDERS = ("shrink", "reflect", "replicate", "constant", "mirror", "wrap")
@@ -382,6 +422,55 @@ def test_pixels_that_do_not_count(library):
     mask = IMAGE[0] > 3
     expected = boxsum.box_filter(IMAGE[0], 3, mask=mask)
     np.testing.assert_array_equal(library.down(boxsum.box_filter(library.up(IMAGE[0]), 3, mask=library.up(mask))), expected)
+
+
+def test_tables_of_pixels_that_do_not_count(library, emulated):
+    boxes = np.array([[0, 0, 37, 53], [1, 2, 1, 1], [5, 6, 20, 30], [36, 52, 1, 1], [0, 0, 2, 2]])
+    rng = np.random.default_rng(3)
+    mask, weights = rng.integers(0, 3, (37, 53)) > 0, rng.integers(-1, 5, (37, 53)).astype(np.float32) / 4
+    holes = np.where(rng.integers(0, 4, (2, 37, 53)) == 0, np.nan, rng.integers(0, 50, (2, 37, 53)))
+    integers = {"dtype": "uint32", "squares_dtype": "uint64"}
+    cases = [
+        (IMAGE, {"mask": mask}, integers),
+        (IMAGE, {"mask": mask.astype(np.uint8), "nodata": 3}, integers),
+        (np.asfortranarray(IMAGE[0]), {"nodata": 7}, integers),
+        (IMAGE[0, ..., None].repeat(3, -1), {"mask": mask, "nodata": 7}, integers | {"channel_axis": -1}),
+        (holes, {"nan": "omit"}, {"squares": not emulated}),
+        (holes, {"nodata": np.nan, "mask": mask}, {"squares": not emulated}),
+        (IMAGE, {"weights": weights}, {}),
+        (holes, {"weights": weights, "mask": mask, "nan": "omit"}, {}),
+    ]
+    if not emulated:
+        cases += [(IMAGE, {"mask": mask}, {}), (holes.astype(np.float32), {"nan": "omit"}, {})]
+        cases += [(holes.astype(np.float16), {"nan": "omit"}, {}), (IMAGE.astype(np.int16), {"nodata": 3}, {"squares": False})]
+    for image, samples, options in cases:
+        for layout in ("padded", "inclusive"):
+            given = {"squares": True, "layout": layout} | options
+            host = boxsum.Table.build(image, **samples, **given)
+            up = {name: library.up(one) if isinstance(one, np.ndarray) else one for name, one in samples.items()}
+            table = boxsum.Table.build(library.up(image), **up, **given)
+            for part in ("values", "squares", "counts"):
+                if getattr(host, part) is not None:
+                    expected, actual = np.asarray(getattr(host, part)), library.down(getattr(table, part))
+                    np.testing.assert_array_equal(actual, expected.view(library.dtype(expected.dtype)))
+            for there in (boxes, library.up(boxes)):
+                np.testing.assert_array_equal(library.down(table.count(there)), host.count(boxes))
+                np.testing.assert_array_equal(library.down(table.sum(there)), host.sum(boxes))
+                for least, fill in ((None, None), (2, -1.5), (300, None)):
+                    wanted = {"min_count": least, "fill": fill}
+                    np.testing.assert_array_equal(library.down(table.mean(there, **wanted)), host.mean(boxes, **wanted))
+                    if host.squares is not None:
+                        actual = library.down(table.var(there, **wanted))
+                        np.testing.assert_array_equal(actual, host.var(boxes, **wanted))
+    with pytest.raises(boxsum.Unsupported, match="boxes: have fractional edges, but"):
+        table.mean([[0.5, 0.0, 2.0, 2.0]])
+    with pytest.raises(boxsum.InvalidArgument, match="mask: is in host memory, but image is on cuda:0"):
+        boxsum.Table.build(library.up(IMAGE), mask=mask, dtype="uint32")
+    with pytest.raises(boxsum.Unsupported, match="offset"):
+        boxsum.Table.build(library.up(IMAGE), mask=library.up(mask), offset=3.0, dtype="uint32")
+    if not library.tensors:
+        with pytest.raises(boxsum.Unsupported, match="image: its dtype is uint64, of whose tables on a GPU every pixel"):
+            boxsum.Table.build(library.up(IMAGE.astype(np.uint64)), mask=library.up(mask))
 
 
 def test_what_only_the_cpu_does_is_refused(library):

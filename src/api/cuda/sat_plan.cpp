@@ -1,4 +1,7 @@
+#include "api/cuda/cached_plan.hpp"
+#include "api/cuda/sampled_plan.hpp"
 #include "api/registry.hpp"
+#include "api/sampled_sat.hpp"
 #include "core/validate.hpp"
 #include "core/view_checks.hpp"
 #include "cuda/runtime/device.hpp"
@@ -429,6 +432,8 @@ class plan_cache {
     std::list<entry> entries_;  // the last used first
 };
 
+}  // namespace
+
 sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options, int device) {
     check_threads(options.threads);             // a plan that is found does not depend on them
     static auto* const cache = new plan_cache;  // lives as long as the process, past the driver's end
@@ -437,6 +442,8 @@ sat_plan cached_plan(const sat_inputs& inputs, const sat_outputs& outputs, const
     const device_scope scope(device);
     return sat_plan(shapes, options);  // others may lie at that address the next time
 }
+
+namespace {
 
 /// Workspaces of calls that have ended: nothing is under way in them, so any stream of their device may take one.
 class workspace_pool {
@@ -471,6 +478,11 @@ class workspace_pool {
 void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& workspace, stream_ref stream,
                const sat_options& options) {
     if (workspace.device() < 0) workspace.reserve(0, stream);
+    if (some_may_not_count(inputs, outputs)) {
+        sampled_call call(inputs, outputs, options, workspace.device());
+        workspace.reserve(call.workspace_bytes(), stream);
+        return call.run_async(workspace, stream);
+    }
     const sat_plan plan = cached_plan(inputs, outputs, options, workspace.device());
     workspace.reserve(plan.workspace_bytes(), stream);
     plan.run_async(inputs, outputs, workspace, stream);
@@ -478,13 +490,10 @@ void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& 
 
 void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options) {
     static auto* const pool = new workspace_pool;
-    const int device = device_of(stream);
-    const sat_plan plan = cached_plan(inputs, outputs, options, device);
-    const device_scope scope(device);
-    workspace memory = pool->take(device, stream);
+    const device_scope scope(device_of(stream));
+    workspace memory = pool->take(current_device(), stream);
     hand_over_idle(memory, stream);
-    memory.reserve(plan.workspace_bytes(), stream);
-    plan.run_async(inputs, outputs, memory, stream);
+    sat_async(inputs, outputs, memory, stream, options);
     stream.synchronize();
     hand_over_idle(memory, stream_ref::legacy_default());
     pool->give_back(std::move(memory));

@@ -20,4 +20,21 @@ void enqueue_box_means(const queried_table& table, const device_boxes& boxes, co
 void enqueue_box_variances(const queried_table& table, const queried_table& squares, const device_boxes& boxes,
                            const any_device_span& variances, stream_ref stream);
 
+/// The same of boxes with edges within pixels.
+void enqueue_edge_sums(const queried_table& table, const device_boxes& boxes, const any_device_span& sums,
+                       stream_ref stream);
+void enqueue_edge_means(const queried_table& table, const device_boxes& boxes, const any_device_span& means,
+                        stream_ref stream);
+void enqueue_edge_variances(const queried_table& table, const queried_table& squares, const device_boxes& boxes,
+                            const any_device_span& variances, stream_ref stream);
+
+/// The same of the pixels that count. `squares` is null for means.
+struct counted_query {
+    queried_table sums, counts;
+    const queried_table* squares;
+    double min_count, fill;
+};
+void enqueue_counted(const counted_query& query, const device_boxes& boxes, const any_device_span& out,
+                     stream_ref stream);
+
 }  // namespace boxsum::cuda

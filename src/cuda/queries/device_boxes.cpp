@@ -11,7 +11,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,16 +48,52 @@ bool check_lists(const device_boxes& boxes, const std::string& name, const any_d
     if (out.count != boxes.count)
         throw invalid_argument(name + ": has " + std::to_string(out.count) + " entries, but there are " +
                                std::to_string(boxes.count) + " boxes");
+    if (boxes.data != nullptr && boxes.edges != nullptr)
+        throw invalid_argument("boxes: data and edges are given, of which a list has one");
     if (boxes.count == 0) return false;
-    check_memory("boxes", boxes.data, alignof(box), device);
+    if (boxes.edges != nullptr)
+        check_memory("boxes", boxes.edges, alignof(fractional_box), device);
+    else
+        check_memory("boxes", boxes.data, alignof(box), device);
     check_memory(name, out.data, size_of(out.type), device);
     return true;
 }
 
-void check_same(std::string_view what, std::int64_t squares, std::int64_t sums) {
-    if (squares != sums)
-        throw invalid_argument("squares: " + std::string(what) + " is " + std::to_string(squares) +
-                               ", but that of sums is " + std::to_string(sums));
+/// A table beside that of sums.
+void check_beside(const std::string& argument, const queried_table& table, const const_any_table_view& sums,
+                  int device) {
+    check_table(argument, table, device);
+    const auto check_same = [&](const char* what, std::int64_t value, std::int64_t of_sums) {
+        if (value != of_sums)
+            throw invalid_argument(argument + ": " + what + " is " + std::to_string(value) + ", but that of sums is " +
+                                   std::to_string(of_sums));
+    };
+    const table_form &form = table.table.form, &of_sums = sums.form;
+    if (form != of_sums)
+        throw invalid_argument(argument + ": its form is " + text_of(form) + ", but that of sums is " +
+                               text_of(of_sums));
+    check_same("rows", table.table.entries.shape.rows, sums.entries.shape.rows);
+    check_same("cols", table.table.entries.shape.cols, sums.entries.shape.cols);
+}
+
+/// What counts, if some pixels may not.
+std::optional<queried_table> checked_counts(const moment_views& tables, const device_boxes& boxes, std::int64_t channel,
+                                            std::int64_t plane, int device) {
+    if (!std::isfinite(tables.min_count) || tables.min_count < 0)
+        throw invalid_argument("min_count: is " + text_of(tables.min_count) + ", must be finite and not negative");
+    if (tables.counts.entries.data == nullptr) {
+        check_no_counts("", tables, "a device");
+        return {};
+    }
+    const queried_table counts{tables.counts, channel, plane};
+    check_beside("counts", counts, tables.sums, device);
+    check_count_type(tables.counts.entries.shape.type);
+    if (tables.sums.form.has_offset())
+        throw unsupported("sums: form is " + text_of(tables.sums.form) +
+                          ", tables with counts are taken without an offset");
+    if (boxes.edges != nullptr)
+        throw unsupported("boxes: edges are given, but the pixels that count are counted as a whole");
+    return counts;
 }
 
 }  // namespace
@@ -65,10 +103,16 @@ void box_sums_async(const const_any_table_view& table, const device_boxes& boxes
     const device_scope scope(device_of(stream));
     const queried_table queried{table, channel, plane};
     check_table("table", queried, current_device());
-    if (sums.type != table.entries.shape.type)
+    if (boxes.edges != nullptr)
+        check_real_type("sums", sums.type);
+    else if (sums.type != table.entries.shape.type)
         throw invalid_argument("sums: type is " + std::string(name_of(sums.type)) + ", but that of table is " +
                                std::string(name_of(table.entries.shape.type)));
-    if (check_lists(boxes, "sums", sums, current_device())) enqueue_box_sums(queried, boxes, sums.data, stream);
+    if (!check_lists(boxes, "sums", sums, current_device())) return;
+    if (boxes.edges != nullptr)
+        enqueue_edge_sums(queried, boxes, sums, stream);
+    else
+        enqueue_box_sums(queried, boxes, sums.data, stream);
 }
 
 void box_means_async(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& means,
@@ -77,24 +121,36 @@ void box_means_async(const const_any_table_view& table, const device_boxes& boxe
     const queried_table queried{table, channel, plane};
     check_table("table", queried, current_device());
     check_real_type("means", means.type);
-    if (check_lists(boxes, "means", means, current_device())) enqueue_box_means(queried, boxes, means, stream);
+    if (check_lists(boxes, "means", means, current_device()))
+        (boxes.edges != nullptr ? enqueue_edge_means : enqueue_box_means)(queried, boxes, means, stream);
+}
+
+void box_means_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& means,
+                     stream_ref stream, std::int64_t channel, std::int64_t plane) {
+    const device_scope scope(device_of(stream));
+    const queried_table sums{tables.sums, channel, plane};
+    check_table("sums", sums, current_device());
+    const auto counts = checked_counts(tables, boxes, channel, plane, current_device());
+    if (!counts) return box_means_async(tables.sums, boxes, means, stream, channel, plane);
+    check_real_type("means", means.type);
+    if (check_lists(boxes, "means", means, current_device()))
+        enqueue_counted({sums, *counts, nullptr, tables.min_count, tables.fill}, boxes, means, stream);
 }
 
 void box_variances_async(const moment_views& tables, const device_boxes& boxes, const any_device_span& variances,
                          stream_ref stream, std::int64_t channel, std::int64_t plane) {
-    check_no_counts("", tables, "a device");
     const device_scope scope(device_of(stream));
     const queried_table sums{tables.sums, channel, plane}, squares{tables.squares, channel, plane};
     check_table("sums", sums, current_device());
-    check_table("squares", squares, current_device());
-    if (tables.squares.form != tables.sums.form)
-        throw invalid_argument("squares: layout is " + std::string(name_of(tables.squares.form.layout)) +
-                               ", but that of sums is " + std::string(name_of(tables.sums.form.layout)));
-    check_same("rows", tables.squares.entries.shape.rows, tables.sums.entries.shape.rows);
-    check_same("cols", tables.squares.entries.shape.cols, tables.sums.entries.shape.cols);
+    check_beside("squares", squares, tables.sums, current_device());
+    const auto counts = checked_counts(tables, boxes, channel, plane, current_device());
     check_real_type("variances", variances.type);
-    if (check_lists(boxes, "variances", variances, current_device()))
-        enqueue_box_variances(sums, squares, boxes, variances, stream);
+    if (!check_lists(boxes, "variances", variances, current_device())) return;
+    if (counts)
+        enqueue_counted({sums, *counts, &squares, tables.min_count, tables.fill}, boxes, variances, stream);
+    else
+        (boxes.edges != nullptr ? enqueue_edge_variances : enqueue_box_variances)(sums, squares, boxes, variances,
+                                                                                  stream);
 }
 
 void box_sums(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& sums,
@@ -106,6 +162,12 @@ void box_sums(const const_any_table_view& table, const device_boxes& boxes, cons
 void box_means(const const_any_table_view& table, const device_boxes& boxes, const any_device_span& means,
                stream_ref stream, std::int64_t channel, std::int64_t plane) {
     box_means_async(table, boxes, means, stream, channel, plane);
+    stream.synchronize();
+}
+
+void box_means(const moment_views& tables, const device_boxes& boxes, const any_device_span& means, stream_ref stream,
+               std::int64_t channel, std::int64_t plane) {
+    box_means_async(tables, boxes, means, stream, channel, plane);
     stream.synchronize();
 }
 

@@ -67,6 +67,7 @@ void answer_on_host(std::span<T> out, stream_ref stream, F&& enqueue) {
 void box_histograms_async(const const_any_histogram_view& histograms, const device_boxes& boxes,
                           const any_device_span& out, stream_ref stream, std::int64_t plane) {
     check_histograms(histograms, plane);
+    if (boxes.edges != nullptr) throw unsupported("boxes: edges are given, but histograms are of whole pixels");
     check_count("boxes: count", boxes.count);
     check_out(out.type, out.count, boxes.count, histograms.entries.shape, "boxes");
     if (boxes.count == 0) return;

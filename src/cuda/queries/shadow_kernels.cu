@@ -7,59 +7,18 @@
 
 #include "core/shadow_terms.hpp"
 #include "cuda/queries/shadow_kernels.hpp"
+#include "cuda/queries/word_sums.cuh"
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 namespace boxsum::cuda {
 namespace {
 
 constexpr int block_cols = 32, block_rows = 8;
 constexpr std::int64_t most_block_rows = 65535;  // of a grid; threads go on with further rows
-
-/// A table's entries as words, and what they are.
-template <typename Word>
-struct word_sums {
-    const std::byte* data;
-    std::int64_t row_stride, pixel_stride, border;
-    dtype type;
-
-    explicit word_sums(const const_any_table_view& t)
-        : data(static_cast<const std::byte*>(t.entries.data)),
-          row_stride(t.entries.shape.row_stride),
-          pixel_stride(t.entries.shape.pixel_stride()),
-          border(t.form.border()),
-          type(t.entries.shape.type) {}
-
-    using real = std::conditional_t<sizeof(Word) == 4, float, double>;
-    using integer = std::make_signed_t<Word>;
-
-    template <typename To, typename From>
-    static __device__ To bits_as(From from) {
-        To to;
-        std::memcpy(&to, &from, sizeof to);
-        return to;
-    }
-    __device__ bool is_real() const { return type == dtype::f32 || type == dtype::f64; }
-    __device__ Word at(std::int64_t r, std::int64_t c) const {
-        r += border - 1;
-        c += border - 1;
-        if (r < 0 || c < 0) return 0;
-        return *reinterpret_cast<const Word*>(data + r * row_stride + c * pixel_stride);
-    }
-    __device__ Word minus(Word a, Word b) const {
-        return is_real() ? bits_as<Word>(bits_as<real>(a) - bits_as<real>(b)) : a - b;
-    }
-    __device__ double value(Word sum) const {
-        if (is_real()) return static_cast<double>(bits_as<real>(sum));
-        if (type == dtype::s32 || type == dtype::s64) return static_cast<double>(bits_as<integer>(sum));
-        return static_cast<double>(sum);
-    }
-};
 
 /// 32f or 64f.
 struct real_view {
@@ -96,8 +55,8 @@ __global__ void __launch_bounds__(block_cols* block_rows)
     if (c >= t.cols) return;
     for (std::int64_t r = std::int64_t{blockIdx.y} * block_rows + threadIdx.y; r < t.rows;
          r += std::int64_t{gridDim.y} * block_rows) {
-        const shadow_side vertical(t.rectangle.at(r, c, 0), t.rectangle.at(r, c, 2), t.job.rows),
-            horizontal(t.rectangle.at(r, c, 1), t.rectangle.at(r, c, 3), t.job.cols);
+        const weighted_side vertical = shadow_side(t.rectangle.at(r, c, 0), t.rectangle.at(r, c, 2), t.job.rows),
+                            horizontal = shadow_side(t.rectangle.at(r, c, 1), t.rectangle.at(r, c, 3), t.job.cols);
         const double area = vertical.length * horizontal.length;
         double lit = 1;
         if (area > 0)
@@ -110,15 +69,6 @@ __global__ void __launch_bounds__(block_cols* block_rows)
         else
             *reinterpret_cast<float*>(to) = static_cast<float>(lit);
     }
-}
-
-/// f.operator()<Word>()
-template <typename F>
-void visit_width(const const_any_table_view& table, F&& f) {
-    if (size_of(table.entries.shape.type) == sizeof(std::uint32_t))
-        f.template operator()<std::uint32_t>();
-    else
-        f.template operator()<std::uint64_t>();
 }
 
 }  // namespace

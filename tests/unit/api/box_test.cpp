@@ -1,13 +1,17 @@
+#include "support/complaint.hpp"
+
 #include <boxsum/box.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -199,6 +203,59 @@ TEST(box, tables_that_do_not_fit_are_named) {
     scalar out;
     const const_any_table_view formless{sums.view().entries(), static_cast<table_layout>(9)};
     EXPECT_EQ(message([&] { box_sums(formless, {&b, 1}, {&out, 1}); }), "table: layout is 9, not a table_layout");
+}
+
+/// Of eighths of pixels: every product and sum is a double.
+TEST(box, boxes_with_fractional_edges_are_integrals) {
+    const auto p = pixels();
+    const image_view<const std::int16_t> image(p.data(), image_rows, image_cols);
+    const auto part_of = [](int pixel, double low, double high) {
+        return std::max(0.0, std::min(high, pixel + 1.0) - std::max(low, static_cast<double>(pixel)));
+    };
+    for (const table_layout layout : {table_layout::inclusive, table_layout::exclusive, table_layout::padded}) {
+        table_form form = layout;
+        if (layout == table_layout::padded) form = {layout, {4, 5}, 20};
+        const auto sums = sat<std::int32_t>(image, form);
+        const auto moments = sat_squares<double, double>(image, layout);
+        const double rows = image_rows - (layout == table_layout::exclusive ? 1 : 0),
+                     cols = image_cols - (image_rows - rows);
+        for (int i = 0; i < 500; ++i) {
+            const double top = i * 37 % 70 / 8.0, left = i * 53 % 81 / 8.0,
+                         bottom = std::min(rows, top + (1 + i * 29 % 60) / 8.0),
+                         right = std::min(cols, left + (1 + i * 31 % 75) / 8.0);
+            const fractional_box b{top, left, bottom, right};
+            if (!(top < bottom && left < right)) {
+                EXPECT_THROW(check_box(b, sums.view()), invalid_argument);
+                continue;
+            }
+            double integral = 0, of_squares = 0;
+            for (int r = 0; r < image_rows; ++r)
+                for (int c = 0; c < image_cols; ++c) {
+                    const double pixel = p[static_cast<std::size_t>(r * image_cols + c)],
+                                 part = part_of(r, top, bottom) * part_of(c, left, right);
+                    integral += part * pixel;
+                    of_squares += part * pixel * pixel;
+                }
+            double sum = 0, mean = 0, variance = 0;
+            box_sums(sums.view(), std::span(&b, 1), {&sum, 1});
+            box_means(sums.view(), std::span(&b, 1), {&mean, 1});
+            box_variances({moments.sums.view(), moments.squares.view()}, std::span(&b, 1), {&variance, 1});
+            ASSERT_EQ(sum, integral) << i;
+            ASSERT_EQ(mean, integral / b.area()) << i;
+            ASSERT_NEAR(variance, of_squares / b.area() - mean * mean, 1e-9) << i;
+            ASSERT_GE(variance, 0);
+        }
+    }
+    const auto t = sat<std::int32_t>(image);
+    double out[2] = {5, 5};
+    const fractional_box one{1, 1, 1, std::nan("")};
+    const fractional_box wrong[2] = {{0, 0, 1, 1}, {0, 0, 9.5, 1}};
+    EXPECT_COMPLAINT(box_sums(t.view(), wrong, out),
+                     "boxes[1]: box: rows 0 to 9.5, columns 0 to 1 lie outside the 9 x 11 pixels");
+    EXPECT_EQ(out[0], 5);
+    EXPECT_COMPLAINT(check_box(one, t.view()), "box: rows 1 to 1, columns 1 to nan are empty in the 9 x 11 pixels");
+    EXPECT_THROW(box_variances({.sums = t.view(), .squares = t.view(), .min_count = 1}, std::span(wrong, 1), {out, 1}),
+                 unsupported);
 }
 
 TEST(box, boxes_of_images_need_no_table) {

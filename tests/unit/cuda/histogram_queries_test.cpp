@@ -335,6 +335,8 @@ TEST_F(gpu_histogram_search, queries_refuse_bad_arguments) {
     expect_refused([&] { enqueue(on_device, {values, all - 1}); }, "out: has 17 elements, must have 6 x 3");
     expect_refused([&] { enqueue(on_device, {values, dtype::f32, all}); }, "out: type is 32f");
     expect_refused([&] { enqueue({on_device.data, -1}, {values, all}); }, "boxes: count: is -1");
+    const cuda::device_boxes edges{.count = 6, .edges = static_cast<const fractional_box*>(memory.data())};
+    expect_refused<unsupported>([&] { enqueue(edges, {values, all}); }, "boxes: edges are given");
 }
 
 TEST_F(gpu_histogram_search, refuses_bad_arguments) {
