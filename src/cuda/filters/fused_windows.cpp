@@ -10,6 +10,8 @@ using filters::window_job;
 constexpr std::int64_t most_threads = 512;
 constexpr std::int64_t largest_extent = std::int64_t{1} << 30;  // places are 32-bit numbers
 
+constexpr std::int64_t line_columns = 128;
+
 /// Columns of a window that a row changes by less than 2^15.
 constexpr std::int64_t deltas_width = 128;
 /// Smaller images have too few bands of seven rows for a device: 256 x 256 takes a seventh longer on an H100.
@@ -98,7 +100,11 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
         if (sums >= fused_sums::reals && best != 0) break;
         const std::int64_t fits =
             width + beyond <= threads * columns ? width : (threads * columns - beyond) / columns * columns;
-        const std::int64_t strip = up(up(width, up(width, fits)), columns) * columns, strips = up(width, strip);
+        // Strips begin with a line of memory where blocks hold them.
+        std::int64_t strip = up(up(width, up(width, fits)), columns) * columns;
+        if (const std::int64_t lines = up(strip, line_columns) * line_columns; lines <= fits && strip < width)
+            strip = lines;
+        const std::int64_t strips = up(width, strip);
         for (std::int64_t band = sums == fused_sums::deltas ? 7 : 4; band <= 128; band *= 2) {
             const double held = static_cast<double>(strips * job.shape.channels * up(rows, band) * threads) / resident;
             // With deltas, warps of which there are few on a multiprocessor are so much faster.
@@ -113,8 +119,19 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
         }
     }
     shape.bands = static_cast<int>(up(rows, shape.band_rows));
-    const std::int64_t segments = 2 * (shape.bands - 1 + taken / shape.band_rows) + 1;
-    shape.prepared = prepares && shape.bands > 1 && segments <= 65535;  // a side of a grid
+    if (!prepares || shape.bands == 1) return shape;
+    std::int64_t segments = 2 * (shape.bands - 1 + taken / shape.band_rows) + 1;
+    if (sums <= fused_sums::squares) {  // others' refused blocks are found by their bands' rows
+        shape.unit = sums == fused_sums::deltas ? 7 : 4;
+        shape.period = static_cast<int>(taken);
+        shape.parts = static_cast<int>(
+            std::clamp<std::int64_t>((taken + shape.band_rows / 2) / shape.band_rows, 1, taken / shape.unit));
+        const band_rule rule{shape.period, shape.parts, shape.unit};
+        shape.bands = static_cast<int>(rows / taken * shape.parts);
+        while (rule.begin(shape.bands) < rows) ++shape.bands;
+        segments = shape.bands - 1 + shape.parts;
+    }
+    shape.prepared = segments <= 65535;  // a side of a grid
     if (!shape.prepared) return shape;
     shape.segments = static_cast<int>(segments);
     shape.first_segment = static_cast<int>(-up(job.cols.before + 1, columns) * columns);
