@@ -556,7 +556,7 @@ MUTANTS = (
            "g < t.held_segments - 1"),
     Mutant("doubtful_means_decided", "products in integers decide whether a pixel exceeds its mean, however close",
            "src/cuda/filters/fused_moments.cu", "fused results", "fused_windows.means_near*",
-           "least > 2 || any == 0",
+           "least > 2 * error || any == 0",
            "true"),
     Mutant("quotients_of_cut_windows_halve", "means of windows cut at the top are those of a larger number of pixels",
            "src/cuda/filters/fused_means.cu", "fused", "fused_windows.integers*",
