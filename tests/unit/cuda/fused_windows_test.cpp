@@ -259,7 +259,7 @@ TEST_F(fused_windows, means_of_large_windows_have_the_decisions_of_the_cpu) {
 TEST_F(fused_windows, means_near_pixels_have_the_decisions_of_the_cpu) {
     const filter_case s{dtype::u8, 21, 80, 1, 1, window(window_radius(1, 4)), border_mode::shrink};
     const filter_options options = test::options_of(s);
-    for (const int lowest : {17, 0, 249})
+    for (const int lowest : {17, 0, 211, 249})
         for (const int step : {0, 3}) {
             placed image(test::packed(s.type, s.rows, s.cols, 1), 8, 0);
             // Nine columns of three values: all that are whole have the same mean, lowest + step.
@@ -270,7 +270,8 @@ TEST_F(fused_windows, means_near_pixels_have_the_decisions_of_the_cpu) {
             const auto below = [&](double distance) {
                 return 1 - (lowest - distance) / (lowest + step > 0 ? lowest + step : 1);
             };
-            for (const double k : {0.15, 0.0, 1.0, -130.0, below(0x1p-18), below(0x1p-20), below(0x1p-22)}) {
+            for (const double k :
+                 {0.15, 0.0, 1.0, -130.0, below(0x1p-18), below(0x1p-20), below(0x1p-22), below(-0x1p-18)}) {
                 const threshold_rule rule{.method = threshold_method::bradley, .k = k};
                 placed limit(test::packed(dtype::u8, s.rows, s.cols, 1), 8, 0);
                 const any_view limits = upload(limit), from = upload(image);
