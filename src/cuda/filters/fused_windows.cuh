@@ -338,16 +338,16 @@ struct window_batch {
     }
 };
 
-/// Adds rows first .. end - 1, so many `together`; the last time rows behind them may be read, too.
-template <typename Slide, int Together>
+/// Adds rows first .. end - 1, so many `together`. With Beyond, the last time rows behind them may be read, too.
+template <typename Slide, int Together, bool Beyond>
 __device__ void add_rows(typename Slide::columns& sums, const fused_view& t, const typename Slide::reader& reader,
                          int first, int end) {
     for (int y = first; y < end; y += Together) {
         typename Slide::row rows[Together];
-        reader.read(rows, y, 0, end - y, reader.inside(y, Together));
+        reader.read(rows, y, 0, end - y, (Beyond || y + Together <= end) && reader.inside(y, Together));
 #pragma unroll
         for (int j = 0; j < Together; ++j)
-            if (y + j < end) sums.enter(rows[j], t);
+            if (!Beyond || y + j < end) sums.enter(rows[j], t);
     }
 }
 
@@ -399,7 +399,8 @@ __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fu
     const int first = segment % each == 0 ? begin : middle, end = segment % each == each - 1 ? next : middle;
     typename Slide::columns sums;
     constexpr int together = sizeof(typename Slide::row) <= 8 ? 8 : 4;
-    add_rows<Slide, together>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first, end);
+    add_rows<Slide, together, true>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first,
+                                    end);
     const segment_words<typename Slide::columns> segments(t.segments, t.segment_cols / K);
     segments.store(channel * static_cast<std::int64_t>(gridDim.y) + segment, slot, sums);
 }
@@ -467,7 +468,9 @@ __device__ typename Slide::columns first_columns(const fused_view& t, const type
     if (t.segments == nullptr) {
         // Each lot waits for memory. With more than four rows, kernels but those of sums of bytes spill.
         constexpr int together = sizeof(typename Slide::row) <= 8 && sizeof(typename Slide::columns) <= 32 ? 8 : 4;
-        add_rows<Slide, together>(sums, t, reader, row - before, row + after);
+        // Integers that all count gain up to a tenth by rows read beyond; with lots of eight they lose at radius 15.
+        constexpr bool beyond = Slide::wraps && adds_segments<Slide> && together == 4;
+        add_rows<Slide, together, beyond>(sums, t, reader, row - before, row + after);
         return sums;
     }
     const segment_words<typename Slide::columns> segments(t.segments, t.segment_cols / Slide::K);
