@@ -45,6 +45,13 @@ __device__ inline int dot_of_unsigned(std::uint32_t a, int b, int c) {
     return sum;
 }
 
+/// Two bytes, 255 where a number is negative, that of the first one below; above them anything.
+__device__ inline std::uint32_t signs_of(std::uint32_t a, std::uint32_t b) {
+    std::uint32_t signs;
+    asm("prmt.b32 %0, %1, %2, 0x00fb;" : "=r"(signs) : "r"(a), "r"(b));
+    return signs;
+}
+
 /// The root of x, 0 or normal, within two units of 2^-24 of it.
 __device__ inline float root_within_two_units(float x) {
     float root;

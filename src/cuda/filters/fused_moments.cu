@@ -465,25 +465,37 @@ struct float_rule {
     }
 };
 
-/// 2^16 c sum / n of bytes, 0 < c < 128, n <= 2^23, by two products of 32-bit numbers; less than 1 off.
-///
-/// With g = floor(2^24 / n), g * sum is below 2^32, and n g above 2^23. So 2^48 c / (n g) is below 2^32; to the product
-/// with g * sum less than 2^32, what it is rounded up by adds less than 1, and the lower half of the product, too.
-struct mean_product {
-    static constexpr int fraction = 16;
-    u32 g = 0, multiplier = 0;
+/// x > c sum / n of a byte x, 0 < c, decided by one integer: times * sum - pixels * x, `pixels` being times * n / c
+/// rounded, is off by at most 255 times what that was rounded by, which `error` bounds. Below -error x exceeds c sum /
+/// n, above it does not, and so says the definition in double, whose roundings come to 2^-20 here at most.
+struct mean_ratio {
+    u32 times = 1, pixels = 0, error = 0;
 
-    mean_product() = default;
-    BOXSUM_HOST_DEVICE mean_product(int n, double c)
-        : g((1u << 24) / static_cast<u32>(n)),
-          multiplier(static_cast<u32>(ceil(c * 0x1p48 / (static_cast<double>(n) * g)))) {}
+    /// Whether all integers fit 32 bits.
+    static bool fits(double n, double c, double times) { return 256 * n * times * (c < 1 ? 1 / c : 1) < 0x1p31; }
 
-    __device__ int operator()(u32 sum) const { return static_cast<int>(__umulhi(sum * g, multiplier)); }
+    mean_ratio() = default;
+    BOXSUM_HOST_DEVICE mean_ratio(int n, double c, u32 multiplier) : times(multiplier) {
+        const double exact = n * static_cast<double>(times) / c, whole = rint(exact);
+        pixels = static_cast<u32>(whole);
+        error = static_cast<u32>(255 * fabs(exact - whole) + 0x1p-10);
+    }
+    /// With the multiplier that leaves fewest pixels in doubt.
+    static mean_ratio best_of(int n, double c) {
+        mean_ratio best(n, c, 1);
+        for (u32 times = 2; times < 128 && fits(n, c, times); ++times) {
+            const mean_ratio next(n, c, times);
+            if ((2 * next.error + 1) * best.times < (2 * best.error + 1) * next.times) best = next;
+        }
+        return best;
+    }
+
+    static constexpr u32 most_error = 128;  ///< whatever n is
 };
 
 /// A division in double is long, and rare.
-__device__ __noinline__ mean_product product_with(int n, double c) {
-    return {n, c};
+__device__ __noinline__ u32 pixels_of(int n, double c, u32 times) {
+    return mean_ratio(n, c, times).pixels;
 }
 
 struct binary_output {
@@ -492,10 +504,10 @@ struct binary_output {
     std::uint8_t yes;
     threshold_terms terms;
     const window_extremes* extremes;
-    float inverse;       ///< of the pixels of an uncut window
-    bool in_units;       ///< a thread's pixels can be read, and its results written, together
-    double slope;        ///< without squares, a threshold is so many means
-    mean_product uncut;  ///< of it and an uncut window
+    float inverse;     ///< of the pixels of an uncut window
+    bool in_units;     ///< a thread's pixels can be read, and its results written, together
+    double slope;      ///< without squares, a threshold is so many means
+    mean_ratio uncut;  ///< of it and an uncut window
 };
 
 /// The decision in double for a window whose pixels are not all x. `above`: the numerator of the variance.
@@ -557,9 +569,9 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             return exceeds_exactly(terms, x, sum_of(w, j, n), above_of(w, j, n), n);
         };
         const int full = static_cast<int>(t.cols.full);
-        [[maybe_unused]] mean_product product[rows];
+        [[maybe_unused]] u32 cut_pixels[rows];
         if (!Squares && to.in_units && !batch.plain)
-            batch.for_rows(product, full, [&](int n) { return product_with(n, to.slope); });
+            batch.for_rows(cut_pixels, full, [&](int n) { return pixels_of(n, to.slope, to.uncut.times); });
         if (to.in_units && batch.owns()) {
             u32 x[rows][K / 4], yes[rows][K / 4] = {};
 #pragma unroll
@@ -573,8 +585,8 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
             const auto store = [&] {
 #pragma unroll
                 for (int j = 0; j < rows; ++j)
-                    if (j < batch.valid)
-                        store_streaming(reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()), yes[j]);
+                    store_streaming_if(j < batch.valid, reinterpret_cast<u32*>(out + j * to.row_stride + batch.own()),
+                                       yes[j]);
             };
             const auto decide = [&](int i, int j, const auto& w, int pixel) {
                 const int n = batch.height[j] * full;
@@ -585,54 +597,49 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                 return int{reinterpret_cast<const u8*>(pixels + j * image.row_stride)[batch.own() + i]};
             };
             if constexpr (!Squares) {
-                // By how much thresholds exceed pixels, in units of 2^-16: two and more are certain.
-                const auto excess = [](const mean_product& by, u32 sum, int pixel_in_units) {
-                    return by(sum) - pixel_in_units;
+                // Negative where pixels exceed thresholds. Up to 2 * error, without its sign, it is uncertain.
+                const auto excess = [&](u32 sum, u32 pixels_by, u32 pixel, u32 error) {
+                    return to.uncut.times * sum + error - pixels_by * pixel;
                 };
-                const auto decide_all = [&](const auto& product_of) {
+                const auto decide_all = [&](const auto& pixels_by, u32 error) {
                     u32 least = ~0u, any = 0;
 #pragma unroll
                     for (int k = 0; k < K / 4; ++k) {
-                        int over[rows][4];
+                        u32 over[rows][4];
 #pragma unroll
                         for (int i = 0; i < 4; ++i) {
                             const auto w = batch.own_window(4 * k + i);
 #pragma unroll
                             for (int j = 0; j < rows; ++j) {
-                                const auto pixel = static_cast<int>(__byte_perm(x[j][k], 0, 0x4044u | u32(i) << 8));
-                                over[j][i] = excess(product_of(j), w.sum(j), pixel);
-                                const u32 near = static_cast<u32>(over[j][i] + 1);
-                                least = near < least ? near : least;
+                                const u32 pixel = __byte_perm(x[j][k], 0, 0x4440u | u32(i));
+                                over[j][i] = excess(w.sum(j), pixels_by(j), pixel, error);
+                                least = over[j][i] < least ? over[j][i] : least;
                             }
                         }
 #pragma unroll
                         for (int j = 0; j < rows; ++j) {
-                            // Signs, as bytes.
-                            const auto pair = [&](int i) {
-                                return __byte_perm(static_cast<u32>(over[j][i]), static_cast<u32>(over[j][i + 1]),
-                                                   0x00fbu);
-                            };
-                            yes[j][k] = __byte_perm(pair(0), pair(2), 0x5410u) & (to.yes * 0x01010101u);
+                            yes[j][k] = __byte_perm(signs_of(over[j][0], over[j][1]), signs_of(over[j][2], over[j][3]),
+                                                    0x5410u) &
+                                        (to.yes * 0x01010101u);
                             any |= x[j][k];
                         }
                     }
                     store();
                     // Black pixels exceed nothing.
-                    if (least > 2 || any == 0) return;
+                    if (least > 2 * error || any == 0) return;
 #pragma unroll 1
                     for (int at = 0; at < rows * K; ++at) {
                         const int i = at / rows, j = at % rows, pixel = j < batch.valid ? pixel_at(i, j) : 0;
                         if (pixel == 0) continue;
                         const auto w = batch.own_window(i);
-                        const int n = batch.height[j] * full;
-                        const int over = excess(product_with(n, to.slope), w.sum(j), pixel << mean_product::fraction);
-                        if (static_cast<u32>(over + 1) <= 2) decide(i, j, w, pixel);
+                        const u32 by = pixels_of(batch.height[j] * full, to.slope, to.uncut.times);
+                        if (excess(w.sum(j), by, static_cast<u32>(pixel), error) <= 2 * error) decide(i, j, w, pixel);
                     }
                 };
                 if (batch.plain) {
-                    decide_all([&](int) -> const mean_product& { return to.uncut; });
+                    decide_all([&](int) { return to.uncut.pixels; }, to.uncut.error);
                 } else {
-                    decide_all([&](int j) -> const mean_product& { return product[j]; });
+                    decide_all([&](int j) { return cut_pixels[j]; }, mean_ratio::most_error);
                 }
             } else {
                 u32 doubtful = 0;
@@ -722,8 +729,9 @@ void launch_threshold(const fused_task& task, binary_output to, const view_shape
     to.in_units = in_units(task.image.data, task.image.shape) && in_units(to.data, result);
     if constexpr (!Squares) {
         to.slope = 1 - to.terms.k;
-        to.in_units = to.in_units && to.slope > 0 && to.slope < 128;
-        if (to.in_units) to.uncut = mean_product(static_cast<int>(task.job->rows.full * task.job->cols.full), to.slope);
+        const std::int64_t full = task.job->rows.full * task.job->cols.full;
+        to.in_units = to.in_units && to.slope > 0 && mean_ratio::fits(static_cast<double>(full), to.slope, 1);
+        if (to.in_units) to.uncut = mean_ratio::best_of(static_cast<int>(full), to.slope);
     }
     launch_fused<u8, u32, Squares, columns>(fused_threshold_kernel<Squares, columns>, task,
                                             fused_shape_of(*task.job, sums, task.end_row - task.first_row), stream,

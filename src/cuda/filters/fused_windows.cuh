@@ -32,8 +32,10 @@ inline constexpr int most_fused_threads = 512;
 /// A task as the kernels take it.
 struct fused_view : plane_view {
     const void* segments;
-    int first_row, end_row, band_rows, strip_cols, strips;
+    int first_row, end_row, strip_cols, strips;
+    band_rule bands;
     int segment_cols, first_segment;
+    int segments_of_channel, held_segments;  ///< held: of a band's first windows
     // Of sliding_samples.cuh.
     const char* mask;  ///< null: none
     std::int64_t mask_stride;
@@ -336,15 +338,16 @@ struct window_batch {
     }
 };
 
-/// Adds rows first .. end - 1, so many `together`.
-template <typename Slide, int Together>
+/// Adds rows first .. end - 1, so many `together`. With Beyond, the last time rows behind them may be read, too.
+template <typename Slide, int Together, bool Beyond>
 __device__ void add_rows(typename Slide::columns& sums, const fused_view& t, const typename Slide::reader& reader,
                          int first, int end) {
     for (int y = first; y < end; y += Together) {
         typename Slide::row rows[Together];
-        reader.read(rows, y, 0, end - y, y + Together <= end && reader.inside(y, Together));
+        reader.read(rows, y, 0, end - y, (Beyond || y + Together <= end) && reader.inside(y, Together));
 #pragma unroll
-        for (int j = 0; j < Together; ++j) sums.enter(rows[j], t);
+        for (int j = 0; j < Together; ++j)
+            if (!Beyond || y + j < end) sums.enter(rows[j], t);
     }
 }
 
@@ -380,22 +383,24 @@ class segment_words {
     int slots_;
 };
 
-/// Sums of the rows of a segment, for the bands: even ones reach from where a band's first windows begin to where
-/// those of an earlier band end, odd ones from there to where the next band's begin.
+/// Sums of the rows of a segment: one reaches from where a band's first windows begin to where the next band's do.
+/// Where no bands' end there, it is two: up to where those of an earlier band end, and from there on.
 template <typename Slide>
 __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fused_view t) {
     constexpr int K = Slide::K;
     const int slot = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
     if (slot * K >= t.segment_cols) return;
     const int segment = static_cast<int>(blockIdx.y), channel = static_cast<int>(blockIdx.z);
+    const int each = t.bands.segments, band = segment / each;
+    const int begin = t.first_row + t.bands.begin(band) - static_cast<int>(t.rows.before),
+              next = t.first_row + t.bands.begin(band + 1) - static_cast<int>(t.rows.before);
     const int taken = static_cast<int>(t.rows.before + t.rows.after);  // rows of a band's first windows but the last
-    const int rest = taken % t.band_rows,
-              begin = t.first_row + segment / 2 * t.band_rows - static_cast<int>(t.rows.before);
-    const int first = segment % 2 == 0 ? begin : begin + rest,
-              end = segment % 2 == 0 ? begin + rest : begin + t.band_rows;
+    const int middle = begin + (each == 2 ? taken % (next - begin) : 0);
+    const int first = segment % each == 0 ? begin : middle, end = segment % each == each - 1 ? next : middle;
     typename Slide::columns sums;
     constexpr int together = sizeof(typename Slide::row) <= 8 ? 8 : 4;
-    add_rows<Slide, together>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first, end);
+    add_rows<Slide, together, true>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first,
+                                    end);
     const segment_words<typename Slide::columns> segments(t.segments, t.segment_cols / K);
     segments.store(channel * static_cast<std::int64_t>(gridDim.y) + segment, slot, sums);
 }
@@ -441,6 +446,19 @@ __global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_seg
     run(before, [&](int s, std::uint64_t total) { from[static_cast<std::int64_t>(s) * words] = total; });
 }
 
+/// Slides whose first windows can be sums of segments.
+template <typename Slide>
+inline constexpr bool adds_segments = requires(typename Slide::columns sums) {
+    sums.add(sums);
+};
+
+/// Whether sums of segments are made sums of all up to them, so that a band's first windows are a difference of two
+/// instead of a sum of so many.
+template <typename Slide>
+BOXSUM_HOST_DEVICE constexpr bool are_prefixes(int held) {
+    return Slide::wraps && (held > 8 || !adds_segments<Slide>);
+}
+
 /// The sums of the rows that the windows of row `row` hold but the last.
 template <typename Slide>
 __device__ typename Slide::columns first_columns(const fused_view& t, const typename Slide::reader& reader, int band,
@@ -450,20 +468,23 @@ __device__ typename Slide::columns first_columns(const fused_view& t, const type
     if (t.segments == nullptr) {
         // Each lot waits for memory. With more than four rows, kernels but those of sums of bytes spill.
         constexpr int together = sizeof(typename Slide::row) <= 8 && sizeof(typename Slide::columns) <= 32 ? 8 : 4;
-        add_rows<Slide, together>(sums, t, reader, row - before, row + after);
+        // Integers that all count gain up to a tenth by rows read beyond; with lots of eight they lose at radius 15.
+        constexpr bool beyond = Slide::wraps && adds_segments<Slide> && together == 4;
+        add_rows<Slide, together, beyond>(sums, t, reader, row - before, row + after);
         return sums;
     }
-    const int bands = (t.end_row - t.first_row + t.band_rows - 1) / t.band_rows,
-              in_band = (before + after) / t.band_rows;
     const segment_words<typename Slide::columns> segments(t.segments, t.segment_cols / Slide::K);
-    const std::int64_t of_channel = 2 * (bands - 1 + in_band) + 1, first = channel * of_channel + 2 * band;
+    const std::int64_t first = std::int64_t{channel} * t.segments_of_channel + t.bands.segments * band;
     const int slot = (col - t.first_segment) / Slide::K;
     if constexpr (Slide::wraps) {
-        sums = segments.load(first + 2 * in_band, slot);
-        if (band > 0) sums.subtract(segments.load(first - 1, slot));
-    } else {
-        for (int g = 0; g <= 2 * in_band; ++g) sums.add(segments.load(first + g, slot));
+        if (are_prefixes<Slide>(t.held_segments)) {
+            sums = segments.load(first + t.held_segments - 1, slot);
+            if (band > 0) sums.subtract(segments.load(first - 1, slot));
+            return sums;
+        }
     }
+    if constexpr (adds_segments<Slide>)
+        for (int g = 0; g < t.held_segments; ++g) sums.add(segments.load(first + g, slot));
     return sums;
 }
 
@@ -564,8 +585,8 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const int first_read = (first_col - left - 1) & ~(K - 1);  // a multiple of K, also below 0
     const int read_col = first_read + K * thread;
     const bool reads = read_col < end_col + right;
-    const int first_row = t.first_row + band * t.band_rows;
-    const int end_row = first_row + t.band_rows < t.end_row ? first_row + t.band_rows : t.end_row;
+    const int first_row = t.first_row + t.bands.begin(band), end_band = t.first_row + t.bands.begin(band + 1);
+    const int end_row = end_band < t.end_row ? end_band : t.end_row;
 
     window_batch<sums, K> batch(line);
     batch.threads = threads;
@@ -696,7 +717,10 @@ fused_view on_device(const fused_task& task, const fused_shape& shape) {
     t.segments = shape.prepared ? task.scratch : nullptr;
     t.first_row = static_cast<int>(task.first_row);
     t.end_row = static_cast<int>(task.end_row);
-    t.band_rows = shape.band_rows;
+    t.bands = shape.parts > 0 ? band_rule{shape.period, shape.parts, shape.unit, 1} : band_rule{shape.band_rows};
+    t.segments_of_channel = shape.segments;
+    t.held_segments =
+        shape.parts > 0 ? shape.parts : 2 * static_cast<int>((job.rows.before + job.rows.after) / shape.band_rows) + 1;
     t.strip_cols = shape.strip_cols;
     t.strips = shape.strips;
     t.channels = static_cast<int>(s.channels);
@@ -723,11 +747,12 @@ void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view&
                stream, t);
         if constexpr (Slide::wraps) {
             const int slots = shape.segment_cols / K, words = slots * segment_words<typename Slide::columns>::words;
-            launch(prefix_segments_kernel,
-                   {.grid = {static_cast<unsigned>((words + prefix_words - 1) / prefix_words), channels},
-                    .block = prefix_words * prefix_chunks},
-                   stream, static_cast<std::uint64_t*>(const_cast<void*>(t.segments)), words, shape.segments,
-                   slots * Slide::wide_words);
+            if (are_prefixes<Slide>(t.held_segments))
+                launch(prefix_segments_kernel,
+                       {.grid = {static_cast<unsigned>((words + prefix_words - 1) / prefix_words), channels},
+                        .block = prefix_words * prefix_chunks},
+                       stream, static_cast<std::uint64_t*>(const_cast<void*>(t.segments)), words, shape.segments,
+                       slots * Slide::wide_words);
         }
     }
     launch(kernel,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/host_device.hpp"
 #include "cuda/filters/window_kernels.hpp"
 #include "filters/filter_jobs.hpp"
 
@@ -56,14 +57,27 @@ constexpr int fused_slot_bytes(dtype pixel, fused_sums sums) {
     }
 }
 
+/// Where bands of rows begin: `parts` in each `period` rows, of as many `unit`s as far as that can be.
+struct band_rule {
+    int period = 1, parts = 1, unit = 1;
+    int segments = 2;  ///< of each, see fused_shape
+
+    BOXSUM_HOST_DEVICE int begin(int band) const {
+        return band / parts * period + band % parts * (period / unit) / parts * unit;
+    }
+};
+
 /// How windows of some rows are shared out. A block owns `strip_cols` columns by `band_rows` rows of results.
 struct fused_shape {
     int threads = 32;
     int strip_cols = 1, strips = 1;
     int band_rows = 8, bands = 1;
-    /// Sums of all rows up to where bands' windows begin and end are made first, so that a band's first windows are a
-    /// difference of two.
+    /// Sums of the rows between where bands' windows begin and end are made first; a band's first windows are made of
+    /// them.
     bool prepared = false;
+    /// Of `prepared`, if above 0: bands differ by a unit, and so many of them, `period` rows, are what windows hold but
+    /// one row. So the first windows of one begin where those of an earlier one end, and there are half the segments.
+    int parts = 0, period = 0, unit = 1;
     int segments = 0;       ///< of `prepared`: how many there are
     int segment_cols = 0;   ///< columns of one, a multiple of what a thread owns
     int first_segment = 0;  ///< the first column of one, below 0

@@ -219,12 +219,47 @@ TEST_F(fused_windows, large_windows_have_the_results_of_the_cpu) {
             }
 }
 
-/// Pixels that are exactly their thresholds, or next to them: sums and integers do not decide those. Slopes of 0 and
-/// above 128 they do not take at all.
+/// Several bands whose first windows are sums of a few segments. They differ in rows.
+TEST_F(fused_windows, windows_of_few_segments_have_the_results_of_the_cpu) {
+    const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{40, 33, 7, 6}), border_mode::mirror};
+    placed image(test::packed(s.type, s.rows, s.cols, 1), 15, 0);
+    fill(image.view(), pattern::random, 8);
+    const filter_options options = test::options_of(s);
+    const filters::window_job job = filters::windows_of({image.view().shape}, options);
+    const cuda::fused_shape shape = cuda::fused_shape_of(job, cuda::fused_sums_of(job, false), s.rows);
+    EXPECT_TRUE(shape.prepared && shape.parts > 1 && shape.parts <= 8 && shape.period % shape.unit != 0);
+    placed mean(test::packed(s.type, s.rows, s.cols, 1), 15, 0);
+    const any_view result = upload(mean), from = upload(image);
+    cuda::box_filter({from}, {result}, stream(), options);
+    box_filter({image.view()}, {mean.view()}, options);
+    expect_fetched(mean, result, test::text_of(s));
+}
+
+/// Sums and pixels times their factors have more than 24 bits.
+TEST_F(fused_windows, means_of_large_windows_have_the_decisions_of_the_cpu) {
+    for (const std::int64_t radius : {15, 90}) {
+        const filter_case s{dtype::u8,          2 * radius + 30, 2 * radius + 150, 1, 1, window(window_radius(radius)),
+                            border_mode::shrink};
+        placed image(test::packed(s.type, s.rows, s.cols, 1), -s.cols & 7, 0);
+        fill(image.view(), pattern::random, 9);
+        for (const double k : {0.15, 0.3, -0.25}) {
+            const threshold_rule rule{.method = threshold_method::bradley, .k = k};
+            placed limit(test::packed(dtype::u8, s.rows, s.cols, 1), -s.cols & 7, 0);
+            const any_view limits = upload(limit), from = upload(image);
+            cuda::adaptive_threshold({from}, {limits}, stream(), rule, test::options_of(s));
+            adaptive_threshold({image.view()}, {limit.view()}, rule, test::options_of(s));
+            expect_fetched(limit, limits, test::text_of(s) + " " + std::to_string(k));
+        }
+        memory_.clear();
+    }
+}
+
+/// Pixels that are exactly their thresholds, or next to them: sums and integers do not decide those. Slopes of 0 they
+/// do not take at all.
 TEST_F(fused_windows, means_near_pixels_have_the_decisions_of_the_cpu) {
     const filter_case s{dtype::u8, 21, 80, 1, 1, window(window_radius(1, 4)), border_mode::shrink};
     const filter_options options = test::options_of(s);
-    for (const int lowest : {17, 0, 249})
+    for (const int lowest : {17, 0, 211, 249})
         for (const int step : {0, 3}) {
             placed image(test::packed(s.type, s.rows, s.cols, 1), 8, 0);
             // Nine columns of three values: all that are whole have the same mean, lowest + step.
@@ -235,7 +270,8 @@ TEST_F(fused_windows, means_near_pixels_have_the_decisions_of_the_cpu) {
             const auto below = [&](double distance) {
                 return 1 - (lowest - distance) / (lowest + step > 0 ? lowest + step : 1);
             };
-            for (const double k : {0.15, 0.0, 1.0, -130.0, below(0x1p-18), below(0x1p-20), below(0x1p-22)}) {
+            for (const double k :
+                 {0.15, 0.0, 1.0, -130.0, below(0x1p-18), below(0x1p-20), below(0x1p-22), below(-0x1p-18)}) {
                 const threshold_rule rule{.method = threshold_method::bradley, .k = k};
                 placed limit(test::packed(dtype::u8, s.rows, s.cols, 1), 8, 0);
                 const any_view limits = upload(limit), from = upload(image);

@@ -45,6 +45,10 @@ inline int dot_of_unsigned(std::uint32_t a, int b, int c) {
     return c;
 }
 
+inline std::uint32_t signs_of(std::uint32_t a, std::uint32_t b) {
+    return (a >> 31 != 0 ? 0xffu : 0u) | (b >> 31 != 0 ? 0xff00u : 0u);
+}
+
 inline float root_within_two_units(float x) {
     return std::sqrt(x);
 }
