@@ -58,7 +58,7 @@ struct mean_output {
     std::uint32_t raise;             ///< what makes centred pixels positive
     std::uint32_t half;              ///< 1: halves are rounded up; 0: means are rounded down
     std::uint32_t flip;              ///< XORed to a word of positive means
-    bool in_units;                   ///< a thread's means can be written together
+    bool in_units;                   ///< a thread's means can be written together, or their words be shifted
     divider uncut;                   ///< by the pixels of an uncut window
     byte_quotient bytes[most_rows];  ///< the same of bytes, of each row's raised sums
     double inverse;                  ///< of them
@@ -120,6 +120,27 @@ __device__ std::uint32_t one_rounded(std::uint32_t x, int height, int width, con
     return q;
 }
 
+/// Words of whole warps, wherever a row starts: a lane writes the words of memory in which its bytes begin, the first
+/// with bytes of the lane before. Those that no lane before it, or behind it, has a part in are written as bytes.
+template <int W>
+__device__ void store_shifted(char* at, const std::uint32_t (&x)[W], bool owns, bool begins, bool ends) {
+    const std::uint32_t before = __shfl_up_sync(~0u, x[W - 1], 1);
+    if (!owns) return;
+    const int past = static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % 4);
+    const unsigned shift = 8 * static_cast<unsigned>(past);
+    auto* const words = reinterpret_cast<std::uint32_t*>(at - past);
+    const std::uint32_t head = __funnelshift_l(before, x[0], shift), tail = __funnelshift_l(x[W - 1], 0, shift);
+    if (!begins || past == 0) __stcs(words, head);
+#pragma unroll
+    for (int w = 1; w < W; ++w) __stcs(words + w, __funnelshift_l(x[w - 1], x[w], shift));
+    if (past == 0 || !(begins || ends)) return;
+#pragma unroll
+    for (int b = 0; b < 4; ++b) {
+        if (begins && b >= past) at[b - past] = static_cast<char>(head >> (8 * b));
+        if (ends && b < past) at[4 * W - past + b] = static_cast<char>(tail >> (8 * b));
+    }
+}
+
 template <typename Slide, typename Sum>
 __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __grid_constant__ fused_view t,
                                                                         const __grid_constant__ mean_output to) {
@@ -136,8 +157,8 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
 #pragma unroll
             for (int j = 0; j < rows; ++j) by[j] = by[j].of_raised(Slide::sums::raise(j));
         }
+        std::uint32_t out[rows][K / in_word];
         if (to.in_units && batch.owns()) {
-            std::uint32_t out[rows][K / in_word];
             if constexpr (sizeof(Pixel) == 1) {
                 const auto divide = [&](const auto& quotient_of) {
 #pragma unroll
@@ -172,10 +193,17 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
                     }
                 }
             }
-            char* const own = first + std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel));
+        }
+        char* const own = first + std::int64_t{batch.own()} * static_cast<int>(sizeof(Pixel));
 #pragma unroll
-            for (int j = 0; j < rows; ++j)
-                if (j < batch.valid) store_streaming(reinterpret_cast<std::uint32_t*>(own + j * to.row_stride), out[j]);
+        for (int j = 0; j < rows; ++j) {
+            if (!to.in_units || j >= batch.valid) break;
+            if constexpr (Slide::shifted)
+                store_shifted(own + j * to.row_stride, out[j], batch.owns(),
+                              batch.thread % 32 == 0 || batch.own() == batch.begin_owned,
+                              batch.thread % 32 == 31 || batch.own() + K == batch.end_owned);
+            else if (batch.owns())
+                store_streaming(reinterpret_cast<std::uint32_t*>(own + j * to.row_stride), out[j]);
         }
         batch.for_each_column(to.in_units, [&](int col, const auto& w) {
             const int width = fused_width(t, col);
@@ -188,9 +216,9 @@ __global__ __launch_bounds__(most_fused_threads) void fused_mean_kernel(const __
     });
 }
 
-template <typename Pixel, typename Sum, int K, bool Deltas = false>
+template <typename Pixel, typename Sum, int K, bool Deltas = false, bool Shifted = false>
 void launch_means(const fused_task& task, const fused_shape& shape, const any_view& result, stream_ref stream) {
-    using slide = integer_slide<Pixel, Sum, false, K, Deltas>;
+    using slide = integer_slide<Pixel, Sum, false, K, Deltas, Shifted>;
     const bool is_signed = task.image.shape.type == dtype::s16;
     mean_output to{};
     to.data = static_cast<char*>(result.data);
@@ -201,6 +229,11 @@ void launch_means(const fused_task& task, const fused_shape& shape, const any_vi
     constexpr std::int64_t unit = K * sizeof(Pixel);
     to.in_units = result.shape.channels == 1 && reinterpret_cast<std::uintptr_t>(result.data) % unit == 0 &&
                   result.shape.row_stride % unit == 0;
+    const bool in_units = to.in_units && on_device<Pixel, K>(task, shape).in_units;
+    if (Shifted)
+        to.in_units = true;
+    else if (!in_units && result.shape.channels == 1 && can_be_shifted<Pixel, K>(task, shape))
+        return launch_means<Pixel, Sum, K, Deltas, true>(task, shape, result, stream);
     const std::int64_t uncut = task.job->rows.full * task.job->cols.full;
     if constexpr (sizeof(Pixel) == 1) {
         to.in_units = to.in_units && uncut <= byte_quotient::largest;

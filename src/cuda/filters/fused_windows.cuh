@@ -6,6 +6,7 @@
 #include "cuda/filters/pixel_runs.cuh"
 #include "cuda/runtime/launch.cuh"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -229,6 +230,12 @@ struct alignas(16) window_sums {
 #pragma unroll
         for (int k = 0; k < values; ++k) value[k] -= b.value[k];
     }
+    __device__ void multiply(int n) {
+        using signed_sum =
+            typename std::conditional_t<std::is_integral_v<Sum>, std::make_signed<Sum>, std::type_identity<Sum>>::type;
+#pragma unroll
+        for (int k = 0; k < values; ++k) value[k] *= static_cast<Sum>(static_cast<signed_sum>(n));
+    }
     /// Those of the lane `distance` before this one.
     __device__ window_sums of_lane_before(int distance) const {
         window_sums other;
@@ -389,7 +396,6 @@ template <typename Slide>
 __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fused_view t) {
     constexpr int K = Slide::K;
     const int slot = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
-    if (slot * K >= t.segment_cols) return;
     const int segment = static_cast<int>(blockIdx.y), channel = static_cast<int>(blockIdx.z);
     const int each = t.bands.segments, band = segment / each;
     const int begin = t.first_row + t.bands.begin(band) - static_cast<int>(t.rows.before),
@@ -402,7 +408,7 @@ __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fu
     add_rows<Slide, together, true>(sums, t, typename Slide::reader(t, t.first_segment + slot * K, channel), first,
                                     end);
     const segment_words<typename Slide::columns> segments(t.segments, t.segment_cols / K);
-    segments.store(channel * static_cast<std::int64_t>(gridDim.y) + segment, slot, sums);
+    if (slot * K < t.segment_cols) segments.store(channel * static_cast<std::int64_t>(gridDim.y) + segment, slot, sums);
 }
 
 /// Makes sums of segments the sums of all segments up to them, which wrap. Grid: words of a segment by prefix_words,
@@ -489,15 +495,16 @@ __device__ typename Slide::columns first_columns(const fused_view& t, const type
 }
 
 /// Integers that all count.
-template <typename Pixel, typename Sum, bool Squares, int Columns, bool Deltas = false>
+template <typename Pixel, typename Sum, bool Squares, int Columns, bool Deltas = false, bool Shifted = false>
 class integer_slide {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = true;  ///< sums of any rows are differences of prefix sums
     static constexpr int wide_words = Squares && sizeof(Sum) == 8 ? K : 0;  ///< of `columns`, which begin with them
+    static constexpr bool shifted = Shifted;
     using pixel = Pixel;
     using row = pixel_run<Pixel, K>;
-    using reader = run_reader<Pixel, K>;
+    using reader = std::conditional_t<Shifted, shifted_reader<Pixel, K>, run_reader<Pixel, K>>;
     using columns = column_sums<Pixel, Sum, Squares, K>;
     using sums = window_sums<Sum, Squares, Deltas>;
     static constexpr int rows = sums::rows;
@@ -507,7 +514,24 @@ class integer_slide {
 
     __device__ static row nothing(const fused_view& t) { return row::all(t.flip); }
 
-    __device__ bool begins() const { return true; }
+    /// A column of windows beyond a border that repeats no pixel.
+    __device__ static sums outside(const fused_view& t) {
+        const auto height = static_cast<int>(t.rows.full);
+        const row pixels = columns::as_summed(row::all(t.outside), t.flip), none = row::all(0);
+        sums x{};
+        columns one{};
+        one.slide(0, pixels, none);
+#pragma unroll
+        for (int j = 0; j < (Deltas ? 1 : rows); ++j) {
+            x.value[j] = columns::widened(one.sum[0] * height);
+            if constexpr (Squares) x.value[rows + j] = one.square[0] * static_cast<Sum>(height);
+        }
+        return x;
+    }
+
+    __device__ bool begins() const {
+        return true;
+    }
 
     /// Rows enter and leave: what all columns come to then, row by row.
     __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
@@ -563,6 +587,39 @@ class integer_slide {
     Sum total_, total_squares_;
 };
 
+/// Writes the prefix sums of columns beyond a side, 1 or -1, behind those up to column `edge`, from which they follow:
+/// nothing that was read there is part of a prefix sum before. So that of column n - 1 + m of `reflect`, P(n - 1) and
+/// what the last m columns come to, is 2 P(n - 1) - P(n - 1 - m). For all threads, between barriers. A function of its
+/// own: few blocks want it, and the others' registers are all taken.
+template <typename Slide>
+__device__ __noinline__ void write_beyond(const fused_view& t, const sum_line<typename Slide::sums> line,
+                                          int first_read, int edge, int side, int places) {
+    using sums = typename Slide::sums;
+    constexpr int K = Slide::K;
+    const auto entry = [&](int col) { return col - first_read + (col - first_read) / K; };
+    const border_mode border = t.cols.border;
+    const bool repeats = border != border_mode::reflect && border != border_mode::mirror;
+    const int from = border == border_mode::reflect ? edge : edge - side;
+    const sums all = line.load(entry(edge));
+    sums one = line.load(entry(from));
+    if (border == border_mode::replicate) {
+        one.subtract(all);
+        one.multiply(-1);
+    } else if (repeats) {
+        one = Slide::outside(t);
+    }
+#pragma unroll 1
+    for (int m = 1 + static_cast<int>(threadIdx.x); m <= places; m += static_cast<int>(blockDim.x)) {
+        sums x = one;
+        if (repeats)
+            x.multiply(m);
+        else
+            x.subtract(line.load(entry(from - side * m)));
+        x.add(all);
+        line.store(entry(edge + side * m), x);
+    }
+}
+
 /// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels.
 template <typename Slide, typename Emit>
 __device__ void for_each_batch(const fused_view& t, Emit emit) {
@@ -584,7 +641,8 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     const int end_col = first_col + t.strip_cols < width ? first_col + t.strip_cols : width;
     const int first_read = (first_col - left - 1) & ~(K - 1);  // a multiple of K, also below 0
     const int read_col = first_read + K * thread;
-    const bool reads = read_col < end_col + right;
+    constexpr bool whole_warps = shifts_late<typename Slide::reader>;
+    const bool reads = whole_warps || read_col < end_col + right;
     const int first_row = t.first_row + t.bands.begin(band), end_band = t.first_row + t.bands.begin(band + 1);
     const int end_row = end_band < t.end_row ? end_band : t.end_row;
 
@@ -632,16 +690,15 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
     // Entering rows are not waited for while those of the first windows are read.
     if (reads) enter(first_row, first_row < end_plain);
     typename Slide::columns first{};
-    if (reads) first = first_columns<Slide>(t, reader, band, first_row, read_col, channel);
+    if (reads && (t.segments == nullptr || read_col < end_col + right))
+        first = first_columns<Slide>(t, reader, band, first_row, read_col, channel);
     Slide slide(t, first);
     if (!slide.begins()) return;
     if (reads) leave(first_row, false);
     for (int row = first_row; row < end_row; row += rows) {
-        if constexpr (settles_late<typename Slide::reader>) {
-            if (reader.settles()) {
-                reader.settle(in);
-                reader.settle(out);
-            }
+        if constexpr (shifts_late<typename Slide::reader>) {
+            reader.shift(in, row + after, 0, end_row - row);
+            reader.shift(out, row - before - 1, first_row + 1 - row, end_row - row);
         }
         // What each thread's columns come to, row by row, and those of the threads before it.
         const sums mine = slide.advance(in, out);
@@ -660,6 +717,14 @@ __device__ void for_each_batch(const fused_view& t, Emit emit) {
         for (int i = 0; i < K; ++i) {
             slide.pass(until, i, in, out);
             own.store(i, until);
+        }
+        if constexpr (requires { Slide::outside(t); }) {  // before rows are read, which need registers
+            const int before_first = t.cols.continues() ? left - first_col : 0, behind_last = end_col + right - width;
+            if (t.any_beyond && (before_first > 0 || behind_last > 0)) {
+                __syncthreads();  // the prefix sums of columns inside are there
+                if (before_first > 0) write_beyond<Slide>(t, line, first_read, -1, -1, before_first);
+                if (behind_last > 0) write_beyond<Slide>(t, line, first_read, width - 1, 1, behind_last);
+            }
         }
         if (reads && row + rows < end_row) {
             const bool plain = row + rows >= first_plain && row + rows < end_plain;
@@ -732,7 +797,28 @@ fused_view on_device(const fused_task& task, const fused_shape& shape) {
     if (job.rows.border == border_mode::constant) t.outside = word_of<Pixel>(job.border_value);
     constexpr std::int64_t unit = K * sizeof(Pixel) < 16 ? K * sizeof(Pixel) : 16;
     t.in_units = s.channels == 1 && reinterpret_cast<std::uintptr_t>(t.image) % unit == 0 && s.row_stride % unit == 0;
+    t.first_read = static_cast<int>(std::max<std::int64_t>(0, task.first_row - job.rows.before));
+    t.last_read = static_cast<int>(std::min(job.rows.extent, task.end_row + job.rows.after) - 1);
     return t;
+}
+
+/// Whether a block at a side reads all columns that those beyond are taken from. Windows that reach about as far to
+/// both sides do.
+inline bool sides_follow(const filters::window_axis& cols, const fused_shape& shape) {
+    if (cols.border == border_mode::wrap) return false;
+    const std::int64_t n = cols.extent, apart = cols.border == border_mode::mirror ? 1 : 0;
+    const std::int64_t first = std::min<std::int64_t>(n, shape.strip_cols),
+                       last = n - std::int64_t{shape.strips - 1} * shape.strip_cols;  // columns of these strips
+    return std::max(cols.before, cols.after) + apart <= n && cols.before - cols.after + apart <= first &&
+           cols.after - cols.before + apart <= last;
+}
+
+/// Whether a shifted_reader can read the image: of one channel, wherever its rows start.
+template <typename Pixel, int K>
+bool can_be_shifted(const fused_task& task, const fused_shape& shape) {
+    const view_shape& s = task.image.shape;
+    return s.channels == 1 && s.cols >= K && s.row_stride >= s.cols * std::int64_t{sizeof(Pixel)} &&
+           sides_follow(task.job->cols, shape);
 }
 
 /// Launches segment_kernel where it is wanted, and `kernel`, whose first parameter is the view.
@@ -774,6 +860,8 @@ void launch_fused(void (*kernel)(fused_view, Parameters...), const fused_task& t
         if (task.job->rows.border != border_mode::constant) t.outside = 0;
         t.flip = 0;
     }
+    t.any_beyond = shifts_late<typename Slide::reader> ||
+                   (t.in_units && (t.cols.continues() || t.cols.extent % K != 0) && sides_follow(t.cols, shape));
     launch_sliding<Slide>(kernel, t, shape, stream, arguments...);
 }
 

@@ -13,7 +13,7 @@
 /// Beyond a border a thread reads what the axis says is there (window_axis::source). What `shrink` leaves out is a
 /// zero. A run that lies as a whole where the image is mirrored, repeated, or begins anew is read like any other, and
 /// its pixels are put in order once they are there. Runs that memory or the border cut, and rows beyond it, go through
-/// a function of their own.
+/// a function of their own. Where columns beyond the sides may hold anything, none of this happens.
 namespace boxsum::cuda {
 
 /// What is read of one plane.
@@ -25,6 +25,8 @@ struct plane_view {
     std::uint32_t flip;     ///< XORed to a word of pixels: centred then
     std::uint32_t outside;  ///< what lies beyond a border that repeats no pixel, in all of a word
     bool in_units;          ///< a thread's columns can be read together
+    bool any_beyond;  ///< whatever is read of columns beyond the sides will do: runs are read whole, or not at all
+    int first_read, last_read;  ///< rows: before the first one's pixels memory may begin, behind the last one's end
 };
 
 /// K pixels of a row, as they are in the image: whatever is done to them would wait for them.
@@ -55,18 +57,6 @@ struct pixel_run {
             return all(__byte_perm(pixel, 0, bits == 8 ? 0x0000 : 0x1010));
     }
 
-    /// The first `own` pixels, and behind them others.
-    __device__ pixel_run up_to(int own, const pixel_run& others) const {
-        pixel_run run;
-#pragma unroll
-        for (int i = 0; i < words; ++i) {
-            const int owned = own - i * (32 / bits);  // of this word
-            const std::uint32_t mask = owned <= 0 ? 0 : owned >= 32 / bits ? ~0u : (1u << (owned * bits % 32)) - 1;
-            run.word[i] = (word[i] & mask) | (others.word[i] & ~mask);
-        }
-        return run;
-    }
-
     /// The last pixel first.
     __device__ pixel_run turned() const {
         pixel_run run;
@@ -87,6 +77,21 @@ struct pixel_run {
             const auto part = reinterpret_cast<const vector_of<std::uint32_t, at_once>*>(from)[k / at_once];
 #pragma unroll
             for (int i = 0; i < at_once; ++i) run.word[k + i] = part.x[i];
+        }
+        return run;
+    }
+
+    /// So many pixels from there, behind which nothing is read.
+    __device__ static pixel_run first_of(const char* from, int pixels) {
+        pixel_run run;
+#pragma unroll
+        for (int w = 0; w < words; ++w) {
+            std::uint32_t word = 0;
+#pragma unroll
+            for (int i = 0; i < 32 / bits; ++i)
+                if (w * (32 / bits) + i < pixels)
+                    word |= std::uint32_t{reinterpret_cast<const Pixel*>(from)[w * (32 / bits) + i]} << (bits * i);
+            run.word[w] = word;
         }
         return run;
     }
@@ -152,74 +157,6 @@ struct run_parts {
     }
 };
 
-/// Bytes of a row in the word at `at` from byte First on, three of them, as far as they are the row's; the rest is 0.
-template <int First>
-__device__ std::uint32_t bytes_within(const char* at, const char* begin, const char* end) {
-    std::uint32_t word = 0;
-#pragma unroll
-    for (int b = First; b < First + 3; ++b) {
-        const bool there = begin != nullptr && at + b >= begin && at + b < end;
-        word |= there ? std::uint32_t{static_cast<std::uint8_t>(at[b])} << (8 * b) : 0;
-    }
-    return word;
-}
-
-/// K neighbouring pixels of each of N rows of one channel, wherever they lie in memory, by words; those beyond a row's
-/// ends are anything. Rows that are null are not read.
-template <typename Pixel, int K, int N>
-__device__ void read_neighbours(pixel_run<Pixel, K> (&to)[N], const char* const (&row)[N], int width, int col) {
-    constexpr int words = pixel_run<Pixel, K>::words, size = static_cast<int>(sizeof(Pixel));
-    std::uint32_t x[N][words + 1];
-    bool begins = false, ends = false;  // whether a row does within a word
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-        const char *const from = row[j] + std::int64_t{col} * size, *const end = row[j] + std::int64_t{width} * size;
-        const int past = size == 4 ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 4);
-#pragma unroll
-        for (int w = 0; w <= words; ++w) {
-            const char* const at = from - past + 4 * w;
-            const bool wanted = row[j] != nullptr && (w < words || past > 0);
-            const bool whole = wanted && at >= row[j] && at + 4 <= end;
-            x[j][w] = whole ? *reinterpret_cast<const std::uint32_t*>(at) : 0;
-            begins |= wanted && at < row[j] && at + 4 > row[j];
-            ends |= wanted && at + 4 > end && at < end;
-        }
-    }
-    const auto put = [&](int j, const char* place, std::uint32_t word) {
-        const char* const from = row[j] + std::int64_t{col} * size;
-        const int past = size == 4 ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 4);
-#pragma unroll
-        for (int w = 0; w <= words; ++w)
-            if (from - past + 4 * w == place) x[j][w] |= word;
-    };
-    if (begins) {
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            const char *const head = row[j] - reinterpret_cast<std::uintptr_t>(row[j]) % 4, *const end =
-                                                                                                row[j] +
-                                                                                                std::int64_t{width} *
-                                                                                                    size;
-            if (head < row[j]) put(j, head, bytes_within<1>(head, row[j], end));
-        }
-    }
-    if (ends) {
-#pragma unroll
-        for (int j = 0; j < N; ++j) {
-            const char *const end = row[j] + std::int64_t{width} * size, *const tail =
-                                                                             end -
-                                                                             reinterpret_cast<std::uintptr_t>(end) % 4;
-            put(j, tail, bytes_within<0>(tail, row[j], end));
-        }
-    }
-#pragma unroll
-    for (int j = 0; j < N; ++j) {
-        const char* const from = row[j] + std::int64_t{col} * size;
-        const unsigned past = size == 4 ? 0 : static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 4);
-#pragma unroll
-        for (int w = 0; w < words; ++w) to[j].word[w] = __funnelshift_r(x[j][w], x[j][w + 1], 8 * past);
-    }
-}
-
 /// Rows first .. of the extended image, wherever they and the columns lie; those but begin <= j < end are zero. A
 /// function of its own: it is long, and rare but for images of several channels and rows that start anywhere.
 template <typename Pixel, int K, int N>
@@ -242,39 +179,19 @@ __device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const plane_view& 
         else
             row[j] = t.image + y * t.image_stride;
     }
-    if (t.in_units && col >= 0 && col + K <= width) {
+    const bool over = t.any_beyond && bits < 32;
+    if (t.in_units && col >= 0 && col + (over ? 1 : K) <= width) {
+        const std::int64_t at = std::int64_t{col} * static_cast<int>(sizeof(Pixel));
+        const char* const last = t.image + t.last_read * t.image_stride;
+        bool ends = false;
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-            if (row[j] != nullptr) to.row[j] = run::at(row[j] + std::int64_t{col} * static_cast<int>(sizeof(Pixel)));
-        }
-        return to;
-    }
-    const run_parts<K> parts(t.cols, col);
-    if (t.channels == 1 && parts.rest != beyond::anything) {
-        run x[N];
-#pragma unroll
-        for (int j = 0; j < N; ++j) x[j] = run::all(t.outside);
-        if (parts.rest == beyond::one && parts.own < K) {
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                if (row[j] != nullptr) x[j] = run::all_one(reinterpret_cast<const Pixel*>(row[j])[parts.low]);
-            }
-        } else if (parts.rest != beyond::nothing && parts.own < K) {
-            read_neighbours<Pixel, K>(x, row, width, parts.low);
-            if (parts.rest == beyond::neighbours_turned) {
-#pragma unroll
-                for (int j = 0; j < N; ++j) x[j] = x[j].turned();
-            }
-        }
-        if (parts.own > 0) {
-            run own[N];
-            read_neighbours<Pixel, K>(own, row, width, col);
-#pragma unroll
-            for (int j = 0; j < N; ++j) x[j] = own[j].up_to(parts.own, x[j]);
-        }
+        for (int j = 0; j < N; ++j) ends |= row[j] == last;
+        ends = ends && col + K > width;
+        run tail;
+        if (ends) tail = run::first_of(last + at, width - col);
 #pragma unroll
         for (int j = 0; j < N; ++j)
-            if (row[j] != nullptr) to.row[j] = x[j];
+            if (row[j] != nullptr) to.row[j] = ends && row[j] == last ? tail : run::at(row[j] + at);
         return to;
     }
     std::uint32_t x[N][K];
@@ -313,12 +230,15 @@ class run_reader {
         const int width = static_cast<int>(t.cols.extent);
         const run_parts<K> parts(t.cols, col);
         lie_ = columns::anywhere;
-        if (parts.own == 0 && parts.rest == beyond::nothing) {
+        if (parts.own == 0 && (t.any_beyond || parts.rest == beyond::nothing)) {
             lie_ = columns::beyond;
         } else if (t.in_units && parts.own == K) {
             lie_ = columns::together;
-        } else if (t.in_units && parts.rest == beyond::nothing && parts.own * run::bits % 32 == 0) {
-            lie_ = columns::cut;
+        } else if (run::bits == 32 && t.channels == 1 && parts.own > 0 &&
+                   (parts.own == K || t.any_beyond || parts.rest == beyond::nothing)) {
+            lie_ = columns::apart;
+        } else if (t.in_units && t.any_beyond) {
+            lie_ = columns::over;
         } else if (t.in_units && parts.own == 0) {  // where a whole run can be read
             const int from = parts.rest == beyond::one && parts.low > 0 ? width - K : parts.low;
             if (parts.rest != beyond::anything && from >= 0 && from + K <= width && from % K == 0) {
@@ -332,30 +252,96 @@ class run_reader {
         at_ = t.image + std::int64_t{col_} * static_cast<int>(sizeof(Pixel));
     }
 
-    /// Whether all rows first .. first + n - 1 are the image's.
-    __device__ bool inside(int first, int n) const { return first >= 0 && first + n <= t_.rows.extent; }
+    /// Whether all rows first .. first + n - 1 are the image's, and in memory.
+    __device__ bool inside(int first, int n) const { return first >= t_.first_read && first + n - 1 <= t_.last_read; }
 
     /// Rows first .. of the extended image; those but begin <= j < end are zero. `plain`: none is, and all are the
-    /// image's. They are to be settled before they are used, and as late: that waits for memory.
+    /// image's.
     template <int N>
-    __device__ void fetch(run (&to)[N], int first, int begin, int end, bool plain) const {
-        if (plain && lie_ <= columns::last) {
-            const char* from = at_ + first * t_.image_stride;
+    __device__ void read(run (&to)[N], int first, int begin, int end, bool plain) const {
+        const int from_row = first + (begin > 0 ? begin : 0), to_row = first + (end < N ? end : N);
+        const bool some = from_row >= 0 && to_row <= (lie_ == columns::over ? t_.last_read : t_.rows.extent);
+        if (lie_ == columns::over) plain = plain && some;
+        const char* from = at_ + first * t_.image_stride;
+        if (lie_ == columns::beyond) {
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = run::all(j >= begin && j < end ? t_.outside : t_.flip);
+        } else if (plain && lie_ < columns::apart) {
 #pragma unroll
             for (int j = 0; j < N; ++j) {
                 to[j] = run::at(from);
                 from += t_.image_stride;
             }
-        } else if (lie_ == columns::beyond) {
+        } else if (some && lie_ < columns::apart) {
 #pragma unroll
-            for (int j = 0; j < N; ++j) to[j] = run::all(j >= begin && j < end ? t_.outside : t_.flip);
-        } else if (plain && lie_ == columns::cut) {  // between words
+            for (int j = 0; j < N; ++j) {
+                to[j] = run::all(t_.flip);
+                if (j >= begin && j < end) to[j] = run::at(from);
+                from += t_.image_stride;
+            }
+        } else if (plain && lie_ == columns::apart) {  // pixels of a word each
             const int own = static_cast<int>(t_.cols.extent) - col_;
 #pragma unroll
             for (int j = 0; j < N; ++j) {
-                const auto* const from = reinterpret_cast<const std::uint32_t*>(at_ + (first + j) * t_.image_stride);
 #pragma unroll
-                for (int w = 0; w < run::words; ++w) to[j].word[w] = w * (32 / run::bits) < own ? from[w] : t_.outside;
+                for (int w = 0; w < run::words; ++w)
+                    to[j].word[w] = w < own ? reinterpret_cast<const std::uint32_t*>(from)[w] : t_.outside;
+                from += t_.image_stride;
+            }
+        } else {
+            const auto rows = read_anywhere<Pixel, K, N>(t_, first, begin, end, col_, channel_);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = rows.row[j];
+        }
+        if (lie_ < columns::turned || lie_ > columns::last) return;
+#pragma unroll
+        for (int j = 0; j < N; ++j)
+            to[j] = lie_ == columns::turned  ? to[j].turned()
+                    : lie_ == columns::first ? run::all_one(to[j].word[0])
+                                             : run::all_one(to[j].word[run::words - 1] >> (32 - run::bits));
+    }
+
+  private:
+    enum class columns { together, over, turned, first, last, apart, beyond, anywhere };
+
+    const plane_view& t_;
+    const char* at_;
+    int col_, channel_;
+    columns lie_;
+};
+
+/// The same of rows that start anywhere in memory, where columns beyond the sides may hold anything. Of whole warps: a
+/// thread reads the words from that on in which its first pixel lies, and the word behind them is the next thread's.
+template <typename Pixel, int K>
+class shifted_reader {
+  public:
+    static constexpr bool shifts = true;
+    using run = pixel_run<Pixel, K>;
+
+    __device__ shifted_reader(const plane_view& t, int col, int channel) : t_(t), col_(col), channel_(channel) {
+        constexpr int size = static_cast<int>(sizeof(Pixel));
+        const int own = static_cast<int>(t.cols.extent) - col;
+        own_bytes_ = (col < 0 || own < 0 ? 0 : own < K ? own : K) * size;
+        alone_ = threadIdx.x % 32 == 31 || own <= K;
+        at_ = t.image + std::int64_t{col} * size;
+    }
+
+    __device__ bool inside(int first, int n) const { return first >= t_.first_read && first + n - 1 <= t_.last_read; }
+
+    /// As run_reader does. They are to be shifted before they are used, and as late: that waits for memory.
+    template <int N>
+    __device__ void fetch(run (&to)[N], int first, int begin, int end, bool) const {
+        if (own_bytes_ == 0) {
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = run::all(j >= begin && j < end ? t_.outside : t_.flip);
+        } else if (in_words(first, begin, end, N)) {
+            const char* from = at_ + first * t_.image_stride;
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                const auto* const words = reinterpret_cast<const std::uint32_t*>(from - phase(from));
+#pragma unroll
+                for (int w = 0; w < run::words; ++w) to[j].word[w] = j >= begin && j < end ? words[w] : t_.flip;
+                from += t_.image_stride;
             }
         } else {
             const auto rows = read_anywhere<Pixel, K, N>(t_, first, begin, end, col_, channel_);
@@ -364,43 +350,58 @@ class run_reader {
         }
     }
 
-    /// Whether fetched rows are not yet what they are taken for.
-    __device__ bool settles() const {
-        return lie_ > columns::together && lie_ <= columns::last;
-    }
     template <int N>
-    __device__ void settle(run (&rows)[N]) const {
+    __device__ void shift(run (&rows)[N], int first, int begin, int end) const {
+        if (!in_words(first, begin, end, N)) return;
+        const char* from = at_ + first * t_.image_stride;
 #pragma unroll
-        for (int j = 0; j < N; ++j)
-            rows[j] = lie_ == columns::turned  ? rows[j].turned()
-                      : lie_ == columns::first ? run::all_one(rows[j].word[0])
-                                               : run::all_one(rows[j].word[run::words - 1] >> (32 - run::bits));
+        for (int j = 0; j < N; ++j) {
+            const int past = phase(from);
+            const bool there = own_bytes_ > 0 && j >= begin && j < end;
+            std::uint32_t next = __shfl_down_sync(~0u, rows[j].word[0], 1);
+            if (there && alone_ && past + own_bytes_ > 4 * run::words)  // a byte of its own is in it
+                next = reinterpret_cast<const std::uint32_t*>(from - past)[run::words];
+            if (there) {
+#pragma unroll
+                for (int w = 0; w < run::words; ++w)
+                    rows[j].word[w] = __funnelshift_r(rows[j].word[w], w + 1 < run::words ? rows[j].word[w + 1] : next,
+                                                      8 * static_cast<unsigned>(past));
+            }
+            from += t_.image_stride;
+        }
     }
 
     template <int N>
     __device__ void read(run (&to)[N], int first, int begin, int end, bool plain) const {
         fetch(to, first, begin, end, plain);
-        if (settles()) settle(to);
+        shift(to, first, begin, end);
     }
 
   private:
-    enum class columns { together, turned, first, last, cut, beyond, anywhere };
+    /// Whether words of the rows are the image's memory, though they reach beyond the rows.
+    __device__ bool in_words(int first, int begin, int end, int n) const {
+        return first + (begin > 0 ? begin : 0) > t_.first_read && first + (end < n ? end : n) <= t_.last_read;
+    }
+    __device__ static int phase(const char* at) {
+        return static_cast<int>(reinterpret_cast<std::uintptr_t>(at) % 4);
+    }
 
     const plane_view& t_;
     const char* at_;
-    int col_, channel_;
-    columns lie_;
+    int col_, channel_, own_bytes_;
+    bool alone_;
 };
 
-/// Rows that need not be settled before they are used: where a reader does both at once.
+/// Rows that need not be shifted before they are used: where a reader does both at once.
 template <typename Reader>
-inline constexpr bool settles_late = requires(const Reader& reader) {
-    reader.settles();
+inline constexpr bool shifts_late = requires {
+    Reader::shifts;
 };
+static_assert(shifts_late<shifted_reader<u8, 8>> && !shifts_late<run_reader<u8, 8>>);
 
 template <typename Reader, typename Row, int N>
 __device__ void fetch(const Reader& reader, Row (&to)[N], int first, int begin, int end, bool plain) {
-    if constexpr (settles_late<Reader>)
+    if constexpr (shifts_late<Reader>)
         reader.fetch(to, first, begin, end, plain);
     else
         reader.read(to, first, begin, end, plain);

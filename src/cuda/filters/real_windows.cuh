@@ -3,6 +3,7 @@
 #include "core/visit_types.hpp"
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/streaming.cuh"
+#include "cuda/filters/pixel_runs.cuh"
 #include "cuda/filters/real_terms.hpp"
 #include "cuda/runtime/launch.cuh"
 
@@ -207,10 +208,10 @@ __device__ void read_one(const real_view& t, Run& to, int i, std::int64_t y, std
 template <typename Pixel, typename Run, int K>
 __device__ __noinline__ Run read_columns_anywhere(const real_view& t, std::int64_t y, int col, int channel) {
     Run to;
-#pragma unroll 1
+    constexpr int together = std::is_same_v<Pixel, any_pixel> ? 1 : K;  // which is long enough
+#pragma unroll together
     for (int i = 0; i < K; ++i) {
-        std::int64_t from = col + i;
-        if (from < 0 || from >= t.cols.extent) from = t.cols.source(from);
+        const int from = sample_at(t.cols, col + i);
         if (from < 0)
             to.set(i, t.outside, t.outside_weight);
         else
@@ -235,8 +236,7 @@ class real_reader {
     /// Row y of the extended image.
     __device__ void read(Run& to, int y) const {
         if (!reads_ || y < t_.first_taken || y >= t_.end_taken) return to.clear();
-        std::int64_t row = y;
-        if (y < 0 || y >= t_.rows.extent) row = t_.rows.source(row);
+        const std::int64_t row = sample_at(t_.rows, y);
         if (row < 0 || beyond_) {
 #pragma unroll
             for (int i = 0; i < K; ++i) to.set(i, t_.outside, t_.outside_weight);

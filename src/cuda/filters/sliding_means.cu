@@ -179,6 +179,8 @@ void launch_means(const real_windows& windows, const real_finish& finish, std::u
     t.weights.channels = static_cast<int>(windows.weights.shape.channels);
     t.weights.outside = t.outside_counts ? word_of<std::uint32_t>(1) : 0;
     t.weights.in_units = t.channels == 1 && windows.weights.data != nullptr && lies_in_units(windows.weights, 16);
+    if constexpr (requires { Slide::outside(t); })
+        t.any_beyond = t.channels == 1 && t.cols.continues() && sides_follow(t.cols, shape);
     t.refused = refused;
     const auto height = static_cast<double>(job.rows.width()), width = static_cast<double>(job.cols.width());
     t.most_pixels = std::max(height * width, (height + 1) * K);

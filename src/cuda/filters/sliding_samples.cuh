@@ -77,25 +77,23 @@ __device__ __noinline__ pixel_runs<u8, K, N> read_mask_anywhere(const fused_view
     pixel_runs<u8, K, N> to;
     const std::uint32_t outside = t.outside_counts ? 1 : 0;
     const int step = t.mask_channels, place = step == 1 ? 0 : channel;
-    std::int64_t row[N];  // below 0: beyond the border
+    int row[N];  // below 0: beyond the border
 #pragma unroll
     for (int j = 0; j < N; ++j) {
         to.row[j] = pixel_run<u8, K>::all(0);
-        row[j] = first + j;
-        if (row[j] < 0 || row[j] >= t.rows.extent) row[j] = t.rows.source(row[j]);
+        row[j] = sample_at(t.rows, first + j);
     }
 #pragma unroll 1
     for (int i = 0; i < K; ++i) {
-        std::int64_t from = col + i;
-        if (from < 0 || from >= t.cols.extent) from = t.cols.source(from);
+        const int from = sample_at(t.cols, col + i);
 #pragma unroll
         for (int j = 0; j < N; ++j) {
             if (j < begin || j >= end) continue;
             std::uint32_t there = outside;
             if (row[j] >= 0 && from >= 0)
-                there = t.mask == nullptr
-                            ? 1u
-                            : reinterpret_cast<const u8*>(t.mask + row[j] * t.mask_stride)[from * step + place];
+                there = t.mask == nullptr ? 1u
+                                          : reinterpret_cast<const u8*>(
+                                                t.mask + row[j] * t.mask_stride)[std::int64_t{from} * step + place];
 #pragma unroll
             for (int w = 0; w < K / 4; ++w)
                 if (i / 4 == w) to.row[j].word[w] |= there << (8 * (i % 4));
@@ -444,6 +442,11 @@ class exact_floats {
             return {run::all(0), pixel_run<u8, K>::all(0)};
         else
             return run::all(t.flip);
+    }
+
+    /// Columns beyond a border that repeats no pixel are read.
+    __device__ static sums outside(const fused_view&) requires(How == counts_as::all) {
+        return {};
     }
 
     /// Whether the first windows are exact. Of the whole block, as ends() is.

@@ -159,20 +159,25 @@ TEST_F(fused_windows, differences_of_rows_have_the_results_of_the_cpu) {
     EXPECT_GT(taken, 30);
 }
 
-/// Bands of several batches of them.
+/// Bands of several batches of them, in rows that begin in units and in rows that begin anywhere.
 TEST_F(fused_windows, differences_of_rows_of_a_large_image_have_the_results_of_the_cpu) {
-    const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{2, 2, 7, 6}), border_mode::reflect};
-    placed image(test::packed(s.type, s.rows, s.cols, 1), 15, 0);
-    fill(image.view(), pattern::random, 7);
-    const filter_options options = test::options_of(s);
-    const filters::window_job job = filters::windows_of({image.view().shape}, options);
-    ASSERT_EQ(cuda::fused_sums_of(job, false), cuda::fused_sums::deltas);
-    ASSERT_GT(cuda::fused_shape_of(job, cuda::fused_sums::deltas, s.rows).band_rows, 7);
-    placed mean(test::packed(s.type, s.rows, s.cols, 1), 15, 0);
-    const any_view result = upload(mean), from = upload(image);
-    cuda::box_filter({from}, {result}, stream(), options);
-    box_filter({image.view()}, {mean.view()}, options);
-    expect_fetched(mean, result, test::text_of(s));
+    for (const border_mode border : test::every_border)
+        for (const std::int64_t gap : {15, 0}) {
+            if (border != border_mode::reflect && (static_cast<int>(border) % 2 == 0) == (gap == 0)) continue;
+            const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{2, 2, 7, 6}), border};
+            placed image(test::packed(s.type, s.rows, s.cols, 1), gap, 0);
+            fill(image.view(), pattern::random, 7);
+            const filter_options options = test::options_of(s);
+            const filters::window_job job = filters::windows_of({image.view().shape}, options);
+            ASSERT_EQ(cuda::fused_sums_of(job, false), cuda::fused_sums::deltas);
+            ASSERT_GT(cuda::fused_shape_of(job, cuda::fused_sums::deltas, s.rows).band_rows, 7);
+            placed mean(test::packed(s.type, s.rows, s.cols, 1), gap, 0);
+            const any_view result = upload(mean), from = upload(image);
+            cuda::box_filter({from}, {result}, stream(), options);
+            box_filter({image.view()}, {mean.view()}, options);
+            expect_fetched(mean, result, test::text_of(s) + ", gap " + std::to_string(gap));
+            memory_.clear();
+        }
 }
 
 /// Which images they are chosen for.
