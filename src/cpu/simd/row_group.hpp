@@ -326,13 +326,19 @@ struct sum_shift {
         for (std::uint32_t i = 0; i < vec<std::uint32_t>::lanes; ++i) lanes[i] = (i + 1) * offset;
     }
     BOXSUM_INLINE bool takes_something() const { return opaque(any); }
-    /// From the sums up to `i` and the columns behind it.
-    template <std::size_t vectors>
-    BOXSUM_INLINE void operator()(vec<std::uint32_t> (&sums)[vectors], std::int64_t i) const {
+    /// What is taken from the sums up to `i` and the columns behind it.
+    BOXSUM_INLINE vec<std::uint32_t> taken(std::int64_t i) const {
         const std::uint32_t* p = lanes;
         asm("" : "+r"(p));
-        const vec<std::uint32_t> taken = add(load(p), splat(static_cast<std::uint32_t>(i) * offset));
-        for (vec<std::uint32_t>& s : sums) s = negated ? subtract(taken, s) : subtract(s, taken);
+        return add(load(p), splat(static_cast<std::uint32_t>(i) * offset));
+    }
+    BOXSUM_INLINE vec<std::uint32_t> less(vec<std::uint32_t> sums, vec<std::uint32_t> of_columns) const {
+        return negated ? subtract(of_columns, sums) : subtract(sums, of_columns);
+    }
+    template <std::size_t vectors>
+    BOXSUM_INLINE void operator()(vec<std::uint32_t> (&sums)[vectors], std::int64_t i) const {
+        const vec<std::uint32_t> of_columns = taken(i);
+        for (vec<std::uint32_t>& s : sums) s = less(s, of_columns);
     }
     /// Between a row sum as the kernel counts it and as tile::carry has it.
     BOXSUM_INLINE std::uint32_t start(std::uint32_t carry) const { return any && negated ? 0 - carry : carry; }

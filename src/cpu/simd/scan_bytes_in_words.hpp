@@ -69,9 +69,24 @@ struct word_scan {
             entry[m] = Part == part::edge ? load_above_edge(above, count - m * quarter) : load_above(above);
         }
     }
+    /// What a form's offset takes from the sums of each row of a vector of columns.
+    struct taken_sums {
+        u32x of_quarter[4];
+        BOXSUM_INLINE taken_sums(const sum_shift& shift, std::int64_t i) {
+            for (int m = 0; m < 4; ++m)
+                of_quarter[m] = shift.any ? shift.taken(i + m * quarter) : zero<std::uint32_t>();
+        }
+    };
+    struct nothing_taken {
+        BOXSUM_INLINE nothing_taken(const sum_shift&, std::int64_t) {}
+    };
+    template <bool Shifts>
+    using taken = std::conditional_t<Shifts, taken_sums, nothing_taken>;
+
     /// Row 2h + b, which turns the entries of the row above into its own.
     template <part Part, bool Shifts>
-    BOXSUM_INLINE void put(vec<Out> (&entry)[4], const pair_sums& sums, int h, int b, std::int64_t i, int count) {
+    BOXSUM_INLINE void put(vec<Out> (&entry)[4], const pair_sums& sums, [[maybe_unused]] const taken<Shifts>& off,
+                           int h, int b, std::int64_t i, int count) {
         const int q = 2 * h + b;
         const byte_vector second =
             add_words(sums.within[b], b == 0 ? sums.before.low_words() : sums.before.high_words());
@@ -81,8 +96,7 @@ struct word_scan {
                               high_quarter(interleave_high(first, second))};
         for (int m = 0; m < 4; ++m) {
             u32x s[1] = {add(left[q], upto[m])};
-            if constexpr (Shifts)
-                if (shift.takes_something()) shift(s, i + m * quarter);
+            if constexpr (Shifts) s[0] = shift.less(s[0], off.of_quarter[m]);
             vec<Out> of_row[1];
             convert<Out>(s[0], of_row);
             entry[m] = add(entry[m], of_row[0]);
@@ -100,11 +114,12 @@ struct word_scan {
     BOXSUM_INLINE void scan(std::int64_t i, int count) {
         vec<Out> entry[4];
         load_entries<Part>(entry, i, count);
+        const taken<shifts_sums<Out>> off(shift, i);
         for (int h = 0; h < 2; ++h) {
             pair_sums sums;
             read<Part>(sums, h, i, count);
             add_up(sums);
-            for (int b = 0; b < 2; ++b) put<Part, shifts_sums<Out>>(entry, sums, h, b, i, count);
+            for (int b = 0; b < 2; ++b) put<Part, shifts_sums<Out>>(entry, sums, off, h, b, i, count);
         }
         keep<Part>(entry, i, count);
     }
@@ -120,17 +135,18 @@ struct word_scan {
     BOXSUM_INLINE void step(std::int64_t i) {
         vec<Out> entry[4];
         load_entries<part::whole>(entry, i, columns);
+        const taken<Shifts> off(shift, i);
         if constexpr (Policy == stores::cached)
             if (fetch_table) writer.fetch(i, 4, byte_table_fetch_bytes);
         pair_sums second_pair;
         read<part::whole>(second_pair, 1, i, columns);
-        put<part::whole, Shifts>(entry, first_pair, 0, 0, i, columns);
+        put<part::whole, Shifts>(entry, first_pair, off, 0, 0, i, columns);
         add_up(second_pair);
-        put<part::whole, Shifts>(entry, first_pair, 0, 1, i, columns);
+        put<part::whole, Shifts>(entry, first_pair, off, 0, 1, i, columns);
         if constexpr (!Last) read<part::whole>(first_pair, 0, i + columns, columns);
-        put<part::whole, Shifts>(entry, second_pair, 1, 0, i, columns);
+        put<part::whole, Shifts>(entry, second_pair, off, 1, 0, i, columns);
         if constexpr (!Last) add_up(first_pair);
-        put<part::whole, Shifts>(entry, second_pair, 1, 1, i, columns);
+        put<part::whole, Shifts>(entry, second_pair, off, 1, 1, i, columns);
         keep<part::whole>(entry, i, columns);
     }
     /// The columns from i on of which a whole vector lies before `end`, and one behind each. Returns what is next.
