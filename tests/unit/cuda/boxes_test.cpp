@@ -268,13 +268,13 @@ TEST_F(device_boxes, offsets_are_added_back_as_on_the_host) {
 TEST_F(device_boxes, may_start_on_eight_bytes) {
     const stored_table table(dtype::u32, {33, 47}, {}, contents::any_bits, 5, stream());
     const std::vector<box> boxes = some_boxes(table.host(), 6);
-    for (const std::size_t offset : {8, 16, 24}) expect_sums_of_type(table, boxes, 0, 0, offset);
+    for (const std::size_t offset : {8U, 16U, 24U}) expect_sums_of_type(table, boxes, 0, 0, offset);
 }
 
 TEST_F(device_boxes, of_every_count_around_that_of_a_block) {
     const stored_table table(dtype::s64, {33, 47}, table_layout::padded, contents::any_bits, 7, stream());
     const std::vector<box> boxes = some_boxes(table.host(), 8);
-    for (const std::size_t count : {1, 2, 255, 256, 257, 511, 512, 513, 1024})
+    for (const std::size_t count : {1U, 2U, 255U, 256U, 257U, 511U, 512U, 513U, 1024U})
         expect_sums_of_type(table, {boxes.begin(), boxes.begin() + static_cast<std::ptrdiff_t>(count)}, 0, 0);
 }
 

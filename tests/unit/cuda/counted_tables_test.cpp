@@ -161,7 +161,8 @@ TEST_F(counted_tables, answers_are_the_hosts_bit_for_bit) {
     std::uint64_t seed = 1;
     for (const dtype counts_type : {dtype::u32, dtype::u64, dtype::f64})
         for (const dtype type : test::table_types)
-            for (const test::contents what : {test::contents::small, test::contents::any_bits}) {
+            for (const test::contents what :
+                 {test::contents::small, test::contents::any_bits, test::contents::rounded}) {
                 const test::entry_shape s{20, 31, 3, 2, 5, 7, 1};
                 table_form form = test::layouts[++seed % 3];
                 if (seed % 4 == 0) form = {table_layout::padded, {6, 9}};
