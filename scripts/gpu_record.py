@@ -327,7 +327,8 @@ def part_soak():
     return groups, seconds, {"types": os.environ.get("BOXSUM_TYPES", "all")}
 
 
-# Small shapes under compute-sanitizer: processes that share a program's tests, what it is asked for, its environment.
+# Small shapes under compute-sanitizer: processes that share a program's tests, what it is asked for, its environment. A tool
+# may be asked for less.
 SANITIZED = {
     # But what asks the driver for what it has to refuse, which memcheck reports.
     **{name: (count, "-*.maps_that_hardware_has_not_are_refused", {})
@@ -340,7 +341,12 @@ SANITIZED = {
     "gpu_convolve_test": (1, "*", {}),
     "gpu_non_local_means_test": (1, "*", {}),
     "gpu_recursive_test": (1, "*", {}),
-    "gpu_boxes_test": (1, "device_shadows.*", {}),
+    "gpu_boxes_test": (1, "device_shadows.*:device_fractional_boxes.*-*beyond_32_bits", {}),
+}
+
+LESS = {
+    # Windows read what lies between rows of a packed copy, which nobody wrote, and use none of it.
+    ("initcheck", "gpu_strides_test"): "-packed_plan.filters_*",
 }
 
 
@@ -358,6 +364,7 @@ def part_sanitize(*named):
     for tool in ("memcheck", "racecheck", "initcheck", "synccheck"):
         for program in named or SANITIZED:
             count, chosen, environment = SANITIZED[program]
+            chosen = LESS.get((tool, program), chosen)
             for run in shards(where / "tests" / program, count, 420, {"GTEST_FILTER": chosen, **environment}):
                 run.label = f"{tool}-{run.label}"
                 run.command = [sanitizer, "--tool", tool, "--error-exitcode", "9", "--print-limit", "5", *run.command]

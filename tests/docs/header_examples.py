@@ -105,7 +105,7 @@ EXAMPLES = {
     ("memory.hpp", "boxsum::host_allocator from_pmr"): "void* resource",
     ("cuda/box.hpp", "boxsum::cuda::box_sums_async("):
         "boxsum::const_any_table_view d_table, const boxsum::box* d_boxes, std::uint32_t* d_sums, std::int64_t count, "
-        "boxsum::cuda::stream_ref stream",
+        "const boxsum::fractional_box* d_edges, double* d_integrals, boxsum::cuda::stream_ref stream",
     ("cuda/shadow.hpp", "boxsum::cuda::variance_shadows_async("):
         "boxsum::moment_views d_moments, boxsum::const_any_view d_receiver, boxsum::const_any_view d_rectangle, "
         "boxsum::any_view d_visibility, boxsum::cuda::stream_ref stream",

@@ -261,7 +261,7 @@ class run_reader {
     __device__ void read(run (&to)[N], int first, int begin, int end, bool plain) const {
         const int from_row = first + (begin > 0 ? begin : 0), to_row = first + (end < N ? end : N);
         const bool some = from_row >= 0 && to_row <= (lie_ == columns::over ? t_.last_read : t_.rows.extent);
-        if (lie_ == columns::over) plain = plain && some;
+        if (lie_ == columns::over) plain = plain && first + N <= t_.last_read;  // also the rows behind `end` are read
         const char* from = at_ + first * t_.image_stride;
         if (lie_ == columns::beyond) {
 #pragma unroll
