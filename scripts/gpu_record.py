@@ -7,7 +7,7 @@
     scripts/gpu_record.py python                      (make test-python-gpu) the Python package with PyTorch and CuPy
     scripts/gpu_record.py commit                                 prints the commit, refuses a dirty tree
 
-A record belongs to one commit: parts run at the same commit are merged, a part of another commit starts a new record.
+A record has the commit of its last part; a part that ran at an earlier one says so (`commit`), until it runs again.
 The machine with the GPU may hold a copy without .git; then BOXSUM_COMMIT says which commit it is (take it from
 `gpu_record.py commit` where the tree is sent from).
 
@@ -424,7 +424,9 @@ def write_record(part, commit, found, outcomes, build_seconds, extra):
             record = json.loads(old.read_text(encoding="utf-8"))
             break
     if record.get("commit") != commit:
-        record = {"format": FORMAT, "commit": commit, "parts": {}}
+        for earlier in record.get("parts", {}).values():
+            earlier.setdefault("commit", record["commit"])
+        record = {"format": FORMAT, "commit": commit, "parts": record.get("parts", {})}
     programs = summary_of_programs(outcomes)
     totals = {key: sum(p[key] for p in programs.values()) for key in ("passed", "failed", "skipped")}
     record.update({"device": found[0][0], "devices": len(found), "driver": found[0][1], "cuda": toolkit(),
