@@ -4,7 +4,9 @@
 
 #include "cuda/runtime/cuda_try.hpp"
 
+#include <boxsum/box.hpp>
 #include <boxsum/cuda/memory.hpp>
+#include <boxsum/error.hpp>
 #include <boxsum/table_view.hpp>
 
 #include <cmath>
@@ -87,6 +89,17 @@ bool same_bits(T a, T b) {
     if constexpr (std::is_floating_point_v<T>)
         if (std::isnan(a) && std::isnan(b)) return true;  // which NaN it is differs between processors
     return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+/// Whether the host answers a box of either kind.
+template <typename Box>
+bool answered(const const_any_table_view& t, const Box& b) {
+    try {
+        check_box(b, t);
+        return true;
+    } catch (const invalid_argument&) {
+        return false;
+    }
 }
 
 }  // namespace boxsum::test

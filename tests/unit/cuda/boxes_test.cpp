@@ -22,17 +22,8 @@
 namespace boxsum {
 namespace {
 
-using test::contents, test::entry_shape, test::entry_shapes, test::layouts, test::same_bits, test::stored_table,
-    test::table_types;
-
-bool answered(const const_any_table_view& t, const box& b) {
-    try {
-        check_box(b, t);
-        return true;
-    } catch (const invalid_argument&) {
-        return false;
-    }
-}
+using test::answered, test::contents, test::entry_shape, test::entry_shapes, test::layouts, test::same_bits,
+    test::stored_table, test::table_types;
 
 /// Boxes at random and at every edge, and some that no table answers: more than two blocks of threads have, and not a
 /// multiple of what one has.

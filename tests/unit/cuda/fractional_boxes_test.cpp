@@ -16,17 +16,8 @@
 namespace boxsum {
 namespace {
 
-using test::contents, test::entry_shape, test::entry_shapes, test::layouts, test::same_bits, test::stored_table,
-    test::table_types;
-
-bool answered(const const_any_table_view& t, const fractional_box& b) {
-    try {
-        check_box(b, t);
-        return true;
-    } catch (const invalid_argument&) {
-        return false;
-    }
-}
+using test::answered, test::contents, test::entry_shape, test::entry_shapes, test::layouts, test::same_bits,
+    test::stored_table, test::table_types;
 
 /// Edges at random, on pixels and at every edge, and boxes that no table answers.
 std::vector<fractional_box> some_boxes(const const_any_table_view& t, std::uint64_t seed) {
