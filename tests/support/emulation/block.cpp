@@ -87,6 +87,7 @@ void block::serve() {
             prepare();
             current_ = next();
             install();
+            install_thread();
             context::switch_to(main_, threads_[current_].execution);
             more = false;
             if (grid_->failed) break;
@@ -107,7 +108,7 @@ void block::prepare() {
     const launch_description& launch = grid_->launch;
     const std::size_t count = launch.block.count();
     index_ = index_of(number_, launch.grid);
-    while (stacks_.size() < count) stacks_.emplace_back();
+    while (stacks_.size() < count) stacks_.emplace_back(stacks_.size());
     threads_.assign(count, {});
     warps_.assign((count + 31) / 32, {});
     barriers_.fill({});
@@ -142,13 +143,17 @@ void block::check_shared_memory() {
                         std::to_string(shared_bytes_) + " bytes";
 }
 
+/// What all threads of the block have in common; another block had its own.
 void block::install() const {
-    const extent& t = threads_[current_].index;
-    threadIdx = {t.x, t.y, t.z};
     blockIdx = {index_.x, index_.y, index_.z};
     const extent &blocks = grid_->launch.grid, threads = grid_->launch.block;
     gridDim = dim3(blocks.x, blocks.y, blocks.z);
     blockDim = dim3(threads.x, threads.y, threads.z);
+}
+
+void block::install_thread() const {
+    const extent& t = threads_[current_].index;
+    threadIdx = {t.x, t.y, t.z};
 }
 
 bool block::do_one_work() {
@@ -195,7 +200,7 @@ void block::run_others() {
     const std::size_t to = next();
     grid_->switches.store(grid_->switches.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     current_ = to;
-    install();
+    install_thread();
     if (to != from) context::switch_to(threads_[from].execution, threads_[to].execution, threads_[from].exited);
 }
 

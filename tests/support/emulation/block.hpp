@@ -3,18 +3,19 @@
 #include "support/emulation/fiber.hpp"
 #include "support/emulation/machine.hpp"
 
+#include <semaphore.h>
+
 #include <array>
 #include <deque>
 #include <memory>
 #include <optional>
-#include <semaphore>
 #include <thread>
 #include <vector>
 
 /// Inside the scheduler: the state of blocks, warps and threads.
 namespace boxsum::emulation {
 
-struct emulated_thread {
+struct alignas(64) emulated_thread {
     context execution;
     extent index;  // threadIdx
     unsigned number = 0;
@@ -23,7 +24,6 @@ struct emulated_thread {
     const char* doing = "starts";
     std::optional<location> where;
     const void* last_look = nullptr;
-    std::uint64_t result = 0;  // of the last collective
     std::size_t own_work = 0;  // given to the copy engine and not done
 };
 
@@ -39,6 +39,7 @@ struct emulated_warp {
         std::uint64_t value;
         int operand;
     } call[32];
+    std::uint64_t result[32];  // of the last collective
 };
 
 struct emulated_barrier {
@@ -52,6 +53,23 @@ struct emulated_barrier {
 
 struct grid;
 
+/// Who waits for the turn sleeps at once: the spin of std::binary_semaphore would take a processor from who has it.
+class sleeping_semaphore {
+  public:
+    sleeping_semaphore() { sem_init(&state_, 0, 0); }
+    sleeping_semaphore(const sleeping_semaphore&) = delete;
+    sleeping_semaphore& operator=(const sleeping_semaphore&) = delete;
+    ~sleeping_semaphore() { sem_destroy(&state_); }
+
+    void release() { sem_post(&state_); }
+    void acquire() {
+        while (sem_wait(&state_) != 0) continue;  // a signal came
+    }
+
+  private:
+    sem_t state_;
+};
+
 /// A block, and the operating system thread whose `thread_local` memory is its shared memory. Serves one block after
 /// another.
 class block {
@@ -64,7 +82,8 @@ class block {
     // By the grid
     void start(grid& g, std::uint64_t number);
     std::string describe() const;
-    std::binary_semaphore turn{0};
+    void install() const;
+    sleeping_semaphore turn;
 
     // By the running thread of the block
     emulated_thread& current() { return threads_[current_]; }
@@ -101,7 +120,7 @@ class block {
     std::size_t next();
     void release(emulated_barrier& barrier);
     void complete(emulated_warp& warp, unsigned lanes);
-    void install() const;
+    void install_thread() const;
 
     std::thread host_;
     grid* grid_ = nullptr;

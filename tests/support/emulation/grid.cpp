@@ -81,6 +81,7 @@ void grid::pass_turn(block& from) {
     active_block->turn.release();
     from.turn.acquire();
     active_block = &from;
+    from.install();
     if (failed) from.leave();
 }
 

@@ -17,18 +17,18 @@ void for_each_lane(unsigned lanes, F&& f) {
 
 /// What the lanes get, which have all called with the same kind and mask; they may run again.
 void block::complete(emulated_warp& warp, unsigned lanes) {
-    const auto first = static_cast<std::size_t>(&warp - warps_.data()) * 32;
     const auto value = [&](int lane) { return warp.call[lane].value; };
-    const auto give = [&](auto result) {
-        for_each_lane(lanes, [&](int lane) { threads_[first + static_cast<std::size_t>(lane)].result = result(lane); });
-    };
+    const auto give = [&](auto result) { for_each_lane(lanes, [&](int lane) { warp.result[lane] = result(lane); }); };
     const auto reduce = [&](auto combine) {
         std::uint64_t all = value(std::countr_zero(lanes));
         for_each_lane(lanes & (lanes - 1), [&](int lane) { all = combine(all, value(lane)); });
         give([&](int) { return all; });
     };
-    std::uint64_t votes = 0;
-    for_each_lane(lanes, [&](int lane) { votes |= std::uint64_t{value(lane) != 0} << lane; });
+    const auto votes = [&] {
+        std::uint64_t mask = 0;
+        for_each_lane(lanes, [&](int lane) { mask |= std::uint64_t{value(lane) != 0} << lane; });
+        return mask;
+    };
     const auto equal_to = [&](int other) {
         std::uint64_t mask = 0;
         for_each_lane(lanes, [&](int lane) { mask |= std::uint64_t{value(lane) == value(other)} << lane; });
@@ -44,13 +44,13 @@ void block::complete(emulated_warp& warp, unsigned lanes) {
             });
             break;
         case collective::ballot:
-            give([&](int) { return votes; });
+            give([all = votes()](int) { return all; });
             break;
         case collective::all:
-            give([&](int) { return std::uint64_t{votes == lanes}; });
+            give([all = std::uint64_t{votes() == lanes}](int) { return all; });
             break;
         case collective::any:
-            give([&](int) { return std::uint64_t{votes != 0}; });
+            give([any = std::uint64_t{votes() != 0}](int) { return any; });
             break;
         case collective::match_any:
             give(equal_to);
@@ -92,7 +92,7 @@ void block::complete(emulated_warp& warp, unsigned lanes) {
     warp.collecting &= ~lanes;
     warp.ready |= lanes;
     warp.first_lane = static_cast<int>(grid_->random() % 32);
-    ready_warps_ |= 1u << (first / 32);
+    ready_warps_ |= 1u << (&warp - warps_.data());
 }
 
 std::uint64_t block::collect(collective kind, unsigned mask, std::uint64_t value, int operand, const location& where) {
@@ -115,7 +115,7 @@ std::uint64_t block::collect(collective kind, unsigned mask, std::uint64_t value
         if (grid_->chance(grid_->how.preemption)) favourite_ = static_cast<unsigned>(grid_->random() % warps_.size());
     }
     run_others();
-    return thread.result;
+    return warp.result[current_ % 32];
 }
 
 }  // namespace boxsum::emulation
