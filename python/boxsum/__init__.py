@@ -11,6 +11,9 @@ array([[2, 2, 3, 4],
        [7, 8, 9, 9]], dtype=uint8)
 """
 
+import importlib as _importlib
+import typing as _typing
+
 from boxsum import cuda, errors, memory
 from boxsum._blobs import box_hessian, find_blobs
 from boxsum._core import version as _version
@@ -33,6 +36,18 @@ from boxsum._tables import Table, box_mean, box_sum, box_var, image_means, large
 from boxsum._tracking import track
 from boxsum._types import Box
 from boxsum.errors import CudaError, Error, InvalidArgument, OutOfMemory, Unsupported
+
+if _typing.TYPE_CHECKING:
+    from boxsum import compat as compat
+    from boxsum import torch as torch
+else:
+
+    def __getattr__(name: str) -> object:
+        # These import other libraries, so they are imported when they are first named.
+        if name in ("compat", "torch"):
+            return _importlib.import_module(f"boxsum.{name}")
+        raise AttributeError(f"module 'boxsum' has no attribute {name!r}")
+
 
 __version__: str = _version()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -175,6 +176,14 @@ def adapt(array: Any, name: str) -> tuple[NumPyArray, Wrap]:
         memory = memoryview(array)
     except TypeError:
         raise Unsupported(
-            f"{name}: is of type {type(array).__name__}, which is no array; numpy.asarray() makes one"
+            f"{name}: is of type {type(array).__name__}, which is no array; {_what_makes_one(array, name)}"
         ) from None
     return np.asarray(memory), None
+
+
+def _what_makes_one(value: Any, name: str) -> str:
+    if isinstance(value, (str, os.PathLike)):
+        return "what reads files (Pillow, OpenCV, imageio) makes one of an image's"
+    if value is None and name == "image":
+        return "cv2.imread() gives None for a file that it cannot read"
+    return "numpy.asarray() makes one"

@@ -1,12 +1,11 @@
 """Sums, means and variances of rectangles, from one pass over an image."""
 
-import numpy as np
-
+# [readme]
 import boxsum
+import numpy as np
 
 image = np.random.default_rng(1).integers(0, 256, (480, 640), dtype=np.uint8)
 
-# [readme]
 table = boxsum.Table.build(image, squares=True)  # one pass over the image
 total = table[100:110, 200:212]  # four reads, however large the window
 boxes = np.array([[100, 200, 10, 12], [0, 0, 480, 640]])  # row, column, rows, columns

@@ -330,7 +330,7 @@ strided with_element(strided array) {
     if (array.type == element::other)
         throw unsupported(std::string(array.name) + ": its dtype is " +
                           nb::str(nb::object(array.owner.attr("dtype"))).c_str() +
-                          ", must be bool, an integer or a real floating type");
+                          ", must be bool, an integer or a real floating type of at most 64 bits");
     return array;
 }
 
@@ -376,9 +376,9 @@ image_argument::image_argument(nb::handle image, std::string_view name, nb::hand
     const int channel = channel_axis_argument(channel_axis, array.axes);
     const int spatial = array.axes - (channel >= 0 ? 1 : 0);
     if (spatial < 2)
-        throw invalid_argument(std::string(name) + ": its shape is " + text_of_extents(array) +
-                               ", must have rows and columns" + (channel >= 0 ? " beside channels" : "") +
-                               "; of fewer axes numpy.cumsum is the table");
+        throw invalid_argument(
+            std::string(name) + ": its shape is " + text_of_extents(array) + ", must have rows and columns" +
+            (channel >= 0 ? " beside channels" : "; numpy.atleast_2d() makes one row of what has one axis"));
     roles = roles_of(array, channel, rules);
     empty = array.empty;
 }

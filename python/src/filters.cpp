@@ -98,7 +98,8 @@ struct filter_arguments {
         const element type = in.array.type;
         if (type == element::s8 || type == element::u64 || type == element::s64 || type == element::other)
             throw unsupported("image: its dtype is " + std::string(name_of(type)) +
-                              ", filters take bool, uint8, uint16, int16, uint32, int32, float16, float32 and float64");
+                              ", filters take bool, uint8, uint16, int16, uint32, int32, float16, float32 and float64; "
+                              "image.astype() makes one of these");
         in.read_as(type == element::boolean ? element::u8 : type);
     }
 

@@ -330,6 +330,20 @@ def test_counts_and_strictness():
         pass
 
 
+def test_what_is_not_replaced_is_the_original():
+    cv2 = pytest.importorskip("cv2")
+    from boxsum.compat import cv2 as ours
+    from boxsum.compat.scipy import ndimage
+
+    assert ours.__version__ == cv2.__version__ and ours.INTER_AREA == cv2.INTER_AREA
+    assert ours.integral is not cv2.integral and dir(ours) == dir(cv2)
+    names = {}
+    exec("from boxsum.compat.scipy.ndimage import *", names)
+    assert names["uniform_filter"] is ndimage.uniform_filter and "gaussian_filter" in names and "Any" not in names
+    with pytest.raises(AttributeError, match="module 'boxsum.compat.cv2' has no attribute '__path__'"):
+        ours.__path__
+
+
 def test_patched_replaces_every_name_and_puts_it_back():
     ndimage = pytest.importorskip("scipy.ndimage")
     import scipy.ndimage._filters as definer
@@ -360,6 +374,8 @@ def test_scripts_run_unchanged(tmp_path):
     assert "scipy.ndimage.uniform_filter: 1 by boxsum, 0 by the original" in ran.stderr
     wrong = subprocess.run([*command, "numpy", "--", script], capture_output=True, text=True, check=False)
     assert wrong.returncode == 2 and "library: is 'numpy'" in wrong.stderr and "Traceback" not in wrong.stderr
+    wrong = subprocess.run([*command, "scipy", "--", "no.py"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2 and "script: there is no file 'no.py'" in wrong.stderr
 
 
 def test_the_other_byte_order():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pathlib
 import pickle
 import sys
 import types
@@ -11,17 +12,22 @@ import boxsum
 from boxsum import errors
 
 IMAGE = np.ones((4, 5), np.uint8)
+PATH = pathlib.PosixPath("mask.png")
 
 CASES = [
     (TypeError, "image: is of type list, which is no array; numpy.asarray", lambda: boxsum.sat([[1, 2]])),
-    (TypeError, "image: is of type NoneType", lambda: boxsum.sat(None)),
+    (TypeError, r"image: is of type NoneType, which is no array; cv2.imread\(\)", lambda: boxsum.sat(None)),
+    (TypeError, "image: is of type str, which is no array; what reads files", lambda: boxsum.sat("photo.png")),
+    (TypeError, "mask: is of type PosixPath.*; what reads files", lambda: boxsum.box_filter(IMAGE, 3, mask=PATH)),
+    (TypeError, "its dtype is float128, must be .* of at most 64 bits", lambda: boxsum.sat(IMAGE.astype(np.longdouble))),
+    (TypeError, r"its dtype is int64, filters take .*; image.astype\(\)", lambda: boxsum.box_filter(IMAGE.astype(int), 3)),
     (TypeError, "image: is a masked array", lambda: boxsum.sat(np.ma.masked_array(IMAGE))),
     (TypeError, "image: its dtype is complex128, must be bool", lambda: boxsum.sat(IMAGE.astype(complex))),
     (TypeError, "image: its dtype is object", lambda: boxsum.sat(IMAGE.astype(object))),
     (TypeError, "image: its dtype is datetime64", lambda: boxsum.sat(IMAGE.astype("M8[s]"))),
     (
         ValueError,
-        r"image: its shape is \(5,\), must have rows and columns; .*numpy.cumsum",
+        r"image: its shape is \(5,\), must have rows and columns; numpy.atleast_2d\(\)",
         lambda: boxsum.sat(IMAGE[0]),
     ),
     (

@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -78,6 +79,16 @@ def test_the_module_shows_only_how_it_is_started():
     # What else it showed, another module's C++ library could be given in place of its own.
     shown = subprocess.run(["nm", "-D", "--defined-only", _core.__file__], capture_output=True, text=True, check=True)
     assert [line.split()[-1] for line in shown.stdout.splitlines()] == ["PyInit__core"]
+
+
+def test_parts_are_imported_when_they_are_named():
+    program = (
+        "import boxsum, sys\n"
+        "assert not {'boxsum.compat', 'boxsum.torch', 'torch'} & set(sys.modules)\n"
+        "print(boxsum.compat.report(), hasattr(boxsum, 'tensorflow'))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert ran.stdout == "{} False\n"
 
 
 def test_algorithms_and_verification():

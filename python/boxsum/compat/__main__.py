@@ -25,6 +25,8 @@ def main() -> int:
     if "--" in words:
         words.remove("--")  # the first; others are the script's
     given = parser.parse_args(words)
+    if not given.module and not os.path.exists(given.script):
+        parser.error(f"script: there is no file {given.script!r}")
     try:
         install(*given.libraries.split(","))
     except (InvalidArgument, ImportError) as problem:

@@ -128,17 +128,21 @@ def drop_ins(library: str) -> list[DropIn]:
     return _drop_ins[library]
 
 
-def rest_of(module: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a drop-in module: everything that it does not replace is the library's own."""
+def rest_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a drop-in module: everything that it does not replace is the library's own."""
 
     def get(name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        # Of the names that Python looks for, those that programs ask for; not __path__, which would make packages of all.
+        if name.startswith("__") and name not in ("__all__", "__version__"):
+            raise AttributeError(f"module 'boxsum.compat.{module}' has no attribute {name!r}")
         if any(f"{module}.{name}" in modules for modules in LIBRARIES.values()):
             return importlib.import_module(f"boxsum.compat.{module}.{name}")
         return getattr(importlib.import_module(module), name)
 
-    return get
+    def names() -> list[str]:
+        return dir(importlib.import_module(module))
+
+    return get, names
 
 
 def _put(replacements: dict[int, Callable[..., Any]]) -> list[tuple[ModuleType, str, Any]]:

@@ -16,7 +16,7 @@ from boxsum._tables import sat, sat_squares
 from boxsum._types import Border
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 
-__getattr__ = rest_of("cv2")
+__getattr__, __dir__ = rest_of("cv2")
 
 _cv2: Any = importlib.import_module("cv2")
 _BORDERS: dict[int, Border] = {

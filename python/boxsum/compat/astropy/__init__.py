@@ -2,4 +2,4 @@
 
 from boxsum.compat._drop_in import rest_of
 
-__getattr__ = rest_of("astropy")
+__getattr__, __dir__ = rest_of("astropy")

@@ -10,7 +10,7 @@ from boxsum._filters import box_filter
 from boxsum._types import Border
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 
-__getattr__ = rest_of("astropy.convolution")
+__getattr__, __dir__ = rest_of("astropy.convolution")
 
 _BORDERS: dict[Any, Border] = {"fill": "constant", "extend": "replicate", "wrap": "wrap", None: "shrink"}
 

@@ -5,4 +5,4 @@ from boxsum.compat.cucim import skimage
 
 __all__ = ["skimage"]
 
-__getattr__ = rest_of("cucim")
+__getattr__, __dir__ = rest_of("cucim")

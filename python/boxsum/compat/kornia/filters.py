@@ -11,7 +11,7 @@ from boxsum._types import Border
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 from boxsum.torch import box_filter
 
-__getattr__ = rest_of("kornia.filters")
+__getattr__, __dir__ = rest_of("kornia.filters")
 
 _BORDERS: dict[str, Border] = {
     "constant": "constant",

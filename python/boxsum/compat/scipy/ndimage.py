@@ -15,7 +15,7 @@ from boxsum._filters import box_filter
 from boxsum._types import Border
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 
-__getattr__ = rest_of("scipy.ndimage")
+__getattr__, __dir__ = rest_of("scipy.ndimage")
 
 _BORDERS: dict[str, Border] = {
     "reflect": "reflect",

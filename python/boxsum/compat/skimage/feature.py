@@ -12,7 +12,7 @@ from boxsum._blobs import box_hessian, find_blobs
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 from boxsum.compat.skimage._images import check_plane
 
-__getattr__ = rest_of("skimage.feature")
+__getattr__, __dir__ = rest_of("skimage.feature")
 
 
 def _image(image: Any) -> Any:

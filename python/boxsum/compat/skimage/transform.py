@@ -10,7 +10,7 @@ from boxsum._tables import sat
 from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 from boxsum.compat.skimage._images import check_plane, sums_of_windows
 
-__getattr__ = rest_of("skimage.transform")
+__getattr__, __dir__ = rest_of("skimage.transform")
 
 
 @drop_in("skimage.transform:integral_image", defined_in="skimage.transform.integral")

@@ -11,7 +11,7 @@ from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 from boxsum.compat.cucim.skimage._images import check_plane
 from boxsum.compat.skimage._windows import BORDERS, block_sizes, odd_sizes
 
-__getattr__ = rest_of("cucim.skimage.filters")
+__getattr__, __dir__ = rest_of("cucim.skimage.filters")
 
 
 def _image(image: Any) -> Any:

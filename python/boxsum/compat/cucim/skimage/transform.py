@@ -11,7 +11,7 @@ from boxsum.compat._drop_in import NotCovered, drop_in, rest_of
 from boxsum.compat.cucim.skimage._images import check_plane
 from boxsum.compat.skimage._images import sums_of_windows
 
-__getattr__ = rest_of("cucim.skimage.transform")
+__getattr__, __dir__ = rest_of("cucim.skimage.transform")
 
 
 @drop_in("cucim.skimage.transform:integral_image", defined_in="cucim.skimage.transform.integral")
