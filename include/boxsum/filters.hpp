@@ -18,8 +18,8 @@
 /// - Views of host memory. Every channel of every plane is filtered by itself. The image and the results have the same
 ///   planes, cols and channels, and the same rows unless the image is a part (filter_inputs); strides are free.
 /// - Images of 8u, 16u, 16s, 32u, 32s, 16f, 32f and 64f; every other type is `unsupported`.
-/// - A pixel takes a fixed number of operations, whatever the window. What still grows: variances of floats keep the
-///   window's rows in memory, and beyond the cache that costs up to some 3 times as much; where a border other than
+/// - A pixel takes a fixed number of operations, whatever the window. What still grows: what variances of floats keep
+///   of a window's rows, and beyond the cache that costs up to some 3 times as much; where a border other than
 ///   `shrink` continues the image, what lies beyond it, up to its own size on every side, is summed too, so windows
 ///   larger than a small image cost several times what small ones do.
 /// - 8- and 16-bit integers: window sums and sums of squares are exact integers (32 or 64 bits, whatever the window
@@ -46,8 +46,8 @@
 ///   whose results have long been written, so it would be a hidden copy of the image.
 /// - Working memory beyond the results, per thread: a few rows for integer images, at most 100 bytes per column and
 ///   channel. For floating images, with w the rows of the window or, if less, twice the image's (4 times with
-///   reflection), w x cols x channels bytes for means, 16 times that for variances, and at most 500 bytes per column
-///   and channel; of an image that is not all finite variances take what means do on top.
+///   reflection), w x cols x channels bytes for means, twice that for variances (24 times with a mask), and at
+///   most 1000 bytes per column and channel; of an image that is not all finite variances take what means do on top.
 /// - Throws invalid_argument (names the argument and its value), unsupported, out_of_memory. Nothing is written when
 ///   an argument is wrong. Thread-safe for distinct results.
 namespace boxsum BOXSUM_EXPORT {

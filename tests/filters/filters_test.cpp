@@ -294,6 +294,42 @@ TYPED_TEST(floating_filters, statistics_do_not_cancel) {
     }
 }
 
+/// Every way in which eight windows are made of groups, cut ones and blocks of groups among them; in 32 bits the same,
+/// rounded once.
+TYPED_TEST(floating_filters, statistics_of_every_width) {
+    using T = TypeParam;
+    picture<T> image(1, 37, 53, 2, 3);
+    oracle::fill_random(image, 31);
+    for (std::int64_t width = 1; width <= 47; width += width < 27 ? 1 : 5)
+        for (const border_mode border : {border_mode::shrink, border_mode::replicate}) {
+            const bordered_window w{window(width, 28 - width / 2), border, 0};
+            const filter_options options{.window = w.reach, .border = border};
+            picture<double> mean(1, 37, 53, 2), deviation(1, 37, 53, 2, 5), alone(1, 37, 53, 2);
+            picture<float> narrow_mean(1, 37, 53, 2, 1), narrow(1, 37, 53, 2, 4), narrow_alone(1, 37, 53, 2);
+            local_statistics({image.view()}, {.mean = mean.view(), .deviation = deviation.view()}, options);
+            local_statistics({image.view()}, {.deviation = alone.view()}, options);
+            local_statistics({image.view()}, {.mean = narrow_mean.view(), .deviation = narrow.view()}, options);
+            local_statistics({image.view()}, {.deviation = narrow_alone.view()}, options);
+            const oracle::filter<T> expected(image.view(), w);
+            oracle::each(mean.view(), [&](std::int64_t r, std::int64_t c, std::int64_t k, std::int64_t p) {
+                const auto s = expected.sums(r, c, k, p);
+                const long double wanted = std::sqrt(expected.variance_in_two_passes(r, c, k, p, s));
+                const double got = deviation.view()(r, c, k, p);
+                ASSERT_LE(std::abs(static_cast<long double>(mean.view()(r, c, k, p)) - s.mean()),
+                          gamma(w.reach, 3) * s.magnitude / s.n);
+                ASSERT_LE(std::abs(static_cast<long double>(got) - wanted), 40 * gamma(w.reach) * s.magnitude / s.n)
+                    << width << ": " << r << ' ' << c << ' ' << k;
+                ASSERT_EQ(alone.view()(r, c, k, p), got);
+                ASSERT_EQ(narrow.view()(r, c, k, p), static_cast<float>(got));
+                ASSERT_EQ(narrow_alone.view()(r, c, k, p), static_cast<float>(got));
+                ASSERT_EQ(narrow_mean.view()(r, c, k, p), static_cast<float>(mean.view()(r, c, k, p)));
+            });
+            ASSERT_FALSE(testing::Test::HasFatalFailure());
+            ASSERT_TRUE(mean.guards_intact() && deviation.guards_intact() && narrow.guards_intact() &&
+                        narrow_mean.guards_intact());
+        }
+}
+
 TYPED_TEST(all_filters, a_constant_image_stays_and_has_no_variance) {
     using T = TypeParam;
     const T value = std::is_floating_point_v<T> ? static_cast<T>(0.1) : static_cast<T>(113);

@@ -21,11 +21,11 @@ inline work_buffer<f64> zeros(std::int64_t count) {
     return values;
 }
 
-/// What windows along an axis keep between one eight and the next: `elements` values in each row of it.
+/// What windows along an axis keep between one eight and the next: in each row of it `values` times `elements` numbers.
 class group_memory {
   public:
-    group_memory(std::int64_t width, std::int64_t elements)
-        : windows{width, 0, 0, (elements + 7) / 8 * 8, 0, nullptr, nullptr, nullptr} {
+    group_memory(std::int64_t width, std::int64_t elements, std::int64_t values = 1)
+        : windows{width, 0, 0, (elements + 7) / 8 * 8 * values, 0, nullptr, nullptr, nullptr} {
         if (width <= 8) return;
         windows.rest = (width - 1) % 8;
         windows.whole = (width - 1) / 8 - 1;
@@ -41,6 +41,48 @@ class group_memory {
     work_buffer<f64> values_;
 };
 
+/// Rows by their positions on the extended axis.
+template <typename Pixel>
+class row_positions {
+  public:
+    row_positions(const row_job& job, row_source<Pixel>& rows) : job_(job), rows_(rows), outside_(job.n()) {
+        std::fill_n(outside_.data(), job.n(), Pixel{0});
+    }
+
+    /// Zeros where there is none or this part of the image does not have it; no window that has a result takes the
+    /// latter.
+    const Pixel* pixels(std::int64_t j) const {
+        const window_axis& axis = job_.rows;
+        if (j >= axis.extended()) return outside_.data();
+        const std::int64_t row = axis.source(j - axis.before);
+        if (row < 0) return axis.border == border_mode::constant ? rows_.row(row) : outside_.data();
+        const bool given = row >= job_.part_row && row < job_.part_row + job_.image.shape.rows;
+        return given ? rows_.row(row) : outside_.data();
+    }
+
+  private:
+    const row_job& job_;
+    row_source<Pixel>& rows_;
+    work_buffer<Pixel> outside_;
+};
+
+/// Continues a line, whose first column x points to, beyond both ends; `outside` is beyond a constant border.
+inline void extend_line(f64* x, const window_axis& axis, std::int64_t step, f64 outside) {
+    if (axis.continues()) {
+        for_each_run(axis, [&](std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t forwards) {
+            if (forwards > 0) {
+                std::copy_n(x + from * step, count * step, x + to * step);
+                return;
+            }
+            for (std::int64_t i = 0; i < count; ++i)
+                std::copy_n(x + (from + i * forwards) * step, step, x + (to + i) * step);
+        });
+    } else if (axis.border == border_mode::constant) {
+        std::fill_n(x - axis.before * step, axis.before * step, outside);
+        std::fill_n(x + axis.extent * step, axis.after * step, outside);
+    }
+}
+
 template <typename Pixel>
 class group_sums {
   public:
@@ -54,8 +96,7 @@ class group_sums {
           down_(job.rows.width(), n_),
           along_(job.cols.width(), step_),
           line_(zeros(((job.cols.extent + 15) / 16 * 16 + job.cols.width()) * step_)),
-          outside_(n_) {
-        std::fill_n(outside_.data(), n_, Pixel{0});
+          positions_(job, rows) {
         if (job.rows.reduced()) sum_what_lies_beyond();
         if (job.cols.reduced()) beyond_cols_ = zeros(step_);
     }
@@ -80,16 +121,7 @@ class group_sums {
     }
 
   private:
-    /// The row at position j of the extended axis, zeros where it has none or this part of the image does not have it;
-    /// no window that has a result takes the latter.
-    const Pixel* pixels(std::int64_t j) const {
-        const window_axis& axis = job_.rows;
-        if (j >= axis.extended()) return outside_.data();
-        const std::int64_t row = axis.source(j - axis.before);
-        if (row < 0) return axis.border == border_mode::constant ? rows_.row(row) : outside_.data();
-        const bool given = row >= job_.part_row && row < job_.part_row + job_.image.shape.rows;
-        return given ? rows_.row(row) : outside_.data();
-    }
+    const Pixel* pixels(std::int64_t j) const { return positions_.pixels(j); }
 
     /// Whether there are new windows, along columns, in `line_`.
     bool move_to(std::int64_t group) {
@@ -114,18 +146,23 @@ class group_sums {
     void start(std::int64_t group) {
         group_windows& w = down_.windows;
         if (w.width <= 8) return;
-        const auto sum = [&](f64* to, std::int64_t g, std::int64_t count) {
-            for (std::int64_t i = 0; i < count; ++i) {
-                const Pixel* const x = pixels(8 * g + i);
-                i == 0 ? samples_.load(to, x, n_) : samples_.add(to, to, x, n_);
-            }
+        const auto sum = [&](f64* to, std::int64_t first, std::int64_t count) {
+            samples_.load(to, pixels(first), n_);
+            for (std::int64_t j = first + 1; j < first + count; ++j) samples_.add(to, to, pixels(j), n_);
         };
-        if (w.rest > 0) sum(w.part, group + w.whole + 1, w.rest);
+        if (w.rest > 0) sum(w.part, 8 * (group + w.whole + 1), w.rest);
         if (w.whole == 0) return;
         w.phase = group % w.whole;
         const std::int64_t block = group - w.phase;
-        for (std::int64_t k = 0; k < w.whole; ++k)
-            sum(w.slots + k * w.stride, (k < w.phase ? block + w.whole : block) + k + 1, 8);
+        const work_buffer<f64> others(w.stride);
+        for (std::int64_t k = 0; k < w.whole; ++k) {
+            f64* const to = w.slots + k * w.stride;
+            const std::int64_t first = 8 * ((k < w.phase ? block + w.whole : block) + k + 1);
+            sum(to, first, w.rest > 0 ? w.rest : 8);
+            if (w.rest == 0) continue;
+            sum(others.data(), first + w.rest, 8 - w.rest);
+            job_.kernels->block.add(to, to, others.data(), n_);
+        }
         for (std::int64_t k = 0; k < w.phase; ++k)
             if (k == 0)
                 std::copy_n(w.slots, n_, w.prefix);
@@ -139,19 +176,7 @@ class group_sums {
         const window_axis& axis = job_.cols;
         f64* const x = line_.data() + axis.before * step_;
         const f64 outside = constant_ * static_cast<f64>(job_.rows.full);
-        if (axis.continues()) {
-            for_each_run(axis, [&](std::int64_t to, std::int64_t from, std::int64_t count, std::int64_t step) {
-                if (step > 0) {
-                    std::copy_n(x + from * step_, count * step_, x + to * step_);
-                    return;
-                }
-                for (std::int64_t i = 0; i < count; ++i)
-                    std::copy_n(x + (from + i * step) * step_, step_, x + (to + i) * step_);
-            });
-        } else if (axis.border == border_mode::constant) {
-            std::fill_n(x - axis.before * step_, axis.before * step_, outside);
-            std::fill_n(x + axis.extent * step_, axis.after * step_, outside);
-        }
+        filters::extend_line(x, axis, step_, outside);
         if (!axis.reduced()) return;
         for (std::int64_t i = 0; i < step_; ++i) {
             f64 beyond = 0;
@@ -195,7 +220,7 @@ class group_sums {
     std::int64_t n_, step_, group_ = -2;
     group_memory down_, along_;
     work_buffer<f64> line_, sums_, beyond_rows_, beyond_cols_;
-    work_buffer<Pixel> outside_;
+    row_positions<Pixel> positions_;
     const sample_kernels<Pixel>& samples_ = std::get<sample_kernels<Pixel>>(job_.kernels->sample);
 };
 

@@ -10,13 +10,12 @@ namespace {
 
 template <typename Pixel>
 void statistics_band(const row_job& job, const window_outputs& results, const band& b) {
-    const work_buffer<f64> mean = piece_buffer<Pixel>(job), variance = piece_buffer<Pixel>(job),
-                           deviation = piece_buffer<Pixel>(job);
+    const piece_buffer<Pixel> mean(job), variance(job), deviation(job);
     // Results in double are written where they belong.
-    const auto place = [&](const any_view& result, const work_buffer<f64>& other, std::int64_t row,
+    const auto place = [&](const any_view& result, const piece_buffer<Pixel>& other, std::int64_t row,
                            std::int64_t first) {
         return result.data != nullptr && result.shape.type == dtype::f64 ? job.row_to<f64>(result, row, b.plane) + first
-                                                                         : other.data();
+                                                                         : other.row(row);
     };
     const auto write = [&](const any_view& result, const f64* values, std::int64_t row, std::int64_t first,
                            std::int64_t n) {
@@ -45,9 +44,8 @@ bool wants_real_deviations(const window_outputs& outputs) {
            (outputs.mean.data == nullptr || outputs.mean.shape.type == dtype::f32);
 }
 
-/// These of integers, from sums to results in one kernel.
 template <typename Pixel>
-void deviations_band(const row_job& job, const window_outputs& results, const band& b) {
+void integer_deviations_band(const row_job& job, const window_outputs& results, const band& b) {
     const work_buffer<f32> unwanted(tile);
     integer_moments<Pixel>(
         job, b, [](const auto& kernels) -> const auto& { return kernels.deviations_32f; },
@@ -57,6 +55,22 @@ void deviations_band(const row_job& job, const window_outputs& results, const ba
                 job.row_to<f32>(results.deviation, row, b.plane) + first};
         },
         [](auto&&...) {});
+}
+
+/// From sums or merges to results in one kernel.
+template <typename Pixel>
+void deviations_band(const row_job& job, const window_outputs& results, const band& b) {
+    if constexpr (std::is_floating_point_v<Pixel>)
+        return moments_of_groups<Pixel, f32>(
+            job, b, true,
+            [&](std::int64_t row) {
+                return moment_rows<f32>{
+                    results.mean.data == nullptr ? nullptr : job.row_to<f32>(results.mean, row, b.plane),
+                    job.row_to<f32>(results.deviation, row, b.plane)};
+            },
+            [](std::int64_t) {});
+    else
+        integer_deviations_band<Pixel>(job, results, b);
 }
 
 template <typename T, typename A>
@@ -154,8 +168,7 @@ void local_statistics(const row_job& job, const window_outputs& outputs) {
         return for_each_band(job, [&](const band& b, int) { byte_deviations(job, rest, b); });
     visit_type(filter_types{}, job.shape.type, [&]<typename Pixel>() {
         for_each_band(job, [&](const band& b, int) {
-            if constexpr (std::is_integral_v<Pixel>)
-                if (wants_real_deviations(rest)) return deviations_band<Pixel>(job, rest, b);
+            if (wants_real_deviations(rest)) return deviations_band<Pixel>(job, rest, b);
             statistics_band<Pixel>(job, rest, b);
         });
     });

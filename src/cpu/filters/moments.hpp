@@ -16,29 +16,39 @@ void moments(const row_job& job, const band& b, Target&& target, Consume&& consu
         integer_moments<Pixel>(
             job, b, [](const auto& kernels) -> const auto& { return kernels.variances; }, target, consume);
     else
-        floating_moments<Pixel>(job, b, target, consume);
+        floating_moments<Pixel>(job, b, false, target, consume);
 }
 
-/// Memory for doubles of such pieces.
+/// Memory for doubles of such pieces: of floats, for those of eight rows.
 template <typename Pixel>
-work_buffer<f64> piece_buffer(const row_job& job) {
-    return work_buffer<f64>(std::is_integral_v<Pixel> ? tile : job.n());
-}
+class piece_buffer {
+  public:
+    explicit piece_buffer(const row_job& job) : n_(job.n()), values_(std::is_integral_v<Pixel> ? tile : 8 * n_) {}
+
+    f64* row(std::int64_t row) const noexcept {
+        return values_.data() + (std::is_integral_v<Pixel> ? 0 : row % 8 * n_);
+    }
+
+  private:
+    std::int64_t n_;
+    work_buffer<f64> values_;
+};
 
 /// consume(row, first, n, mean, deviation): the same with the standard deviation.
 template <typename Pixel, typename Consume>
 void deviations(const row_job& job, const band& b, Consume&& consume) {
-    const work_buffer<f64> mean = piece_buffer<Pixel>(job), spread = piece_buffer<Pixel>(job);
-    const auto target = [&](std::int64_t, std::int64_t) { return moment_rows<f64>{mean.data(), spread.data()}; };
+    const piece_buffer<Pixel> mean(job), spread(job);
+    const auto target = [&](std::int64_t row, std::int64_t) {
+        return moment_rows<f64>{mean.row(row), spread.row(row)};
+    };
     const auto pass_on = [&](std::int64_t row, std::int64_t first, std::int64_t n, const moment_rows<f64>& at) {
-        if constexpr (!std::is_integral_v<Pixel>) job.kernels->block.square_root(at.spread, at.spread, n);
         consume(row, first, n, static_cast<const f64*>(at.mean), static_cast<const f64*>(at.spread));
     };
     if constexpr (std::is_integral_v<Pixel>)
         integer_moments<Pixel>(
             job, b, [](const auto& kernels) -> const auto& { return kernels.deviations; }, target, pass_on);
     else
-        floating_moments<Pixel>(job, b, target, pass_on);
+        floating_moments<Pixel>(job, b, true, target, pass_on);
 }
 
 /// consume(row, first, n, mean): means alone, as box_filter has them.

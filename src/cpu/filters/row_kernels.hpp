@@ -60,10 +60,10 @@ struct moment_kernels {
     moment_kernel<S, Q, f32> deviations_32f;
 };
 
-/// Windows of eight rows, or eight columns, at a time (group_windows_impl.hpp): of `width` samples, 8 (whole + 1) +
-/// rest
-/// + 1 where that is more than eight. Values between one eight and the next, `stride` of them: `part`, of `rest`
-/// samples; `slots`, one for each whole group; `prefix`. `phase` slots belong to the next block of groups.
+/// Windows of eight rows, or eight columns, at a time (group_windows_impl.hpp): of `width` samples, where that is more
+/// than eight 8 (whole + 1) + rest + 1. Values between one eight and the next, `stride` of them: `part`, of `rest`
+/// samples; `slots`, one for each whole group; `prefix`. `phase` slots belong to the next block of groups. Of moments
+/// the first half of `stride` are means.
 struct group_windows {
     std::int64_t width, rest, whole, stride, phase;
     f64 *part, *slots, *prefix;
@@ -76,9 +76,37 @@ struct mean_factors {
     std::int64_t first_full, end_full;
 };
 
+/// b's shares of a merge: part = nb / (na + nb), scale = na * nb / (na + nb).
+struct merge_shares {
+    f64 part, scale;
+};
+
+/// Shares of the merges that eight windows take: in the order of group_windows_impl.hpp, then with whole groups of two
+/// blocks, of the next block's prefix with a group, and of a closed block's suffix with the group's own slot.
+struct group_merges {
+    const merge_shares* of_eight;
+    merge_shares whole, prefix, closing;
+};
+constexpr int merges_of_eight = 38;
+
+struct moments_down {
+    const group_merges* shares;
+    const f64* inverse_rows;  ///< 1 / rows of each of the eight windows
+    merge_shares beyond;
+    std::int64_t plane;  ///< between a line of means and that of squared deviations
+};
+
+struct moments_along {
+    const group_merges* groups;  ///< for each eight columns, and as many behind them as two blocks have
+    const merge_shares* begin;   ///< of the first groups
+    const f64* inverse_cols;     ///< 1 / cols of each window, for cols rounded up to 16
+    merge_shares beyond;
+    std::int64_t plane;  ///< of the line
+    bool deviations;     ///< instead of variances
+};
+
 /// Floating rows: sums, and (mean, sum of squared deviations) pairs merged as in Chan, Golub, LeVeque 1979, eq. 2.1:
-/// with b's share f = nb / (na + nb) and g = na * nb / (na + nb),
-/// mean = a + f * (b - a), m2 = a2 + b2 + g * (b - a)^2.
+/// with b's shares f and g, mean = a + f * (b - a), m2 = a2 + b2 + g * (b - a)^2.
 template <typename T>
 struct sample_kernels {
     void (*load)(f64* to, const T* x, std::int64_t n);
@@ -88,6 +116,9 @@ struct sample_kernels {
     void (*down)(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
                  const f64* beyond, std::int64_t n);
     void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const T* x, f64 f, f64 g, std::int64_t n);
+    /// The same of moments, whose squared deviations are those of one row.
+    void (*down_moments)(f64* line, const T* const* first, const T* const* last, const group_windows& windows,
+                         const f64* beyond, const moments_down& how, std::int64_t n);
 };
 
 /// Weights, means and sums of weighted squared deviations. A weight of 0 is nothing at all; its mean is 0.
@@ -95,31 +126,21 @@ struct weighted_moments {
     f64 *weight, *mean, *m2;
 };
 
-/// Scans over blocks of `width` samples of a row, `channels` interleaved; see floating_windows.hpp.
+/// Sums and moments of rows.
 struct block_kernels {
     void (*add)(f64* to, const f64* a, const f64* b, std::int64_t n);
     void (*merge)(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, f64 f, f64 g,
                   std::int64_t n);
-    /// The same with f[i] and weight * g[i].
-    void (*merge_each)(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, const f64* f,
-                       const f64* g, f64 weight, std::int64_t n);
-    /// Within `chains` blocks of `length` samples that begin `distance` elements apart: running pairs from the first
-    /// sample on, or, with step < 0, from the last one back. x and to point to the sample where the first chain starts;
-    /// `step` leads to the next. The k-th merged sample has share f[k] and g = weight * g[k].
-    void (*scan_pairs)(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, const f64* g, f64 weight,
-                       std::int64_t chains, std::int64_t distance, std::int64_t length, std::int64_t step);
     /// to = a with b (Chan, Golub, LeVeque 1979, with weights for numbers of samples); `to` may be a.
     void (*merge_weighted)(const weighted_moments& to, const weighted_moments& a, const weighted_moments& b,
                            std::int64_t n);
-    /// scan_pairs() of these.
+    /// Within `chains` blocks of `length` samples that begin `distance` elements apart: merged from the first sample
+    /// on, or, with step < 0, from the last one back. x and to point to the sample where the first chain starts; `step`
+    /// leads to the next.
     void (*scan_weighted)(const weighted_moments& to, const weighted_moments& x, std::int64_t chains,
                           std::int64_t distance, std::int64_t length, std::int64_t step);
     /// out = x / (rows * cols[i])
     void (*divide_64f)(f64* out, const f64* x, f64 rows, const f64* cols, std::int64_t n);
-    /// variance = m2 / (rows * cols[i]), and the given mean; where that is not finite, both are NaN: an infinity among
-    /// the pixels leaves one or the other, by its place in the window. Whether there is such a mean.
-    bool (*finish_pairs)(f64* mean, f64* variance, const f64* given, const f64* m2, f64 rows, const f64* cols,
-                         std::int64_t n);
     void (*square_root)(f64* out, const f64* x, std::int64_t n);
     void (*convert_32f)(f32* out, const f64* x, std::int64_t n);
     /// sum[i] / count[i] of numbers below 2^31; `fill` where that is less than `least`, at least 1.
@@ -135,6 +156,12 @@ struct block_kernels {
                         const mean_factors& factors, std::int64_t cols, std::int64_t channels);
     void (*along_sums)(f64* const* rows, const f64* line, group_windows windows, const f64* beyond,
                        const mean_factors& factors, std::int64_t cols, std::int64_t channels);
+    /// Means, unless they are null, and variances or deviations. Where a mean is not finite, both are NaN: an infinity
+    /// among the pixels leaves one or the other, by its place in the window. Whether there may be such a mean.
+    bool (*along_moments_32f)(f32* const* means, f32* const* spreads, const f64* line, group_windows windows,
+                              const f64* beyond, const moments_along& how, std::int64_t cols, std::int64_t channels);
+    bool (*along_moments_64f)(f64* const* means, f64* const* spreads, const f64* line, group_windows windows,
+                              const f64* beyond, const moments_along& how, std::int64_t cols, std::int64_t channels);
 };
 
 /// The numbers in the threshold formulas of filters.hpp.

@@ -423,7 +423,7 @@ void merge_samples(f64* to, f64* to2, const f64* a, const f64* a2, const T* __re
     BOXSUM_INDEPENDENT
     for (i64 i = 0; i < n; ++i) {
         const f64 d = static_cast<f64>(x[i]) - a[i];
-        to2[i] = a2[i] + g * (d * d);
+        to2[i] = a2[i] + (g * d) * d;
         to[i] = a[i] + f * d;
     }
 }
@@ -437,53 +437,12 @@ void merge_rows(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, co
     BOXSUM_INDEPENDENT
     for (i64 i = 0; i < n; ++i) {
         const f64 d = b[i] - a[i];
-        to2[i] = (a2[i] + b2[i]) + g * (d * d);
+        to2[i] = (a2[i] + b2[i]) + (g * d) * d;
         to[i] = a[i] + f * d;
     }
 }
 
-void merge_rows_each(f64* to, f64* to2, const f64* a, const f64* a2, const f64* b, const f64* b2, const f64* f,
-                     const f64* g, f64 weight, i64 n) {
-    BOXSUM_INDEPENDENT
-    for (i64 i = 0; i < n; ++i) {
-        const f64 d = b[i] - a[i];
-        to2[i] = (a2[i] + b2[i]) + (weight * g[i]) * (d * d);
-        to[i] = a[i] + f[i] * d;
-    }
-}
-
 #include "cpu/filters/group_windows_impl.hpp"
-
-/// Chains are independent of each other: eight at a time hide the latency of the additions.
-template <int together>
-i64 scan_pairs_some(f64* __restrict to, f64* __restrict to2, const f64* __restrict x, const f64* __restrict x2,
-                    const f64* __restrict f, const f64* __restrict g, f64 weight, i64 first, i64 chains, i64 distance,
-                    i64 length, i64 step) {
-    for (; first + together <= chains; first += together) {
-        f64 mean[together], m2[together];
-        const i64 start = first * distance;
-        for (int j = 0; j < together; ++j) {
-            to[start + j * distance] = mean[j] = x[start + j * distance];
-            to2[start + j * distance] = m2[j] = x2[start + j * distance];
-        }
-        for (i64 k = 1; k < length; ++k) {
-            const f64 share = f[k], scale = weight * g[k];
-            for (int j = 0; j < together; ++j) {
-                const i64 at = start + j * distance + k * step;
-                const f64 d = x[at] - mean[j];
-                to2[at] = m2[j] = (m2[j] + x2[at]) + scale * (d * d);
-                to[at] = mean[j] = mean[j] + share * d;
-            }
-        }
-    }
-    return first;
-}
-
-void scan_pairs(f64* to, f64* to2, const f64* x, const f64* x2, const f64* f, const f64* g, f64 weight, i64 chains,
-                i64 distance, i64 length, i64 step) {
-    const i64 done = scan_pairs_some<8>(to, to2, x, x2, f, g, weight, 0, chains, distance, length, step);
-    scan_pairs_some<1>(to, to2, x, x2, f, g, weight, done, chains, distance, length, step);
-}
 
 /// Without a branch: 1 in the place of no weight at all, and nothing of a square that is infinite times 0.
 struct one_moment {
@@ -560,18 +519,6 @@ inline void divide_row(const f64* __restrict x, f64 rows, const f64* __restrict 
 
 void divide_64f(f64* __restrict out, const f64* __restrict x, f64 rows, const f64* __restrict cols, i64 n) {
     divide_row(x, rows, cols, n, [&](i64 i, f64 quotient) { out[i] = quotient; });
-}
-
-bool finish_pairs(f64* __restrict mean, f64* __restrict variance, const f64* __restrict given, const f64* __restrict m2,
-                  f64 rows, const f64* __restrict cols, i64 n) {
-    u64 any = 0;
-    divide_row(m2, rows, cols, n, [&](i64 i, f64 quotient) {
-        const f64 nothing = given[i] - given[i];  // 0, or NaN
-        variance[i] = quotient + nothing;
-        mean[i] = given[i] + nothing;
-        any |= __builtin_bit_cast(u64, nothing);
-    });
-    return any << 1 != 0;
 }
 
 void square_root(f64* out, const f64* x, i64 n) {
@@ -689,11 +636,13 @@ constinit const row_kernels rows = {
     {accumulate<u8, u32>(), accumulate<u8, u64>(), accumulate<u16, u32>(), accumulate<u16, u64>()},
     {window<u32>(), window<u64>()},
     {moment<u32, u32>(), moment<u32, u64>(), moment<u64, u64>()},
-    {sample_kernels<f32>{load<f32>, add_samples<f32>, group_lanes::down<f32>, merge_samples<f32>},
-     sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>}},
-    {add_rows, merge_rows, merge_rows_each, scan_pairs, merge_weighted, scan_weighted, divide_64f, finish_pairs,
-     square_root, convert_32f, mean_32f_some, number<f32>, number<f64>, group_lanes::close_block,
-     group_lanes::along<f32>, group_lanes::along<f64>},
+    {sample_kernels<f32>{load<f32>, add_samples<f32>, group_lanes::down<f32>, merge_samples<f32>,
+                         group_lanes::down_moments<f32>},
+     sample_kernels<f64>{load<f64>, add_samples<f64>, group_lanes::down<f64>, merge_samples<f64>,
+                         group_lanes::down_moments<f64>}},
+    {add_rows, merge_rows, merge_weighted, scan_weighted, divide_64f, square_root, convert_32f, mean_32f_some,
+     number<f32>, number<f64>, group_lanes::close_block, group_lanes::along<f32>, group_lanes::along<f64>,
+     group_lanes::along_moments<f32>, group_lanes::along_moments<f64>},
     {pixel_kernels<u8>{thresholds<u8>, extremes<u8>, exceeds<u8>, contrast<u8>},
      pixel_kernels<u16>{thresholds<u16>, extremes<u16>, exceeds<u16>, contrast<u16>},
      pixel_kernels<s16>{thresholds<s16>, extremes<s16>, exceeds<s16>, contrast<s16>},

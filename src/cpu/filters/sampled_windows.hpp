@@ -198,9 +198,11 @@ class weighted_rows {
     work_buffer<f64> values_;
 };
 
-/// Weighted moments of windows, by blocks as in floating_windows.hpp. What is left out has weight 0, so that windows
-/// which the border cuts are like all others. Pixels that do not count are no numbers to it: `values`, 0 in their
-/// place, is what it reads unless there are weights.
+/// Weighted moments of windows, merged as in floating_windows.hpp, but with weights of their own for every pixel. An
+/// axis is cut into blocks as wide as the window, and every window is a suffix of one block and a prefix of the next
+/// (van Herk 1992; Gil and Werman 1993). What is left out has weight 0, so that windows which the border cuts are like
+/// all others. Pixels that do not count are no numbers to it: `values`, 0 in their place, is what it reads unless there
+/// are weights.
 template <typename Pixel, typename Rows>
 class weighted_spreads {
   public:
