@@ -14,9 +14,10 @@ struct window_query_options {
 };
 
 /// Box sums, means and variances of the windows around all pixels, row by row, at a fraction of the cost of four reads
-/// a window; host memory only. One table serves windows of any size, in a call each. Results have the bits of
-/// box_sum(), box_mean() and box_variance() of the window, in every instruction set and for any number of threads;
-/// variances of 32f are those of 64f, rounded; means of 32f may be the neighbour of that (see window_means()).
+/// a window; in host memory (on a device: boxsum/cuda/window_queries.hpp). One table serves windows of any size, in a
+/// call each. Results have the bits of box_sum(), box_mean() and box_variance() of the window, in every instruction set
+/// and for any number of threads; variances of 32f are those of 64f, rounded; means of 32f may be the neighbour of that
+/// (see window_means()).
 ///
 ///     const auto table = boxsum::sat<std::uint32_t>(image);
 ///     boxsum::window_means(table, means, {.window = 31});   // means: image_view<float> of the image's extents

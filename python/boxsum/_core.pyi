@@ -74,7 +74,16 @@ def variable_box_filter(
     image: Any, radius: Any, border: str, cval: float, dtype: Any, channel_axis: Any, out: Any, threads: int, /
 ) -> Any: ...
 def variable_blur(
-    image: Any, radius: Any, order: int, rounding: str, dtype: Any, channel_axis: Any, out: Any, threads: int, /
+    image: Any,
+    radius: Any,
+    order: int,
+    largest_radius: int | None,
+    rounding: str,
+    dtype: Any,
+    channel_axis: Any,
+    out: Any,
+    threads: int,
+    /,
 ) -> Any: ...
 def variance_shadows(
     table: Any,

@@ -46,7 +46,7 @@ def circles_of_confusion(
     and 0 where it is not a number.
 
     Args:
-        depth: (..., rows, cols) of uint8, uint16, float32 or float64, in host memory.
+        depth: (..., rows, cols) of uint8, uint16, float32 or float64.
         focus: The depth that is sharp, above 0, in the map's unit.
         aperture: The radius in pixels of the blur of what is infinitely far away. Of a lens of diameter A and focal
             length f, and pixels of width p, it is A f / (2 p (focus - f)).

@@ -256,6 +256,7 @@ def variable_blur(
     radius: Any,
     *,
     order: int = ...,
+    largest_radius: int | None = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -268,6 +269,7 @@ def variable_blur(
     radius: Any,
     *,
     order: int = ...,
+    largest_radius: int | None = ...,
     rounding: Rounding = ...,
     dtype: DType | None = ...,
     channel_axis: int | None = ...,
@@ -279,6 +281,7 @@ def variable_blur(
     radius: Any,
     *,
     order: int = 2,
+    largest_radius: int | None = None,
     rounding: Rounding = "half_up",
     dtype: DType | None = None,
     channel_axis: int | None = None,
@@ -292,9 +295,12 @@ def variable_blur(
     whatever the radius; sums of weighted pixels are exact.
 
     Args:
-        image: (..., rows, cols) of uint8 or uint16, in host memory.
+        image: (..., rows, cols) of uint8 or uint16.
         radius: As in `variable_box_filter`.
         order: How many boxes: 1 is a box, 2 a tent, 3 a quadratic spline.
+        largest_radius: No radius exceeds it. Of arrays on a GPU, whose radii nobody looks at, greater ones act as it and
+            negative ones as 0; there the table has (rows + order * largest_radius) * (cols + order * largest_radius)
+            entries of 8 bytes, and it must be given unless radii are uint8 (255).
         rounding, dtype, channel_axis, out, threads: As in `box_filter`.
 
     Returns:
@@ -313,7 +319,7 @@ def variable_blur(
     >>> boxsum.variable_blur(image, np.array([[1, 1, 1, 1, 0]]), order=2)
     array([[15, 23, 30, 23,  0]], dtype=uint8)
     """
-    return _core.variable_blur(image, _radii(radius), order, rounding, dtype, channel_axis, out, threads)
+    return _core.variable_blur(image, _radii(radius), order, largest_radius, rounding, dtype, channel_axis, out, threads)
 
 
 @overload

@@ -3,6 +3,7 @@
 #include "tables.hpp"
 
 #include <boxsum/cuda/shadow.hpp>
+#include <boxsum/cuda/variable_blur.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/shadow.hpp>
 #include <boxsum/variable_blur.hpp>
@@ -55,7 +56,6 @@ nb::object py_variance_shadows(nb::handle table, nb::handle squares, nb::handle 
 nb::object py_circles_of_confusion(nb::handle depth, nb::handle focus, nb::handle aperture, nb::handle largest_radius,
                                    nb::handle dtype, nb::handle out) {
     image_argument in(depth, "depth", nb::none());
-    refuse_device(in.array, "circles_of_confusion");
     const element type = in.array.type;
     if (type != element::u8 && type != element::u16 && type != element::f32 && type != element::f64)
         throw unsupported("depth: its dtype is " + std::string(name_of(type)) +
@@ -70,7 +70,12 @@ nb::object py_circles_of_confusion(nb::handle depth, nb::handle focus, nb::handl
     const result_argument result(out, "out", in, {radii, extent(in.roles.rows()), extent(in.roles.cols())});
     if (!in.empty) {
         nb::gil_scoped_release released;
-        circles_of_confusion(in.view, result.view, lens);
+        if (in.array.device) {
+            const device_turn turn(in.array);
+            cuda::circles_of_confusion_async(in.view, result.view, in.array.device->stream, lens);
+        } else {
+            circles_of_confusion(in.view, result.view, lens);
+        }
     }
     return result.finish(in);
 }

@@ -9,6 +9,7 @@
 #include <boxsum/cuda/filters.hpp>
 #include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/cuda/non_local_means.hpp>
+#include <boxsum/cuda/variable_blur.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/filters.hpp>
 #include <boxsum/guided_filter.hpp>
@@ -220,20 +221,23 @@ nb::object py_variable_box_filter(nb::handle image, nb::handle radius, nb::handl
     return result.finish(given.in);
 }
 
-nb::object py_variable_blur(nb::handle image, nb::handle radius, nb::handle order, nb::handle rounding,
-                            nb::handle dtype, nb::handle channel_axis, nb::handle out, nb::handle threads) {
+nb::object py_variable_blur(nb::handle image, nb::handle radius, nb::handle order, nb::handle largest_radius,
+                            nb::handle rounding, nb::handle dtype, nb::handle channel_axis, nb::handle out,
+                            nb::handle threads) {
     const filter_arguments given(image, nb::none(), nb::str("shrink"), nb::int_(0), nb::int_(0), nb::none(),
                                  channel_axis, threads);
-    refuse_device(given.in.array, "variable_blur");
     const companion_argument radii(radius, "radius", given.in);
     const std::int64_t boxes = integer_argument(order, "order");
     if (boxes < 1 || boxes > 3) throw invalid_argument("order: is " + std::to_string(boxes) + ", must be 1 to 3");
     const variable_blur_options options{static_cast<int>(boxes), rounding_argument(rounding), given.options.threads};
     const result_argument result(out, "out", given.in, given.shape(given.mean_type(dtype)));
-    if (!given.in.empty) {
-        nb::gil_scoped_release released;
-        variable_blur({given.in.view, radii.view}, {result.view}, options);
-    }
+    variable_inputs inputs{given.in.view, radii.view};
+    if (!largest_radius.is_none()) inputs.largest_radius = integer_argument(largest_radius, "largest_radius");
+    compute(
+        given.in, [&] { variable_blur(inputs, {result.view}, options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::variable_blur_async(inputs, {result.view}, workspace, stream, options);
+        });
     return result.finish(given.in);
 }
 

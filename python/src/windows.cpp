@@ -4,6 +4,7 @@
 #include "module.hpp"
 #include "tables.hpp"
 
+#include <boxsum/cuda/window_queries.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/window_queries.hpp>
 
@@ -46,11 +47,11 @@ nb::object py_window_query(nb::handle stat, nb::handle table, nb::handle squares
     const std::string_view what = text_argument(stat, "stat");
     if (what != "sum" && what != "mean" && what != "var") refuse_word("stat", what, "'sum', 'mean', 'var'");
     const table_argument sums(table, "table", layout, channel_axis);
-    refuse_device(sums.image.array, "windows of tables");
     const axis_roles& roles = sums.image.roles;
     std::optional<table_argument> second;
     if (what == "var") {
         second.emplace(squares, "squares", layout, channel_axis);
+        require_same_place(second->image.array, sums.image.array, "table");
         if (second->image.roles.order != roles.order || second->image.array.extent != sums.image.array.extent)
             throw invalid_argument("squares: their shape is " + text_of_extents(second->image.array) +
                                    ", must be that of the table, " + text_of_extents(sums.image.array) +
@@ -68,13 +69,23 @@ nb::object py_window_query(nb::handle stat, nb::handle table, nb::handle squares
     };
     const result_argument result(out, "out", sums.image, {type, extent(roles.rows()), extent(roles.cols())});
     if (result.view.data != nullptr) {
+        const auto& device = sums.image.array.device;
         nb::gil_scoped_release released;
-        if (what == "sum")
+        if (device) {
+            const device_turn turn(sums.image.array);
+            if (what == "sum")
+                cuda::window_sums_async(sums.view, result.view, device->stream, options);
+            else if (what == "mean")
+                cuda::window_means_async(sums.view, result.view, device->stream, options);
+            else
+                cuda::window_variances_async({sums.view, second->view}, result.view, device->stream, options);
+        } else if (what == "sum") {
             window_sums(sums.view, result.view, options);
-        else if (what == "mean")
+        } else if (what == "mean") {
             window_means(sums.view, result.view, options);
-        else
+        } else {
             window_variances({sums.view, second->view}, result.view, options);
+        }
     }
     return result.finish(sums.image);
 }

@@ -10,6 +10,7 @@
 #include <boxsum/cuda/non_local_means.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/stream.hpp>
+#include <boxsum/cuda/variable_blur.hpp>
 
 namespace boxsum::cuda {
 
@@ -209,6 +210,33 @@ void non_local_means_async(const non_local_inputs&, const filter_outputs&, works
 }
 void non_local_means(const non_local_inputs&, const filter_outputs&, stream_ref, const non_local_rule&,
                      const filter_options&) {
+    refuse();
+}
+
+struct variable_blur_plan::state {};
+variable_blur_plan::variable_blur_plan(const variable_inputs&, const filter_outputs&, const variable_blur_options&) {
+    refuse();
+}
+int variable_blur_plan::device() const noexcept {
+    return -1;
+}
+std::size_t variable_blur_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+void variable_blur_plan::run_async(const variable_inputs&, const filter_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void variable_blur_async(const variable_inputs&, const filter_outputs&, workspace&, stream_ref,
+                         const variable_blur_options&) {
+    refuse();
+}
+void variable_blur(const variable_inputs&, const filter_outputs&, stream_ref, const variable_blur_options&) {
+    refuse();
+}
+void circles_of_confusion_async(const const_any_view&, const any_view&, stream_ref, const thin_lens&) {
+    refuse();
+}
+void circles_of_confusion(const const_any_view&, const any_view&, stream_ref, const thin_lens&) {
     refuse();
 }
 

@@ -3,6 +3,7 @@
 #include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
 #include <boxsum/cuda/shadow.hpp>
+#include <boxsum/cuda/window_queries.hpp>
 
 namespace boxsum::cuda {
 
@@ -43,6 +44,25 @@ void variance_shadows_async(const shadow_inputs&, const shadow_outputs&, stream_
     refuse();
 }
 void variance_shadows(const shadow_inputs&, const shadow_outputs&, stream_ref, const shadow_options&) {
+    refuse();
+}
+
+void window_sums_async(const const_any_table_view&, const any_view&, stream_ref, const window_query_options&) {
+    refuse();
+}
+void window_sums(const const_any_table_view&, const any_view&, stream_ref, const window_query_options&) {
+    refuse();
+}
+void window_means_async(const const_any_table_view&, const any_view&, stream_ref, const window_query_options&) {
+    refuse();
+}
+void window_means(const const_any_table_view&, const any_view&, stream_ref, const window_query_options&) {
+    refuse();
+}
+void window_variances_async(const moment_views&, const any_view&, stream_ref, const window_query_options&) {
+    refuse();
+}
+void window_variances(const moment_views&, const any_view&, stream_ref, const window_query_options&) {
     refuse();
 }
 

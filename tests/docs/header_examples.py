@@ -109,6 +109,11 @@ EXAMPLES = {
     ("cuda/shadow.hpp", "boxsum::cuda::variance_shadows_async("):
         "boxsum::moment_views d_moments, boxsum::const_any_view d_receiver, boxsum::const_any_view d_rectangle, "
         "boxsum::any_view d_visibility, boxsum::cuda::stream_ref stream",
+    ("cuda/window_queries.hpp", "boxsum::cuda::window_means_async("):
+        "boxsum::const_any_table_view d_table, boxsum::any_view d_means, boxsum::cuda::stream_ref stream",
+    ("cuda/variable_blur.hpp", "boxsum::cuda::variable_blur_plan plan"):
+        "boxsum::const_any_view d_image, boxsum::const_any_view d_radii, boxsum::any_view d_blurred, "
+        "boxsum::cuda::stream_ref stream",
     ("cuda/box.cuh", "__global__ void means_around("): None,  # a kernel and its launch: examples/boxes_in_kernels.cu
     ("cuda/box.cuh", "means_around<<<"): None,
 }

@@ -473,14 +473,67 @@ def test_tables_of_pixels_that_do_not_count(library, emulated):
             boxsum.Table.build(library.up(IMAGE.astype(np.uint64)), mask=library.up(mask))
 
 
+def test_windows_of_tables(library):
+    kind = "int32" if library.tensors else "uint32"
+    host = boxsum.Table.build(IMAGE, dtype=kind)
+    table = boxsum.Table.build(library.up(IMAGE), dtype=kind)
+    colours = boxsum.Table(host.values[:, None].repeat(3, 1), layout="padded", channel_axis=1)
+    for here, there in (
+        (host, table),
+        (boxsum.Table(np.asfortranarray(host.values[0]), layout="padded"), boxsum.Table(table.values[0], layout="padded")),
+        (colours, boxsum.Table(library.up(colours.values), layout="padded", channel_axis=1)),
+    ):
+        np.testing.assert_array_equal(library.down(there.window_sums((3, 8), origin=(1, 0))), here.window_sums((3, 8), origin=(1, 0)))
+        for dtype in ("float32", "float64"):
+            actual = library.down(there.window_means(31, dtype=dtype))
+            np.testing.assert_array_equal(actual, here.window_means(31, dtype=dtype))
+    sums, squares = tables_of(IMAGE, dtype=kind), tables_of(np.square(IMAGE.astype(np.float64)), dtype="float64")
+    here = boxsum.Table(sums, squares, layout="inclusive")
+    there = boxsum.Table(library.up(sums), library.up(squares), layout="inclusive")
+    out = library.empty(IMAGE.shape, "float32")
+    assert there.window_variances(5, out=out, dtype="float32") is out
+    np.testing.assert_array_equal(library.down(out), here.window_variances(5, dtype="float32"))
+    with pytest.raises(boxsum.InvalidArgument, match="squares: is in host memory, but table is on cuda:0"):
+        boxsum.Table(library.up(sums), squares, layout="inclusive").window_variances(5)
+    with pytest.raises(boxsum.InvalidArgument, match="out: is in host memory"):
+        table.window_sums(3, out=np.zeros(IMAGE.shape, kind))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_depth_of_field(library, order):
+    depth = reference.random_image((37, 53), np.uint8, 8).astype(np.float32) / 16
+    lens = {"focus": 4.5, "aperture": 9.0, "largest_radius": 12}
+    radii = boxsum.circles_of_confusion(depth, **lens)
+    there = boxsum.circles_of_confusion(library.up(depth), **lens)
+    np.testing.assert_array_equal(library.down(there), radii)
+    assert boxsum.circles_of_confusion(library.up(depth), out=there, **lens) is there
+    photo = np.moveaxis(IMAGE[0, :, :, None].repeat(3, 2), -1, 0).copy()
+    for image, axis in ((IMAGE, None), (photo, 0), (np.asfortranarray(IMAGE[1]), None)):
+        for dtype in (None, "float32"):
+            options = {"order": order, "channel_axis": axis, "dtype": dtype}
+            expected = boxsum.variable_blur(image, radii, **options)
+            for given in ({}, {"largest_radius": 12}):
+                actual = boxsum.variable_blur(library.up(image), there, **options, **given)
+                np.testing.assert_array_equal(library.down(actual), expected)
+    wide = library.up(radii.astype(np.int64) - 3)
+    expected = boxsum.variable_blur(IMAGE, np.clip(radii.astype(np.int64) - 3, 0, 7), order=order)
+    np.testing.assert_array_equal(library.down(boxsum.variable_blur(library.up(IMAGE), wide, order=order, largest_radius=7)), expected)
+    with pytest.raises(boxsum.InvalidArgument, match="largest_radius: is not given"):
+        boxsum.variable_blur(library.up(IMAGE), wide)
+    with pytest.raises(boxsum.InvalidArgument, match="radius: is in host memory, but image is on cuda:0"):
+        boxsum.variable_blur(library.up(IMAGE), radii)
+    with pytest.raises(boxsum.InvalidArgument, match="radius: is 12 at plane 0"):
+        boxsum.variable_blur(IMAGE, np.full_like(radii, 12), largest_radius=11)
+
+
 def test_what_only_the_cpu_does_is_refused(library):
     image = library.up(IMAGE[0])
     with pytest.raises(boxsum.Unsupported, match="image: type is uint32"):
         boxsum.box_filter(library.up(IMAGE[0].astype(np.uint32)), 3)
     with pytest.raises(boxsum.InvalidArgument, match="mask: is in host memory, but image is on cuda:0"):
         boxsum.box_filter(image, 3, mask=IMAGE[0] > 3)
-    with pytest.raises(boxsum.Unsupported, match="table: is on cuda:0, and windows of tables are made of"):
-        boxsum.Table.build(image, dtype="uint32").window_sums(3)
+    with pytest.raises(boxsum.Unsupported, match="image: is on cuda:0, and means of images are made of"):
+        boxsum.image_means(image)
     with pytest.raises(boxsum.InvalidArgument, match="image: its shape is"):
         boxsum.sat(library.up(IMAGE[0, :0]), dtype="uint32")
     with pytest.raises(boxsum.Unsupported, match="algorithm: no sat algorithm is named"):

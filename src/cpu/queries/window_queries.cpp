@@ -175,10 +175,10 @@ class row_of_windows {
         widen(type, s, at<void>(sums_row));
         widen(of_squares, q, at<void>(squares_row));
         const std::int64_t most = (bottom_ - top_ + 1) * std::min(all_.before + all_.right, all_.cols);
-        const auto largest_bits = [&](dtype of, const u64* x) {
-            return std::bit_width((is_signed(of) ? all_.kernels.magnitude_bits : all_.kernels.bits)(x, all_.n));
-        };
-        if (std::bit_width(static_cast<u64>(most)) + largest_bits(of_squares, q) <= 64 && largest_bits(type, s) <= 32)
+        // Squares below 0, which signed entries that wrapped make, have all 64 bits.
+        const u64 bits = (is_signed(type) ? all_.kernels.magnitude_bits : all_.kernels.bits)(s, all_.n);
+        if (std::bit_width(static_cast<u64>(most)) + std::bit_width(all_.kernels.bits(q, all_.n)) <= 64 &&
+            std::bit_width(bits) <= 32)
             return all_.kernels.exact_variances(result, s, q, height(), all_.counts, all_.n);
         for (std::int64_t i = 0; i < all_.n; ++i)
             result[i] = variance_of(as_scalar(type, s[i]), as_scalar(of_squares, q[i]),

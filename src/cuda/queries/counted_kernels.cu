@@ -49,16 +49,6 @@ __device__ double value_over(const word_sums<Word>& table, const box& b) {
     return table.value(sum_over(table, b), b.rows, b.cols);
 }
 
-template <typename Word>
-__device__ box_detail::any_sum any_sum_over(const word_sums<Word>& table, const box& b) {
-    const Word sum = sum_over(table, b);
-    if (table.is_real())
-        return box_detail::to_any(word_sums<Word>::template bits_as<typename word_sums<Word>::real>(sum));
-    if (table.type == dtype::s32 || table.type == dtype::s64)
-        return box_detail::to_any(static_cast<typename word_sums<Word>::integer>(sum));
-    return box_detail::to_any(sum);
-}
-
 /// What of a box counts: n, and the same number as `exact` unless it is a sum of weights. 0: not enough for a result.
 struct box_count {
     double n = 0;
@@ -105,7 +95,8 @@ __global__ void __launch_bounds__(block_threads)
     vary_counted_kernel(word_sums<Sums> sums, word_sums<Squares> squares, word_sums<Counts> counts, counted_task task) {
     task.answer([&](const box& b) {
         const box_count count = count_over(counts, b, task);
-        return count.n > 0 ? box_detail::variance(any_sum_over(sums, b), any_sum_over(squares, b), count.n, count.exact)
+        return count.n > 0 ? box_detail::variance(sums.any(sum_over(sums, b)), squares.any(sum_over(squares, b)),
+                                                  count.n, count.exact)
                            : task.fill;
     });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <boxsum/cuda/box.cuh>
 #include <boxsum/table_view.hpp>
 
 #include <cstddef>
@@ -50,6 +51,11 @@ struct word_sums {
         if (is_real()) return static_cast<double>(bits_as<real>(sum));
         if (type == dtype::s32 || type == dtype::s64) return static_cast<double>(bits_as<integer>(sum));
         return static_cast<double>(sum);
+    }
+    __device__ box_detail::any_sum any(Word sum) const {
+        if (is_real()) return box_detail::to_any(bits_as<real>(sum));
+        if (type == dtype::s32 || type == dtype::s64) return box_detail::to_any(bits_as<integer>(sum));
+        return box_detail::to_any(sum);
     }
 };
 

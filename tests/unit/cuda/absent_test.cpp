@@ -5,6 +5,8 @@
 #include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/shadow.hpp>
+#include <boxsum/cuda/variable_blur.hpp>
+#include <boxsum/cuda/window_queries.hpp>
 #include <boxsum/error.hpp>
 #include <boxsum/sat.hpp>
 
@@ -24,6 +26,8 @@ TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
     EXPECT_THROW(cuda::sat_plan(sat_shapes{image, table}), unsupported);
     EXPECT_THROW(cuda::guided_filter_plan({.image = {nullptr, image}}, {{nullptr, image}}), unsupported);
     EXPECT_THROW(cuda::variance_shadows({}, {}, cuda::stream_ref::legacy_default()), unsupported);
+    EXPECT_THROW(cuda::window_means(const_any_table_view{}, {}, cuda::stream_ref::legacy_default()), unsupported);
+    EXPECT_THROW(cuda::variable_blur({}, {}, cuda::stream_ref::legacy_default()), unsupported);
     try {
         cuda::current_device();
     } catch (const unsupported& e) {

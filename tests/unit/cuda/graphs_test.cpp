@@ -15,10 +15,14 @@
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/shadow.hpp>
 #include <boxsum/cuda/table.hpp>
+#include <boxsum/cuda/variable_blur.hpp>
+#include <boxsum/cuda/window_queries.hpp>
 #include <boxsum/histogram_search.hpp>
 #include <boxsum/integral_histogram.hpp>
 #include <boxsum/sat.hpp>
 #include <boxsum/shadow.hpp>
+#include <boxsum/variable_blur.hpp>
+#include <boxsum/window_queries.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -147,6 +151,63 @@ TEST_F(graphs, non_local_means) {
         graph.replay(stream());
         cuda::non_local_means({image}, {expected}, stream(), {.strength = 60}, options);
         EXPECT_EQ(received(result), received(expected)) << "replay " << replay;
+    }
+}
+
+TEST_F(graphs, windows_of_tables) {
+    const cuda::image<std::uint8_t> image = on_device<std::uint8_t>(3);
+    const cuda::table<std::uint32_t> sums(rows, cols, stream(), {}, 3);
+    const cuda::table<std::uint64_t> squares(rows, cols, stream(), {}, 3);
+    const cuda::image<float> means = on_device<float>(3), variances = on_device<float>(3);
+    const cuda::sat_plan plan({image}, {.sums = sums, .squares = squares});
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] {
+        plan.run_async({image}, {.sums = sums, .squares = squares}, workspace, stream());
+        cuda::window_means_async(sums, means, stream(), {.window = 9});
+        cuda::window_variances_async({sums, squares}, variances, stream(), {.window = {4, 31}});
+    });
+    for (std::uint32_t replay = 0; replay < 3; ++replay) {
+        const std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols * 3, 70 + replay);
+        send(pixels, image);
+        graph.replay(stream());
+        const auto moments =
+            sat_squares<std::uint32_t, std::uint64_t>(image_view<const std::uint8_t>(pixels.data(), rows, cols, 0, 3));
+        std::vector<float> expected(pixels.size());
+        const image_view<float> to(expected.data(), rows, cols, 0, 3);
+        window_means(moments.sums, to, {.window = 9});
+        EXPECT_EQ(received(means), expected) << "means, replay " << replay;
+        window_variances({moments.sums, moments.squares}, to, {.window = {4, 31}});
+        EXPECT_EQ(received(variances), expected) << "variances, replay " << replay;
+    }
+}
+
+TEST_F(graphs, depth_of_field) {
+    const cuda::image<std::uint8_t> image = on_device<std::uint8_t>(), radii = on_device<std::uint8_t>(),
+                                    result = on_device<std::uint8_t>();
+    const cuda::image<float> depth = on_device<float>();
+    const thin_lens lens{.focus = 100, .aperture = 12, .largest_radius = 20};
+    const cuda::variable_blur_plan plan({image, radii, 20}, {result});
+    cuda::workspace workspace(plan.workspace_bytes(), stream());
+    stream().synchronize();
+    const test::captured_graph graph(stream(), [&] {
+        cuda::circles_of_confusion_async(depth, radii, stream(), lens);
+        plan.run_async({image, radii, 20}, {result}, workspace, stream());
+    });
+    for (std::uint32_t replay = 0; replay < 3; ++replay) {
+        const std::vector<std::uint8_t> pixels = random_pixels<std::uint8_t>(rows * cols, 80 + replay);
+        const std::vector<float> depths = random_pixels<float>(rows * cols, 90 + replay);
+        send(pixels, image);
+        send(depths, depth);
+        graph.replay(stream());
+        std::vector<std::uint8_t> circles(pixels.size()), expected(pixels.size());
+        circles_of_confusion(image_view<const float>(depths.data(), rows, cols),
+                             image_view<std::uint8_t>(circles.data(), rows, cols), lens);
+        variable_blur({.image = image_view<const std::uint8_t>(pixels.data(), rows, cols),
+                       .radius = image_view<const std::uint8_t>(circles.data(), rows, cols)},
+                      {image_view<std::uint8_t>(expected.data(), rows, cols)});
+        EXPECT_EQ(received(radii), circles) << "replay " << replay;
+        EXPECT_EQ(received(result), expected) << "replay " << replay;
     }
 }
 
