@@ -136,12 +136,12 @@ void put_row_sums(const table_job& job, const table_pass& pass, std::int64_t pla
     });
 }
 
-const void* start_rows_at_origin(const table_job& job, const table_pass& pass, const tile& t, bool summed,
-                                 void* border) {
+const void* start_rows_at_origin(const table_job& job, const table_pass& pass, const tile& t, void* border) {
     tile left = t;
+    left.image = static_cast<const std::byte*>(t.image);
     left.elements = job.left_elements;
     left.negated = !t.negated;  // a row starts with minus what lies left of the origin
-    if (!summed) pass.sum_rows(left);
+    pass.sum_rows(left);
     visit_entries(pass.shape.type, [&]<typename T>() {
         const std::int64_t channels = job.channels;
         const T* const starts = static_cast<const T*>(t.carry);

@@ -184,9 +184,7 @@ void set_pass(table_pass& result, const kernel_set& set, const problem& p, const
     const bool one = p.image.channels == 1;
     result.run = one ? e->cached : e->interleaved;
     const tile_function streaming = one ? e->streaming : e->interleaved_streaming;
-    result.past_caches = store == store_policy::streaming && streaming != nullptr;
-    if (result.past_caches) result.run = streaming;
-    result.looks_ahead = one && e->looks_ahead;
+    if (store == store_policy::streaming && streaming != nullptr) result.run = streaming;
     result.add_columns = e->add_columns;
     result.sum_rows = e->sum_rows;
     result.sums_in_words = one && choice.largest > 0 && fitting && &set != &cpu::scalar_kernels;

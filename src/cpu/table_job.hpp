@@ -19,8 +19,6 @@ struct table_pass {
     tile_function run = nullptr;
     column_function add_columns = nullptr;  ///< null: the table is floating
     row_function sum_rows = nullptr;
-    bool looks_ahead = false;    ///< `run` serves tile::next_carry
-    bool past_caches = false;    ///< `run` leaves its last row in tile::row_buffer
     std::byte* table = nullptr;  ///< first entry that is not of the border row or column
     view_shape shape;
     std::int64_t element = 0;  ///< bytes

@@ -33,10 +33,9 @@ struct wavefront {
     std::int64_t tile_elements = 0;
     std::int64_t panels = 0;  ///< of a plane
     std::int64_t tiles = 0;   ///< of a panel
-    bool alone = false;       ///< one thread
 
     std::byte* scratch = nullptr;
-    std::size_t scratch_bytes = 0;  ///< of a thread: a row buffer, row sums of two panels, a border column; twice
+    std::size_t scratch_bytes = 0;  ///< of a thread: a row buffer, row sums and a border column, of both passes
     std::size_t row_sum_bytes = 0;
     progress_counter* progress = nullptr;  ///< of each thread
 
@@ -61,22 +60,12 @@ void run_tile(const wavefront& w, std::byte* scratch, std::int64_t plane, std::i
         t.row_buffer = own;
         const bool from_origin = column == 0 && job.left_elements > 0;
         const bool from_edge = column == 0 && p.left_edge != nullptr;
-        std::byte* const sums = own + row_buffer_bytes(w.tile_elements);
-        const auto sums_of = [&](std::int64_t of) { return sums + (of % 2 == 0 ? 0 : w.row_sum_bytes); };
-        t.carry = w.tiles > 1 || from_edge || from_origin ? sums_of(panel) : nullptr;
+        t.carry = w.tiles > 1 || from_edge || from_origin ? own + row_buffer_bytes(w.tile_elements) : nullptr;
         t.carry_in = column > 0 || from_edge || from_origin;
         if (from_edge) put_row_sums(job, p, plane, row, t.rows, t.carry);
-        if (from_origin) {
-            const bool ahead = w.alone && p.looks_ahead && job.left_elements <= t.elements;
-            t.border_values = start_rows_at_origin(job, p, t, ahead && panel > 0, sums + 2 * w.row_sum_bytes);
-            if (ahead && panel + 1 < w.panels) {
-                t.next_carry = sums_of(panel + 1);
-                t.next_rows = std::min(w.panel_rows, job.rows - row - t.rows);
-                t.left_elements = job.left_elements;
-            }
-        }
-        if (w.alone && w.tiles == 1 && p.past_caches && panel > 0) t.above = own;  // where the tile above left its last
-        if (job.offsets_are_zero && !t.negated) t.offsets = nullptr;               // as a plain table
+        if (from_origin)
+            t.border_values = start_rows_at_origin(job, p, t, static_cast<std::byte*>(t.carry) + w.row_sum_bytes);
+        if (job.offsets_are_zero && !t.negated) t.offsets = nullptr;  // as a plain table
         p.run(t);
     }
 }
@@ -126,7 +115,6 @@ void cut(wavefront& w, int threads) {
         w.panel_rows = std::clamp(round_up((rows + 8 * threads - 1) / (8 * threads), rows_per_pass), std::int64_t{16},
                                   std::int64_t{64});
     }
-    w.alone = threads == 1;
     w.panels = pieces(rows, w.panel_rows);
     w.tiles = pieces(elements, w.tile_elements);
 }
@@ -167,7 +155,7 @@ void compute_in_wavefront(const table_job& job, int most_threads) {
     }
     host_buffer scratch;
     if (keeps_row_sums || job.streaming) {
-        w.scratch_bytes = 2 * (row_buffer_bytes(w.tile_elements) + (keeps_row_sums ? 3 * w.row_sum_bytes : 0));
+        w.scratch_bytes = 2 * (row_buffer_bytes(w.tile_elements) + (keeps_row_sums ? 2 * w.row_sum_bytes : 0));
         scratch = memory_pool::shared().acquire(w.scratch_bytes * static_cast<std::size_t>(threads));
         w.scratch = static_cast<std::byte*>(scratch.data());
     }

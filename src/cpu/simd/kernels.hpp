@@ -82,9 +82,6 @@ struct tile {
     bool fetch_table;           ///< cached kernels: ask for lines of the table a little before they are written
     const double* offsets;      ///< taken from every pixel, of the channels from the first element's on; null: nothing
     bool negated;               ///< with `offsets`: the pixel is taken from the offset (its square: negated)
-    void* next_carry;           ///< kernels that look ahead: `carry` of the rows below the rectangle; null: not asked
-    std::int64_t next_rows;     ///< of them; each starts with minus the sum of its first
-    std::int64_t left_elements;  ///< elements, of no more than the rectangle has
 };
 
 using tile_function = void (*)(const tile&);
@@ -113,7 +110,6 @@ struct kernel_set {
         tile_function interleaved_streaming = nullptr;
         column_function add_columns = nullptr;  ///< integer tables
         row_function sum_rows = nullptr;        ///< null: squares of an integer table, which take no offset
-        bool looks_ahead = false;               ///< `cached` and `streaming` serve tile::next_carry
         std::int64_t max_channels = 4;          ///< of the interleaved kernel; above that the scalar set serves
     };
     entry kernels[kernel_count];

@@ -2,7 +2,7 @@
 
 // Rows of bytes by dot products, where the instruction set has them. Part of scan_kernels.hpp.
 
-#include "cpu/simd/sum_rows.hpp"
+#include "cpu/simd/row_group.hpp"
 
 namespace boxsum::cpu {
 namespace {
@@ -106,16 +106,12 @@ void scan_bytes(const tile& t) {
     const last_lane_splat last_lane;
     const byte_sums::bytes weights = bytes_behind();
     const sum_shift shift(t);
-    std::conditional_t<looks_ahead<std::uint8_t, std::uint32_t, Out, false>,
-                       sums_below<byte_adder<std::uint32_t>, Policy>, no_sums_below>
-        below(t);
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
         const row_group<std::uint8_t, Out> rows(t, row, row_above<Out>(t, Policy, row));
         column_writer<Policy, Out> writer(t, rows);
         std::uint32_t left[rows_per_pass];
         for (int q = 0; q < rows_per_pass; ++q) left[q] = t.carry_in && q < rows.rows ? shift.start(carry[row + q]) : 0;
         byte_sums sums(left);
-        below.begin(row);
         std::int64_t i = 0;
         read_ahead<Policy> ahead(t, row, t.elements, rows_per_pass);
 
@@ -124,7 +120,6 @@ void scan_bytes(const tile& t) {
                 sums.pixels[q] = load_bytes(rows.image[q] + column);
                 ahead(rows.image[q] + column);
             }
-            below.take(column);
         };
         const auto prepare = [&]() __attribute__((always_inline)) {
             sums.sum_groups();
@@ -142,7 +137,6 @@ void scan_bytes(const tile& t) {
         const auto edge = [&]() __attribute__((always_inline)) {
             const int count = t.elements - i < columns ? static_cast<int>(t.elements - i) : columns;
             for (int q = 0; q < rows_per_pass; ++q) sums.pixels[q] = load_bytes_edge(rows.image[q] + i, count);
-            below.take(i);
             prepare();
             write.template operator()<part::edge>(count);
         };
@@ -186,7 +180,6 @@ void scan_bytes(const tile& t) {
         }
         while (i < t.elements) edge();
         writer.finish(t.elements);
-        below.end();
         if (t.carry != nullptr) {
             sums.save(left);
             for (int q = 0; q < rows_per_pass && q < rows.rows; ++q) carry[row + q] = shift.end(left[q], t.elements);

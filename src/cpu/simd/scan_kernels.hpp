@@ -15,17 +15,17 @@
 #include "cpu/simd/scan_channels.hpp"
 #include "cpu/simd/scan_rows.hpp"
 #include "cpu/simd/staged_rows.hpp"
+#include "cpu/simd/sum_rows.hpp"
 
 namespace boxsum::cpu {
 namespace {
 
 #if defined(BOXSUM_VECTOR_JOINER)
-template <tile_function AnyRows, tile_function Cached, typename In, typename Out, typename Carry, bool Square = false>
+template <tile_function AnyRows, tile_function Cached, typename In, typename Out, typename Carry>
 inline constexpr tile_function past_caches = AnyRows;
 #else
-template <tile_function AlignedRows, tile_function Cached, typename In, typename Out, typename Carry,
-          bool Square = false>
-inline constexpr tile_function past_caches = scan_past_caches<AlignedRows, Cached, In, Out, Carry, Square>;
+template <tile_function AlignedRows, tile_function Cached, typename In, typename Out, typename Carry>
+inline constexpr tile_function past_caches = scan_past_caches<AlignedRows, Cached, In, Out, Carry>;
 #endif
 
 /// Two to four channels (with fewer lanes than channels the scalar set serves), and column sums.
@@ -34,7 +34,7 @@ constexpr void set_common(kernel_set::entry& e) {
     e.max_channels = vec<Out>::lanes < 4 ? vec<Out>::lanes : 4;
     e.interleaved = scan_interleaved<In, Out, Square, stores::cached>;
     e.interleaved_streaming = past_caches<scan_interleaved<In, Out, Square, stores::streaming>,
-                                          scan_interleaved<In, Out, Square, stores::cached>, In, Out, Out, Square>;
+                                          scan_interleaved<In, Out, Square, stores::cached>, In, Out, Out>;
     if constexpr (!Square || std::is_floating_point_v<Out>) e.sum_rows = sum_rows<In, Out, Square>;
     // Sums of signed numbers have an unsigned table of the same width: they are added modulo 2^bits.
     if constexpr (std::is_integral_v<Out>) e.add_columns = add_columns<In, Out, Square>;
@@ -44,8 +44,7 @@ constexpr kernel_set::entry vector_entry() {
     kernel_set::entry e;
     e.cached = scan_tile<In, Scan, Out, Square, stores::cached>;
     e.streaming = past_caches<scan_tile<In, Scan, Out, Square, stores::streaming>,
-                              scan_tile<In, Scan, Out, Square, stores::cached>, In, Out, Scan, Square>;
-    e.looks_ahead = looks_ahead<In, Scan, Out, Square>;
+                              scan_tile<In, Scan, Out, Square, stores::cached>, In, Out, Scan>;
     set_common<In, Out, Square>(e);
     return e;
 }
@@ -56,11 +55,9 @@ constexpr kernel_set::entry byte_entry() {
     e.cached = scan_bytes<Out, stores::cached>;
     e.streaming = past_caches<scan_bytes<Out, stores::streaming>, scan_bytes<Out, stores::cached>, std::uint8_t, Out,
                               std::uint32_t>;
-    e.looks_ahead = looks_ahead<std::uint8_t, std::uint32_t, Out, false>;
 #if defined(BOXSUM_BYTE_WORDS)
     // Entries of 8 bytes do not fit the registers beside the words: 8u64f in cache takes 1.1 to 1.2 times as long.
     if constexpr (sizeof(Out) == 4) {
-        e.looks_ahead = false;
         e.cached = scan_bytes_in_words<Out, stores::cached>;
         e.streaming = past_caches<scan_bytes_in_words<Out, stores::streaming>, scan_bytes_in_words<Out, stores::cached>,
                                   std::uint8_t, Out, std::uint32_t>;

@@ -4,7 +4,7 @@
 // takes four for each, and registers that it has not (Zen 4, 8u32u of rows in cache: 78 cycles for 64 pixels where the
 // limit is 33). Part of scan_kernels.hpp.
 
-#include "cpu/simd/sum_rows.hpp"
+#include "cpu/simd/row_group.hpp"
 
 namespace boxsum::cpu {
 namespace {
@@ -99,7 +99,6 @@ void scan_staged(const tile& t, tile_function scan, const element_bytes& bytes) 
     tile s = t;
     s.table_stride = row_stage::stride;
     s.fetch_table = false;
-    s.next_carry = nullptr;
     staged_columns before{};  // which wait for the kernel to be elsewhere
     std::int64_t turn = 0;
     for (std::int64_t row = 0; row < t.rows; row += rows_per_pass) {
@@ -124,7 +123,7 @@ void scan_staged(const tile& t, tile_function scan, const element_bytes& bytes) 
             before = {entries, table + i * bytes.table,     s.rows, s.elements * bytes.table, border,
                       i == 0,  i + s.elements == t.elements};
             fetch_pixels(t, bytes, row, i);
-            if (s.rows < rows_per_pass) continue;
+            if (!more_rows) continue;
             const std::byte* const last = entries + (rows_per_pass - 1) * row_stage::stride;
             for (std::int64_t k = 0; k < before.bytes; k += vector_bytes)
                 store(at(t.row_buffer, i * bytes.table + k), load(last + k));
@@ -136,12 +135,12 @@ void scan_staged(const tile& t, tile_function scan, const element_bytes& bytes) 
 
 /// Rows that start on a line go there from registers. From a multiple of a vector on, each line would wait for its
 /// other half, and loads for stores of the same place of another page: twice as long.
-template <tile_function Aligned, tile_function Cached, typename In, typename Out, typename Carry, bool Square>
+template <tile_function Aligned, tile_function Cached, typename In, typename Out, typename Carry>
 void scan_past_caches(const tile& t) {
-    if (bytes_into_line(t.table) == 0 && t.table_stride % line_bytes == 0) return Aligned(t);
-    scan_staged(t, Cached, {sizeof(In), sizeof(Out), sizeof(Carry)});
-    if constexpr (looks_ahead<In, Carry, Out, Square>)
-        if (t.next_carry != nullptr) sum_rows<In, Out, Square>(left_below(t));
+    if (bytes_into_line(t.table) == 0 && t.table_stride % line_bytes == 0)
+        Aligned(t);
+    else
+        scan_staged(t, Cached, {sizeof(In), sizeof(Out), sizeof(Carry)});
 }
 
 #endif  // BOXSUM_VECTOR_JOINER

@@ -108,7 +108,7 @@ void block::prepare() {
     const launch_description& launch = grid_->launch;
     const std::size_t count = launch.block.count();
     index_ = index_of(number_, launch.grid);
-    while (stacks_.size() < count) stacks_.emplace_back(stacks_.size());
+    while (stacks_.size() < count) stacks_.emplace_back();
     threads_.assign(count, {});
     warps_.assign((count + 31) / 32, {});
     barriers_.fill({});

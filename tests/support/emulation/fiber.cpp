@@ -52,17 +52,14 @@ context* left = nullptr;  // by the last switch
 constexpr std::size_t stack_bytes = 64 * 1024;
 #endif
 
-constexpr std::size_t cache_line = 64;
-
 }  // namespace
 
-fiber_stack::fiber_stack(std::size_t number) {
+fiber_stack::fiber_stack() {
     void* const memory =
         mmap(nullptr, page() + stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) throw std::bad_alloc();
     if (mprotect(memory, page(), PROT_NONE) != 0) throw std::bad_alloc();
     begin_ = static_cast<std::byte*>(memory) + page();
-    top_ = begin_ + stack_bytes - number * 2 * cache_line % page();
 }
 
 fiber_stack::~fiber_stack() {
@@ -86,7 +83,7 @@ void context::take(const fiber_stack& stack) {
 
 void context::prepare(const fiber_stack& stack, void (*entry)()) {
     take(stack);
-    auto* top = reinterpret_cast<std::uintptr_t*>(stack.top());
+    auto* top = reinterpret_cast<std::uintptr_t*>(stack.begin() + fiber_stack::size());
     *--top = 0;  // where entry would return to; the stack is aligned as behind a call
     *--top = reinterpret_cast<std::uintptr_t>(entry);
     for (int saved = 0; saved < 6; ++saved) *--top = 0;
@@ -99,7 +96,7 @@ void context::prepare(const fiber_stack& stack, void (*entry)()) {
     take(stack);
     getcontext(&state_);
     state_.uc_stack.ss_sp = stack.begin();
-    state_.uc_stack.ss_size = static_cast<std::size_t>(stack.top() - stack.begin());
+    state_.uc_stack.ss_size = fiber_stack::size();
     state_.uc_link = nullptr;
     makecontext(&state_, entry, 0);
 }

@@ -8,25 +8,20 @@
 
 namespace boxsum::emulation {
 
-/// A stack with a page below it that faults, so that an overflow does not go unnoticed. Frames of stacks with
-/// successive numbers begin at different places in their pages: at the same one, all fibers of a warp would share few
-/// lines of the cache, and each switch would wait for memory.
+/// A stack with a page below it that faults, so that an overflow does not go unnoticed.
 class fiber_stack {
   public:
-    explicit fiber_stack(std::size_t number);
-    fiber_stack(fiber_stack&& other) noexcept : begin_(other.begin_), top_(other.top_) { other.begin_ = nullptr; }
+    fiber_stack();
+    fiber_stack(fiber_stack&& other) noexcept : begin_(other.begin_) { other.begin_ = nullptr; }
     fiber_stack(const fiber_stack&) = delete;
     fiber_stack& operator=(const fiber_stack&) = delete;
     ~fiber_stack();
 
     std::byte* begin() const { return begin_; }
-    /// Where the first frame ends.
-    std::byte* top() const { return top_; }
     static std::size_t size();
 
   private:
     std::byte* begin_ = nullptr;
-    std::byte* top_ = nullptr;
 };
 
 /// Where an execution stopped, to be continued by switch_to(). Contexts of one operating system thread only.

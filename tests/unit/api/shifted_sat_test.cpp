@@ -306,35 +306,6 @@ TEST(shifted_sat, every_kernel_and_any_number_of_threads) {
             }
 }
 
-/// So many columns that one thread goes by panels of a few rows, and sums of each what lies left of the origin while it
-/// scans the one above: every entry, and in floats that are rounded the bits of threads, which sum it before.
-TEST(shifted_sat, panels_that_are_summed_ahead) {
-    using enum dtype;
-    constexpr std::int64_t rows = 61, cols = 4500;
-    std::vector<float> pixels(static_cast<std::size_t>(rows * cols));
-    std::mt19937 random(11);
-    for (float& x : pixels) x = static_cast<float>(random() >> 8) * 0x1p-24F;
-    const image_view<const float> image(pixels.data(), rows, cols);
-    for (const std::string& set : available())
-        for (const store_policy store : {store_policy::cached, store_policy::streaming}) {
-            check({f32, f32, f64, 61, 4500, 1, 1, {table_layout::padded, {37, 4475}, 100}, 1, set, store});
-            check({u8, s32, {}, 53, 9100, 1, 2, {table_layout::exclusive, {30, 9001}, 3}, 1, set, store});
-            check({s16, s32, {}, 31, 8200, 1, 1, {table_layout::padded, {1, 8200}}, 1, set, store});
-            check({u8, s32, {}, 21, 4500, 2, 1, {table_layout::padded, {20, 4490}, 3}, 1, set, store});
-            const auto made = [&](int threads, double offset) {
-                std::vector<float> entries(static_cast<std::size_t>((rows + 1) * (cols + 1)), -1.0F);
-                const image_view<float> table(entries.data(), rows + 1, cols + 1);
-                const table_form form(table_layout::padded, {29, 4401}, offset);
-                const std::string isa = "isa=" + set;
-                sat({image}, {{table, form}},
-                    {.algorithm = "simd", .parameters = isa, .threads = threads, .store = store});
-                return entries;
-            };
-            for (const double offset : {0.0, 0.3})
-                ASSERT_EQ(made(1, offset), made(3, offset)) << set << ", offset " << offset;
-        }
-}
-
 TEST(shifted_sat, in_place_and_with_gaps_between_pixels) {
     std::vector<float> pixels(300 * 200);
     std::mt19937 random(3);
