@@ -271,7 +271,14 @@ TEST_F(soak, more_than_2_to_the_32_elements) {
                 std::printf("large: %s refused: %s\n", what.c_str(), e.what());
                 continue;
             } catch (const out_of_memory& e) {
-                EXPECT_FALSE(is_production(*record)) << what << ": " << e.what();
+                // The production algorithm runs where its working memory exists at all.
+                const std::size_t needed =
+                    cuda::sat_plan({{pixels.data(), image}}, {{{entries.data(), table}, s.layout}}, options)
+                        .workspace_bytes();
+                std::size_t free = 0, total = 0;
+                BOXSUM_CUDA_TRY(cudaMemGetInfo(&free, &total));
+                EXPECT_TRUE(!is_production(*record) || pixels.size() + entries.size() + needed > total)
+                    << what << ": " << e.what();
                 std::printf("large: %s out of memory: %s\n", what.c_str(), e.what());
                 continue;
             }
