@@ -3,10 +3,9 @@
 #include "cuda/filters/guided_terms.cuh"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <stdexcept>
 #include <type_traits>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
@@ -169,8 +168,7 @@ class moment_slide {
         return none;
     }
 
-    /// Of the whole block, as ends() is. t.most_pixels is the guide's largest square, t.nodata what the image may have
-    /// at most, the bits of a float.
+    /// Of the whole block, as ends() is. t.most_pixels is the guide's largest square.
     __device__ bool begins() const {
         if constexpr (!real) return true;
         const bool near = is_near();
@@ -230,7 +228,7 @@ class moment_slide {
         const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
         const double guide = of(most[0]), square = guide * guide;
         // Also where they are NaN or infinite this is false.
-        return square <= t_.most_pixels && (!Guided || of(most[1]) <= of(t_.nodata)) &&
+        return square <= t_.most_pixels &&
                (!Guided || square * of(most[1]) <= t_.most_pixels * most_above * of(~most[2] + 1));
     }
 
@@ -245,22 +243,15 @@ struct sliding_fits {
     bool in_units;   ///< a thread's fits can be written together
 };
 
-/// Of a window of n pixels.
-__device__ pair_moments moments_of(const double_sums<4, 1>& w, double n) {
-    const double x = w.v[0].of[0], p = w.v[2].of[0];
-    return {moment_numerator(n, x, x, w.v[1].of[0]), moment_numerator(n, x, p, w.v[3].of[0]), x, p};
-}
-
 /// The fit of a window of n pixels, from the numerators of its moments.
 template <bool Guided, typename Sums>
 __device__ fit fit_of_sums(const Sums& w, int j, double n, double inverse, double epsilon) {
-    const double noise = n * n * epsilon;
+    const double x = w.v[0].of[j], variance = moment_numerator(n, x, x, w.v[1].of[j]), noise = n * n * epsilon;
     if constexpr (Guided) {
-        const pair_moments m = moments_of(w, n);
-        return fit_of(m.variance, m.covariance, m.x, m.p, noise, inverse);
+        const double p = w.v[2].of[j];
+        return fit_of(variance, moment_numerator(n, x, p, w.v[3].of[j]), x, p, noise, inverse);
     } else {
-        const double x = w.v[0].of[j];
-        return fit_of_itself(moment_numerator(n, x, x, w.v[1].of[j]), x, noise, inverse);
+        return fit_of_itself(variance, x, noise, inverse);
     }
 }
 
@@ -325,48 +316,27 @@ double largest_square(const filters::window_job& job, const fused_shape& shape, 
     return epsilon * 0x1p-22 / ((3 * sums + 8) * 0x1p-53);
 }
 
-/// Moments of two images, for a guide of several channels.
-template <typename Slide>
-__global__ __maxnreg__(Slide::wraps ? 112 : 168) void moment_kernel(const __grid_constant__ fused_view t,
-                                                                    const __grid_constant__ moment_output to) {
-    static_assert(Slide::rows == 1);
-    for_each_batch<Slide>(t, [&](const auto& batch) {
-        batch.for_each_column(false, [&](int col, const auto& w) {
-            to.store(batch.row, col, moments_of(w, static_cast<double>(batch.height[0] * fused_width(t, col))));
-        });
-    });
-}
-
-template <typename Pixel, bool Guided, typename To>
-void launch_slides(void (*kernel)(fused_view, To), const guided_windows& windows, bool of_guides, stream_ref stream,
-                   const To& to) {
+template <typename Pixel, bool Guided>
+void launch_fits(const guided_fits& fits, stream_ref stream) {
     using slide = moment_slide<Pixel, Guided>;
     constexpr int K = slide::K;
-    const filters::window_job& job = *windows.job;
+    const filters::window_job& job = *fits.job;
     const fused_shape shape = guided_shape_of(job);
-    auto* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
-    const auto on = [&](const const_any_view& image) {
-        fused_view t = on_device<Pixel, K>({&job, image, job.first_row, job.end_row, segments}, shape);
-        t.flip = t.outside = 0;
-        return t;
-    };
-    fused_view t = on(windows.image);
-    if (Guided) t.weights = on(windows.guide);
-    t.refused = static_cast<std::uint32_t*>(windows.scratch);
-    t.most_pixels = largest_square(job, shape, windows.epsilon);
-    const double most_image = of_guides ? std::sqrt(t.most_pixels) : std::numeric_limits<double>::infinity();
-    t.nodata = std::bit_cast<std::uint32_t>(static_cast<float>(most_image));
-    launch_sliding<slide>(kernel, t, shape, stream, to);
-}
-
-sliding_fits output_of(const guided_fits& fits, bool owned) {
+    auto* const segments = static_cast<std::byte*>(fits.scratch) + refused_bytes(job, shape);
+    fused_view t = on_device<Pixel, K>({&job, fits.image, job.first_row, job.end_row, segments}, shape);
+    t.flip = t.outside = 0;
+    if (Guided) t.weights = on_device<Pixel, K>({&job, fits.guide, job.first_row, job.end_row, segments}, shape);
+    t.weights.flip = t.weights.outside = 0;
+    t.refused = static_cast<std::uint32_t*>(fits.scratch);
+    t.most_pixels = largest_square(job, shape, fits.epsilon);
     const auto in_units = [](const any_view& v) {
         return v.shape.type == dtype::f32 && v.shape.channels == 1 &&
                reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.shape.row_stride % 16 == 0;
     };
-    const filters::window_job& job = *fits.job;
-    return {fit_output(fits), 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)),
-            owned && in_units(fits.a) && in_units(fits.b)};
+    const sliding_fits to{fit_output(fits),
+                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)),
+                          in_units(fits.a) && in_units(fits.b)};
+    launch_sliding<slide>(sliding_fit_kernel<slide, Guided>, t, shape, stream, to);
 }
 
 // ---- an image of bytes that is its own guide ------------------------------------------------------------------------
@@ -379,9 +349,9 @@ filters::window_job of_bytes(const filters::window_job& job) {
     return bytes;
 }
 
-bool is_of_bytes(const guided_windows& windows) {
-    return windows.image.shape.type == dtype::u8 && windows.guide.shape.rows == 0 &&
-           fused_supports(of_bytes(*windows.job), true);
+bool is_of_bytes(const guided_fits& fits) {
+    return fits.image.shape.type == dtype::u8 && fits.guide.shape.rows == 0 &&
+           fused_supports(of_bytes(*fits.job), true);
 }
 
 /// By sums in integers of half the size. A column a thread, as fused_moments.cu has found for two results of floats.
@@ -412,9 +382,11 @@ __global__ __maxnreg__(96) void byte_fit_kernel(const __grid_constant__ fused_vi
 void launch_bytes(const guided_fits& fits, stream_ref stream) {
     const filters::window_job job = of_bytes(*fits.job);
     const std::int64_t rows = job.end_row - job.first_row;
-    launch_fused<u8, u32, true, byte_columns>(
-        byte_fit_kernel, {&job, fits.image, job.first_row, job.end_row, fits.scratch},
-        fused_shape_of(job, fused_sums::squares, rows), stream, output_of(fits, false));
+    const sliding_fits to{fit_output(fits),
+                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)), false};
+    launch_fused<u8, u32, true, byte_columns>(byte_fit_kernel,
+                                              {&job, fits.image, job.first_row, job.end_row, fits.scratch},
+                                              fused_shape_of(job, fused_sums::squares, rows), stream, to);
 }
 
 // ---- an image of bytes, and a guide of bytes ------------------------------------------------------------------------
@@ -547,52 +519,46 @@ class byte_slide {
     sums total_{};
 };
 
-/// Of a window of n pixels.
-__device__ pair_moments moments_of(const byte_sums& w, double n) {
-    const auto count = static_cast<std::uint64_t>(static_cast<std::uint32_t>(n));
-    const std::uint64_t x = w.value[0], p = w.value[1];  // numerators are below 2^50
-    const auto numerator = [](std::uint64_t difference) {
-        return static_cast<double>(static_cast<std::int64_t>(difference));
-    };
-    return {numerator(count * w.value[2] - x * x), numerator(count * w.value[3] - x * p), static_cast<double>(x),
-            static_cast<double>(p)};
-}
-
 /// The same sums as moment_slide's, and the same fits, in a quarter of the shared memory.
 __global__ __maxnreg__(112) void byte_pair_kernel(const __grid_constant__ fused_view t,
                                                   const __grid_constant__ sliding_fits to) {
     for_each_batch<byte_slide>(t, [&](const auto& batch) {
         batch.for_each_column(false, [&](int col, const byte_sums& w) {
             const bool uncut = batch.plain && batch.whole(col);
-            const auto n =
-                static_cast<double>(batch.height[0] * (uncut ? static_cast<int>(t.cols.full) : fused_width(t, col)));
-            const pair_moments m = moments_of(w, n);
+            const auto n = static_cast<std::uint32_t>(batch.height[0] *
+                                                      (uncut ? static_cast<int>(t.cols.full) : fused_width(t, col)));
+            const std::uint64_t x = w.value[0], p = w.value[1];  // numerators are below 2^50
+            const auto variance = static_cast<std::int64_t>(std::uint64_t{n} * w.value[2] - x * x),
+                       covariance = static_cast<std::int64_t>(std::uint64_t{n} * w.value[3] - x * p);
+            const auto count = static_cast<double>(n);
             to.fits.store(
                 batch.row, std::int64_t{col} * t.channels + batch.channel,
-                fit_of(m.variance, m.covariance, m.x, m.p, n * n * to.fits.epsilon, uncut ? to.inverse : 1 / n));
+                fit_of(static_cast<double>(variance), static_cast<double>(covariance), static_cast<double>(x),
+                       static_cast<double>(p), count * count * to.fits.epsilon, uncut ? to.inverse : 1 / count));
         });
     });
 }
 
 /// Whether sums of products fit 32 bits.
-bool is_byte_pair(const guided_windows& windows) {
-    const view_shape &image = windows.image.shape, &guide = windows.guide.shape;
-    return image.type == dtype::u8 && guide.rows != 0 && guide.type == dtype::u8 &&
-           fused_supports(of_bytes(*windows.job), true) && windows.job->largest_window <= 0xffffffff / (255 * 255);
+bool is_byte_pair(const guided_fits& fits) {
+    return fits.image.shape.type == dtype::u8 && fits.guide.shape.rows != 0 && fits.guide.shape.type == dtype::u8 &&
+           fused_supports(of_bytes(*fits.job), true) && fits.job->largest_window <= 0xffffffff / (255 * 255);
 }
 
-template <typename To>
-void launch_byte_pair(void (*kernel)(fused_view, To), const guided_windows& windows, stream_ref stream, const To& to) {
-    const filters::window_job job = of_bytes(*windows.job);
-    const fused_shape shape = fused_shape_of(job, fused_sums::squares, job.end_row - job.first_row);
+void launch_byte_pair(const guided_fits& fits, stream_ref stream) {
+    const filters::window_job job = of_bytes(*fits.job);
+    const std::int64_t rows = job.end_row - job.first_row;
+    const fused_shape shape = fused_shape_of(job, fused_sums::squares, rows);
     const auto on = [&](const const_any_view& image) {
-        fused_view t = on_device<u8, byte_slide::K>({&job, image, job.first_row, job.end_row, windows.scratch}, shape);
+        fused_view t = on_device<u8, byte_slide::K>({&job, image, job.first_row, job.end_row, fits.scratch}, shape);
         t.flip = t.outside = 0;
         return t;
     };
-    fused_view t = on(windows.image);
-    t.weights = on(windows.guide);
-    launch_sliding<byte_slide>(kernel, t, shape, stream, to);
+    fused_view t = on(fits.image);
+    t.weights = on(fits.guide);
+    const sliding_fits to{fit_output(fits),
+                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)), false};
+    launch_sliding<byte_slide>(byte_pair_kernel, t, shape, stream, to);
 }
 
 // ---- by types -------------------------------------------------------------------------------------------------------
@@ -610,25 +576,27 @@ void visit_slides(dtype type, bool guided, F&& f) {
 
 }  // namespace
 
-bool moments_slide(const guided_windows& windows) {
-    const filters::window_job& job = *windows.job;
-    const dtype type = windows.image.shape.type;
-    if (type == dtype::f64 || (windows.guide.shape.rows != 0 && windows.guide.shape.type != type)) return false;
+bool fits_slide(const guided_fits& fits) {
+    const filters::window_job& job = *fits.job;
+    const dtype type = fits.image.shape.type;
+    const bool guided = fits.guide.shape.rows != 0;
+    if (type == dtype::f64 || (guided && fits.guide.shape.type != type) || fits.a.shape.type != dtype::f32)
+        return false;
     // Squares of integers have 32 bits, sums of a double 52.
     return sliding_supports(job) && job.rows.width() * guided_shape_of(job).threads * slide_columns <= std::int64_t{1}
                                                                                                            << 20;
 }
 
-std::size_t sliding_moment_bytes(const guided_windows& windows) {
-    const filters::window_job& job = *windows.job;
-    if (is_of_bytes(windows) || is_byte_pair(windows)) {
+std::size_t sliding_fit_bytes(const guided_fits& fits) {
+    const filters::window_job& job = *fits.job;
+    if (is_of_bytes(fits) || is_byte_pair(fits)) {
         const std::size_t bytes = fused_scratch_bytes(of_bytes(job), fused_sums::squares, job.end_row - job.first_row);
-        return is_of_bytes(windows) ? bytes : 2 * bytes;
+        return is_of_bytes(fits) ? bytes : 2 * bytes;
     }
     const fused_shape shape = guided_shape_of(job);
     std::size_t bytes = refused_bytes(job, shape);
     if (!shape.prepared) return bytes;
-    visit_slides(windows.image.shape.type, windows.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
+    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
         const std::int64_t slots = shape.segment_cols / slide_columns;
         bytes += static_cast<std::size_t>(job.shape.channels * shape.segments * slots) *
                  sizeof(typename moment_slide<Pixel, Guided>::columns);
@@ -636,44 +604,20 @@ std::size_t sliding_moment_bytes(const guided_windows& windows) {
     return bytes;
 }
 
-namespace {
-
-refused_blocks refused_of(const guided_windows& windows) {
-    const fused_shape shape = guided_shape_of(*windows.job);
-    return {static_cast<const std::uint32_t*>(windows.scratch), shape.strip_cols, shape.strips, shape.band_rows,
-            shape.bands};
-}
-
-}  // namespace
-
 refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) {
     if (is_of_bytes(fits)) {
         launch_bytes(fits, stream);
         return {};
     }
     if (is_byte_pair(fits)) {
-        launch_byte_pair(byte_pair_kernel, fits, stream, output_of(fits, false));
+        launch_byte_pair(fits, stream);
         return {};
     }
-    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
-        launch_slides<Pixel, Guided>(sliding_fit_kernel<moment_slide<Pixel, Guided>, Guided>, fits, false, stream,
-                                     output_of(fits, true));
-    });
-    return refused_of(fits);
-}
-
-refused_blocks enqueue_sliding_moments(const guided_moments& moments, stream_ref stream) {
-    const moment_output to(moments);
-    if (is_byte_pair(moments)) {
-        launch_byte_pair(moment_kernel<byte_slide>, moments, stream, to);
-        return {};
-    }
-    visit_slides(moments.image.shape.type, true, [&]<typename Pixel, bool Guided>() {
-        if constexpr (Guided)
-            launch_slides<Pixel, true>(moment_kernel<moment_slide<Pixel, true>>, moments, moments.of_guides, stream,
-                                       to);
-    });
-    return refused_of(moments);
+    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0,
+                 [&]<typename Pixel, bool Guided>() { launch_fits<Pixel, Guided>(fits, stream); });
+    const fused_shape shape = guided_shape_of(*fits.job);
+    return {static_cast<const std::uint32_t*>(fits.scratch), shape.strip_cols, shape.strips, shape.band_rows,
+            shape.bands};
 }
 
 }  // namespace boxsum::cuda

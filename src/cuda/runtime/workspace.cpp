@@ -10,7 +10,6 @@
 #include <boxsum/cuda/workspace.hpp>
 #include <boxsum/error.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <string>
@@ -62,15 +61,11 @@ struct workspace::state {
         if (passed_on != nullptr) (void)cudaEventDestroy(passed_on);
     }
 
-    static constexpr std::size_t nothing_left = ~std::size_t{0};
-
     stream_ref stream;
     int device;
     allocator from;
     device_buffer memory;
     cudaEvent_t passed_on = nullptr;  ///< made by the first follow()
-    std::size_t left = nothing_left;  ///< from where on calls have left anything
-    bool captured = false;            ///< there may be graphs that work here
     std::atomic<bool> used{false};
 };
 
@@ -145,8 +140,6 @@ void workspace::reserve(std::size_t bytes, stream_ref stream) {
     const device_scope scope(s.device);
     s.memory = device_buffer();
     s.memory = device_buffer(bytes, stream, s.from);
-    s.left = s.nothing_left;
-    s.captured = is_captured(stream);
     initialize_workspace_async(s.memory.data(), bytes, stream);
 }
 
@@ -173,7 +166,7 @@ void hand_over_idle(workspace& memory, stream_ref stream) noexcept {
     memory.state_->memory.set_stream(stream);
 }
 
-workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, stream_ref stream, content found)
+workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, stream_ref stream)
     : state_(memory.state_ == nullptr ? (refuse_empty(), *memory.state_) : *memory.state_),
       exceptions_(std::uncaught_exceptions()) {
     if (state_.used.exchange(true, std::memory_order_acquire))
@@ -186,14 +179,6 @@ workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, 
         if (state_.memory.size() < needed)
             throw invalid_argument("workspace: has " + std::to_string(state_.memory.size()) +
                                    " bytes, but the plan needs " + std::to_string(needed));
-        const bool captured = is_captured(stream);
-        state_.captured |= captured;
-        if (found == content::clean && state_.left < bytes()) {
-            const device_scope scope(state_.device);
-            BOXSUM_CUDA_TRY(
-                cudaMemsetAsync(static_cast<std::byte*>(data()) + state_.left, 0, bytes() - state_.left, stream.get()));
-            if (!captured) state_.left = state_.nothing_left;  // else it is zeroed when the graph runs
-        }
     } catch (...) {
         state_.used.store(false, std::memory_order_release);
         throw;
@@ -204,20 +189,9 @@ workspace_use::~workspace_use() {
     if (std::uncaught_exceptions() > exceptions_ && bytes() != 0) {
         const quiet_device_scope scope(state_.device);
         // It fails where the driver is gone, or a capture that will never run.
-        if (cudaMemsetAsync(data(), 0, bytes(), state_.stream.get()) != cudaSuccess)
-            (void)cudaGetLastError();
-        else if (!state_.captured)
-            state_.left = state_.nothing_left;
+        if (cudaMemsetAsync(data(), 0, bytes(), state_.stream.get()) != cudaSuccess) (void)cudaGetLastError();
     }
     state_.used.store(false, std::memory_order_release);
-}
-
-void workspace_use::left(std::size_t first) const {
-    if (!state_.captured)
-        state_.left = std::min(state_.left, first);
-    else if (first < bytes())
-        BOXSUM_CUDA_TRY(
-            cudaMemsetAsync(static_cast<std::byte*>(data()) + first, 0, bytes() - first, state_.stream.get()));
 }
 
 void* workspace_use::data() const noexcept {
@@ -237,9 +211,8 @@ execution workspace_use::execution_of(const parameter_values& parameters, std::s
     return behind_header(how);
 }
 
-workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream,
-                             workspace_use::content found)
-    : use_(memory, needed, device, stream, found), before_((use_.bytes() - bytes) / 256 * 256) {}
+workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream)
+    : use_(memory, needed, device, stream), before_((use_.bytes() - bytes) / 256 * 256) {}
 
 void workspace_end::clear(stream_ref stream) const {
     const std::size_t bytes = use_.bytes() - before_;

@@ -13,12 +13,8 @@ namespace boxsum::cuda {
 /// left the memory as other calls want it, does not come.
 class workspace_use {
   public:
-    /// What a call finds: memory as plans leave it to each other, or anything.
-    enum class content : bool { clean, anything };
-
-    /// Throws invalid_argument unless the workspace has `needed` bytes on `device` and is on `stream`. What an earlier
-    /// call left() is zeroed where `found` is to be clean.
-    workspace_use(workspace& memory, std::size_t needed, int device, stream_ref stream, content found = content::clean);
+    /// Throws invalid_argument unless the workspace has `needed` bytes on `device` and is on `stream`.
+    workspace_use(workspace& memory, std::size_t needed, int device, stream_ref stream);
     workspace_use(const workspace_use&) = delete;
     workspace_use& operator=(const workspace_use&) = delete;
     ~workspace_use();
@@ -26,10 +22,6 @@ class workspace_use {
     /// All of it, header and all.
     void* data() const noexcept;
     std::size_t bytes() const noexcept;
-
-    /// Behind a call that leaves anything in the bytes from `first` on. They are zeroed before the next call that is to
-    /// find them clean; at once where a graph works in the workspace, since replays are not seen here.
-    void left(std::size_t first) const;
 
     /// The stream and the memory behind the header, up to the first `bytes` of all, as records take it.
     execution execution_of(const parameter_values& parameters, std::size_t bytes) const;
@@ -45,8 +37,7 @@ class workspace_use {
 class workspace_end {
   public:
     /// `needed`: as workspace_use has it, at least `bytes`.
-    workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream,
-                  workspace_use::content found = workspace_use::content::clean);
+    workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream);
 
     std::byte* data() const noexcept { return static_cast<std::byte*>(use_.data()) + before_; }
     const workspace_use& use() const noexcept { return use_; }
@@ -55,8 +46,6 @@ class workspace_end {
     /// Behind the call: zero, because other plans tag words there and take any others for theirs. Where nothing is
     /// before it, that is the header, too: a fresh workspace.
     void clear(stream_ref stream) const;
-    /// The same, but the memory is zeroed when a call wants it to be.
-    void leave() const { use_.left(before_); }
 
   private:
     workspace_use use_;

@@ -5,10 +5,6 @@
 #include "support/placed_image.hpp"
 
 #include <boxsum/cuda/guided_filter.hpp>
-#include <boxsum/cuda/sat.hpp>
-
-#include <algorithm>
-#include <cstdint>
 
 namespace boxsum {
 namespace {
@@ -38,28 +34,6 @@ TEST_F(guided_filter_in_a_graph, is_that_of_the_replay) {
                 const auto i = static_cast<std::size_t>(r * cols + c);
                 if (seed != 3 || c > 60) ASSERT_NEAR(found[i], wanted[i], 1e-6) << seed << ": " << r << ", " << c;
             }
-    }
-}
-
-/// What a call leaves in a workspace is zeroed behind it where a graph may be replayed next.
-TEST_F(guided_filter_in_a_graph, leaves_the_workspace_to_a_graph_of_a_table) {
-    constexpr std::int64_t rows = 300, cols = 500;
-    test::placed_image image(test::packed(dtype::u8, rows, cols, 1), 0, 0), result = image;
-    test::placed_image sums(test::packed(dtype::u32, rows, cols, 1), 0, 0);
-    std::fill(image.memory.bytes.begin(), image.memory.bytes.end(), std::byte{7});
-    const any_view p = upload(image), q = upload(result), table = upload(sums);
-    const cuda::guided_filter_plan filter({.image = p}, {q});
-    const cuda::sat_plan tables({p}, {table});
-    cuda::workspace workspace(std::max(filter.workspace_bytes(), tables.workspace_bytes()), stream());
-    filter.run_async({.image = p}, {q}, workspace, stream());
-    stream().synchronize();
-    const test::captured_graph graph(stream(), [&] { tables.run_async({p}, {table}, workspace, stream()); });
-    for (int round = 0; round < 3; ++round) {
-        graph.replay(stream());
-        const auto found = fetched(sums, table);
-        const auto* const entries = reinterpret_cast<const std::uint32_t*>(found.data() + sums.offset);
-        EXPECT_EQ(entries[rows * cols - 1], std::uint32_t{7 * rows * cols}) << round;
-        filter.run_async({.image = p}, {q}, workspace, stream());
     }
 }
 

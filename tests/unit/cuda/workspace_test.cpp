@@ -215,35 +215,6 @@ TEST_F(workspace, serves_plans_of_all_operations) {
     }
 }
 
-TEST_F(workspace, what_calls_leave_is_zeroed_for_those_that_want_it) {
-    const cuda::sat_plan tables = plan();
-    cuda::workspace memory(tables.workspace_bytes() + 5000, stream());
-    const auto leave = [&](std::size_t bytes) {
-        const cuda::workspace_end end(memory, bytes, bytes, memory.device(), stream(),
-                                      cuda::workspace_use::content::anything);
-        BOXSUM_CUDA_TRY(cudaMemsetAsync(end.data(), 0xa5, end.use().bytes() - end.bytes_before(), stream().get()));
-        end.leave();
-    };
-    const auto content = [&] {
-        const cuda::workspace_use use(memory, 0, memory.device(), stream());
-        std::vector<std::uint8_t> bytes(use.bytes());
-        BOXSUM_CUDA_TRY(cudaMemcpyAsync(bytes.data(), use.data(), bytes.size(), cudaMemcpyDefault, stream().get()));
-        stream().synchronize();
-        return bytes;
-    };
-    const std::vector<std::uint8_t> fresh(memory.bytes());
-    for (const std::size_t first : {memory.bytes(), std::size_t{700}}) {
-        leave(first);
-        leave(300);
-        EXPECT_EQ(content(), fresh);
-    }
-    leave(memory.bytes());
-    run(tables, memory, stream());
-    expect_right(stream());
-    run(tables, memory, stream());  // what it has left itself stays
-    expect_right(stream());
-}
-
 // ---- calls without a plan -------------------------------------------------------------------------------------------
 
 TEST_F(workspace, grows_in_calls_without_a_plan) {
