@@ -4,8 +4,9 @@
 #include <cstdint>
 
 /// The interface between the driver (sat_simd.cpp) and the kernels. A kernel set is one translation unit, compiled with
-/// the flags of one instruction set; it sees nothing of the library but this header, which holds no function, so that
+/// the flags of one instruction set; it sees nothing of the library but this header, which defines no function, so that
 /// no inline function exists twice with different instructions (checked by tests/unit/cpu/kernel_objects_test.cmake).
+/// VNNI's own kernels are a unit of their own beside AVX-512's, which has the rest of that set.
 namespace boxsum::cpu {
 
 /// IEEE 754 binary16, bit-compatible with boxsum::float16.
@@ -120,6 +121,19 @@ extern const kernel_set scalar_kernels;
 extern const kernel_set avx2_kernels;
 extern const kernel_set avx512_kernels;
 extern const kernel_set avx512_vnni_kernels;
+/// Sums of bytes by VNNI's dot products. All other kernels of that set are AVX-512's.
+namespace vnni {
+void scan_u8_u32(const tile& t);
+void scan_u8_f32(const tile& t);
+void scan_u8_u64(const tile& t);
+void scan_u8_f64(const tile& t);
+void stream_u8_u32(const tile& t);
+void stream_u8_f32(const tile& t);
+void stream_u8_u64(const tile& t);
+void stream_u8_f64(const tile& t);
+void sum_rows_u8_u32(const tile& t);
+void sum_rows_u8_u64(const tile& t);
+}  // namespace vnni
 #elif defined(__aarch64__)
 extern const kernel_set neon_kernels;
 #endif

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""What scripts/gpu_record.py writes and asks for, without a GPU."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+import unittest.mock
+
+sys.dont_write_bytecode = True
+SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "gpu_record.py"
+spec = importlib.util.spec_from_file_location("gpu_record", SCRIPT)
+gpu_record = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(gpu_record)
+
+
+class Records(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for change in (unittest.mock.patch.object(gpu_record, "ROOT", self.root),
+                       unittest.mock.patch.object(gpu_record, "toolkit", lambda: "13.0"),
+                       unittest.mock.patch.dict(os.environ)):
+            change.start()
+            self.addCleanup(change.stop)
+        os.environ.pop("BOXSUM_RESULTS", None)
+
+    def write(self, part, commit):
+        outcome = {"passed": 2, "failed": 1, "skipped": 0, "seconds": 1.5, "failures": ["a.b: why"], "skips": []}
+        with unittest.mock.patch("builtins.print"):
+            gpu_record.write_record(part, commit, [("NVIDIA H200", "580")], [("gpu_test.0", outcome), ("gpu_test.1", outcome)],
+                                    3.0, {"types": "all"})
+        return json.loads((self.root / "results/h200/tests.json").read_text())
+
+    def commits(self, record):
+        return {name: part.get("commit", record["commit"]) for name, part in record["parts"].items()}
+
+    def test_a_part_keeps_the_commit_that_it_ran_at(self):
+        self.write("test", "a")
+        self.assertEqual(self.commits(self.write("soak", "a")), {"test": "a", "soak": "a"})
+        self.assertEqual(self.commits(self.write("sanitize", "b")), {"test": "a", "soak": "a", "sanitize": "b"})
+        record = self.write("soak", "c")
+        self.assertEqual(self.commits(record), {"test": "a", "soak": "c", "sanitize": "b"})
+        self.assertNotIn("commit", record["parts"]["soak"])
+
+    def test_shards_are_added_up(self):
+        part = self.write("test", "a")["parts"]["test"]
+        self.assertEqual((part["passed"], part["failed"], part["types"]), (4, 2, "all"))
+        self.assertEqual(part["programs"]["gpu_test"]["failures"], ["a.b: why"] * 2)
+
+    def test_what_is_written_elsewhere_goes_on_from_the_tree(self):
+        self.write("test", "a")
+        os.environ["BOXSUM_RESULTS"] = str(self.root / "elsewhere")
+        self.write("soak", "b")
+        record = json.loads((self.root / "elsewhere/h200/tests.json").read_text())
+        self.assertEqual(self.commits(record), {"test": "a", "soak": "b"})
+
+
+class Sanitizers(unittest.TestCase):
+    def filters_of(self, program):
+        """{tool: GoogleTest's filter}"""
+        with unittest.mock.patch.object(gpu_record, "build", lambda *_, **__: (pathlib.Path("/build"), 0.0)), \
+                unittest.mock.patch.object(gpu_record.shutil, "which", lambda _: sys.executable):
+            (runs,), _, _ = gpu_record.part_sanitize()
+        return {run.label.split("-")[0]: run.environment["GTEST_FILTER"] for run in runs
+                if run.label.split("-")[1].startswith(program + ".")}
+
+    def test_a_tool_may_be_asked_for_less(self):
+        everything, less = "*", gpu_record.LESS["initcheck", "gpu_strides_test"]
+        self.assertEqual(self.filters_of("gpu_strides_test"),
+                         {"memcheck": everything, "racecheck": everything, "initcheck": less, "synccheck": everything})
+
+    def test_only_what_is_sanitized_is_asked_for_less(self):
+        for tool, program in gpu_record.LESS:
+            self.assertIn(tool, self.filters_of(program))
+
+
+if __name__ == "__main__":
+    unittest.main()
