@@ -195,10 +195,10 @@ void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_out
     else if (filters::has_guide(inputs))
         throw invalid_argument("guide: given, but the plan was made without");
     if (arguments.meet()) filters::check_memory(inputs, outputs);
-    const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream);
+    const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream, 0);
     const device_scope scope(s.filter.device());
     s.filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space.data(), stream);
-    space.clear(stream);
+    space.leave();
 }
 
 // ---- without a plan -------------------------------------------------------------------------------------------------
