@@ -45,30 +45,30 @@ class planned_guided_filter {
 
         const auto is_double = [](const view_shape& s) { return s.type == dtype::f64; };
         colours_ = given.guide && given.guide->channels > 1;
-        const bool doubles =
-            colours_ || is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
+        const bool doubles = is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
         const dtype type = doubles ? dtype::f64 : dtype::f32;
-        plane_ = device_shape(type, image.rows, image.cols, image.channels);
-        const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
+        const std::int64_t channels = colours_ ? 1 : image.channels;  // of several guides each of them is a plane
+        plane_ = device_shape(type, image.rows, image.cols, channels);
+        const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, channels);
         fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
         means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
-        if (!guided_supports(fits_, given.guide.has_value()) || !guided_supports(means_, false))
+        if (!guided_supports(fits_, given.guide.has_value()) || !guided_supports(means_, colours_))
             throw unsupported("window: is " + std::to_string(job_.fits.above + 1 + job_.fits.below) + " by " +
                               std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
                               std::to_string(image.rows) + " by " + std::to_string(image.cols) +
                               " pixels, more than devices take for guided filters yet");
+        units_ = guided_units(means_, image.type, job_.epsilon);
         if (colours_) {
-            bytes_ += guided_colour_bytes({&fits_, &means_, {nullptr, image}, {nullptr, guide}, {nullptr, result}});
+            bytes_ += guided_colour_bytes(colours({nullptr, image}, {nullptr, guide}, {nullptr, result}, nullptr));
             return;
         }
-        units_ = guided_units(means_, image.type, job_.epsilon);
         for (std::size_t& at : planes_at_) {
             at = bytes_;
             bytes_ += up(span_bytes(plane_));
         }
         scratch_at_ = bytes_;
-        const guided_fits fits{&fits_, {nullptr, image}, {nullptr, guide}, {nullptr, plane_}, {nullptr, plane_}};
-        const guided_means means{&means_, {nullptr, plane_}, {nullptr, plane_}};
+        const guided_fits fits{{&fits_, {nullptr, image}, {nullptr, guide}}, {nullptr, plane_}, {nullptr, plane_}};
+        const guided_means means{&means_, 1, {{{nullptr, plane_}}}, {nullptr, plane_}};
         bytes_ += up(std::max(guided_scratch_bytes(fits), guided_means_bytes(means)));
     }
 
@@ -95,16 +95,20 @@ class planned_guided_filter {
   private:
     filter_options windows(const window& w) const { return {.window = w, .border = job_.border}; }
 
+    guided_colours colours(const const_any_view& image, const const_any_view& guide, const any_view& result,
+                           void* space) const {
+        return {&fits_,       &means_, image,         guide, result,
+                job_.epsilon, units_,  job_.rounding, space, colour_rows_at_once(image.shape)};
+    }
+
     void enqueue_plane(const const_any_view& image, const const_any_view& guide, const any_view& result, void* space,
                        stream_ref stream) const {
         const auto at = [&](std::size_t offset) { return static_cast<std::byte*>(space) + offset; };
-        if (colours_)
-            return enqueue_guided_colours(
-                {&fits_, &means_, image, guide, result, job_.epsilon, job_.rounding, at(packed_bytes_)}, stream);
+        if (colours_) return enqueue_guided_colours(colours(image, guide, result, at(packed_bytes_)), stream);
         const any_view a{at(planes_at_[0]), plane_}, b{at(planes_at_[1]), plane_};
         void* const scratch = at(scratch_at_);
-        enqueue_guided_fits({&fits_, image, guide, a, b, job_.epsilon, units_, scratch}, stream);
-        enqueue_guided_result({&means_, a, b, units_, scratch}, guide.data == nullptr ? image : guide, result,
+        enqueue_guided_fits({{&fits_, image, guide, job_.epsilon, scratch}, a, b, units_}, stream);
+        enqueue_guided_result({&means_, 1, {{a}}, b, units_, scratch}, guide.data == nullptr ? image : guide, result, 0,
                               job_.rounding, stream);
     }
 
