@@ -50,9 +50,9 @@ TEST_F(guided_filter_in_a_graph, shares_a_workspace_with_tables) {
     std::fill(image.memory.bytes.begin(), image.memory.bytes.end(), std::byte{7});
     const any_view p = upload(image), q = upload(result), table = upload(sums);
     const cuda::guided_filter_plan filter({.image = p}, {q});
-    const cuda::sat_plan tables({p}, {table});
+    const cuda::sat_plan tables({p}, {{table}});
     cuda::workspace workspace(std::max(filter.workspace_bytes(), tables.workspace_bytes()), stream());
-    const auto table_of = [&] { tables.run_async({p}, {table}, workspace, stream()); };
+    const auto table_of = [&] { tables.run_async({p}, {{table}}, workspace, stream()); };
     const auto filtered = [&] { filter.run_async({.image = p}, {q}, workspace, stream()); };
     const auto expect_table = [&](const char* what) {
         const auto found = fetched(sums, table);
