@@ -224,7 +224,7 @@ class fit_slide {
                     double& sum = columns_.sum[k][i];
                     sum = (sum + value(in[j], k, i)) - value(out[j], k, i);
                     before = i == 0 ? sum : before + sum;
-                    if constexpr (rows > 1) until_.of[j][k][i] = before;
+                    until_.set(j, k, i, before);
                 }
                 mine.v[k].of[j] = before;
             }
@@ -234,16 +234,7 @@ class fit_slide {
     __device__ void watch(const sums&) {}
 
     __device__ void pass(sums& until, int i, const row (&)[rows], const row (&)[rows]) {
-        if constexpr (rows > 1) {
-            if (i == 0) until_.first = until;
-#pragma unroll
-            for (int j = 0; j < rows; ++j)
-#pragma unroll
-                for (int k = 0; k < values; ++k) until.v[k].of[j] = until_.first.v[k].of[j] + until_.of[j][k][i];
-        } else {
-#pragma unroll
-            for (int k = 0; k < values; ++k) until.v[k].of[0] += columns_.sum[k][i];
-        }
+        until_.pass(until, i, columns_.sum);
     }
 
     __device__ void ends() const {
@@ -267,16 +258,9 @@ class fit_slide {
         return __uint_as_float(most[0]) <= limits.a && __uint_as_float(most[1]) <= limits.b;
     }
 
-    /// What columns come to after each of several rows.
-    struct rows_until {
-        double of[rows][values][K];
-        sums first;
-    };
-    struct nothing_until {};
-
     const fused_view& t_;
     columns columns_;
-    std::conditional_t<(rows > 1), rows_until, nothing_until> until_;
+    column_prefixes<values, rows, K> until_;
 };
 
 template <int Guides>

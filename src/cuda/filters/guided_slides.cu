@@ -157,14 +157,7 @@ class moment_slide {
         }
     };
 
-    __device__ moment_slide(const fused_view& t, const columns& first) : t_(t), columns_(first) {
-#pragma unroll
-        for (int k = 0; k < values; ++k) {
-            total_[k] = first.sum[k][0];
-#pragma unroll
-            for (int i = 1; i < K; ++i) total_[k] += first.sum[k][i];
-        }
-    }
+    __device__ moment_slide(const fused_view& t, const columns& first) : t_(t), columns_(first) {}
 
     __device__ static row nothing(const fused_view& t) {
         row none;
@@ -184,30 +177,25 @@ class moment_slide {
     __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
         sums mine;
 #pragma unroll
-        for (int j = 0; j < rows; ++j) {
-            double all[values];
+        for (int j = 0; j < rows; ++j)
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 columns_.look_at(in[j], i);
-                const change by(in[j], out[j], i);
+                columns_.slide(i, in[j], out[j]);
 #pragma unroll
-                for (int k = 0; k < values; ++k) all[k] = i == 0 ? by.of[k] : all[k] + by.of[k];
+                for (int k = 0; k < values; ++k) {
+                    double& all = mine.v[k].of[j];
+                    all = i == 0 ? columns_.sum[k][i] : all + columns_.sum[k][i];
+                    until_.set(j, k, i, all);
+                }
             }
-#pragma unroll
-            for (int k = 0; k < values; ++k) mine.v[k].of[j] = total_[k] += all[k];
-        }
         return mine;
     }
 
     __device__ void watch(const sums&) {}
 
-    __device__ void pass(sums& until, int i, const row (&in)[rows], const row (&out)[rows]) {
-#pragma unroll
-        for (int j = 0; j < rows; ++j) {
-            columns_.slide(i, in[j], out[j]);
-#pragma unroll
-            for (int k = 0; k < values; ++k) until.v[k].of[j] += columns_.sum[k][i];
-        }
+    __device__ void pass(sums& until, int i, const row (&)[rows], const row (&)[rows]) {
+        until_.pass(until, i, columns_.sum);
     }
 
     __device__ void ends() const {
@@ -239,7 +227,7 @@ class moment_slide {
 
     const fused_view& t_;
     columns columns_;
-    double total_[values];
+    column_prefixes<values, rows, K> until_;
 };
 
 struct sliding_fits {
@@ -314,17 +302,15 @@ __global__ __maxnreg__(Guided ? 168 : 128) void sliding_fit_kernel(const __grid_
 /// With u = 2^-53, windows of h rows, w columns and n = h w pixels, K columns a thread, T rows of a band, S columns of
 /// a block in W warps, a window's sum of squares has three errors, all in units of u n M^2: a column's sum makes h
 /// additions and T slides, whose changes have errors of 3 u M^2 and whose sums one of u h M^2: (h + T) (1 + 3 / h). A
-/// thread's total makes T additions of changes of K columns: T (1 + (K + 3) / h) (1 + K / w), since a window may begin
-/// and end within a thread's columns. Both its ends are prefix sums, of at most S h pixels, rounded 5 + W + 1 + K
-/// times: 2 (10 + W) S / w. Sums of values and of products with the image are alike. The numerators of moments, n
-/// squares - sum^2, then have up to three times that of n^2 u M^2, and eight of their own. This bound is to be
-/// 2^-22 epsilon.
+/// thread's total makes K additions of them: K (1 + K / w), since a window may begin and end within a thread's columns.
+/// Both its ends are prefix sums, of at most S h pixels, rounded 5 + W + 1 + K times: 2 (10 + W) S / w. Sums of values
+/// and of products with the image are alike. The numerators of moments, n squares - sum^2, then have up to three times
+/// that of n^2 u M^2, and eight of their own. This bound is to be 2^-22 epsilon.
 double largest_square(const filters::window_job& job, const fused_shape& shape, double epsilon) {
     const auto h = static_cast<double>(job.rows.width()), w = static_cast<double>(job.cols.width());
     constexpr double K = slide_columns;
     const double slides = shape.band_rows, across = K * shape.threads, warps = (shape.threads + 31) / 32;
-    const double sums =
-        (h + slides) * (1 + 3 / h) + slides * (1 + (K + 3) / h) * (1 + K / w) + 2 * (10 + warps) * across / w;
+    const double sums = (h + slides) * (1 + 3 / h) + K * (1 + K / w) + 2 * (10 + warps) * across / w;
     return epsilon * 0x1p-22 / ((3 * sums + 8) * 0x1p-53);
 }
 
