@@ -128,7 +128,7 @@ class planned_guided_filter {
 
 /// The smallest blocks that read at most a third more than they have results for, of bands as high as leaves a device
 /// of some 2000 resident warps eight of each: in fewer, the last ones are waited for. On an H100 bands of 32 rows take
-/// 0.7 to 0.8 of the time of 64 at 4096 x 4096, and of 16 0.95 to 0.98 of that up to radius 15; at 16384 x 16384 and
+/// 0.7 to 0.8 of the time of 64 at 4096 x 4096, and of 16 0.95 to 0.98 of that up to radius 17; at 16384 x 16384 and
 /// radius 60, blocks of 128 threads 0.85 of that of 64.
 fused_shape guided_shape_of(const filters::window_job& job) {
     constexpr std::int64_t K = slide_columns, most_threads = 256, resident_warps = 132 * 16;
@@ -141,7 +141,7 @@ fused_shape guided_shape_of(const filters::window_job& job) {
     const std::int64_t strip = up_to(up_to(width, up_to(width, fits)), K) * K, strips = up_to(width, strip);
     std::int64_t band = 128;
     const auto held = [&] { return strips * job.shape.channels * up_to(rows, band) * (threads / 32) / resident_warps; };
-    const std::int64_t least = taken > 32 ? 32 : 16;  // a band begins with the rows of its first windows
+    const std::int64_t least = taken > 40 ? 32 : 16;  // a band begins with the rows of its first windows
     while (band > least && held() < 8) band /= 2;
     while (band > 8 && held() < 1) band /= 2;
     fused_shape shape;
