@@ -222,10 +222,10 @@ void time_windows(const window_job& job, cuda::stream_ref stream) {
             fill_gaussian(sets.back().image, random, stream);
         else
             test::fill_exact({sets.back().image.data(), job.image_shape()}, 255, i + 1, stream);
-        // One pixel in four does not count; the same places in every set.
-        if (job.c.samples == sampled::guide)
+        if (job.guided() && job.has_samples())
             test::fill_exact({sets.back().samples.data(), job.samples_shape()}, 255, i + 1001, stream);
         if (!job.counted()) continue;
+        // One pixel in four does not count; the same places in every set.
         if (i > 0) {
             if (job.has_samples())
                 BOXSUM_CUDA_TRY(cudaMemcpyAsync(sets[i].samples.data(), sets[0].samples.data(),
@@ -342,7 +342,6 @@ void windows_section(cuda::stream_ref stream) {
         for (const window_case& c : cases)
             for (std::int64_t radius : {3, 15, 250}) {
                 if (c.what == filter::guided) radius = std::min<std::int64_t>(radius, 60);
-                if (c.samples == sampled::colours && n > 4096) continue;  // 104 bytes of workspace a pixel
                 try {
                     time_windows({c, n, radius}, stream);
                 } catch (const unsupported&) {  // BOXSUM_TYPES has no table for it

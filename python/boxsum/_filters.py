@@ -803,8 +803,7 @@ def guided_filter(
 
     Returns:
         An array of the image's shape and library. Variances do not cancel, so a small epsilon loses no accuracy. On a
-        device the fits are rounded to 24 bits, unless the guide has several channels, or image, guide or result is of
-        float64.
+        device the fits are rounded to 24 bits, unless image, guide or result is of float64.
 
     Raises:
         InvalidArgument: a ValueError; as `box_filter`, and for the epsilon and a guide of another shape or place.

@@ -12,11 +12,10 @@
 ///
 /// - Without a guide, and with one of 1 to 4 channels. Images, guides and results of 8u, 16u, 32f and 64f in any
 ///   combination that the CPU takes, of any strides: what is not plain is copied in the workspace. Image and guide of
-///   one type are fastest. A guide of several channels is slower, for its moments take additions only.
+///   one type are fastest, and of a guide of several channels integers: moments of floats take additions only there.
 /// - Every border that the CPU takes. Windows are at most some 380 columns wide, and do not reach several times beyond
 ///   the image: others are unsupported.
-/// - Where image, guide or result is of 64f, or the guide has several channels, all is in double, as on the CPU;
-/// moments are sums that keep what they are
+/// - Where image, guide or result is of 64f, all is in double, as on the CPU; moments are sums that keep what they are
 ///   rounded by, as those of local_statistics() on devices.
 /// - Else a and b are rounded to 24 bits and to multiples of powers of two; their means are in double. A result is then
 ///   off by at most
@@ -24,17 +23,22 @@
 ///       (2^-25 A + 2^-26 u / sqrt(epsilon)) |guide| + 2^-25 B + 2^-24 u
 ///
 ///   and by what its type is rounded by: u the least of sqrt(epsilon) and a tenth of the range of 8u and 16u images, 64
-///   for those of 32f; A and B the largest |a| and |b| in the window. So a result of integers may differ by one from
-///   the CPU's.
-/// - Moments of integers are exact. Those of 32f images and guides may slide, which adds at most 2^-21 (P + A G): P and
-///   G the largest magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at
-///   most 1024 times the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said,
-///   as where a value is NaN, infinite or huge, or a guide's above some 10^3 sqrt(epsilon), take additions only, which
-///   are slower. So such a value acts as on the CPU.
+///   for those of 32f; A and B the largest |a| and |b| in the window; |guide| the sum of its channels' magnitudes. So a
+///   result of integers may differ by one from the CPU's.
+/// - Moments of integers are exact, and so are the sums of their fits, for windows of at most 65536 pixels and an
+/// epsilon
+///   of at least 5 for 8u and 400000 for 16u: then a strip of an image, with all that its windows reach, has the bits
+///   of the whole.
+/// - Moments of 32f with a grey guide or none may slide, which adds at most 2^-21 (P + A G): P and G the largest
+///   magnitudes of image and guide in the neighbourhood, some hundred rows and columns; as P counts at most 1024 times
+///   the smallest magnitude there that is not 0. Neighbourhoods for which more would have to be said, as where a value
+///   is NaN, infinite or huge, or a guide's above some 10^3 sqrt(epsilon), take additions only, which are slower. So
+///   such a value acts as on the CPU.
 /// - Device memory (a plan's: its workspace): 8 bytes per pixel and channel of a plane, 16 in double; for windows of
-///   more than 64 rows some 3 more, up to 14 where an image is small. With a guide of 2, 3 or 4 channels, for an image
-///   of one 64, 104 and 152 bytes per pixel, of three 144, 192 and 240, and what box_filter() of 64f takes. Planes
-///   follow each other in the same memory. For host images also image, guide and result.
+///   more than 64 rows some 3 more, up to 14 where an image is small. With a guide of 2 to 4 channels as many, and the
+///   image (where it has several channels) and the guide once more; for each of the guide's channels 4 bytes more, 8 in
+///   double; and for some 8 million pixels, or 256 rows, of moments 64, 104 and 152 bytes. Planes follow each other in
+///   the same memory. For host images also image, guide and result.
 /// - `threads` has no effect. Results have the same bits from run to run.
 /// - On devices of compute capability 8.6, 8.9 and 12.0, whose blocks have less shared memory, windows with a guide are
 ///   at most some 190 columns wide.

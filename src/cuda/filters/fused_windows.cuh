@@ -392,8 +392,8 @@ class segment_words {
 
 /// Sums of the rows of a segment: one reaches from where a band's first windows begin to where the next band's do.
 /// Where no bands' end there, it is two: up to where those of an earlier band end, and from there on.
-template <typename Slide>
-__global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ fused_view t) {
+template <typename Slide, typename View>
+__global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ View t) {
     constexpr int K = Slide::K;
     const int slot = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
     const int segment = static_cast<int>(blockIdx.y), channel = static_cast<int>(blockIdx.z);
@@ -822,15 +822,15 @@ bool can_be_shifted(const fused_task& task, const fused_shape& shape) {
 }
 
 /// Launches segment_kernel where it is wanted, and `kernel`, whose first parameter is the view.
-template <typename Slide, typename... Parameters, typename... Arguments>
-void launch_sliding(void (*kernel)(fused_view, Parameters...), const fused_view& t, const fused_shape& shape,
-                    stream_ref stream, const Arguments&... arguments) {
+template <typename Slide, typename View, typename... Parameters, typename... Arguments>
+void launch_sliding(void (*kernel)(View, Parameters...), const View& t, const fused_shape& shape, stream_ref stream,
+                    const Arguments&... arguments) {
     constexpr int K = Slide::K, entry_bytes = sum_line<typename Slide::sums>::entry_bytes;
     const auto channels = static_cast<unsigned>(t.channels);
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
-        launch(segment_kernel<Slide>, {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128},
-               stream, t);
+        launch(segment_kernel<Slide, View>,
+               {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128}, stream, t);
         if constexpr (Slide::wraps) {
             const int slots = shape.segment_cols / K, words = slots * segment_words<typename Slide::columns>::words;
             if (are_prefixes<Slide>(t.held_segments))

@@ -4,9 +4,11 @@
 #include "cuda/filters/real_windows.cuh"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
-/// Windows of one or two images of any types by additions only (real_windows.cuh).
+/// Windows of one image or several of any types by additions only (real_windows.cuh).
 namespace boxsum::cuda {
 
 inline constexpr int most_adding_threads = 256;  // four sums with what they are rounded by fill shared memory
@@ -17,41 +19,55 @@ std::int64_t adding_threads() {
     return std::min<std::int64_t>(most_threads_of({Kernel::sums::values, Kernel::K, Kernel::G}), most_adding_threads);
 }
 
+template <int Images>
 struct adding_view : real_view {
-    real_view second;
+    real_view others[Images - 1];
 };
+template <>
+struct adding_view<1> : real_view {};
 
-/// `Terms` has `sums`, of(x, y) of a pixel x of the first image and y of the second, and says whether there is a second
-/// (else y is x) and which of its channels goes with one of the first.
+/// `Terms` has `images`, how many there are, `sums`, of(their pixels) at a place, and which channel of the later ones
+/// goes with one of the first.
 template <typename Terms>
 struct adding_kernel {
     using Pixel = any_pixel;
     static constexpr terms_layout layout = layout_of(real_terms::moments, dtype::f64);
-    static constexpr int K = layout.cols, G = layout.rows;
-    static constexpr bool two = Terms::has_second;
+    static constexpr int K = layout.cols, G = layout.rows, images = Terms::images;
     using sums = typename Terms::sums;
     using pixels = real_run<double, K>;
+    using view = adding_view<images>;
 
     struct run {
-        pixels x, y;
+        pixels of[images];
         __device__ void clear() {
-            x.clear();
-            y.clear();
+#pragma unroll
+            for (pixels& x : of) x.clear();
         }
     };
 
     class reader {
       public:
         __device__ reader(const real_view& t, int col, int channel, bool reads)
-            : first_(t, col, channel, reads),
-              second_(static_cast<const adding_view&>(t).second, col, Terms::second_channel(channel), reads) {}
+            : reader(static_cast<const view&>(t), col, channel, reads, std::make_index_sequence<images>()) {}
         __device__ void read(run& to, int row) const {
-            first_.read(to.x, row);
-            if constexpr (two) second_.read(to.y, row);
+#pragma unroll
+            for (int k = 0; k < images; ++k) of_[k].read(to.of[k], row);
         }
 
       private:
-        real_reader<any_pixel, pixels, K, false> first_, second_;
+        using one = real_reader<any_pixel, pixels, K, false>;
+        template <std::size_t... k>
+        __device__ reader(const view& t, int col, int channel, bool reads, std::index_sequence<k...>)
+            : of_{one(image<k>(t), col, k == 0 ? channel : Terms::other_channel(channel), reads)...} {}
+        template <std::size_t k>
+        __device__ static const real_view& image(const view& t) {
+            if constexpr (k == 0)
+                return t;
+            else
+                return t.others[k - 1];
+        }
+
+        one of_[images];
     };
 
     struct columns {
@@ -68,7 +84,10 @@ struct adding_kernel {
     };
 
     __device__ static sums term(const real_view&, const run& r, int i) {
-        return Terms::of(r.x.x[i], two ? r.y.x[i] : r.x.x[i]);
+        double x[images];
+#pragma unroll
+        for (int k = 0; k < images; ++k) x[k] = r.of[k].x[i];
+        return Terms::of(x);
     }
 
     /// Adds rows first .. end - 1.
@@ -85,7 +104,7 @@ struct adding_kernel {
 
 /// f(row, column, pixels of the window, sums) of all windows of a block with results.
 template <typename Kernel, typename F>
-__device__ void for_each_added_window(const adding_view& t, F f) {
+__device__ void for_each_added_window(const real_view& t, F f) {
     {  // mostly none of a chunk of bands is wanted
         const int strip = static_cast<int>(blockIdx.x) % t.strips, chunk = static_cast<int>(blockIdx.x) / t.strips;
         const int band = t.first_band + chunk * t.chunk_bands, bands = t.first_band + t.bands,
@@ -129,18 +148,19 @@ real_shape adding_shape(const filters::window_job& job) {
 }
 
 /// Launches `kernel`, whose first parameter is the view, for the windows that are refused by sums that slide; all where
-/// that has no words. `second` without data: none.
+/// that has no words.
 template <typename Kernel, typename... Parameters, typename... Arguments>
-void launch_adding(void (*kernel)(adding_view, Parameters...), const filters::window_job& job,
-                   const const_any_view& first, const const_any_view& second, const refused_blocks& refused,
-                   stream_ref stream, const Arguments&... arguments) {
+void launch_adding(void (*kernel)(typename Kernel::view, Parameters...), const filters::window_job& job,
+                   const const_any_view (&images)[Kernel::images], const refused_blocks& refused, stream_ref stream,
+                   const Arguments&... arguments) {
     const real_shape shape = adding_shape<Kernel>(job);
     const auto on = [&](const const_any_view& image) {
         return on_device<Kernel>({&job, image, {}, {}, job.first_row, job.end_row, nullptr, refused}, shape);
     };
-    adding_view t{};
-    static_cast<real_view&>(t) = on(first);
-    if (Kernel::two) t.second = on(second);
+    typename Kernel::view t{};
+    static_cast<real_view&>(t) = on(images[0]);
+    if constexpr (Kernel::images > 1)
+        for (int k = 1; k < Kernel::images; ++k) t.others[k - 1] = on(images[k]);
     const int chunks = (shape.bands + shape.chunk_bands - 1) / shape.chunk_bands;
     launch(kernel,
            {.grid = {static_cast<unsigned>(shape.strips * chunks), static_cast<unsigned>(t.channels), 1},

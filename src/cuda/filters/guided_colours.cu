@@ -1,161 +1,137 @@
-#include "cuda/filters/guided_adding.cuh"
+#include "core/visit_types.hpp"
 #include "cuda/filters/guided_terms.cuh"
 #include "cuda/filters/planned_filter.hpp"
 
 #include <boxsum/cuda/memory.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <type_traits>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 
-/// A guided filter whose guide has several channels, by planes of double: moments of pairs of channels by additions,
-/// fits of every pixel from them, their means, and what these make of the guide.
+/// A guided filter whose guide has several channels: moments of pairs of channels, a plane of double each, for some
+/// rows at a time; fits of every pixel from them; and the means of these.
 namespace boxsum::cuda {
 namespace {
 
-// ---- moments --------------------------------------------------------------------------------------------------------
+// ---- channels -------------------------------------------------------------------------------------------------------
 
-/// x, p and x p, with what they are rounded by.
-struct product_terms {
-    using sums = real_sums<0, 3>;
-    static constexpr bool has_second = true;
-    __device__ static int second_channel(int) { return 0; }  // the guide's view begins at its channel
+/// An image of several channels, and a plane for each of some.
+struct channels_view {
+    const char* from;
+    char* to;
+    std::int64_t from_stride, to_stride, to_plane;
+    dtype from_type;
+    int rows, cols, channels;
+};
 
-    __device__ static sums of(double p, double x) {
-        sums s;
-        s.clear();
-        const exact_product product = multiplied(x, p);
-        s.v[0] = x;
-        s.v[2] = p;
-        s.v[4] = product.high;
-        s.v[5] = product.low;
-        return s;
+/// Planes of T. Rows begin where four pixels can be written together, also the last ones.
+template <typename T>
+__global__ __launch_bounds__(128) void split_kernel(const __grid_constant__ channels_view t) {
+    const int col = 4 * (static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x));
+    if (col >= t.cols) return;
+    for (int row = static_cast<int>(blockIdx.y); row < t.rows; row += static_cast<int>(gridDim.y)) {
+        const char* const from = t.from + row * t.from_stride;
+        char* const to = t.to + row * t.to_stride + col * std::int64_t{sizeof(T)};
+        for (int k = 0; k < t.channels; ++k) {
+            vector_of<T, 4> x{};
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                if (col + i >= t.cols) break;
+                const std::int64_t element = std::int64_t{col + i} * t.channels + k;
+                if constexpr (std::is_same_v<T, u16>)
+                    x.x[i] = static_cast<u16>(load_pixel(from, t.from_type, element));
+                else
+                    x.x[i] = reinterpret_cast<const T*>(from)[element];
+            }
+            *reinterpret_cast<vector_of<T, 4>*>(to + k * t.to_plane) = x;
+        }
     }
-};
+}
 
-/// A plane of doubles for every channel, or one of all channels side by side.
-struct channel_planes {
-    char* data;
-    std::int64_t row_bytes, col_bytes, channel_bytes;
-
-    __device__ double& at(std::int64_t row, std::int64_t col, int channel) const {
-        return *reinterpret_cast<double*>(data + row * row_bytes + col * col_bytes + channel * channel_bytes);
-    }
-};
-
-/// Where covariances of an image's channels with one of the guide's go.
-struct product_output {
-    channel_planes covariances, means;  ///< means of the image; without data they are not wanted
-    int first;                          ///< channels before are not wanted
-};
-
-__global__ __launch_bounds__(most_adding_threads) void adding_product_kernel(
-    const __grid_constant__ adding_view t, const __grid_constant__ product_output to) {
-    using kernel = adding_kernel<product_terms>;
-    const int channel = static_cast<int>(blockIdx.y);
-    if (channel < to.first) return;
-    for_each_added_window<kernel>(t, [&](int row, std::int64_t col, double n, const kernel::sums& s) {
-        const compensated_sum x(s.v[0], s.v[1]), p(s.v[2], s.v[3]), products(s.v[4], s.v[5]);
-        to.covariances.at(row, col, channel) = moment_numerator(n, x, p, products, 0) / (n * n);
-        if (to.means.data != nullptr) to.means.at(row, col, channel) = p.joined() / n;
+/// `to`: a plane for each of the channels, of their type, or of 16u where that is 8u.
+void enqueue_split(const const_any_view& from, const any_view& to, stream_ref stream) {
+    const channels_view t{static_cast<const char*>(from.data),
+                          static_cast<char*>(to.data),
+                          from.shape.row_stride,
+                          to.shape.row_stride,
+                          to.shape.plane_stride,
+                          from.shape.type,
+                          static_cast<int>(from.shape.rows),
+                          static_cast<int>(from.shape.cols),
+                          static_cast<int>(from.shape.channels)};
+    const auto blocks = static_cast<unsigned>((from.shape.cols + 511) / 512);
+    visit_type(type_list<u8, u16, f32, f64>{}, to.shape.type, [&]<typename T>() {
+        launch(
+            split_kernel<T>,
+            {.grid = {blocks, static_cast<unsigned>(std::min<std::int64_t>(from.shape.rows, 65535)), 1}, .block = 128},
+            stream, t);
     });
 }
 
-// ---- fits and results -----------------------------------------------------------------------------------------------
+// ---- fits -----------------------------------------------------------------------------------------------------------
 
-/// All planes of a filter: those of the guide, a channel each, and those of the image, all channels side by side.
-struct colour_planes {
-    int guides, channels;
-    int rows, cols;
-    view_shape of_guide, of_image;  ///< of one plane
-    /// Of the guide: covariances of channels 0 with 0, 1, .., of 1 with 1, .., and its means.
-    /// Of the image: covariances with the guide's channels and means, which become a and b.
-    /// Their means, in the memory of the guide's.
-    std::size_t image_at = 0, guide_at = 0, scratch_at = 0;
-    char* space;
-
-    explicit colour_planes(const guided_colours& filter)
-        : guides(static_cast<int>(filter.guide.shape.channels)),
-          channels(static_cast<int>(filter.image.shape.channels)),
-          rows(static_cast<int>(filter.image.shape.rows)),
-          cols(static_cast<int>(filter.image.shape.cols)),
-          of_guide(device_shape(dtype::f64, rows, cols)),
-          of_image(device_shape(dtype::f64, rows, cols, channels)),
-          space(static_cast<char*>(filter.space)) {
-        guide_at = plane_bytes(of_image) * static_cast<std::size_t>(guides + 1);
-        const std::size_t moments = plane_bytes(of_guide) * static_cast<std::size_t>(pairs() + guides);
-        scratch_at = guide_at + std::max(moments, guide_at);
-    }
-
-    static std::size_t plane_bytes(const view_shape& s) { return (span_bytes(s) + 255) / 256 * 256; }
-    int pairs() const { return guides * (guides + 1) / 2; }
-
-    /// Covariances of the guide's channel `first` with itself; with later ones behind.
-    int pair_with_itself(int first) const { return first * guides - first * (first - 1) / 2; }
-    char* guide_plane(int k) const { return space + guide_at + plane_bytes(of_guide) * static_cast<std::size_t>(k); }
-    any_view fit(int k) const { return {space + plane_bytes(of_image) * static_cast<std::size_t>(k), of_image}; }
-    any_view mean(int k) const {
-        return {space + guide_at + plane_bytes(of_image) * static_cast<std::size_t>(k), of_image};
-    }
-
-    /// From plane k of the guide's on, one for each of its channels.
-    channel_planes guide_planes(int k) const {
-        return {guide_plane(k), of_guide.row_stride, 8, static_cast<std::int64_t>(plane_bytes(of_guide))};
-    }
-    static channel_planes side_by_side(const any_view& v) {
-        return {static_cast<char*>(v.data), v.shape.row_stride, 8 * v.shape.channels, 8};
-    }
-};
-
-/// As the kernels below take it.
+/// Moments of some rows, and where their fits go.
 struct colour_view {
-    channel_planes covariances, means;  ///< of the guide, by pair and by channel
-    char* fits;                         ///< planes of all channels of the image side by side: guides + 1 of them
-    std::int64_t row_bytes, plane_bytes;
-    std::int64_t elements;
-    int rows, channels;
+    filters::window_axis rows, cols;
+    int first_row, end_row;
+    char* moments;  ///< planes of double
+    std::int64_t moment_stride, moment_plane;
+    char* fits;
+    std::int64_t fit_stride, fit_plane;
+    bool is_double;
+    double epsilon;
+    guided_units units;
 
-    __device__ double& fit(int k, std::int64_t row, std::int64_t element) const {
-        return reinterpret_cast<double*>(fits + k * plane_bytes + row * row_bytes)[element];
+    /// Of plane k, of which the first row is the first of some rows.
+    __device__ double moment(int k, int row, int col) const {
+        const char* const at = moments + k * moment_plane + (row - first_row) * moment_stride;
+        return reinterpret_cast<const double*>(at)[col];
+    }
+    __device__ void store(int k, int row, int col, double fit, double unit, double inverse) const {
+        char* const at = fits + k * fit_plane + row * fit_stride;
+        if (is_double)
+            reinterpret_cast<double*>(at)[col] = fit;
+        else
+            reinterpret_cast<float*>(at)[col] = static_cast<float>(rint(fit * inverse) * unit);
     }
 };
 
-colour_view view_of(const colour_planes& planes, const any_view& first_fit) {
-    const auto bytes = static_cast<std::int64_t>(colour_planes::plane_bytes(planes.of_image));
-    return {planes.guide_planes(0),
-            planes.guide_planes(planes.pairs()),
-            static_cast<char*>(first_fit.data),
-            planes.of_image.row_stride,
-            bytes,
-            std::int64_t{planes.cols} * planes.channels,
-            planes.rows,
-            planes.channels};
-}
+/// Planes of moments of a guide of so many channels and of an image.
+struct moment_planes {
+    int guides;
 
-/// f(row, element) of all elements of a plane.
-template <typename F>
-__device__ void for_each_element(const colour_view& t, F f) {
-    const auto element = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (element >= t.elements) return;
-    for (std::int64_t row = blockIdx.y; row < t.rows; row += gridDim.y) f(row, element);
-}
+    BOXSUM_HOST_DEVICE int pairs() const { return guides * (guides + 1) / 2; }
+    /// Of channels i and j, i <= j: 0 with 0, 1, .., 1 with 1, ..
+    BOXSUM_HOST_DEVICE int pair(int i, int j) const { return i * guides - i * (i - 1) / 2 + j - i; }
+    BOXSUM_HOST_DEVICE int sum(int channel) const { return pairs() + channel; }
+    BOXSUM_HOST_DEVICE int with_image(int channel) const { return pairs() + guides + channel; }
+    BOXSUM_HOST_DEVICE int image_sum() const { return pairs() + 2 * guides; }
+    BOXSUM_HOST_DEVICE int count() const { return image_sum() + 1; }
+};
 
-/// Covariances with the image and its mean become a and b: (covariances + epsilon E) a = those with the image, by
-/// L D L^T as on the CPU.
+/// (covariances + epsilon E) a = those with the image, all times n^2, by L D L^T as on the CPU.
 template <int Guides>
-__global__ __launch_bounds__(128) void colour_fit_kernel(const __grid_constant__ colour_view t, double epsilon) {
-    for_each_element(t, [&](std::int64_t row, std::int64_t element) {
-        const std::int64_t col = element / t.channels;
-        double m[Guides][Guides], a[Guides], inverse[Guides];
-        int pair = 0;
+__global__ __launch_bounds__(128) void colour_fit_kernel(const __grid_constant__ colour_view t) {
+    constexpr moment_planes planes{Guides};
+    const int col = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
+    if (col >= t.cols.extent) return;
+    const auto width = static_cast<double>(t.cols.count(col));
+    const double inverse_a = 1 / t.units.a, inverse_b = 1 / t.units.b;
+    for (int row = t.first_row + static_cast<int>(blockIdx.y); row < t.end_row; row += static_cast<int>(gridDim.y)) {
+        const double n = static_cast<double>(t.rows.count(row)) * width, noise = n * n * t.epsilon;
+        double m[Guides][Guides], a[Guides], inverse[Guides], sum[Guides];
 #pragma unroll
         for (int j = 0; j < Guides; ++j) {
-            a[j] = t.fit(j, row, element);
+            a[j] = t.moment(planes.with_image(j), row, col);
+            sum[j] = t.moment(planes.sum(j), row, col);
 #pragma unroll
-            for (int i = j; i < Guides; ++i) m[i][j] = t.covariances.at(row, col, pair++);
-            m[j][j] += epsilon;
+            for (int i = j; i < Guides; ++i) m[i][j] = t.moment(planes.pair(j, i), row, col);
+            m[j][j] += noise;
         }
+        double b = t.moment(planes.image_sum(), row, col);
 #pragma unroll
         for (int j = 0; j < Guides; ++j) {
             inverse[j] = 1 / m[j][j];
@@ -167,103 +143,188 @@ __global__ __launch_bounds__(128) void colour_fit_kernel(const __grid_constant__
                 a[i] -= l * a[j];
             }
         }
-        double b = t.fit(Guides, row, element);
 #pragma unroll
         for (int j = Guides - 1; j >= 0; --j) {
 #pragma unroll
             for (int i = j + 1; i < Guides; ++i) a[j] -= m[i][j] * a[i];
             a[j] *= inverse[j];
-            t.fit(j, row, element) = a[j];
+            t.store(j, row, col, a[j], t.units.a, inverse_a);
         }
 #pragma unroll
-        for (int j = 0; j < Guides; ++j) b -= a[j] * t.means.at(row, col, j);
-        t.fit(Guides, row, element) = b;
-    });
+        for (int j = 0; j < Guides; ++j) b -= a[j] * sum[j];
+        t.store(Guides, row, col, b / n, t.units.b, inverse_b);
+    }
 }
 
-struct colour_evaluation {
-    const char* guide;
-    char* result;
-    std::int64_t guide_stride, result_stride;
-    dtype guide_type, result_type;
-    int guides;
-    double half;
+// ---- memory ---------------------------------------------------------------------------------------------------------
+
+/// All that a filter has in its space, each from a multiple of 256 bytes on.
+class colour_space {
+  public:
+    explicit colour_space(const guided_colours& filter)
+        : filter_(filter),
+          planes_{static_cast<int>(filter.guide.shape.channels)},
+          channels_(filter.image.shape.channels),
+          rows_at_once_(filter.rows_at_once) {
+        const view_shape &image = filter.image.shape, &guide = filter.guide.shape;
+        const std::int64_t rows = image.rows, cols = image.cols;
+        // Sums that slide are of two images of one type: of integers, 16u holds either.
+        const bool widens = image.type != guide.type && !is_floating(image.type) && !is_floating(guide.type);
+        guide_ = place(widens ? dtype::u16 : guide.type, rows, planes_.guides);
+        if (channels_ > 1 || (widens && image.type != dtype::u16))
+            image_ = place(widens ? dtype::u16 : image.type, rows, channels_);
+        fits_ = place(filter.means->shape.type, rows, (planes_.guides + 1) * channels_);
+        moments_ = place(dtype::f64, std::min(rows_at_once_, rows), planes_.count());
+        scratch_ = bytes_;
+        std::size_t scratch = guided_means_bytes(means_of(0));
+        for (const std::int64_t first : {std::int64_t{0}, (rows - 1) / rows_at_once_ * rows_at_once_}) {
+            const filters::window_job job = rows_of_job(first);  // the last rows may be fewer, and want more
+            scratch = std::max(scratch, guided_scratch_bytes(moments_of(job, guide_plane(0), guide_plane(0))));
+        }
+        bytes_ += scratch;
+    }
+
+    std::size_t bytes() const { return bytes_; }
+    const moment_planes& planes() const { return planes_; }
+    std::int64_t channels() const { return channels_; }
+    std::int64_t rows_at_once() const { return rows_at_once_; }
+    bool splits_image() const { return image_.shape.rows != 0; }
+
+    any_view guide() const { return at(guide_); }
+    any_view image() const { return at(image_); }
+    const_any_view guide_plane(std::int64_t k) const { return plane(guide_, k); }
+    const_any_view image_plane(std::int64_t k) const {
+        return splits_image() ? const_any_view(plane(image_, k)) : filter_.image;
+    }
+    any_view moment(int k) const { return plane(moments_, k); }
+
+    /// Windows of some rows from there on.
+    filters::window_job rows_of_job(std::int64_t first) const {
+        filters::window_job job = *filter_.fits;
+        job.first_row = first;
+        job.end_row = std::min(first + rows_at_once_, job.rows.extent);
+        return job;
+    }
+    guided_moments moments_of(const filters::window_job& job, const const_any_view& guide,
+                              const const_any_view& image) const {
+        return {{&job, image, guide, filter_.epsilon, at(scratch_)}};
+    }
+    guided_means means_of(std::int64_t channel) const {
+        guided_means means{filter_.means, planes_.guides, {}, {}, filter_.units, at(scratch_)};
+        for (int k = 0; k < planes_.guides; ++k) means.a[static_cast<std::size_t>(k)] = fit(channel, k);
+        means.b = fit(channel, planes_.guides);
+        return means;
+    }
+    colour_view view_of(const filters::window_job& job, std::int64_t channel) const {
+        const any_view moments = at(moments_), fits = fit(channel, 0);
+        return {job.rows,
+                job.cols,
+                static_cast<int>(job.first_row),
+                static_cast<int>(job.end_row),
+                static_cast<char*>(moments.data),
+                moments.shape.row_stride,
+                moments.shape.plane_stride,
+                static_cast<char*>(fits.data),
+                fits.shape.row_stride,
+                fits_.shape.plane_stride,
+                fits_.shape.type == dtype::f64,
+                filter_.epsilon,
+                filter_.units};
+    }
+
+  private:
+    struct part {
+        std::size_t offset = 0;
+        view_shape shape;  ///< no rows: there is none
+    };
+
+    part place(dtype type, std::int64_t rows, std::int64_t planes) {
+        const part p{bytes_, device_shape(type, rows, filter_.image.shape.cols, 1, planes)};
+        bytes_ += (span_bytes(p.shape) + 255) / 256 * 256;
+        return p;
+    }
+    void* at(std::size_t offset) const { return static_cast<std::byte*>(filter_.space) + offset; }
+    any_view at(const part& p) const { return {at(p.offset), p.shape}; }
+    any_view plane(const part& p, std::int64_t k) const { return rows_of(at(p), k, 0, p.shape.rows); }
+    any_view fit(std::int64_t channel, int k) const { return plane(fits_, channel * (planes_.guides + 1) + k); }
+
+    const guided_colours& filter_;
+    moment_planes planes_;
+    std::int64_t channels_, rows_at_once_;
+    part guide_, image_, fits_, moments_;
+    std::size_t scratch_ = 0, bytes_ = 0;
 };
 
-/// `t.fits` are means of fits.
-__global__ __launch_bounds__(128) void colour_result_kernel(const __grid_constant__ colour_view t,
-                                                            const __grid_constant__ colour_evaluation to) {
-    for_each_element(t, [&](std::int64_t row, std::int64_t element) {
-        const std::int64_t first = element / t.channels * to.guides;
-        const char* const guide = to.guide + row * to.guide_stride;
-        double q = t.fit(to.guides, row, element);
-        for (int i = 0; i < to.guides; ++i) q += t.fit(i, row, element) * load_pixel(guide, to.guide_type, first + i);
-        store_pixel(to.result + row * to.result_stride, to.result_type, element, q, to.half);
-    });
+/// Of every pair of the guide's channels, the second `apart` channels behind the first: so each is the first of one.
+void enqueue_guide_moments(const colour_space& space, const filters::window_job& job, stream_ref stream) {
+    const moment_planes& planes = space.planes();
+    const int guides = planes.guides;
+    for (int apart = 1; 2 * apart <= guides; ++apart)
+        for (int i = 0; i < guides; ++i) {
+            if (apart > 1 && 2 * apart == guides && i >= apart) break;  // turned round they were there
+            const int j = (i + apart) % guides;
+            guided_moments moments = space.moments_of(job, space.guide_plane(i), space.guide_plane(j));
+            moments.covariance = space.moment(planes.pair(std::min(i, j), std::max(i, j)));
+            if (apart == 1) {
+                moments.variance = space.moment(planes.pair(i, i));
+                moments.guide_sum = space.moment(planes.sum(i));
+            }
+            enqueue_guided_moments(moments, stream);
+        }
 }
 
-launch_shape elements_of(const colour_planes& planes) {
-    const auto blocks = static_cast<unsigned>((std::int64_t{planes.cols} * planes.channels + 127) / 128);
-    return {.grid = {blocks, static_cast<unsigned>(std::min(planes.rows, 65535)), 1}, .block = 128};
+void enqueue_image_moments(const colour_space& space, const filters::window_job& job, std::int64_t channel,
+                           stream_ref stream) {
+    const moment_planes& planes = space.planes();
+    for (int i = 0; i < planes.guides; ++i) {
+        guided_moments moments = space.moments_of(job, space.guide_plane(i), space.image_plane(channel));
+        moments.covariance = space.moment(planes.with_image(i));
+        if (i == 0) moments.image_sum = space.moment(planes.image_sum());
+        enqueue_guided_moments(moments, stream);
+    }
 }
 
-/// The guide from one of its channels on.
-const_any_view from_channel(const_any_view guide, int channel) {
-    guide.data = static_cast<const std::byte*>(guide.data) +
-                 static_cast<std::size_t>(channel) * static_cast<std::size_t>(size_of(guide.shape.type));
-    return guide;
-}
-
-void enqueue_moments(const guided_colours& filter, const colour_planes& planes, stream_ref stream) {
-    const auto products = [&](const const_any_view& image, int guide, const product_output& to) {
-        launch_adding<adding_kernel<product_terms>>(adding_product_kernel, *filter.fits, image,
-                                                    from_channel(filter.guide, guide), {}, stream, to);
+void enqueue_fits(const colour_view& t, int guides, stream_ref stream) {
+    const auto fit = [&](auto kernel) {
+        const auto blocks = static_cast<unsigned>((t.cols.extent + 127) / 128);
+        launch(kernel,
+               {.grid = {blocks, static_cast<unsigned>(std::min(t.end_row - t.first_row, 65535)), 1}, .block = 128},
+               stream, t);
     };
-    for (int g = 0; g < planes.guides; ++g) {
-        product_output to{planes.guide_planes(planes.pair_with_itself(g) - g), {}, g};
-        if (g == 0) to.means = planes.guide_planes(planes.pairs());
-        products(filter.guide, g, to);
-    }
-    for (int g = 0; g < planes.guides; ++g) {
-        product_output to{colour_planes::side_by_side(planes.fit(g)), {}, 0};
-        if (g == 0) to.means = colour_planes::side_by_side(planes.fit(planes.guides));
-        products(filter.image, g, to);
-    }
+    if (guides == 2)
+        fit(colour_fit_kernel<2>);
+    else if (guides == 3)
+        fit(colour_fit_kernel<3>);
+    else
+        fit(colour_fit_kernel<4>);
 }
 
 }  // namespace
 
+std::int64_t colour_rows_at_once(const view_shape& image) {
+    constexpr std::int64_t pixels = std::int64_t{1} << 23, unit = 128, least = 2 * unit;
+    return std::max(pixels / image.cols / unit * unit, least);
+}
+
 std::size_t guided_colour_bytes(const guided_colours& filter) {
-    return colour_planes(filter).scratch_at +
-           real_scratch_bytes(*filter.means, false, filter.means->first_row, filter.means->end_row);
+    return colour_space(filter).bytes();
 }
 
 void enqueue_guided_colours(const guided_colours& filter, stream_ref stream) {
-    const colour_planes planes(filter);
-    enqueue_moments(filter, planes, stream);
-    const auto fit = [&](auto kernel) {
-        launch(kernel, elements_of(planes), stream, view_of(planes, planes.fit(0)), filter.epsilon);
-    };
-    if (planes.guides == 2)
-        fit(colour_fit_kernel<2>);
-    else if (planes.guides == 3)
-        fit(colour_fit_kernel<3>);
-    else
-        fit(colour_fit_kernel<4>);
-    for (int k = 0; k <= planes.guides; ++k)
-        enqueue_real_statistics({filter.means,
-                                 planes.fit(k),
-                                 {},
-                                 {},
-                                 filter.means->first_row,
-                                 filter.means->end_row,
-                                 planes.space + planes.scratch_at},
-                                {.mean = planes.mean(k)}, stream);
-    const view_shape &guide = filter.guide.shape, &result = filter.result.shape;
-    launch(colour_result_kernel, elements_of(planes), stream, view_of(planes, planes.mean(0)),
-           colour_evaluation{static_cast<const char*>(filter.guide.data), static_cast<char*>(filter.result.data),
-                             guide.row_stride, result.row_stride, guide.type, result.type, planes.guides,
-                             filter.rounding == rounding_mode::half_up ? 0.5 : 0});
+    const colour_space space(filter);
+    enqueue_split(filter.guide, space.guide(), stream);
+    if (space.splits_image()) enqueue_split(filter.image, space.image(), stream);
+    for (std::int64_t first = 0; first < filter.image.shape.rows; first += space.rows_at_once()) {
+        const filters::window_job job = space.rows_of_job(first);
+        enqueue_guide_moments(space, job, stream);
+        for (std::int64_t channel = 0; channel < space.channels(); ++channel) {
+            enqueue_image_moments(space, job, channel, stream);
+            enqueue_fits(space.view_of(job, channel), space.planes().guides, stream);
+        }
+    }
+    for (std::int64_t channel = 0; channel < space.channels(); ++channel)
+        enqueue_guided_result(space.means_of(channel), space.guide(), filter.result, static_cast<int>(channel),
+                              filter.rounding, stream);
 }
 
 }  // namespace boxsum::cuda

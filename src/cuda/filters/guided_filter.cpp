@@ -45,30 +45,30 @@ class planned_guided_filter {
 
         const auto is_double = [](const view_shape& s) { return s.type == dtype::f64; };
         colours_ = given.guide && given.guide->channels > 1;
-        const bool doubles =
-            colours_ || is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
+        const bool doubles = is_double(image) || is_double(result) || (given.guide && is_double(*given.guide));
         const dtype type = doubles ? dtype::f64 : dtype::f32;
-        plane_ = device_shape(type, image.rows, image.cols, image.channels);
-        const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, image.channels);
+        const std::int64_t channels = colours_ ? 1 : image.channels;  // of several guides each of them is a plane
+        plane_ = device_shape(type, image.rows, image.cols, channels);
+        const view_shape moments = device_shape(dtype::f32, image.rows, image.cols, channels);
         fits_ = filters::windows_of({.image = moments}, windows(job_.fits));
         means_ = filters::box_filter_job({.image = plane_}, {plane_}, windows(job_.means));
-        if (!guided_supports(fits_, given.guide.has_value()) || !guided_supports(means_, false))
+        if (!guided_supports(fits_, given.guide.has_value()) || !guided_supports(means_, colours_))
             throw unsupported("window: is " + std::to_string(job_.fits.above + 1 + job_.fits.below) + " by " +
                               std::to_string(job_.fits.left + 1 + job_.fits.right) + " for " +
                               std::to_string(image.rows) + " by " + std::to_string(image.cols) +
                               " pixels, more than devices take for guided filters yet");
+        units_ = guided_units(means_, image.type, job_.epsilon);
         if (colours_) {
-            bytes_ += guided_colour_bytes({&fits_, &means_, {nullptr, image}, {nullptr, guide}, {nullptr, result}});
+            bytes_ += guided_colour_bytes(colours({nullptr, image}, {nullptr, guide}, {nullptr, result}, nullptr));
             return;
         }
-        units_ = guided_units(means_, image.type, job_.epsilon);
         for (std::size_t& at : planes_at_) {
             at = bytes_;
             bytes_ += up(span_bytes(plane_));
         }
         scratch_at_ = bytes_;
-        const guided_fits fits{&fits_, {nullptr, image}, {nullptr, guide}, {nullptr, plane_}, {nullptr, plane_}};
-        const guided_means means{&means_, {nullptr, plane_}, {nullptr, plane_}};
+        const guided_fits fits{{&fits_, {nullptr, image}, {nullptr, guide}}, {nullptr, plane_}, {nullptr, plane_}};
+        const guided_means means{&means_, 1, {{{nullptr, plane_}}}, {nullptr, plane_}};
         bytes_ += up(std::max(guided_scratch_bytes(fits), guided_means_bytes(means)));
     }
 
@@ -95,16 +95,20 @@ class planned_guided_filter {
   private:
     filter_options windows(const window& w) const { return {.window = w, .border = job_.border}; }
 
+    guided_colours colours(const const_any_view& image, const const_any_view& guide, const any_view& result,
+                           void* space) const {
+        return {&fits_,       &means_, image,         guide, result,
+                job_.epsilon, units_,  job_.rounding, space, colour_rows_at_once(image.shape)};
+    }
+
     void enqueue_plane(const const_any_view& image, const const_any_view& guide, const any_view& result, void* space,
                        stream_ref stream) const {
         const auto at = [&](std::size_t offset) { return static_cast<std::byte*>(space) + offset; };
-        if (colours_)
-            return enqueue_guided_colours(
-                {&fits_, &means_, image, guide, result, job_.epsilon, job_.rounding, at(packed_bytes_)}, stream);
+        if (colours_) return enqueue_guided_colours(colours(image, guide, result, at(packed_bytes_)), stream);
         const any_view a{at(planes_at_[0]), plane_}, b{at(planes_at_[1]), plane_};
         void* const scratch = at(scratch_at_);
-        enqueue_guided_fits({&fits_, image, guide, a, b, job_.epsilon, units_, scratch}, stream);
-        enqueue_guided_result({&means_, a, b, units_, scratch}, guide.data == nullptr ? image : guide, result,
+        enqueue_guided_fits({{&fits_, image, guide, job_.epsilon, scratch}, a, b, units_}, stream);
+        enqueue_guided_result({&means_, 1, {{a}}, b, units_, scratch}, guide.data == nullptr ? image : guide, result, 0,
                               job_.rounding, stream);
     }
 
@@ -124,8 +128,8 @@ class planned_guided_filter {
 
 /// The smallest blocks that read at most a third more than they have results for, of bands as high as leaves a device
 /// of some 2000 resident warps eight of each: in fewer, the last ones are waited for. On an H100 bands of 32 rows take
-/// 0.7 to 0.8 of the time of 64 at 4096 x 4096; at 16384 x 16384 and radius 60, blocks of 128 threads 0.85 of that
-/// of 64.
+/// 0.7 to 0.8 of the time of 64 at 4096 x 4096, and of 16 0.95 to 0.98 of that up to radius 17; at 16384 x 16384 and
+/// radius 60, blocks of 128 threads 0.85 of that of 64.
 fused_shape guided_shape_of(const filters::window_job& job) {
     constexpr std::int64_t K = slide_columns, most_threads = 256, resident_warps = 132 * 16;
     const auto up_to = [](std::int64_t n, std::int64_t unit) { return (n + unit - 1) / unit; };
@@ -137,7 +141,8 @@ fused_shape guided_shape_of(const filters::window_job& job) {
     const std::int64_t strip = up_to(up_to(width, up_to(width, fits)), K) * K, strips = up_to(width, strip);
     std::int64_t band = 128;
     const auto held = [&] { return strips * job.shape.channels * up_to(rows, band) * (threads / 32) / resident_warps; };
-    while (band > 32 && held() < 8) band /= 2;
+    const std::int64_t least = taken > 40 ? 32 : 16;  // a band begins with the rows of its first windows
+    while (band > least && held() < 8) band /= 2;
     while (band > 8 && held() < 1) band /= 2;
     fused_shape shape;
     shape.threads = static_cast<int>(threads);
@@ -195,10 +200,10 @@ void guided_filter_plan::run_async(const guided_inputs& inputs, const filter_out
     else if (filters::has_guide(inputs))
         throw invalid_argument("guide: given, but the plan was made without");
     if (arguments.meet()) filters::check_memory(inputs, outputs);
-    const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream);
+    const workspace_end space(workspace, s.filter.bytes(), s.filter.bytes(), s.filter.device(), stream, 0);
     const device_scope scope(s.filter.device());
     s.filter.enqueue(inputs.image.data, inputs.guide.data, outputs.result.data, space.data(), stream);
-    space.clear(stream);
+    space.leave();
 }
 
 // ---- without a plan -------------------------------------------------------------------------------------------------

@@ -13,10 +13,11 @@ namespace {
 template <bool Guided>
 struct moment_terms {
     using sums = real_sums<0, Guided ? 4 : 2>;
-    static constexpr bool has_second = Guided;
-    __device__ static int second_channel(int) { return 0; }
+    static constexpr int images = Guided ? 2 : 1;  // p and I
+    __device__ static int other_channel(int) { return 0; }
 
-    __device__ static sums of(double p, double x) {
+    __device__ static sums of(const double (&pixels)[images]) {
+        const double p = pixels[0], x = pixels[images - 1];
         sums s;
         s.clear();
         const exact_product square = multiplied(x, x);
@@ -34,52 +35,90 @@ struct moment_terms {
 };
 
 template <bool Guided>
-__global__ __launch_bounds__(most_adding_threads) void adding_fit_kernel(const __grid_constant__ adding_view t,
+using moment_kernel = adding_kernel<moment_terms<Guided>>;
+
+/// Of the sums of a window of n pixels.
+__device__ pair_moments moments_of(const moment_terms<true>::sums& s, double n, double noise) {
+    const compensated_sum x(s.v[0], s.v[1]), squares(s.v[2], s.v[3]), p(s.v[4], s.v[5]), products(s.v[6], s.v[7]);
+    return {moment_numerator(n, x, x, squares, noise), moment_numerator(n, x, p, products, 0), x.joined(), p.joined()};
+}
+
+template <bool Guided>
+__global__ __launch_bounds__(most_adding_threads) void adding_fit_kernel(const __grid_constant__
+                                                                         typename moment_kernel<Guided>::view t,
                                                                          const __grid_constant__ fit_output to) {
-    using kernel = adding_kernel<moment_terms<Guided>>;
+    using kernel = moment_kernel<Guided>;
     for_each_added_window<kernel>(t, [&](int row, std::int64_t col, double n, const typename kernel::sums& s) {
-        const compensated_sum x(s.v[0], s.v[1]), squares(s.v[2], s.v[3]);
-        const double variance = moment_numerator(n, x, x, squares, t.noise), noise = n * n * to.epsilon;
+        const double noise = n * n * to.epsilon;
         fit one;
         if constexpr (Guided) {
-            const compensated_sum p(s.v[4], s.v[5]), products(s.v[6], s.v[7]);
-            one = fit_of(variance, moment_numerator(n, x, p, products, 0), x.joined(), p.joined(), noise, 1 / n);
+            const pair_moments m = moments_of(s, n, t.noise);
+            one = fit_of(m.variance, m.covariance, m.x, m.p, noise, 1 / n);
         } else {
-            one = fit_of_itself(variance, x.joined(), noise, 1 / n);
+            const compensated_sum x(s.v[0], s.v[1]), squares(s.v[2], s.v[3]);
+            one = fit_of_itself(moment_numerator(n, x, x, squares, t.noise), x.joined(), noise, 1 / n);
         }
         to.store(row, col * t.channels + static_cast<int>(blockIdx.y), one);
     });
 }
 
-template <bool Guided>
-void launch_fits(const guided_fits& fits, const refused_blocks& refused, stream_ref stream) {
-    launch_adding<adding_kernel<moment_terms<Guided>>>(adding_fit_kernel<Guided>, *fits.job, fits.image, fits.guide,
-                                                       refused, stream, fit_output(fits));
+__global__ __launch_bounds__(most_adding_threads) void adding_moment_kernel(
+    const __grid_constant__ moment_kernel<true>::view t, const __grid_constant__ moment_output to) {
+    for_each_added_window<moment_kernel<true>>(
+        t, [&](int row, std::int64_t col, double n, const moment_kernel<true>::sums& s) {
+            to.store(row, static_cast<int>(col), moments_of(s, n, 0));
+        });
 }
 
 }  // namespace
 
 bool guided_supports(const filters::window_job& job, bool guided) {
-    constexpr int K = adding_kernel<moment_terms<true>>::K;
-    const std::int64_t threads = guided ? adding_threads<adding_kernel<moment_terms<true>>>()
-                                        : adding_threads<adding_kernel<moment_terms<false>>>();
+    constexpr int K = moment_kernel<true>::K;
+    const std::int64_t threads =
+        guided ? adding_threads<moment_kernel<true>>() : adding_threads<moment_kernel<false>>();
     return real_supports(job, true) && job.cols.before + job.cols.after + K <= threads * K * 3 / 4;
 }
 
+namespace {
+
+bool slide(const guided_fits& fits) {
+    return fits.a.shape.type == dtype::f32 && moments_slide(fits);
+}
+
+/// Those of integers are exact. Floats take additions, whose order does not depend on which rows are made at once
+/// (real_windows.cuh), and so have the same bits, too.
+bool slide(const guided_moments& moments) {
+    return !is_floating(moments.image.shape.type) && moments_slide(moments);
+}
+
+}  // namespace
+
 std::size_t guided_scratch_bytes(const guided_fits& fits) {
-    return fits_slide(fits) ? sliding_fit_bytes(fits) : 0;
+    return slide(fits) ? sliding_moment_bytes(fits) : 0;
+}
+
+std::size_t guided_scratch_bytes(const guided_moments& moments) {
+    return slide(moments) ? sliding_moment_bytes(moments) : 0;
 }
 
 void enqueue_guided_fits(const guided_fits& fits, stream_ref stream) {
     refused_blocks refused;
-    if (fits_slide(fits)) {
+    if (slide(fits)) {
         refused = enqueue_sliding_fits(fits, stream);
         if (!is_floating(fits.image.shape.type)) return;
     }
     if (fits.guide.data == nullptr)
-        launch_fits<false>(fits, refused, stream);
+        launch_adding<moment_kernel<false>>(adding_fit_kernel<false>, *fits.job, {fits.image}, refused, stream,
+                                            fit_output(fits));
     else
-        launch_fits<true>(fits, refused, stream);
+        launch_adding<moment_kernel<true>>(adding_fit_kernel<true>, *fits.job, {fits.image, fits.guide}, refused,
+                                           stream, fit_output(fits));
+}
+
+void enqueue_guided_moments(const guided_moments& moments, stream_ref stream) {
+    if (slide(moments)) return enqueue_sliding_moments(moments, stream);
+    launch_adding<moment_kernel<true>>(adding_moment_kernel, *moments.job, {moments.image, moments.guide}, {}, stream,
+                                       moment_output(moments));
 }
 
 }  // namespace boxsum::cuda

@@ -7,10 +7,14 @@
 #include <boxsum/cuda/stream.hpp>
 #include <boxsum/filters.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 /// The two passes of a guided filter: fits of windows, and what their means make of the guide.
 namespace boxsum::cuda {
+
+inline constexpr int most_guides = 4;  ///< channels of a guide
 
 /// What fits of 32f are rounded to multiples of: powers of two.
 struct guided_units {
@@ -24,21 +28,34 @@ struct guided_units {
     guided_units(const filters::window_job& means, dtype image, double epsilon);
 };
 
-/// Fits a and b of all windows of one plane.
-struct guided_fits {
+/// Windows of one plane of an image and of a guide.
+struct guided_windows {
     const filters::window_job* job = nullptr;  ///< of 32f pixels, whatever the image's are
     const_any_view image;
     const_any_view guide = {};  ///< of one channel; without data every channel of the image is its own guide
-    any_view a, b;              ///< 32f or 64f, of the image's extents
     double epsilon = 0;
-    guided_units units = {};
     void* scratch = nullptr;
+};
+
+/// Fits a and b of all windows.
+struct guided_fits : guided_windows {
+    any_view a, b;  ///< 32f or 64f, of the image's extents
+    guided_units units = {};
+};
+
+/// Sums of the pixels x of a guide and p of an image of one channel in a window of n pixels, and n sum(x x) - sum(x)^2
+/// and n sum(x p) - sum(x) sum(p), which are n^2 times its moments. 64f, of the job's rows; those without data are not
+/// wanted.
+struct guided_moments : guided_windows {
+    any_view variance, covariance, guide_sum, image_sum;
 };
 
 /// Means of fits of one plane.
 struct guided_means {
     const filters::window_job* job = nullptr;  ///< of the fits' type
-    any_view a, b;
+    int guides = 1;                            ///< channels of the guide
+    std::array<any_view, most_guides> a;       ///< of each
+    any_view b;
     guided_units units = {};
     void* scratch = nullptr;
 };
@@ -50,44 +67,54 @@ bool guided_supports(const filters::window_job& job, bool guided);
 
 /// Device memory for fits of these shapes, whatever it holds.
 std::size_t guided_scratch_bytes(const guided_fits& fits);
+std::size_t guided_scratch_bytes(const guided_moments& moments);
 
 /// Types are 8u, 16u, 32f and 64f.
 void enqueue_guided_fits(const guided_fits& fits, stream_ref stream);
+void enqueue_guided_moments(const guided_moments& moments, stream_ref stream);
 
 /// Device memory for means of these shapes, whatever it holds.
 std::size_t guided_means_bytes(const guided_means& means);
 
 /// mean(a) . guide + mean(b) of all pixels of one plane, rounded as the CPU rounds. `guide`: of one channel, or the
-/// result's.
-void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result,
+/// result's; of several guides each is a plane, and the result is `channel` of those of `result`.
+void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result, int channel,
                            rounding_mode rounding, stream_ref stream);
 
 /// Columns that a thread owns where sums slide, and how windows are shared out there.
 inline constexpr int slide_columns = fused_columns(dtype::f32, fused_sums::reals);
 fused_shape guided_shape_of(const filters::window_job& job);
 
-// ---- fits by sums that slide (guided_slides.cu) ---------------------------------------------------------------------
+// ---- moments by sums that slide (guided_slides.cu) ------------------------------------------------------------------
 
-/// Whether there are such for fits of these shapes, and the memory for them.
-bool fits_slide(const guided_fits& fits);
-std::size_t sliding_fit_bytes(const guided_fits& fits);
+/// Whether there are such for windows of these shapes, and the memory for them.
+bool moments_slide(const guided_windows& windows);
+std::size_t sliding_moment_bytes(const guided_windows& windows);
 
 /// Blocks of floats whose fits are still to be made.
 refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream);
 
+/// Of integers.
+void enqueue_sliding_moments(const guided_moments& moments, stream_ref stream);
+
 // ---- a guide of several channels (guided_colours.cu) ----------------------------------------------------------------
 
-/// The filter of one plane, all in double.
+/// The filter of one plane.
 struct guided_colours {
-    const filters::window_job* fits = nullptr;   ///< windows of fits, of 32f pixels, whatever the image's are
-    const filters::window_job* means = nullptr;  ///< of their means, of 64f pixels and the image's channels
+    const filters::window_job* fits = nullptr;   ///< windows of fits, of 32f pixels and one channel
+    const filters::window_job* means = nullptr;  ///< of their means: of 32f pixels, or of 64f where all is in double
     const_any_view image;
     const_any_view guide;  ///< of 2 to 4 channels
     any_view result;
     double epsilon = 0;
+    guided_units units = {};
     rounding_mode rounding = rounding_mode::half_up;
     void* space = nullptr;
+    std::int64_t rows_at_once = 1;  ///< whose moments are in memory
 };
+
+/// So many that launches fill a device, and that moments, however large an image is, take some hundred MiB.
+std::int64_t colour_rows_at_once(const view_shape& image);
 
 /// Device memory for a filter of these shapes, whatever it holds.
 std::size_t guided_colour_bytes(const guided_colours& filter);

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
 
@@ -14,35 +17,42 @@ namespace boxsum::cuda {
 namespace {
 
 /// A guide and a result: where a fit is evaluated, and to.
+template <int Guides>
 struct evaluation {
     const char* guide;
     char* result;
-    std::int64_t guide_stride, result_stride;
+    std::int64_t guide_stride, guide_plane, result_stride;
     dtype guide_type, result_type;
     int per_guide;  ///< channels of the result for one of the guide: 1, or all of them
+    int step;       ///< from a pixel's result to its neighbour's, where the fits have fewer channels
     double half;    ///< 0.5: results of integers are rounded half up; 0: down
     bool in_units;  ///< four pixels of both can be moved together
 
-    evaluation(const const_any_view& by, const any_view& to, rounding_mode rounding)
+    evaluation(const const_any_view& by, const any_view& to, int channel, rounding_mode rounding)
         : guide(static_cast<const char*>(by.data)),
-          result(static_cast<char*>(to.data)),
+          result(static_cast<char*>(to.data) + channel * static_cast<std::int64_t>(size_of(to.shape.type))),
           guide_stride(by.shape.row_stride),
+          guide_plane(by.shape.plane_stride),
           result_stride(to.shape.row_stride),
           guide_type(by.shape.type),
           result_type(to.shape.type),
-          per_guide(by.shape.channels == to.shape.channels ? 1 : static_cast<int>(to.shape.channels)),
+          per_guide(Guides > 1 || by.shape.channels == to.shape.channels ? 1 : static_cast<int>(to.shape.channels)),
+          step(Guides > 1 ? static_cast<int>(to.shape.channels) : 1),
           half(rounding == rounding_mode::half_up ? 0.5 : 0) {
         const auto units = [](const const_any_view& v) {
             const auto unit = 4 * static_cast<std::int64_t>(size_of(v.shape.type));
             return v.shape.type != dtype::f64 && lies_in_units(v, unit);
         };
-        in_units = units(by) && units(to);
+        in_units = units(by) && units(to) && (Guides == 1 || guide_plane % 16 == 0);
     }
 
-    __device__ void store(std::int64_t row, std::int64_t element, double a, double b) const {
+    __device__ void store(std::int64_t row, std::int64_t element, const double (&fit)[Guides + 1]) const {
         const std::int64_t place = per_guide == 1 ? element : element / per_guide;
-        const double x = load_pixel(guide + row * guide_stride, guide_type, place);
-        store_pixel(result + row * result_stride, result_type, element, b + a * x, half);
+        double q = fit[Guides];
+#pragma unroll
+        for (int k = 0; k < Guides; ++k)
+            q += fit[k] * load_pixel(guide + k * guide_plane + row * guide_stride, guide_type, place);
+        store_pixel(result + row * result_stride, result_type, element * step, q, half);
     }
 
     /// Columns col .. col + 3 of a single channel.
@@ -52,8 +62,8 @@ struct evaluation {
 #pragma unroll
         for (int i = 0; i < 4; ++i) x[i] = static_cast<double>(four.x[i]);
     }
-    __device__ void load_four(double (&x)[4], std::int64_t row, std::int64_t col) const {
-        const char* const from = guide + row * guide_stride;
+    __device__ void load_four(double (&x)[4], int k, std::int64_t row, std::int64_t col) const {
+        const char* const from = guide + k * guide_plane + row * guide_stride;
         if (guide_type == dtype::u8)
             load<u8>(x, from, col);
         else if (guide_type == dtype::u16)
@@ -93,46 +103,77 @@ struct fit_limits {
     __device__ static fit_limits of(const fused_view& t) { return {t.most_pixels, __uint_as_float(t.nodata)}; }
 };
 
+/// Planes of fits: a of the guide's first channel, b as `weights`, and what more channels of the guide have.
+template <int Guides>
+struct fit_view : fused_view {
+    plane_view others[Guides - 1];
+};
+template <>
+struct fit_view<1> : fused_view {};
+
 /// Sums of a and b, multiples of guided_units: exact in double as long as they are below 2^53 of these, which a block
 /// looks at; so that additions have the same bits.
+template <int Guides>
 class fit_slide {
   public:
-    static constexpr int K = slide_columns;
+    static constexpr int K = slide_columns, values = Guides + 1;
     static constexpr bool wraps = false;
     using Pixel = std::uint32_t;  ///< a float's bits
     using run = pixel_run<Pixel, K>;
-    using sums = double_sums<2, 2>;
+    using sums = double_sums<values, Guides == 1 ? 2 : 1>;
     static constexpr int rows = sums::rows;
+    using view = fit_view<Guides>;
 
     struct row {
-        run of[2];
+        run of[values];
     };
 
     class reader {
       public:
         __device__ reader(const fused_view& t, int col, int channel)
-            : a_(t, col, channel), b_(t.weights, col, channel) {}
-        __device__ bool inside(int first, int n) const { return a_.inside(first, n); }
+            : t_(static_cast<const view&>(t)), first_(t, col, channel) {}
+        __device__ bool inside(int first, int n) const { return first_.inside(first, n); }
         template <int N>
         __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
-            run a[N], b[N];
-            a_.read(a, first, begin, end, plain);
-            b_.read(b, first, begin, end, plain);
-#pragma unroll
-            for (int j = 0; j < N; ++j) to[j].of[0] = a[j], to[j].of[1] = b[j];
+            read_planes(to, first, begin, end, plain, std::make_index_sequence<values>());
         }
 
       private:
-        run_reader<Pixel, K> a_, b_;
+        template <int N, std::size_t... k>
+        __device__ void read_planes(row (&to)[N], int first, int begin, int end, bool plain,
+                                    std::index_sequence<k...>) const {
+            (read_plane<k>(to, first, begin, end, plain), ...);
+        }
+        template <std::size_t k, int N>
+        __device__ void read_plane(row (&to)[N], int first, int begin, int end, bool plain) const {
+            run x[N];
+            if constexpr (k == 0)
+                first_.read(x, first, begin, end, plain);
+            else
+                one(first_, plane<k>()).read(x, first, begin, end, plain);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j].of[k] = x[j];
+        }
+        template <std::size_t k>
+        __device__ const plane_view& plane() const {
+            if constexpr (k == Guides)
+                return t_.weights;
+            else
+                return t_.others[k - 1];
+        }
+
+        using one = run_reader<Pixel, K>;
+        const view& t_;
+        one first_;
     };
 
     struct columns {
-        double sum[2][K] = {};
-        std::uint32_t largest[2] = {};  ///< bits of magnitudes, which grow with them: NaN is above all
+        double sum[values][K] = {};
+        std::uint32_t largest[2] = {};  ///< bits of magnitudes of a and b, which grow with them: NaN is above all
 
         __device__ void enter(const row& in, const fused_view&) {
 #pragma unroll
-            for (int k = 0; k < 2; ++k)
+            for (int k = 0; k < values; ++k)
 #pragma unroll
                 for (int i = 0; i < K; ++i) {
                     look_at(in, k, i);
@@ -141,22 +182,26 @@ class fit_slide {
         }
         __device__ void look_at(const row& in, int k, int i) {
             const std::uint32_t magnitude = in.of[k].word[i] & 0x7fffffffu;
-            largest[k] = magnitude > largest[k] ? magnitude : largest[k];
+            std::uint32_t& most = largest[k == Guides];
+            most = magnitude > most ? magnitude : most;
         }
         __device__ void add(const columns& other) {
 #pragma unroll
-            for (int k = 0; k < 2; ++k) {
-                largest[k] = other.largest[k] > largest[k] ? other.largest[k] : largest[k];
+            for (int k = 0; k < 2; ++k) largest[k] = other.largest[k] > largest[k] ? other.largest[k] : largest[k];
+#pragma unroll
+            for (int k = 0; k < values; ++k)
 #pragma unroll
                 for (int i = 0; i < K; ++i) sum[k][i] += other.sum[k][i];
-            }
         }
     };
 
     __device__ fit_slide(const fused_view& t, const columns& first) : t_(t), columns_(first) {}
 
     __device__ static row nothing(const fused_view&) {
-        return {{run::all(0), run::all(0)}};
+        row none;
+#pragma unroll
+        for (run& x : none.of) x = run::all(0);
+        return none;
     }
 
     /// Of the whole block, as ends() is.
@@ -171,14 +216,15 @@ class fit_slide {
 #pragma unroll
         for (int j = 0; j < rows; ++j)
 #pragma unroll
-            for (int k = 0; k < 2; ++k) {
+            for (int k = 0; k < values; ++k) {
                 double before = 0;
 #pragma unroll
                 for (int i = 0; i < K; ++i) {
                     columns_.look_at(in[j], k, i);
                     double& sum = columns_.sum[k][i];
                     sum = (sum + value(in[j], k, i)) - value(out[j], k, i);
-                    until_[j][k][i] = before = i == 0 ? sum : before + sum;
+                    before = i == 0 ? sum : before + sum;
+                    until_.set(j, k, i, before);
                 }
                 mine.v[k].of[j] = before;
             }
@@ -188,11 +234,7 @@ class fit_slide {
     __device__ void watch(const sums&) {}
 
     __device__ void pass(sums& until, int i, const row (&)[rows], const row (&)[rows]) {
-        if (i == 0) first_ = until;
-#pragma unroll
-        for (int j = 0; j < rows; ++j)
-#pragma unroll
-            for (int k = 0; k < 2; ++k) until.v[k].of[j] = first_.v[k].of[j] + until_[j][k][i];
+        until_.pass(until, i, columns_.sum);
     }
 
     __device__ void ends() const {
@@ -218,12 +260,12 @@ class fit_slide {
 
     const fused_view& t_;
     columns columns_;
-    double until_[rows][2][K];
-    sums first_;
+    column_prefixes<values, rows, K> until_;
 };
 
+template <int Guides>
 struct sliding_result {
-    evaluation to;
+    evaluation<Guides> to;
     double inverse;  ///< of the pixels of an uncut window
 };
 
@@ -234,15 +276,23 @@ __device__ double exact_quotient(double x, double n, double y) {
     return __fma_rn(__fma_rn(-n, q, x), y, q);
 }
 
-__global__ __launch_bounds__(most_fused_threads) void sliding_result_kernel(const __grid_constant__ fused_view t,
-                                                                            const __grid_constant__ sliding_result by) {
-    for_each_batch<fit_slide>(t, [&](const auto& batch) {
-        constexpr int rows = fit_slide::rows, K = fit_slide::K;
+template <int Guides>
+__global__ __maxnreg__(Guides == 1 ? 128
+                       : Guides < 4
+                           ? 168
+                           : 224) void sliding_result_kernel(const __grid_constant__ fit_view<Guides> t,
+                                                             const __grid_constant__ sliding_result<Guides> by) {
+    using slide = fit_slide<Guides>;
+    for_each_batch<slide>(t, [&](const auto& batch) {
+        constexpr int rows = slide::rows, K = slide::K;
         static_assert(K == 4);
         if (by.to.in_units && batch.owns()) {
-            double x[rows][K], q[rows][K];
+            double x[Guides][rows][K], q[rows][K];
 #pragma unroll
-            for (int j = 0; j < rows; ++j) by.to.load_four(x[j], batch.row + (j < batch.valid ? j : 0), batch.own());
+            for (int k = 0; k < Guides; ++k)
+#pragma unroll
+                for (int j = 0; j < rows; ++j)
+                    by.to.load_four(x[k][j], k, batch.row + (j < batch.valid ? j : 0), batch.own());
             double n[rows], inverse[rows];
 #pragma unroll
             for (int j = 0; j < rows; ++j) {
@@ -254,8 +304,10 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_result_kernel(cons
                 const auto w = batch.own_window(i);
 #pragma unroll
                 for (int j = 0; j < rows; ++j) {
-                    const double a = exact_quotient(w.v[0].of[j], n[j], inverse[j]);
-                    q[j][i] = exact_quotient(w.v[1].of[j], n[j], inverse[j]) + a * x[j][i];
+                    q[j][i] = exact_quotient(w.v[Guides].of[j], n[j], inverse[j]);
+#pragma unroll
+                    for (int k = 0; k < Guides; ++k)
+                        q[j][i] += exact_quotient(w.v[k].of[j], n[j], inverse[j]) * x[k][j][i];
                 }
             }
 #pragma unroll
@@ -266,8 +318,10 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_result_kernel(cons
             const int width = fused_width(t, col);
             for (int j = 0; j < rows && j < batch.valid; ++j) {
                 const double n = static_cast<double>(batch.height[j]) * width;
-                by.to.store(batch.row + j, std::int64_t{col} * t.channels + batch.channel, w.v[0].of[j] / n,
-                            w.v[1].of[j] / n);
+                double fit[Guides + 1];
+#pragma unroll
+                for (int k = 0; k <= Guides; ++k) fit[k] = w.v[k].of[j] / n;
+                by.to.store(batch.row + j, std::int64_t{col} * t.channels + batch.channel, fit);
             }
         });
     });
@@ -275,44 +329,88 @@ __global__ __launch_bounds__(most_fused_threads) void sliding_result_kernel(cons
 
 // ---- by additions ---------------------------------------------------------------------------------------------------
 
+template <int Guides>
 struct fit_terms {
-    using sums = real_sums<2, 0>;
-    static constexpr bool has_second = true;
-    __device__ static int second_channel(int channel) { return channel; }
-    __device__ static sums of(double a, double b) { return {{a, b}}; }
+    using sums = real_sums<Guides + 1, 0>;
+    static constexpr int images = Guides + 1;
+    __device__ static int other_channel(int channel) { return channel; }
+    __device__ static sums of(const double (&fit)[images]) {
+        sums s;
+#pragma unroll
+        for (int k = 0; k < images; ++k) s.v[k] = fit[k];
+        return s;
+    }
 };
+template <int Guides>
+using fit_kernel = adding_kernel<fit_terms<Guides>>;
 
-__global__ __launch_bounds__(most_adding_threads) void adding_result_kernel(const __grid_constant__ adding_view t,
-                                                                            const __grid_constant__ evaluation to) {
-    using kernel = adding_kernel<fit_terms>;
-    for_each_added_window<kernel>(t, [&](int row, std::int64_t col, double n, const kernel::sums& s) {
-        to.store(row, col * t.channels + static_cast<int>(blockIdx.y), s.v[0] / n, s.v[1] / n);
+template <int Guides>
+__global__ __launch_bounds__(most_adding_threads) void adding_result_kernel(
+    const __grid_constant__ typename fit_kernel<Guides>::view t, const __grid_constant__ evaluation<Guides> to) {
+    using kernel = fit_kernel<Guides>;
+    for_each_added_window<kernel>(t, [&](int row, std::int64_t col, double n, const typename kernel::sums& s) {
+        double fit[Guides + 1];
+#pragma unroll
+        for (int k = 0; k <= Guides; ++k) fit[k] = s.v[k] / n;
+        to.store(row, col * t.channels + static_cast<int>(blockIdx.y), fit);
     });
 }
 
 /// Of prefix sums: all rows of a window and one more, and all columns that a block reads.
 double pixels_of(const filters::window_job& job, const fused_shape& shape) {
-    return static_cast<double>(job.rows.width() + 1) * (shape.threads * fit_slide::K);
+    return static_cast<double>(job.rows.width() + 1) * (shape.threads * slide_columns);
 }
 
 bool means_slide(const guided_means& means) {
-    return means.a.shape.type == dtype::f32 && sliding_supports(*means.job);
+    return means.b.shape.type == dtype::f32 && sliding_supports(*means.job);
 }
 
-refused_blocks enqueue_sliding_results(const guided_means& means, const evaluation& to, stream_ref stream) {
+template <int Guides>
+refused_blocks enqueue_sliding_results(const guided_means& means, const evaluation<Guides>& to, stream_ref stream) {
+    constexpr int K = slide_columns;
     const filters::window_job& job = *means.job;
     const fused_shape shape = guided_shape_of(job);
     auto* const words = static_cast<std::uint32_t*>(means.scratch);
     void* const segments = static_cast<std::byte*>(means.scratch) + refused_bytes(job, shape);
-    fused_view t = on_device<std::uint32_t, fit_slide::K>({&job, means.a, job.first_row, job.end_row, segments}, shape);
-    t.weights = on_device<std::uint32_t, fit_slide::K>({&job, means.b, job.first_row, job.end_row, segments}, shape);
+    const auto on = [&](const any_view& fits) {
+        return on_device<std::uint32_t, K>({&job, fits, job.first_row, job.end_row, segments}, shape);
+    };
+    fit_view<Guides> t{};
+    static_cast<fused_view&>(t) = on(means.a[0]);
+    t.weights = on(means.b);
+    if constexpr (Guides > 1)
+        for (std::size_t k = 1; k < Guides; ++k) t.others[k - 1] = on(means.a[k]);
     t.refused = words;
     const double pixels = pixels_of(job, shape);
     const double most_b = std::min(0x1p52 / pixels * means.units.b, 0x1p127);
     fit_limits{0x1p52 / pixels * means.units.a, static_cast<float>(most_b)}.set(t);
-    const sliding_result by{to, 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full))};
-    launch_sliding<fit_slide>(sliding_result_kernel, t, shape, stream, by);
+    const sliding_result<Guides> by{to, 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full))};
+    launch_sliding<fit_slide<Guides>>(sliding_result_kernel<Guides>, t, shape, stream, by);
     return {words, shape.strip_cols, shape.strips, shape.band_rows, shape.bands};
+}
+
+template <int Guides>
+void enqueue_result(const guided_means& means, const evaluation<Guides>& to, stream_ref stream) {
+    refused_blocks refused;
+    if (means_slide(means)) refused = enqueue_sliding_results(means, to, stream);
+    const_any_view fits[Guides + 1];
+    for (std::size_t k = 0; k < Guides; ++k) fits[k] = means.a[k];
+    fits[Guides] = means.b;
+    launch_adding<fit_kernel<Guides>>(adding_result_kernel<Guides>, *means.job, fits, refused, stream, to);
+}
+
+template <typename F>
+void visit_guides(int guides, F&& f) {
+    switch (guides) {
+        case 1:
+            return f.template operator()<1>();
+        case 2:
+            return f.template operator()<2>();
+        case 3:
+            return f.template operator()<3>();
+        default:
+            return f.template operator()<4>();
+    }
 }
 
 }  // namespace
@@ -330,17 +428,20 @@ std::size_t guided_means_bytes(const guided_means& means) {
     const filters::window_job& job = *means.job;
     if (!means_slide(means)) return 0;
     const fused_shape shape = guided_shape_of(job);
-    const std::int64_t slots =
-        shape.prepared ? job.shape.channels * shape.segments * (shape.segment_cols / fit_slide::K) : 0;
-    return refused_bytes(job, shape) + static_cast<std::size_t>(slots) * sizeof(fit_slide::columns);
+    std::size_t bytes = refused_bytes(job, shape);
+    if (!shape.prepared) return bytes;
+    visit_guides(means.guides, [&]<int Guides>() {
+        const std::int64_t slots = job.shape.channels * shape.segments * (shape.segment_cols / slide_columns);
+        bytes += static_cast<std::size_t>(slots) * sizeof(typename fit_slide<Guides>::columns);
+    });
+    return bytes;
 }
 
-void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result,
+void enqueue_guided_result(const guided_means& means, const const_any_view& guide, const any_view& result, int channel,
                            rounding_mode rounding, stream_ref stream) {
-    const evaluation to(guide, result, rounding);
-    refused_blocks refused;
-    if (means_slide(means)) refused = enqueue_sliding_results(means, to, stream);
-    launch_adding<adding_kernel<fit_terms>>(adding_result_kernel, *means.job, means.a, means.b, refused, stream, to);
+    visit_guides(means.guides, [&]<int Guides>() {
+        enqueue_result<Guides>(means, evaluation<Guides>(guide, result, channel, rounding), stream);
+    });
 }
 
 }  // namespace boxsum::cuda

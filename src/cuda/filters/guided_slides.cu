@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <stdexcept>
 #include <type_traits>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
@@ -55,13 +54,40 @@ struct magnitudes {
     std::uint32_t unused = 0;  ///< sums of segments are words of 8 bytes
 };
 
-template <typename Pixel, bool Guided>
-struct slide_row {
-    pixel_run<Pixel, slide_columns> p, x;
+/// K pixels p of an image, and x of its guide where that is another.
+template <typename Pixel, int K, bool Guided>
+struct guided_row {
+    pixel_run<Pixel, K> p, x;
 };
-template <typename Pixel>
-struct slide_row<Pixel, false> {
-    pixel_run<Pixel, slide_columns> p;
+template <typename Pixel, int K>
+struct guided_row<Pixel, K, false> {
+    pixel_run<Pixel, K> p;
+};
+
+/// The guide, of one channel, is the view's `weights`.
+template <typename Pixel, int K, bool Guided>
+class guided_reader {
+  public:
+    using row = guided_row<Pixel, K, Guided>;
+
+    __device__ guided_reader(const fused_view& t, int col, int channel)
+        : image_(t, col, channel), guide_(t.weights, col, 0) {}
+    __device__ bool inside(int first, int n) const { return image_.inside(first, n); }
+    template <int N>
+    __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
+        pixel_run<Pixel, K> x[N];
+        image_.read(x, first, begin, end, plain);
+#pragma unroll
+        for (int j = 0; j < N; ++j) to[j].p = x[j];
+        if constexpr (Guided) {
+            guide_.read(x, first, begin, end, plain);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j].x = x[j];
+        }
+    }
+
+  private:
+    run_reader<Pixel, K> image_, guide_;
 };
 
 /// Sums of guide x and x^2, and of image p and x p where it is not its own guide. `Pixel`: a float's bits are 32.
@@ -71,31 +97,10 @@ class moment_slide {
     static constexpr int K = slide_columns, values = Guided ? 4 : 2;
     static constexpr bool wraps = false, real = sizeof(PixelType) == 4;
     using Pixel = PixelType;
-    using row = slide_row<Pixel, Guided>;
+    using row = guided_row<Pixel, K, Guided>;
+    using reader = guided_reader<Pixel, K, Guided>;
     using sums = double_sums<values, Guided ? 1 : 2>;  // two rows of four spill a kilobyte
     static constexpr int rows = sums::rows;
-
-    class reader {
-      public:
-        __device__ reader(const fused_view& t, int col, int channel)
-            : image_(t, col, channel), guide_(t.weights, col, 0) {}
-        __device__ bool inside(int first, int n) const { return image_.inside(first, n); }
-        template <int N>
-        __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
-            pixel_run<Pixel, K> x[N];
-            image_.read(x, first, begin, end, plain);
-#pragma unroll
-            for (int j = 0; j < N; ++j) to[j].p = x[j];
-            if constexpr (Guided) {
-                guide_.read(x, first, begin, end, plain);
-#pragma unroll
-                for (int j = 0; j < N; ++j) to[j].x = x[j];
-            }
-        }
-
-      private:
-        run_reader<Pixel, K> image_, guide_;
-    };
 
     /// By how much a sum changes when a row enters and another leaves.
     struct change {
@@ -152,14 +157,7 @@ class moment_slide {
         }
     };
 
-    __device__ moment_slide(const fused_view& t, const columns& first) : t_(t), columns_(first) {
-#pragma unroll
-        for (int k = 0; k < values; ++k) {
-            total_[k] = first.sum[k][0];
-#pragma unroll
-            for (int i = 1; i < K; ++i) total_[k] += first.sum[k][i];
-        }
-    }
+    __device__ moment_slide(const fused_view& t, const columns& first) : t_(t), columns_(first) {}
 
     __device__ static row nothing(const fused_view& t) {
         row none;
@@ -179,30 +177,25 @@ class moment_slide {
     __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
         sums mine;
 #pragma unroll
-        for (int j = 0; j < rows; ++j) {
-            double all[values];
+        for (int j = 0; j < rows; ++j)
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 columns_.look_at(in[j], i);
-                const change by(in[j], out[j], i);
+                columns_.slide(i, in[j], out[j]);
 #pragma unroll
-                for (int k = 0; k < values; ++k) all[k] = i == 0 ? by.of[k] : all[k] + by.of[k];
+                for (int k = 0; k < values; ++k) {
+                    double& all = mine.v[k].of[j];
+                    all = i == 0 ? columns_.sum[k][i] : all + columns_.sum[k][i];
+                    until_.set(j, k, i, all);
+                }
             }
-#pragma unroll
-            for (int k = 0; k < values; ++k) mine.v[k].of[j] = total_[k] += all[k];
-        }
         return mine;
     }
 
     __device__ void watch(const sums&) {}
 
-    __device__ void pass(sums& until, int i, const row (&in)[rows], const row (&out)[rows]) {
-#pragma unroll
-        for (int j = 0; j < rows; ++j) {
-            columns_.slide(i, in[j], out[j]);
-#pragma unroll
-            for (int k = 0; k < values; ++k) until.v[k].of[j] += columns_.sum[k][i];
-        }
+    __device__ void pass(sums& until, int i, const row (&)[rows], const row (&)[rows]) {
+        until_.pass(until, i, columns_.sum);
     }
 
     __device__ void ends() const {
@@ -234,7 +227,7 @@ class moment_slide {
 
     const fused_view& t_;
     columns columns_;
-    double total_[values];
+    column_prefixes<values, rows, K> until_;
 };
 
 struct sliding_fits {
@@ -243,15 +236,22 @@ struct sliding_fits {
     bool in_units;   ///< a thread's fits can be written together
 };
 
+/// Of a window of n pixels.
+__device__ pair_moments moments_of(const double_sums<4, 1>& w, double n) {
+    const double x = w.v[0].of[0], p = w.v[2].of[0];
+    return {moment_numerator(n, x, x, w.v[1].of[0]), moment_numerator(n, x, p, w.v[3].of[0]), x, p};
+}
+
 /// The fit of a window of n pixels, from the numerators of its moments.
 template <bool Guided, typename Sums>
 __device__ fit fit_of_sums(const Sums& w, int j, double n, double inverse, double epsilon) {
-    const double x = w.v[0].of[j], variance = moment_numerator(n, x, x, w.v[1].of[j]), noise = n * n * epsilon;
+    const double noise = n * n * epsilon;
     if constexpr (Guided) {
-        const double p = w.v[2].of[j];
-        return fit_of(variance, moment_numerator(n, x, p, w.v[3].of[j]), x, p, noise, inverse);
+        const pair_moments m = moments_of(w, n);
+        return fit_of(m.variance, m.covariance, m.x, m.p, noise, inverse);
     } else {
-        return fit_of_itself(variance, x, noise, inverse);
+        const double x = w.v[0].of[j];
+        return fit_of_itself(moment_numerator(n, x, x, w.v[1].of[j]), x, noise, inverse);
     }
 }
 
@@ -302,41 +302,45 @@ __global__ __maxnreg__(Guided ? 168 : 128) void sliding_fit_kernel(const __grid_
 /// With u = 2^-53, windows of h rows, w columns and n = h w pixels, K columns a thread, T rows of a band, S columns of
 /// a block in W warps, a window's sum of squares has three errors, all in units of u n M^2: a column's sum makes h
 /// additions and T slides, whose changes have errors of 3 u M^2 and whose sums one of u h M^2: (h + T) (1 + 3 / h). A
-/// thread's total makes T additions of changes of K columns: T (1 + (K + 3) / h) (1 + K / w), since a window may begin
-/// and end within a thread's columns. Both its ends are prefix sums, of at most S h pixels, rounded 5 + W + 1 + K
-/// times: 2 (10 + W) S / w. Sums of values and of products with the image are alike. The numerators of moments, n
-/// squares - sum^2, then have up to three times that of n^2 u M^2, and eight of their own. This bound is to be
-/// 2^-22 epsilon.
+/// thread's total makes K additions of them: K (1 + K / w), since a window may begin and end within a thread's columns.
+/// Both its ends are prefix sums, of at most S h pixels, rounded 5 + W + 1 + K times: 2 (10 + W) S / w. Sums of values
+/// and of products with the image are alike. The numerators of moments, n squares - sum^2, then have up to three times
+/// that of n^2 u M^2, and eight of their own. This bound is to be 2^-22 epsilon.
 double largest_square(const filters::window_job& job, const fused_shape& shape, double epsilon) {
     const auto h = static_cast<double>(job.rows.width()), w = static_cast<double>(job.cols.width());
     constexpr double K = slide_columns;
     const double slides = shape.band_rows, across = K * shape.threads, warps = (shape.threads + 31) / 32;
-    const double sums =
-        (h + slides) * (1 + 3 / h) + slides * (1 + (K + 3) / h) * (1 + K / w) + 2 * (10 + warps) * across / w;
+    const double sums = (h + slides) * (1 + 3 / h) + K * (1 + K / w) + 2 * (10 + warps) * across / w;
     return epsilon * 0x1p-22 / ((3 * sums + 8) * 0x1p-53);
 }
 
-template <typename Pixel, bool Guided>
-void launch_fits(const guided_fits& fits, stream_ref stream) {
+template <typename Pixel, bool Guided, typename To>
+void launch_slides(void (*kernel)(fused_view, To), const guided_windows& windows, stream_ref stream, const To& to) {
     using slide = moment_slide<Pixel, Guided>;
     constexpr int K = slide::K;
-    const filters::window_job& job = *fits.job;
+    const filters::window_job& job = *windows.job;
     const fused_shape shape = guided_shape_of(job);
-    auto* const segments = static_cast<std::byte*>(fits.scratch) + refused_bytes(job, shape);
-    fused_view t = on_device<Pixel, K>({&job, fits.image, job.first_row, job.end_row, segments}, shape);
-    t.flip = t.outside = 0;
-    if (Guided) t.weights = on_device<Pixel, K>({&job, fits.guide, job.first_row, job.end_row, segments}, shape);
-    t.weights.flip = t.weights.outside = 0;
-    t.refused = static_cast<std::uint32_t*>(fits.scratch);
-    t.most_pixels = largest_square(job, shape, fits.epsilon);
+    auto* const segments = static_cast<std::byte*>(windows.scratch) + refused_bytes(job, shape);
+    const auto on = [&](const const_any_view& image) {
+        fused_view t = on_device<Pixel, K>({&job, image, job.first_row, job.end_row, segments}, shape);
+        t.flip = t.outside = 0;
+        return t;
+    };
+    fused_view t = on(windows.image);
+    if (Guided) t.weights = on(windows.guide);
+    t.refused = static_cast<std::uint32_t*>(windows.scratch);
+    t.most_pixels = largest_square(job, shape, windows.epsilon);
+    launch_sliding<slide>(kernel, t, shape, stream, to);
+}
+
+sliding_fits output_of(const guided_fits& fits, bool owned) {
     const auto in_units = [](const any_view& v) {
         return v.shape.type == dtype::f32 && v.shape.channels == 1 &&
                reinterpret_cast<std::uintptr_t>(v.data) % 16 == 0 && v.shape.row_stride % 16 == 0;
     };
-    const sliding_fits to{fit_output(fits),
-                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)),
-                          in_units(fits.a) && in_units(fits.b)};
-    launch_sliding<slide>(sliding_fit_kernel<slide, Guided>, t, shape, stream, to);
+    const filters::window_job& job = *fits.job;
+    return {fit_output(fits), 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)),
+            owned && in_units(fits.a) && in_units(fits.b)};
 }
 
 // ---- an image of bytes that is its own guide ------------------------------------------------------------------------
@@ -349,9 +353,9 @@ filters::window_job of_bytes(const filters::window_job& job) {
     return bytes;
 }
 
-bool is_of_bytes(const guided_fits& fits) {
-    return fits.image.shape.type == dtype::u8 && fits.guide.shape.rows == 0 &&
-           fused_supports(of_bytes(*fits.job), true);
+bool is_of_bytes(const guided_windows& windows) {
+    return windows.image.shape.type == dtype::u8 && windows.guide.shape.rows == 0 &&
+           fused_supports(of_bytes(*windows.job), true);
 }
 
 /// By sums in integers of half the size. A column a thread, as fused_moments.cu has found for two results of floats.
@@ -382,73 +386,25 @@ __global__ __maxnreg__(96) void byte_fit_kernel(const __grid_constant__ fused_vi
 void launch_bytes(const guided_fits& fits, stream_ref stream) {
     const filters::window_job job = of_bytes(*fits.job);
     const std::int64_t rows = job.end_row - job.first_row;
-    const sliding_fits to{fit_output(fits),
-                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)), false};
-    launch_fused<u8, u32, true, byte_columns>(byte_fit_kernel,
-                                              {&job, fits.image, job.first_row, job.end_row, fits.scratch},
-                                              fused_shape_of(job, fused_sums::squares, rows), stream, to);
+    launch_fused<u8, u32, true, byte_columns>(
+        byte_fit_kernel, {&job, fits.image, job.first_row, job.end_row, fits.scratch},
+        fused_shape_of(job, fused_sums::squares, rows), stream, output_of(fits, false));
 }
 
 // ---- an image of bytes, and a guide of bytes ------------------------------------------------------------------------
 
-/// Sums of guide x and image p, of x^2 and x p, in integers that wrap.
-struct alignas(16) byte_sums {
-    static constexpr int rows = 1, values = 4;
-    std::uint32_t value[values];
-
-    __device__ void add(const byte_sums& b) {
-#pragma unroll
-        for (int k = 0; k < values; ++k) value[k] += b.value[k];
-    }
-    __device__ void subtract(const byte_sums& b) {
-#pragma unroll
-        for (int k = 0; k < values; ++k) value[k] -= b.value[k];
-    }
-    __device__ byte_sums of_lane_before(int distance) const {
-        byte_sums other;
-#pragma unroll
-        for (int k = 0; k < values; ++k)
-            other.value[k] = __shfl_up_sync(~0u, value[k], static_cast<unsigned>(distance));
-        return other;
-    }
-    __device__ static byte_sums of_warps_before(const byte_sums* totals, int warp, int lane) {
-        byte_sums other{};
-        if (lane < warp) other = totals[lane];
-#pragma unroll
-        for (int k = 0; k < values; ++k) other.value[k] = __reduce_add_sync(~0u, other.value[k]);
-        return other;
-    }
-};
+/// Sums of guide x and image p, of x^2 and x p, of one row.
+using byte_sums = window_sums<u32, false>;
 
 class byte_slide {
   public:
-    static constexpr int K = byte_columns, rows = byte_sums::rows;
+    static constexpr int K = byte_columns, rows = 1;
     static constexpr bool wraps = true;
     static constexpr int wide_words = 0;
     using sums = byte_sums;
     using run = pixel_run<u8, K>;
-
-    struct row {
-        run x, p;
-    };
-
-    class reader {
-      public:
-        __device__ reader(const fused_view& t, int col, int channel)
-            : image_(t, col, channel), guide_(t.weights, col, 0) {}
-        __device__ bool inside(int first, int n) const { return image_.inside(first, n); }
-        template <int N>
-        __device__ void read(row (&to)[N], int first, int begin, int end, bool plain) const {
-            run x[N], p[N];
-            guide_.read(x, first, begin, end, plain);
-            image_.read(p, first, begin, end, plain);
-#pragma unroll
-            for (int j = 0; j < N; ++j) to[j] = {x[j], p[j]};
-        }
-
-      private:
-        run_reader<u8, K> image_, guide_;
-    };
+    using row = guided_row<u8, K, true>;
+    using reader = guided_reader<u8, K, true>;
 
     struct columns {
         std::uint32_t sum[sums::values][K] = {};
@@ -519,46 +475,66 @@ class byte_slide {
     sums total_{};
 };
 
+/// Of a window of n pixels.
+__device__ pair_moments moments_of(const byte_sums& w, double n) {
+    const auto count = static_cast<std::uint64_t>(static_cast<std::uint32_t>(n));
+    const std::uint64_t x = w.value[0], p = w.value[1];  // numerators are below 2^50
+    const auto numerator = [](std::uint64_t difference) {
+        return static_cast<double>(static_cast<std::int64_t>(difference));
+    };
+    return {numerator(count * w.value[2] - x * x), numerator(count * w.value[3] - x * p), static_cast<double>(x),
+            static_cast<double>(p)};
+}
+
 /// The same sums as moment_slide's, and the same fits, in a quarter of the shared memory.
 __global__ __maxnreg__(112) void byte_pair_kernel(const __grid_constant__ fused_view t,
                                                   const __grid_constant__ sliding_fits to) {
     for_each_batch<byte_slide>(t, [&](const auto& batch) {
         batch.for_each_column(false, [&](int col, const byte_sums& w) {
             const bool uncut = batch.plain && batch.whole(col);
-            const auto n = static_cast<std::uint32_t>(batch.height[0] *
-                                                      (uncut ? static_cast<int>(t.cols.full) : fused_width(t, col)));
-            const std::uint64_t x = w.value[0], p = w.value[1];  // numerators are below 2^50
-            const auto variance = static_cast<std::int64_t>(std::uint64_t{n} * w.value[2] - x * x),
-                       covariance = static_cast<std::int64_t>(std::uint64_t{n} * w.value[3] - x * p);
-            const auto count = static_cast<double>(n);
+            const auto n =
+                static_cast<double>(batch.height[0] * (uncut ? static_cast<int>(t.cols.full) : fused_width(t, col)));
+            const pair_moments m = moments_of(w, n);
             to.fits.store(
                 batch.row, std::int64_t{col} * t.channels + batch.channel,
-                fit_of(static_cast<double>(variance), static_cast<double>(covariance), static_cast<double>(x),
-                       static_cast<double>(p), count * count * to.fits.epsilon, uncut ? to.inverse : 1 / count));
+                fit_of(m.variance, m.covariance, m.x, m.p, n * n * to.fits.epsilon, uncut ? to.inverse : 1 / n));
         });
     });
 }
 
 /// Whether sums of products fit 32 bits.
-bool is_byte_pair(const guided_fits& fits) {
-    return fits.image.shape.type == dtype::u8 && fits.guide.shape.rows != 0 && fits.guide.shape.type == dtype::u8 &&
-           fused_supports(of_bytes(*fits.job), true) && fits.job->largest_window <= 0xffffffff / (255 * 255);
+bool is_byte_pair(const guided_windows& windows) {
+    const view_shape &image = windows.image.shape, &guide = windows.guide.shape;
+    return image.type == dtype::u8 && guide.rows != 0 && guide.type == dtype::u8 &&
+           fused_supports(of_bytes(*windows.job), true) && windows.job->largest_window <= 0xffffffff / (255 * 255);
 }
 
-void launch_byte_pair(const guided_fits& fits, stream_ref stream) {
-    const filters::window_job job = of_bytes(*fits.job);
-    const std::int64_t rows = job.end_row - job.first_row;
-    const fused_shape shape = fused_shape_of(job, fused_sums::squares, rows);
+template <typename To>
+void launch_byte_pair(void (*kernel)(fused_view, To), const guided_windows& windows, stream_ref stream, const To& to) {
+    const filters::window_job job = of_bytes(*windows.job);
+    const fused_shape shape = fused_shape_of(job, fused_sums::squares, job.end_row - job.first_row);
     const auto on = [&](const const_any_view& image) {
-        fused_view t = on_device<u8, byte_slide::K>({&job, image, job.first_row, job.end_row, fits.scratch}, shape);
+        fused_view t = on_device<u8, byte_slide::K>({&job, image, job.first_row, job.end_row, windows.scratch}, shape);
         t.flip = t.outside = 0;
         return t;
     };
-    fused_view t = on(fits.image);
-    t.weights = on(fits.guide);
-    const sliding_fits to{fit_output(fits),
-                          1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full)), false};
-    launch_sliding<byte_slide>(byte_pair_kernel, t, shape, stream, to);
+    fused_view t = on(windows.image);
+    t.weights = on(windows.guide);
+    launch_sliding<byte_slide>(kernel, t, shape, stream, to);
+}
+
+// ---- a guide of several channels ------------------------------------------------------------------------------------
+
+/// Moments of two images of integers, for a guide of several channels.
+template <typename Slide>
+__global__ __maxnreg__(Slide::wraps ? 112 : 168) void moment_kernel(const __grid_constant__ fused_view t,
+                                                                    const __grid_constant__ moment_output to) {
+    static_assert(Slide::rows == 1);
+    for_each_batch<Slide>(t, [&](const auto& batch) {
+        batch.for_each_column(false, [&](int col, const auto& w) {
+            to.store(batch.row, col, moments_of(w, static_cast<double>(batch.height[0] * fused_width(t, col))));
+        });
+    });
 }
 
 // ---- by types -------------------------------------------------------------------------------------------------------
@@ -576,27 +552,25 @@ void visit_slides(dtype type, bool guided, F&& f) {
 
 }  // namespace
 
-bool fits_slide(const guided_fits& fits) {
-    const filters::window_job& job = *fits.job;
-    const dtype type = fits.image.shape.type;
-    const bool guided = fits.guide.shape.rows != 0;
-    if (type == dtype::f64 || (guided && fits.guide.shape.type != type) || fits.a.shape.type != dtype::f32)
-        return false;
+bool moments_slide(const guided_windows& windows) {
+    const filters::window_job& job = *windows.job;
+    const dtype type = windows.image.shape.type;
+    if (type == dtype::f64 || (windows.guide.shape.rows != 0 && windows.guide.shape.type != type)) return false;
     // Squares of integers have 32 bits, sums of a double 52.
     return sliding_supports(job) && job.rows.width() * guided_shape_of(job).threads * slide_columns <= std::int64_t{1}
                                                                                                            << 20;
 }
 
-std::size_t sliding_fit_bytes(const guided_fits& fits) {
-    const filters::window_job& job = *fits.job;
-    if (is_of_bytes(fits) || is_byte_pair(fits)) {
+std::size_t sliding_moment_bytes(const guided_windows& windows) {
+    const filters::window_job& job = *windows.job;
+    if (is_of_bytes(windows) || is_byte_pair(windows)) {
         const std::size_t bytes = fused_scratch_bytes(of_bytes(job), fused_sums::squares, job.end_row - job.first_row);
-        return is_of_bytes(fits) ? bytes : 2 * bytes;
+        return is_of_bytes(windows) ? bytes : 2 * bytes;
     }
     const fused_shape shape = guided_shape_of(job);
     std::size_t bytes = refused_bytes(job, shape);
     if (!shape.prepared) return bytes;
-    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
+    visit_slides(windows.image.shape.type, windows.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
         const std::int64_t slots = shape.segment_cols / slide_columns;
         bytes += static_cast<std::size_t>(job.shape.channels * shape.segments * slots) *
                  sizeof(typename moment_slide<Pixel, Guided>::columns);
@@ -610,14 +584,24 @@ refused_blocks enqueue_sliding_fits(const guided_fits& fits, stream_ref stream) 
         return {};
     }
     if (is_byte_pair(fits)) {
-        launch_byte_pair(fits, stream);
+        launch_byte_pair(byte_pair_kernel, fits, stream, output_of(fits, false));
         return {};
     }
-    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0,
-                 [&]<typename Pixel, bool Guided>() { launch_fits<Pixel, Guided>(fits, stream); });
+    visit_slides(fits.image.shape.type, fits.guide.shape.rows != 0, [&]<typename Pixel, bool Guided>() {
+        launch_slides<Pixel, Guided>(sliding_fit_kernel<moment_slide<Pixel, Guided>, Guided>, fits, stream,
+                                     output_of(fits, true));
+    });
     const fused_shape shape = guided_shape_of(*fits.job);
     return {static_cast<const std::uint32_t*>(fits.scratch), shape.strip_cols, shape.strips, shape.band_rows,
             shape.bands};
+}
+
+void enqueue_sliding_moments(const guided_moments& moments, stream_ref stream) {
+    const moment_output to(moments);
+    if (is_byte_pair(moments)) return launch_byte_pair(moment_kernel<byte_slide>, moments, stream, to);
+    visit_type(type_list<u8, u16>{}, moments.image.shape.type, [&]<typename Pixel>() {
+        launch_slides<Pixel, true>(moment_kernel<moment_slide<Pixel, true>>, moments, stream, to);
+    });
 }
 
 }  // namespace boxsum::cuda

@@ -44,6 +44,37 @@ struct double_sums {
     }
 };
 
+/// What a thread's columns come to, each with those before it, after every row of a batch: from where they slide to
+/// where prefix sums are made of them. Of one row the columns say it themselves.
+template <int Values, int Rows, int K>
+class column_prefixes {
+  public:
+    using sums = double_sums<Values, Rows>;
+
+    __device__ void set(int row, int value, int column, double prefix) { of_[row][value][column] = prefix; }
+    /// Makes `until`, the sums before the thread's columns, those behind column i. For one after the other.
+    __device__ void pass(sums& until, int i, const double (&)[Values][K]) {
+        if (i == 0) first_ = until;
+#pragma unroll
+        for (int j = 0; j < Rows; ++j)
+#pragma unroll
+            for (int k = 0; k < Values; ++k) until.v[k].of[j] = first_.v[k].of[j] + of_[j][k][i];
+    }
+
+  private:
+    double of_[Rows][Values][K];
+    sums first_;
+};
+template <int Values, int K>
+class column_prefixes<Values, 1, K> {
+  public:
+    __device__ void set(int, int, int, double) {}
+    __device__ void pass(double_sums<Values, 1>& until, int i, const double (&columns)[Values][K]) {
+#pragma unroll
+        for (int k = 0; k < Values; ++k) until.v[k].of[0] += columns[k][i];
+    }
+};
+
 /// All entries of a value before those of the next: so that neighbouring entries of each are neighbours.
 template <int Values, int Rows>
 class sum_line<double_sums<Values, Rows>> {

@@ -105,6 +105,37 @@ __device__ inline double moment_numerator(double n, double x, double y, double p
     return (first.high - second.high) + (first.low - second.low);
 }
 
+/// Of guide x and image p in a window: guided_moments.
+struct pair_moments {
+    double variance, covariance, x, p;
+};
+
+/// Where moments go.
+struct moment_output {
+    char *variance, *covariance, *x, *p;  ///< null: not wanted
+    std::int64_t row_bytes;
+    int first_row;
+
+    explicit moment_output(const guided_moments& moments)
+        : variance(static_cast<char*>(moments.variance.data)),
+          covariance(static_cast<char*>(moments.covariance.data)),
+          x(static_cast<char*>(moments.guide_sum.data)),
+          p(static_cast<char*>(moments.image_sum.data)),
+          row_bytes(moments.covariance.shape.row_stride),
+          first_row(static_cast<int>(moments.job->first_row)) {}
+
+    __device__ void store(int row, int col, const pair_moments& m) const {
+        const std::int64_t at = (row - first_row) * row_bytes + std::int64_t{col} * 8;
+        const auto put = [at](char* to, double value) {
+            if (to != nullptr) *reinterpret_cast<double*>(to + at) = value;
+        };
+        put(covariance, m.covariance);
+        put(variance, m.variance);
+        put(x, m.x);
+        put(p, m.p);
+    }
+};
+
 /// Where fits go.
 struct fit_output {
     char *a, *b;

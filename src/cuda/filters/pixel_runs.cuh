@@ -252,6 +252,10 @@ class run_reader {
         at_ = t.image + std::int64_t{col_} * static_cast<int>(sizeof(Pixel));
     }
 
+    /// The same columns of an image that lies like that of another reader.
+    __device__ run_reader(const run_reader& like, const plane_view& t)
+        : t_(t), at_(like.at_ + (t.image - like.t_.image)), col_(like.col_), channel_(like.channel_), lie_(like.lie_) {}
+
     /// Whether all rows first .. first + n - 1 are the image's, and in memory.
     __device__ bool inside(int first, int n) const { return first >= t_.first_read && first + n - 1 <= t_.last_read; }
 

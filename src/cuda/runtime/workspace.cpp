@@ -10,6 +10,7 @@
 #include <boxsum/cuda/workspace.hpp>
 #include <boxsum/error.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <string>
@@ -66,6 +67,8 @@ struct workspace::state {
     allocator from;
     device_buffer memory;
     cudaEvent_t passed_on = nullptr;  ///< made by the first follow()
+    // Bytes from the start that every call leaves clean, since one has wanted them so; where there may be anything.
+    std::size_t clean = 0, left = all_of_workspace;
     std::atomic<bool> used{false};
 };
 
@@ -141,6 +144,7 @@ void workspace::reserve(std::size_t bytes, stream_ref stream) {
     s.memory = device_buffer();
     s.memory = device_buffer(bytes, stream, s.from);
     initialize_workspace_async(s.memory.data(), bytes, stream);
+    s.left = all_of_workspace;
 }
 
 void workspace::follow(stream_ref stream) {
@@ -166,7 +170,7 @@ void hand_over_idle(workspace& memory, stream_ref stream) noexcept {
     memory.state_->memory.set_stream(stream);
 }
 
-workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, stream_ref stream)
+workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, stream_ref stream, std::size_t clean)
     : state_(memory.state_ == nullptr ? (refuse_empty(), *memory.state_) : *memory.state_),
       exceptions_(std::uncaught_exceptions()) {
     if (state_.used.exchange(true, std::memory_order_acquire))
@@ -179,6 +183,7 @@ workspace_use::workspace_use(workspace& memory, std::size_t needed, int device, 
         if (state_.memory.size() < needed)
             throw invalid_argument("workspace: has " + std::to_string(state_.memory.size()) +
                                    " bytes, but the plan needs " + std::to_string(needed));
+        if (std::min(clean, bytes()) > state_.clean) clean_from_here_on(std::min(clean, bytes()));
     } catch (...) {
         state_.used.store(false, std::memory_order_release);
         throw;
@@ -192,6 +197,26 @@ workspace_use::~workspace_use() {
         if (cudaMemsetAsync(data(), 0, bytes(), state_.stream.get()) != cudaSuccess) (void)cudaGetLastError();
     }
     state_.used.store(false, std::memory_order_release);
+}
+
+void workspace_use::clean_from_here_on(std::size_t clean) const {
+    if (state_.left < clean) {
+        const device_scope scope(state_.device);
+        if (is_captured(state_.stream)) return zero(0, bytes());  // whatever calls leave there before a replay
+        zero(state_.left, clean);
+        state_.left = clean;
+    }
+    state_.clean = clean;
+}
+
+void workspace_use::leave(std::size_t first) const {
+    const std::size_t clean = is_captured(state_.stream) ? bytes() : std::min(state_.clean, bytes());
+    if (first < clean) zero(first, clean);
+    state_.left = std::min(state_.left, std::max(first, clean));
+}
+
+void workspace_use::zero(std::size_t first, std::size_t end) const {
+    BOXSUM_CUDA_TRY(cudaMemsetAsync(static_cast<std::byte*>(data()) + first, 0, end - first, state_.stream.get()));
 }
 
 void* workspace_use::data() const noexcept {
@@ -211,8 +236,9 @@ execution workspace_use::execution_of(const parameter_values& parameters, std::s
     return behind_header(how);
 }
 
-workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream)
-    : use_(memory, needed, device, stream), before_((use_.bytes() - bytes) / 256 * 256) {}
+workspace_end::workspace_end(workspace& memory, std::size_t needed, std::size_t bytes, int device, stream_ref stream,
+                             std::size_t clean)
+    : use_(memory, needed, device, stream, clean), before_((use_.bytes() - bytes) / 256 * 256) {}
 
 void workspace_end::clear(stream_ref stream) const {
     const std::size_t bytes = use_.bytes() - before_;

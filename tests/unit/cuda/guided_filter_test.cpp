@@ -1,6 +1,8 @@
 // The guided filter on a device against its definition in long double: every type, border and stride, whole memories.
 
 #include "core/visit_types.hpp"
+#include "cuda/filters/guided_kernels.hpp"
+#include "filters/guided_job.hpp"
 #include "support/guided_reference.hpp"
 #include "support/placed_image.hpp"
 
@@ -111,8 +113,7 @@ class device_guided_filter : public test::placed_images_test {
         const image_view<const P> p = view_of<P>(image);
         const image_view<const G> by =
             s.guided ? image_view<const G>(view_of<G>(guide)) : image_view<const G>(view_of<G>(image));
-        const bool doubles =
-            s.guides > 1 || s.image == dtype::f64 || s.result == dtype::f64 || (s.guided && s.guide == dtype::f64);
+        const bool doubles = s.image == dtype::f64 || s.result == dtype::f64 || (s.guided && s.guide == dtype::f64);
         const double range = s.image == dtype::u8 ? 255 : s.image == dtype::u16 ? 65535 : std::abs(s.offset) + 1;
         seen_.assign(found.memory.bytes.size(), false);
         for (std::int64_t plane = 0; plane < s.planes; ++plane)
@@ -123,15 +124,17 @@ class device_guided_filter : public test::placed_images_test {
                 for (std::int64_t r = 0; r < s.rows; ++r)
                     for (std::int64_t c = 0; c < s.cols; ++c) {
                         const test::guided_value& q = exact[static_cast<std::size_t>(r * s.cols + c)];
-                        const wide x =
-                            static_cast<wide>(by(r, c, s.guided ? 0 : k, s.guided && s.guide_planes == 1 ? 0 : plane));
+                        wide x = 0;
+                        for (std::int64_t g = 0; g < s.guides; ++g)
+                            x += std::abs(static_cast<wide>(
+                                by(r, c, s.guided ? g : k, s.guided && s.guide_planes == 1 ? 0 : plane)));
                         wide bound = wide{1e-11} * static_cast<wide>(range);
                         if (!doubles) {
                             const wide noise = std::sqrt(static_cast<wide>(s.epsilon));
                             const wide most = s.image == dtype::u8 ? 25.5L : s.image == dtype::u16 ? 6553.5L : 64;
                             const wide scale = std::min(noise, most);
-                            bound += (0x1p-25L * q.largest_a + 0x1p-26L * scale / noise) * std::abs(x) +
-                                     0x1p-25L * q.largest_b + 0x1p-24L * scale;
+                            bound += (0x1p-25L * q.largest_a + 0x1p-26L * scale / noise) * x + 0x1p-25L * q.largest_b +
+                                     0x1p-24L * scale;
                         }
                         ASSERT_NO_FATAL_FAILURE(compare_one(found, plane, r, c * s.channels + k, q.value, bound, s))
                             << "plane " << plane << ", row " << r << ", col " << c << ", channel " << k;
@@ -238,6 +241,80 @@ TEST_F(device_guided_filter, of_colours_is_the_definition) {
     add(3, {u8, u8, u8, true, 90, 40, 1, 1, 1, window_radius(36, 2), border_mode::mirror, 650.25});
     add(2, {f32, f32, f32, true, 4, 300, 1, 1, 1, window_radius(1, 60), border_mode::reflect, 0.01});
     for (setting s : settings) ASSERT_NO_FATAL_FAILURE(expect_definition_of_random(s));
+}
+
+struct colour_types {
+    dtype image, guide;
+    std::int64_t channels;
+};
+constexpr colour_types colour_pairs[] = {{dtype::u8, dtype::u8, 1},   {dtype::u8, dtype::u8, 3},
+                                         {dtype::u16, dtype::u8, 1},  {dtype::u8, dtype::u16, 2},
+                                         {dtype::f32, dtype::f32, 1}, {dtype::f32, dtype::u8, 2}};
+
+/// However many rows have their moments in memory at once.
+TEST_F(device_guided_filter, of_colours_in_parts_has_the_bits_of_all_rows) {
+    constexpr std::int64_t rows = 83, cols = 70;
+    for (const auto& [type, by, channels] : colour_pairs) {
+        const filter_options how{.window = window_extents{5, 3, 2, 9},
+                                 .border = channels == 1 ? border_mode::shrink : border_mode::wrap};
+        placed image(test::packed(type, rows, cols, channels), 0, 0), guide(test::packed(by, rows, cols, 3), 0, 0);
+        placed result = image;
+        fill_random(image, 8, 0);
+        fill_random(guide, 9, 0);
+        const any_view p = upload(image), g = upload(guide);
+        const filters::guided_job job = filters::guided_job_of({p.shape, g.shape, p.shape, false}, {}, how);
+        const view_shape plane = cuda::device_shape(dtype::f32, rows, cols);
+        const auto fits = filters::windows_of({.image = plane}, {.window = job.fits, .border = job.border});
+        const auto means =
+            filters::box_filter_job({.image = plane}, {plane}, {.window = job.means, .border = job.border});
+        std::vector<std::byte> whole;
+        for (const std::int64_t at_once : {rows, std::int64_t{1}, std::int64_t{32}, rows - 1}) {
+            std::fill(result.memory.bytes.begin(), result.memory.bytes.end(), std::byte{0x5a});
+            const any_view to = upload(result);
+            cuda::guided_colours filter{
+                &fits, &means, p, g, to, job.epsilon, cuda::guided_units(means, type, job.epsilon)};
+            filter.rows_at_once = at_once;
+            const cuda::device_buffer space(cuda::guided_colour_bytes(filter), stream());
+            filter.space = space.data();
+            cuda::enqueue_guided_colours(filter, stream());
+            const std::vector<std::byte> found = fetched(result, to);
+            if (whole.empty()) whole = found;
+            ASSERT_TRUE(found == whole) << name_of(type) << " by " << name_of(by) << ", " << at_once << " rows";
+        }
+    }
+}
+
+/// Strips of rows with all that their windows reach, each an image of its own.
+TEST_F(device_guided_filter, of_colours_in_strips_has_the_bits_of_the_whole) {
+    constexpr std::int64_t rows = 150, cols = 90, reach = 2 * 8;
+    const filter_options how{.window = window_extents{5, 3, 2, 9}};
+    for (const auto& [type, by, channels] : colour_pairs) {
+        placed image(test::packed(type, rows, cols, channels), 0, 0), guide(test::packed(by, rows, cols, 3), 0, 0);
+        fill_random(image, 18, 0);
+        fill_random(guide, 19, 0);
+        const auto filtered = [&](std::int64_t first, std::int64_t end) {
+            const auto rows_of = [&](const placed& from) {
+                const view_shape& s = from.memory.shape;
+                placed part(test::packed(s.type, end - first, s.cols, s.channels), 0, 0);
+                std::memcpy(part.memory.bytes.data(), from.memory.bytes.data() + first * s.row_stride,
+                            part.memory.bytes.size());
+                return part;
+            };
+            placed part = rows_of(image), colours = rows_of(guide), result = part;
+            const any_view to = upload(result);
+            cuda::guided_filter({.image = upload(part), .guide = upload(colours)}, {to}, stream(), {}, how);
+            return fetched(result, to);
+        };
+        const std::vector<std::byte> whole = filtered(0, rows);
+        const auto bytes = [&](std::int64_t n) { return n * image.memory.shape.row_stride; };
+        for (const auto& [first, end] : {std::pair<std::int64_t, std::int64_t>{0, 37}, {37, 101}, {101, rows}}) {
+            const std::int64_t top = std::max<std::int64_t>(first - reach, 0);
+            const std::vector<std::byte> strip = filtered(top, std::min(end + reach, rows));
+            ASSERT_TRUE(std::equal(whole.begin() + bytes(first), whole.begin() + bytes(end),
+                                   strip.begin() + bytes(first - top)))
+                << name_of(type) << " by " << name_of(by) << ", rows " << first << " to " << end;
+        }
+    }
 }
 
 /// Where all pixels of a window are one, its variance and covariance are 0, however small epsilon is.

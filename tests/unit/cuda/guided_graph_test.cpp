@@ -1,10 +1,15 @@
 // A guided filter in a CUDA graph: captured once, replayed with other pixels.
 
+#include "cuda/runtime/cuda_try.hpp"
 #include "support/captured_graph.hpp"
 #include "support/guided_reference.hpp"
 #include "support/placed_image.hpp"
 
 #include <boxsum/cuda/guided_filter.hpp>
+#include <boxsum/cuda/sat.hpp>
+
+#include <algorithm>
+#include <cstdint>
 
 namespace boxsum {
 namespace {
@@ -34,6 +39,52 @@ TEST_F(guided_filter_in_a_graph, is_that_of_the_replay) {
                 const auto i = static_cast<std::size_t>(r * cols + c);
                 if (seed != 3 || c > 60) ASSERT_NEAR(found[i], wanted[i], 1e-6) << seed << ": " << r << ", " << c;
             }
+    }
+}
+
+/// Tables and guided filters take turns in a workspace, some of them in graphs that were captured at any time.
+TEST_F(guided_filter_in_a_graph, shares_a_workspace_with_tables) {
+    constexpr std::int64_t rows = 300, cols = 500;
+    test::placed_image image(test::packed(dtype::u8, rows, cols, 1), 0, 0), result = image;
+    test::placed_image sums(test::packed(dtype::u32, rows, cols, 1), 0, 0);
+    std::fill(image.memory.bytes.begin(), image.memory.bytes.end(), std::byte{7});
+    const any_view p = upload(image), q = upload(result), table = upload(sums);
+    const cuda::guided_filter_plan filter({.image = p}, {q});
+    const cuda::sat_plan tables({p}, {{table}});
+    cuda::workspace workspace(std::max(filter.workspace_bytes(), tables.workspace_bytes()), stream());
+    const auto table_of = [&] { tables.run_async({p}, {{table}}, workspace, stream()); };
+    const auto filtered = [&] { filter.run_async({.image = p}, {q}, workspace, stream()); };
+    const auto expect_table = [&](const char* what) {
+        const auto found = fetched(sums, table);
+        const auto* const entries = reinterpret_cast<const std::uint32_t*>(found.data() + sums.offset);
+        for (std::int64_t r = 0; r < rows; ++r)
+            for (std::int64_t c = 0; c < cols; ++c)
+                ASSERT_EQ(entries[r * cols + c], 7 * (r + 1) * (c + 1)) << what << ": " << r << ", " << c;
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(table.data, 0xa5, found.size(), stream().get()));
+    };
+    stream().synchronize();
+    const test::captured_graph filter_first(stream(), filtered);
+    filtered();
+    stream().synchronize();
+    const test::captured_graph behind_a_filter(stream(), table_of);
+    filtered();
+    table_of();
+    expect_table("first");
+    stream().synchronize();
+    const test::captured_graph behind_a_table(stream(), table_of), filter_later(stream(), filtered);
+    for (int round = 0; round < 3; ++round) {
+        filtered();
+        behind_a_filter.replay(stream());
+        expect_table("a graph captured behind a filter");
+        filtered();
+        behind_a_table.replay(stream());
+        expect_table("a graph captured behind a table");
+        filter_first.replay(stream());
+        table_of();
+        expect_table("behind a graph of a filter");
+        filter_later.replay(stream());
+        behind_a_table.replay(stream());
+        expect_table("a graph behind a graph");
     }
 }
 

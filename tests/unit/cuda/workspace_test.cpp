@@ -13,6 +13,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <thread>
@@ -213,6 +214,45 @@ TEST_F(workspace, serves_plans_of_all_operations) {
         for (std::int64_t r = 0; r < rows; ++r)
             for (std::int64_t c = 0; c < cols; ++c) ASSERT_EQ(copy(r, c), right(r, c)) << bin << ", " << r << ", " << c;
     }
+}
+
+/// What a call leaves, zeroed as far as other calls want, and no further.
+TEST_F(workspace, what_calls_leave_is_zeroed_as_far_as_others_want) {
+    const cuda::sat_plan tables = plan();
+    constexpr std::size_t little = 2048;
+    cuda::workspace memory(tables.workspace_bytes() + 5000, stream());
+    const auto leave = [&](std::size_t bytes) {
+        const cuda::workspace_end end(memory, bytes, bytes, memory.device(), stream(), 0);
+        BOXSUM_CUDA_TRY(cudaMemsetAsync(end.data(), 0xa5, end.use().bytes() - end.bytes_before(), stream().get()));
+        end.leave();
+    };
+    const auto content = [&](std::size_t clean) {
+        const cuda::workspace_use use(memory, 0, memory.device(), stream(), clean);
+        std::vector<std::uint8_t> bytes(use.bytes());
+        BOXSUM_CUDA_TRY(cudaMemcpyAsync(bytes.data(), use.data(), bytes.size(), cudaMemcpyDefault, stream().get()));
+        stream().synchronize();
+        return bytes;
+    };
+    const auto expected = [&](std::size_t zeros) {
+        std::vector<std::uint8_t> bytes(memory.bytes(), 0xa5);
+        std::fill_n(bytes.begin(), zeros, std::uint8_t{0});
+        return bytes;
+    };
+    leave(memory.bytes());
+    EXPECT_EQ(content(0), expected(0));
+    EXPECT_EQ(content(little), expected(little));
+    leave(memory.bytes());
+    leave(300);
+    EXPECT_EQ(content(0), expected(little));
+    run(tables, memory, stream());
+    expect_right(stream());
+    leave(memory.bytes());
+    run(tables, memory, stream());
+    expect_right(stream());
+    leave(memory.bytes());
+    EXPECT_EQ(content(cuda::all_of_workspace), expected(memory.bytes()));
+    leave(memory.bytes());
+    EXPECT_EQ(content(0), expected(memory.bytes()));
 }
 
 // ---- calls without a plan -------------------------------------------------------------------------------------------
