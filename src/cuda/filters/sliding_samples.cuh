@@ -70,48 +70,65 @@ __device__ void settle(sample_row<Pixel, K>& row, const fused_view& t) {
     }
 }
 
-/// Bytes of the mask of rows first .., wherever they and the columns lie; 0 but for begin <= j < end.
-template <int K, int N>
-__device__ __noinline__ pixel_runs<u8, K, N> read_mask_anywhere(const fused_view& t, int first, int begin, int end,
-                                                                int col, int channel) {
-    pixel_runs<u8, K, N> to;
-    const std::uint32_t outside = t.outside_counts ? 1 : 0;
-    const int step = t.mask_channels, place = step == 1 ? 0 : channel;
-    int row[N];  // below 0: beyond the border
+/// Reads which of a thread's columns are there: bytes that are 0 where none is, or the mask has 0. Beside a reader of
+/// pixels registers are few: no run_reader.
+template <int K>
+class mask_reader {
+  public:
+    using run = pixel_run<u8, K>;
+
+    __device__ mask_reader(const fused_view& t, int col, int channel)
+        : t_(t), col_(col), channel_(channel), inside_(run::all(0x01010101u)) {
+        if (t.mask.image != nullptr || t.mask.outside != 0) return;
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        to.row[j] = pixel_run<u8, K>::all(0);
-        row[j] = sample_at(t.rows, first + j);
+        for (int i = 0; i < K; ++i)
+            if (sample_at(t.cols, col + i) < 0) inside_.word[i / 4] &= ~(1u << (8 * (i % 4)));
     }
-#pragma unroll 1
-    for (int i = 0; i < K; ++i) {
-        const int from = sample_at(t.cols, col + i);
+
+    /// As run_reader does.
+    template <int N>
+    __device__ void read(run (&to)[N], int first, int begin, int end, bool plain) const {
+        const int width = static_cast<int>(t_.cols.extent), height = static_cast<int>(t_.rows.extent);
+        const bool rows_inside =
+            plain || (first + (begin > 0 ? begin : 0) >= 0 && first + (end < N ? end : N) <= height);
+        if (t_.mask.image == nullptr) {
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-            if (j < begin || j >= end) continue;
-            std::uint32_t there = outside;
-            if (row[j] >= 0 && from >= 0)
-                there = t.mask == nullptr ? 1u
-                                          : reinterpret_cast<const u8*>(
-                                                t.mask + row[j] * t.mask_stride)[std::int64_t{from} * step + place];
+            for (int j = 0; j < N; ++j) {
+                const bool there = rows_inside || sample_at(t_.rows, first + j) >= 0;
+                to[j] = j < begin || j >= end ? run::all(0) : there ? inside_ : run::all(t_.mask.outside);
+            }
+        } else if ((rows_inside || !t_.rows.continues()) && t_.mask.in_units && col_ >= 0 && col_ + K <= width) {
+            const char* from = t_.mask.image + first * t_.mask.image_stride + col_;
 #pragma unroll
-            for (int w = 0; w < K / 4; ++w)
-                if (i / 4 == w) to.row[j].word[w] |= there << (8 * (i % 4));
+            for (int j = 0; j < N; ++j) {
+                to[j] = run::all(0);
+                const bool there = rows_inside || static_cast<unsigned>(first + j) < static_cast<unsigned>(height);
+                if (plain || (j >= begin && j < end)) to[j] = there ? run::at(from) : run::all(t_.mask.outside);
+                from += t_.mask.image_stride;
+            }
+        } else if (!t_.cols.continues() && (col_ + K <= 0 || col_ >= width)) {
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = run::all(j >= begin && j < end ? t_.mask.outside : 0);
+        } else {
+            const auto rows =
+                read_anywhere<u8, K, N>(t_.mask, first, begin, end, col_, t_.mask.channels == 1 ? 0 : channel_);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = rows.row[j];
         }
     }
-    return to;
-}
+
+  private:
+    const fused_view& t_;
+    int col_, channel_;
+    run inside_;  ///< where there is no mask
+};
 
 /// Reads a thread's columns of one channel, and which of them are there.
 template <typename Pixel, int K>
 class sample_reader {
   public:
     __device__ sample_reader(const fused_view& t, int col, int channel)
-        : t_(t),
-          pixels_(t, col, channel),
-          col_(col),
-          channel_(channel),
-          together_(t.mask_in_units && col >= 0 && col + K <= t.cols.extent) {}
+        : pixels_(t, col, channel), mask_(t, col, channel) {}
 
     __device__ bool inside(int first, int n) const { return pixels_.inside(first, n); }
 
@@ -119,28 +136,16 @@ class sample_reader {
     template <int N>
     __device__ void read(sample_row<Pixel, K> (&to)[N], int first, int begin, int end, bool plain) const {
         pixel_run<Pixel, K> x[N];
+        pixel_run<u8, K> there[N];
         pixels_.read(x, first, begin, end, plain);
+        mask_.read(there, first, begin, end, plain);
 #pragma unroll
-        for (int j = 0; j < N; ++j) to[j].x = x[j];
-        if (plain && together_) {
-            const char* from = t_.mask + first * t_.mask_stride + col_;
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                to[j].counts = t_.mask == nullptr ? pixel_run<u8, K>::all(0x01010101u) : pixel_run<u8, K>::at(from);
-                from += t_.mask_stride;
-            }
-        } else {
-            const auto rows = read_mask_anywhere<K, N>(t_, first, begin, end, col_, channel_);
-#pragma unroll
-            for (int j = 0; j < N; ++j) to[j].counts = rows.row[j];
-        }
+        for (int j = 0; j < N; ++j) to[j] = {x[j], there[j]};
     }
 
   private:
-    const fused_view& t_;
     run_reader<Pixel, K> pixels_;
-    int col_, channel_;
-    bool together_;
+    mask_reader<K> mask_;
 };
 
 /// Pixels and their weights, 0 where they do not count.
@@ -215,10 +220,23 @@ class counted_integers {
         column_sums<Pixel, std::uint64_t, false, K> pixels;
         column_sums<u8, std::uint64_t, false, K> counts;
 
-        __device__ void enter(row in, const fused_view& t) {
-            settle(in, t);
-            pixels.enter_centred(in.x);
-            counts.enter_centred(in.counts);
+        template <int N>
+        __device__ void enter(row (&rows)[N], const fused_view& t) {
+            pixel_run<Pixel, K> x[N];
+            pixel_run<u8, K> there[N];
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                settle(rows[j], t);
+                x[j] = rows[j].x;
+                there[j] = rows[j].counts;
+            }
+            counts.enter_summed(there);
+            if constexpr (sizeof(Pixel) == 1) {
+                pixels.enter_summed(x);
+            } else {
+#pragma unroll
+                for (int j = 0; j < N; ++j) pixels.enter_summed(x[j]);
+            }
         }
         __device__ void subtract(const columns& other) {
             pixels.subtract(other.pixels);
@@ -233,7 +251,9 @@ class counted_integers {
         return {pixel_run<Pixel, K>::all(t.flip), pixel_run<u8, K>::all(0)};
     }
 
-    __device__ bool begins() const { return true; }
+    __device__ bool begins() const {
+        return true;
+    }
 
     __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
         sums mine;
@@ -407,7 +427,7 @@ class exact_floats {
     struct columns : float_columns<How, K> {
         __device__ void enter(row in, const fused_view& t) {
             if constexpr (counted || weighted) settle(in, t);
-            if constexpr (counted) this->counts.enter_centred(in.counts);
+            if constexpr (counted) this->counts.enter_summed(in.counts);
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 look_at(in, i);
