@@ -380,7 +380,8 @@ class sum_line<counted_sums<Count>> {
     counts* counts_;
 };
 
-enum class counts_as { all, samples, weights };
+/// What is kept beside sums: nothing, how many pixels count, or what they weigh; or, beside sums of squares, sums.
+enum class counts_as { all, samples, weights, squares };
 
 template <counts_as How, int K>
 struct float_columns {
@@ -401,18 +402,27 @@ struct float_columns<counts_as::weights, K> {
     float_range weights;
 };
 
+template <int K>
+struct float_columns<counts_as::squares, K> {
+    double sum[K] = {};
+    float_range range;
+    double weight[K] = {};
+};
+
 /// The first 32 bits of a magnitude, which grow with it.
 __device__ inline std::uint32_t upper_magnitude(double x) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(__double_as_longlong(x)) >> 32) & 0x7fffffffu;
 }
 
-/// Products with weights, of 24 bits each, are exact in double, and multiples of the product of both finest bits.
+/// Products with weights, of 24 bits each, are exact in double, and multiples of the product of both finest bits. For
+/// squares pixels are their own weights.
 template <counts_as How, int Columns>
 class exact_floats {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = false;
-    static constexpr bool counted = How == counts_as::samples, weighted = How == counts_as::weights;
+    static constexpr bool counted = How == counts_as::samples, weighted = How == counts_as::weights,
+                          squared = How == counts_as::squares, paired = weighted || squared;
     using Pixel = std::uint32_t;  ///< a float's bits
     using run = pixel_run<Pixel, K>;
     using row = std::conditional_t<weighted, weighted_row<K>,
@@ -420,7 +430,7 @@ class exact_floats {
     using reader = std::conditional_t<weighted, weighted_reader<K>,
                                       std::conditional_t<counted, sample_reader<Pixel, K>, run_reader<Pixel, K>>>;
     using sums =
-        std::conditional_t<weighted, counted_sums<double>,
+        std::conditional_t<paired, counted_sums<double>,
                            std::conditional_t<counted, counted_sums<std::uint32_t>, window_sums<double, false>>>;
     static constexpr int rows = sums::rows;
 
@@ -432,7 +442,7 @@ class exact_floats {
             for (int i = 0; i < K; ++i) {
                 look_at(in, i);
                 this->sum[i] += value(in, i);
-                if constexpr (weighted) this->weight[i] += weight(in, i);
+                if constexpr (paired) this->weight[i] += weight(in, i);
             }
         }
         __device__ void look_at(const row& in, int i) {
@@ -446,7 +456,7 @@ class exact_floats {
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 this->sum[i] += other.sum[i];
-                if constexpr (weighted) this->weight[i] += other.weight[i];
+                if constexpr (paired) this->weight[i] += other.weight[i];
             }
         }
     };
@@ -486,21 +496,22 @@ class exact_floats {
             }
             if constexpr (counted)
                 mine.count[j] = total_count_ += columns_.counts.total_change(in[j].counts, out[j].counts);
-            double before = 0, weight_before = 0;
+            [[maybe_unused]] double weight_before = 0;
+            double before = 0;
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 columns_.look_at(in[j], i);
                 columns_.sum[i] = (columns_.sum[i] + value(in[j], i)) - value(out[j], i);
                 before = i == 0 ? columns_.sum[0] : before + columns_.sum[i];
                 until_[j][i] = before;
-                if constexpr (weighted) {
+                if constexpr (paired) {
                     columns_.weight[i] = (columns_.weight[i] + weight(in[j], i)) - weight(out[j], i);
                     weight_before = i == 0 ? columns_.weight[0] : weight_before + columns_.weight[i];
                     weight_until_[j][i] = weight_before;
                 }
             }
             values(mine)[j] = before;
-            if constexpr (weighted) mine.count[j] = weight_before;
+            if constexpr (paired) mine.count[j] = weight_before;
         }
         return mine;
     }
@@ -510,7 +521,7 @@ class exact_floats {
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
             largest_prefix_ = larger(upper_magnitude(until.sum(j)), largest_prefix_);
-            if constexpr (weighted) largest_weight_ = larger(upper_magnitude(until.count[j]), largest_weight_);
+            if constexpr (paired) largest_weight_ = larger(upper_magnitude(until.count[j]), largest_weight_);
         }
     }
 
@@ -519,7 +530,7 @@ class exact_floats {
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
             values(until)[j] = first_.sum(j) + until_[j][i];
-            if constexpr (weighted) until.count[j] = first_.count[j] + weight_until_[j][i];
+            if constexpr (paired) until.count[j] = first_.count[j] + weight_until_[j][i];
             if constexpr (counted) {
                 columns_.counts.slide(i, in[j].counts, out[j].counts);
                 until.count[j] += columns_.counts.widened(columns_.counts.sum[i]);
@@ -539,17 +550,20 @@ class exact_floats {
             return r;
     }
     __device__ static double weight(const row& r, int i) {
-        return static_cast<double>(__uint_as_float(r.weights.word[i]));
+        if constexpr (weighted)
+            return static_cast<double>(__uint_as_float(r.weights.word[i]));
+        else
+            return static_cast<double>(__uint_as_float(r.word[i]));
     }
     __device__ static double value(const row& r, int i) {
         const auto x = static_cast<double>(__uint_as_float(pixels(r).word[i]));
-        if constexpr (weighted)
+        if constexpr (paired)
             return weight(r, i) * x;
         else
             return x;
     }
     __device__ static auto& values(sums& s) {
-        if constexpr (counted || weighted)
+        if constexpr (counted || paired)
             return s.of.value;
         else
             return s.value;
@@ -564,12 +578,12 @@ class exact_floats {
     /// twice that, and so are prefixes within a thread's columns. Were one larger and rounded, what is looked at would
     /// be off by some 2^-50 of it and still too large.
     __device__ bool is_exact() const {
-        constexpr int seen = weighted ? 6 : 3;
+        constexpr int seen = weighted ? 6 : squared ? 4 : 3;
         std::uint32_t most[seen] = {columns_.range.largest, ~columns_.range.finest, largest_prefix_};
+        if constexpr (paired) most[3] = largest_weight_;
         if constexpr (weighted) {
-            most[3] = columns_.weights.largest;
-            most[4] = ~columns_.weights.finest;
-            most[5] = largest_weight_;
+            most[4] = columns_.weights.largest;
+            most[5] = ~columns_.weights.finest;
         }
 #pragma unroll
         for (std::uint32_t& x : most) x = __reduce_max_sync(~0u, x);
@@ -591,9 +605,10 @@ class exact_floats {
         };
         const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
         const double largest = of(most[0]), finest = of(~most[1] + 1);
-        if constexpr (weighted) {
-            const double weight = of(most[3]), finest_weight = of(~most[4] + 1);
-            return fits(weight, finest_weight, most[5]) && fits(largest * weight, finest * finest_weight, most[2]);
+        if constexpr (paired) {
+            const double weight = weighted ? of(most[4 % seen]) : largest,
+                         finest_weight = weighted ? of(~most[5 % seen] + 1) : finest;
+            return fits(weight, finest_weight, most[3]) && fits(largest * weight, finest * finest_weight, most[2]);
         } else {
             return fits(largest, finest, most[2]);
         }
@@ -601,7 +616,7 @@ class exact_floats {
 
     const fused_view& t_;
     columns columns_;
-    double until_[rows][K], weight_until_[rows][weighted ? K : 1];
+    double until_[rows][K], weight_until_[rows][paired ? K : 1];
     sums first_;
     std::uint32_t largest_prefix_ = 0, largest_weight_ = 0, total_count_ = 0;
 };
