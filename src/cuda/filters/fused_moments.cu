@@ -117,6 +117,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_moment_kernel(const 
     threshold_terms terms = to.terms;
     const int channel = static_cast<int>(blockIdx.y);
     if (terms.method == threshold_method::wolf && to.extremes != nullptr) {
+        wait_for_predecessor();
         terms.largest_deviation = from_ordered(to.extremes->largest_deviation[channel]);
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[channel]);
     }
@@ -524,6 +525,7 @@ __global__ __launch_bounds__(most_fused_threads) void fused_threshold_kernel(con
                                                                              const __grid_constant__ binary_output to) {
     threshold_terms terms = to.terms;
     if (terms.method == threshold_method::wolf) {
+        wait_for_predecessor();
         terms.largest_deviation = from_ordered(to.extremes->largest_deviation[blockIdx.y]);
         terms.smallest_pixel = from_ordered(to.extremes->smallest_pixel[blockIdx.y]);
     }

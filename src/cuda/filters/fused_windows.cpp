@@ -1,6 +1,7 @@
 #include "cuda/filters/fused_windows.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 
 namespace boxsum::cuda {
@@ -42,10 +43,15 @@ constexpr block_size blocks[] = {{32, 1}, {64, 1.04}, {128, 1.06}, {256, 1.08}, 
 /// Rows of bands, whole batches. Images have rows of a power of two bytes, and where bands begin whole megabytes apart
 /// they are read slowly: 128 rows take 5 % longer than 124 for Bradley's threshold at 16384^2 and radius 15 on an H100.
 std::span<const std::int64_t> bands_of(fused_sums sums) {
-    static constexpr std::int64_t deltas[] = {7, 14, 28, 49, 56, 112}, integers[] = {4, 8, 16, 32, 60, 92, 124},
-                                  others[] = {4, 8, 16, 32, 64, 128};
-    if (sums == fused_sums::deltas) return deltas;
-    return sums <= fused_sums::squares ? std::span<const std::int64_t>(integers) : others;
+    static constexpr std::int64_t deltas[] = {7, 14, 21, 28, 35, 42, 49, 56, 112},
+                                  others[] = {4, 8, 12, 16, 20, 24, 28, 36, 40, 44, 48, 52, 60, 92, 124};
+    return sums == fused_sums::deltas ? std::span<const std::int64_t>(deltas) : others;
+}
+
+/// How many times as long as one block takes all take that are `held` times what the device holds at once: the last
+/// ones are waited for as if they were more, and where few are left the others are faster.
+double waves_of(double held, bool prepares) {
+    return 0.75 * held + 0.25 * std::ceil(held) + (prepares ? 0.5 : 0.25);
 }
 
 /// Whether a block holds the windows' reach, and places and columns' sums fit 32 bits.
@@ -79,16 +85,19 @@ bool fused_supports(const window_job& job, bool squares) {
     return reaches(job, sums) && job.largest_window <= most;
 }
 
-fused_sums sliding_sums_of(const window_job& job) {
+fused_sums sliding_sums_of(const window_job& job, bool squares) {
+    if (squares) return fused_sums::squared_reals;
     if (!is_floating(job.shape.type)) return fused_sums::counted;
     if (job.weighted) return fused_sums::weighted_reals;
     return job.sampled() ? fused_sums::counted_reals : fused_sums::reals;
 }
 
-bool sliding_supports(const window_job& job) {
+bool sliding_supports(const window_job& job, bool squares) {
     // A window's sum of integers has 31 bits of 8-bit pixels, and 39 of 16-bit ones.
-    const bool known = job.weighted ? job.shape.type == dtype::f32 : job.shape.type != dtype::f64;
-    return known && reaches(job, sliding_sums_of(job)) && job.largest_window <= std::int64_t{1} << 23;
+    const bool known = squares        ? job.shape.type == dtype::f32 && !job.sampled()
+                       : job.weighted ? job.shape.type == dtype::f32
+                                      : job.shape.type != dtype::f64;
+    return known && reaches(job, sliding_sums_of(job, squares)) && job.largest_window <= std::int64_t{1} << 23;
 }
 
 fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t rows) {
@@ -117,9 +126,7 @@ fused_shape fused_shape_of(const window_job& job, fused_sums sums, std::int64_t 
         const std::int64_t strips = up(width, strip);
         for (const std::int64_t band : bands_of(sums)) {
             const double held = static_cast<double>(strips * job.shape.channels * up(rows, band) * threads) / resident;
-            // With deltas, warps of which there are few on a multiprocessor are so much faster.
-            const double waves = sums == fused_sums::deltas ? held + 0.1 : std::max(held, 1.0) + 0.5;
-            const double cost = warps_wait * waves * static_cast<double>(band + start_of(band));
+            const double cost = warps_wait * waves_of(held, prepares) * static_cast<double>(band + start_of(band));
             if (best != 0 && cost >= best) continue;
             best = cost;
             shape.threads = static_cast<int>(threads);

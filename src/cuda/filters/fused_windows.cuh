@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/device/dependent_launch.cuh"
 #include "cuda/device/ptx.cuh"
 #include "cuda/device/streaming.cuh"
 #include "cuda/filters/fused_windows.hpp"
@@ -7,6 +8,8 @@
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -38,14 +41,10 @@ struct fused_view : plane_view {
     int segment_cols, first_segment;
     int segments_of_channel, held_segments;  ///< held: of a band's first windows
     // Of sliding_samples.cuh.
-    const char* mask;  ///< null: none
-    std::int64_t mask_stride;
-    int mask_channels;
-    bool mask_in_units;
+    plane_view mask;  ///< without image: none; `outside`: whether what lies there counts
     plane_view weights;
-    bool outside_counts;  ///< whether what lies beyond a border that repeats no pixel counts
-    bool omits_nan;       ///< NaN does not count
-    bool has_nodata;      ///< `nodata`, in all of a word, does not count
+    bool omits_nan;   ///< NaN does not count
+    bool has_nodata;  ///< `nodata`, in all of a word, does not count
     std::uint32_t nodata;
     std::uint32_t* refused;  ///< of floats: a word for each block, which says that its sums may have been rounded
     double most_pixels;      ///< that a sum of a few columns, or a window, holds
@@ -113,11 +112,44 @@ struct column_sums : column_squares<Sum, Squares, K> {
     }
 
     /// Adds a row.
-    __device__ void enter(const pixel_run<Pixel, K>& in, const fused_view& t) { enter_centred(as_summed(in, t.flip)); }
-    __device__ void enter_centred(const pixel_run<Pixel, K>& in) {
+    __device__ void enter(const pixel_run<Pixel, K>& in, const fused_view& t) { enter_summed(as_summed(in, t.flip)); }
+    __device__ void enter_summed(const pixel_run<Pixel, K>& in) {
         const auto zero = pixel_run<Pixel, K>::all(0);
 #pragma unroll
         for (int i = 0; i < K; ++i) slide(i, in, zero);
+    }
+
+    /// Adds rows of bytes, four at once.
+    template <int N>
+    __device__ void enter(pixel_run<Pixel, K> (&rows)[N], const fused_view& t) requires(sizeof(Pixel) == 1) {
+#pragma unroll
+        for (int j = 0; j < N; ++j) rows[j] = as_summed(rows[j], t.flip);
+        enter_summed(rows);
+    }
+    template <int N>
+    __device__ void enter_summed(const pixel_run<Pixel, K> (&rows)[N]) requires(sizeof(Pixel) == 1) {
+        static_assert(N % 4 == 0);
+#pragma unroll
+        for (int j = 0; j < N; j += 4)
+#pragma unroll
+            for (int w = 0; w < rows[0].words; ++w)
+                enter_turned(w, rows[j].word[w], rows[j + 1].word[w], rows[j + 2].word[w], rows[j + 3].word[w]);
+    }
+
+    /// Word w of four rows of bytes: turned, so that a product adds four pixels of a column.
+    __device__ void enter_turned(int w, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const std::uint32_t selector = half == 0 ? 0x5140u : 0x7362u;
+            const std::uint32_t upper = __byte_perm(a, b, selector), lower = __byte_perm(c, d, selector);
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                const auto x = static_cast<int>(__byte_perm(upper, lower, i == 0 ? 0x5410u : 0x7632u));
+                const int col = 4 * w + 2 * half + i;
+                sum[col] = dot(x, 0x01010101, sum[col]);
+                if constexpr (Squares) this->square[col] += static_cast<Sum>(__dp4a(x, x, 0));
+            }
+        }
     }
 
     __device__ static Sum widened(int sum) {
@@ -352,9 +384,16 @@ __device__ void add_rows(typename Slide::columns& sums, const fused_view& t, con
     for (int y = first; y < end; y += Together) {
         typename Slide::row rows[Together];
         reader.read(rows, y, 0, end - y, (Beyond || y + Together <= end) && reader.inside(y, Together));
+        if constexpr (requires { sums.enter(rows, t); }) {
 #pragma unroll
-        for (int j = 0; j < Together; ++j)
-            if (!Beyond || y + j < end) sums.enter(rows[j], t);
+            for (int j = 0; j < Together; ++j)
+                if (Beyond && y + j >= end) rows[j] = Slide::nothing(t);
+            sums.enter(rows, t);
+        } else {
+#pragma unroll
+            for (int j = 0; j < Together; ++j)
+                if (!Beyond || y + j < end) sums.enter(rows[j], t);
+        }
     }
 }
 
@@ -395,6 +434,8 @@ class segment_words {
 template <typename Slide, typename View>
 __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ View t) {
     constexpr int K = Slide::K;
+    let_successor_start();
+    wait_for_predecessor();
     const int slot = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
     const int segment = static_cast<int>(blockIdx.y), channel = static_cast<int>(blockIdx.z);
     const int each = t.bands.segments, band = segment / each;
@@ -418,6 +459,8 @@ __global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_seg
                                                                                              int words, int segments,
                                                                                              int wide_words) {
     __shared__ std::uint64_t totals[prefix_chunks][prefix_words];
+    let_successor_start();
+    wait_for_predecessor();
     const int lane = static_cast<int>(threadIdx.x) % prefix_words, chunk = static_cast<int>(threadIdx.x) / prefix_words;
     const int word = static_cast<int>(blockIdx.x) * prefix_words + lane;
     const int each = (segments + prefix_chunks - 1) / prefix_chunks;
@@ -620,9 +663,12 @@ __device__ __noinline__ void write_beyond(const fused_view& t, const sum_line<ty
     }
 }
 
-/// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels.
+/// Calls emit(window_batch) of all windows of a block in all threads. Grid: strips * bands, channels. A kernel that
+/// touches memory before waits for its predecessor itself.
 template <typename Slide, typename Emit>
 __device__ void for_each_batch(const fused_view& t, Emit emit) {
+    let_successor_start();
+    wait_for_predecessor();
     using sums = typename Slide::sums;
     constexpr int rows = Slide::rows, K = Slide::K;
     const int threads = static_cast<int>(blockDim.x), thread = static_cast<int>(threadIdx.x);
@@ -762,6 +808,24 @@ __device__ inline int fused_width(const fused_view& t, int x) {
 
 // ---- launches -------------------------------------------------------------------------------------------------------
 
+/// Whether the current device has code of these kernels that waits for its predecessor: compute capability 9.0 or
+/// later, of both.
+inline bool launches_overlap() {
+    static std::array<std::atomic<std::int8_t>, 64> answers{};  // by device; 0 before somebody asked
+    int device = 0, major = 0;
+    BOXSUM_CUDA_TRY(cudaGetDevice(&device));
+    if (device >= static_cast<int>(answers.size())) return false;
+    std::atomic<std::int8_t>& answer = answers[static_cast<std::size_t>(device)];
+    if (const int known = answer.load(std::memory_order_relaxed); known != 0) return known > 0;
+    BOXSUM_CUDA_TRY(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    cudaFuncAttributes code{};
+    if (cudaFuncGetAttributes(&code, prefix_segments_kernel) != cudaSuccess)
+        (void)cudaGetLastError();  // no code for this device: launches will say so
+    const bool overlap = major >= 9 && code.ptxVersion >= 90;
+    answer.store(overlap ? 1 : -1, std::memory_order_relaxed);
+    return overlap;
+}
+
 /// A pixel's value, in all of a word. Pixels of four bytes are floats.
 template <typename Pixel>
 std::uint32_t word_of(double pixel) {
@@ -827,16 +891,21 @@ void launch_sliding(void (*kernel)(View, Parameters...), const View& t, const fu
                     const Arguments&... arguments) {
     constexpr int K = Slide::K, entry_bytes = sum_line<typename Slide::sums>::entry_bytes;
     const auto channels = static_cast<unsigned>(t.channels);
+    const bool overlap = launches_overlap();
     if (shape.prepared) {
         const auto blocks = static_cast<unsigned>((shape.segment_cols / K + 127) / 128);
         launch(segment_kernel<Slide, View>,
-               {.grid = {blocks, static_cast<unsigned>(shape.segments), channels}, .block = 128}, stream, t);
+               {.grid = {blocks, static_cast<unsigned>(shape.segments), channels},
+                .block = 128,
+                .overlaps_predecessor = overlap},
+               stream, t);
         if constexpr (Slide::wraps) {
             const int slots = shape.segment_cols / K, words = slots * segment_words<typename Slide::columns>::words;
             if (are_prefixes<Slide>(t.held_segments))
                 launch(prefix_segments_kernel,
                        {.grid = {static_cast<unsigned>((words + prefix_words - 1) / prefix_words), channels},
-                        .block = prefix_words * prefix_chunks},
+                        .block = prefix_words * prefix_chunks,
+                        .overlaps_predecessor = overlap},
                        stream, static_cast<std::uint64_t*>(const_cast<void*>(t.segments)), words, shape.segments,
                        slots * Slide::wide_words);
         }
@@ -845,7 +914,8 @@ void launch_sliding(void (*kernel)(View, Parameters...), const View& t, const fu
            {.grid = {static_cast<unsigned>(shape.strips * shape.bands), channels, 1},
             .block = static_cast<unsigned>(shape.threads),
             .shared_bytes =
-                static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) + 32 * sizeof(typename Slide::sums)},
+                static_cast<std::size_t>((K + 1) * shape.threads * entry_bytes) + 32 * sizeof(typename Slide::sums),
+            .overlaps_predecessor = overlap},
            stream, t, arguments...);
 }
 

@@ -21,6 +21,7 @@ enum class fused_sums {
     reals,    ///< sums of floats in double
     counted_reals,   ///< the same of those that count, and how many they are
     weighted_reals,  ///< the same of floats times their weights, and of weights
+    squared_reals,   ///< the same of squares of floats, and of floats
 };
 
 /// Whether fused kernels take the windows of a job: not if their numbers leave the sums' types, or windows reach
@@ -29,9 +30,10 @@ bool fused_supports(const filters::window_job& job, bool squares);
 
 fused_sums fused_sums_of(const filters::window_job& job, bool squares);
 
-/// The same of sums of pixels some of which may not count, and of floats: counted, or one of reals.
-bool sliding_supports(const filters::window_job& job);
-fused_sums sliding_sums_of(const filters::window_job& job);
+/// The same of sums of pixels some of which may not count, and of floats: counted, or one of reals. Squares are those
+/// of 32f images whose pixels all count.
+bool sliding_supports(const filters::window_job& job, bool squares = false);
+fused_sums sliding_sums_of(const filters::window_job& job, bool squares = false);
 
 /// Columns that a thread owns: as many as its registers hold sums and pixels of.
 constexpr int fused_columns(dtype pixel, fused_sums sums) {
@@ -52,6 +54,8 @@ constexpr int fused_slot_bytes(dtype pixel, fused_sums sums) {
             return columns * 12 + 8;
         case fused_sums::weighted_reals:
             return columns * 16 + 16;
+        case fused_sums::squared_reals:
+            return columns * 16 + 8;
         default:
             return columns * 4;
     }

@@ -276,11 +276,12 @@ class run_reader {
                 to[j] = run::at(from);
                 from += t_.image_stride;
             }
-        } else if (some && lie_ < columns::apart) {
+        } else if (lie_ < columns::apart && (some || (lie_ != columns::over && !t_.rows.continues()))) {
 #pragma unroll
             for (int j = 0; j < N; ++j) {
                 to[j] = run::all(t_.flip);
-                if (j >= begin && j < end) to[j] = run::at(from);
+                const bool there = static_cast<unsigned>(first + j) < static_cast<unsigned>(t_.rows.extent);
+                if (j >= begin && j < end) to[j] = there ? run::at(from) : run::all(t_.outside);
                 from += t_.image_stride;
             }
         } else if (plain && lie_ == columns::apart) {  // pixels of a word each

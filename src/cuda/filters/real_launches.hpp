@@ -6,8 +6,9 @@ namespace boxsum::cuda {
 
 struct real_finish;
 
-/// By sums that slide, of windows that sliding_supports() takes.
+/// By sums that slide, of windows that sliding_supports() takes: means, and with squares statistics.
 void launch_sliding_means(const real_windows& windows, const real_finish& to, stream_ref stream);
+void launch_sliding_moments(const real_windows& windows, const real_finish& to, stream_ref stream);
 
 /// Without squares, and with.
 void launch_real_means(const real_windows& windows, const real_finish& to, stream_ref stream);

@@ -40,7 +40,10 @@ void launch_real_moments(const real_windows& windows, const real_finish& to, str
 
 void enqueue_real_statistics(const real_windows& windows, const real_results& results, stream_ref stream) {
     const real_finish to = finish_of(windows, real_task::statistics, results);
-    if (results.variance.data != nullptr || results.deviation.data != nullptr)
+    const bool squares = results.variance.data != nullptr || results.deviation.data != nullptr;
+    if (squares && sliding_supports(*windows.job, true))
+        launch_sliding_moments(windows, to, stream);
+    else if (squares)
         launch_real_moments(windows, to, stream);
     else if (sliding_supports(*windows.job))
         launch_sliding_means(windows, to, stream);

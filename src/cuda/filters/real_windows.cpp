@@ -105,9 +105,9 @@ std::size_t refused_bytes(const window_job& job, const fused_shape& shape) {
 std::size_t real_scratch_bytes(const window_job& job, bool squares, std::int64_t first_row, std::int64_t end_row) {
     const real_terms terms = real_terms_of(job, squares);
     const std::size_t adding = segment_bytes(job, terms, first_row, end_row);
-    if (squares || !sliding_supports(job)) return adding;
+    if (!sliding_supports(job, squares)) return adding;
     const std::int64_t rows = end_row - first_row;
-    const fused_sums sums = sliding_sums_of(job);
+    const fused_sums sums = sliding_sums_of(job, squares);
     const std::size_t sliding = fused_scratch_bytes(job, sums, rows);
     if (sums == fused_sums::counted) return sliding;
     return refused_bytes(job, fused_shape_of(job, sums, rows)) + std::max(sliding, adding);

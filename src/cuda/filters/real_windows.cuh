@@ -785,6 +785,11 @@ inline bool lies_in_units(const const_any_view& v, std::int64_t unit) {
            v.shape.row_stride % unit == 0;
 }
 
+inline double noise_of(const filters::window_job& job) {
+    const auto depth = static_cast<double>(job.rows.width() + job.cols.width());
+    return 4 * depth * depth * 0x1p-106;
+}
+
 template <typename Kernel>
 real_view on_device(const real_windows& w, const real_shape& shape) {
     const filters::window_job& job = *w.job;
@@ -840,8 +845,7 @@ real_view on_device(const real_windows& w, const real_shape& shape) {
                  (w.mask.data == nullptr || lies_in_units(w.mask, unit(dtype::u8))) &&
                  (w.weights.data == nullptr || lies_in_units(w.weights, unit(dtype::f32)));
     t.inverse = 1 / (static_cast<double>(job.rows.full) * static_cast<double>(job.cols.full));
-    const auto depth = static_cast<double>(job.rows.width() + job.cols.width());
-    t.noise = 4 * depth * depth * 0x1p-106;
+    t.noise = noise_of(job);
     return t;
 }
 

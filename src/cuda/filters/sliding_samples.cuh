@@ -70,48 +70,65 @@ __device__ void settle(sample_row<Pixel, K>& row, const fused_view& t) {
     }
 }
 
-/// Bytes of the mask of rows first .., wherever they and the columns lie; 0 but for begin <= j < end.
-template <int K, int N>
-__device__ __noinline__ pixel_runs<u8, K, N> read_mask_anywhere(const fused_view& t, int first, int begin, int end,
-                                                                int col, int channel) {
-    pixel_runs<u8, K, N> to;
-    const std::uint32_t outside = t.outside_counts ? 1 : 0;
-    const int step = t.mask_channels, place = step == 1 ? 0 : channel;
-    int row[N];  // below 0: beyond the border
+/// Reads which of a thread's columns are there: bytes that are 0 where none is, or the mask has 0. Beside a reader of
+/// pixels registers are few: no run_reader.
+template <int K>
+class mask_reader {
+  public:
+    using run = pixel_run<u8, K>;
+
+    __device__ mask_reader(const fused_view& t, int col, int channel)
+        : t_(t), col_(col), channel_(channel), inside_(run::all(0x01010101u)) {
+        if (t.mask.image != nullptr || t.mask.outside != 0) return;
 #pragma unroll
-    for (int j = 0; j < N; ++j) {
-        to.row[j] = pixel_run<u8, K>::all(0);
-        row[j] = sample_at(t.rows, first + j);
+        for (int i = 0; i < K; ++i)
+            if (sample_at(t.cols, col + i) < 0) inside_.word[i / 4] &= ~(1u << (8 * (i % 4)));
     }
-#pragma unroll 1
-    for (int i = 0; i < K; ++i) {
-        const int from = sample_at(t.cols, col + i);
+
+    /// As run_reader does.
+    template <int N>
+    __device__ void read(run (&to)[N], int first, int begin, int end, bool plain) const {
+        const int width = static_cast<int>(t_.cols.extent), height = static_cast<int>(t_.rows.extent);
+        const bool rows_inside =
+            plain || (first + (begin > 0 ? begin : 0) >= 0 && first + (end < N ? end : N) <= height);
+        if (t_.mask.image == nullptr) {
 #pragma unroll
-        for (int j = 0; j < N; ++j) {
-            if (j < begin || j >= end) continue;
-            std::uint32_t there = outside;
-            if (row[j] >= 0 && from >= 0)
-                there = t.mask == nullptr ? 1u
-                                          : reinterpret_cast<const u8*>(
-                                                t.mask + row[j] * t.mask_stride)[std::int64_t{from} * step + place];
+            for (int j = 0; j < N; ++j) {
+                const bool there = rows_inside || sample_at(t_.rows, first + j) >= 0;
+                to[j] = j < begin || j >= end ? run::all(0) : there ? inside_ : run::all(t_.mask.outside);
+            }
+        } else if ((rows_inside || !t_.rows.continues()) && t_.mask.in_units && col_ >= 0 && col_ + K <= width) {
+            const char* from = t_.mask.image + first * t_.mask.image_stride + col_;
 #pragma unroll
-            for (int w = 0; w < K / 4; ++w)
-                if (i / 4 == w) to.row[j].word[w] |= there << (8 * (i % 4));
+            for (int j = 0; j < N; ++j) {
+                to[j] = run::all(0);
+                const bool there = rows_inside || static_cast<unsigned>(first + j) < static_cast<unsigned>(height);
+                if (plain || (j >= begin && j < end)) to[j] = there ? run::at(from) : run::all(t_.mask.outside);
+                from += t_.mask.image_stride;
+            }
+        } else if (!t_.cols.continues() && (col_ + K <= 0 || col_ >= width)) {
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = run::all(j >= begin && j < end ? t_.mask.outside : 0);
+        } else {
+            const auto rows =
+                read_anywhere<u8, K, N>(t_.mask, first, begin, end, col_, t_.mask.channels == 1 ? 0 : channel_);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = rows.row[j];
         }
     }
-    return to;
-}
+
+  private:
+    const fused_view& t_;
+    int col_, channel_;
+    run inside_;  ///< where there is no mask
+};
 
 /// Reads a thread's columns of one channel, and which of them are there.
 template <typename Pixel, int K>
 class sample_reader {
   public:
     __device__ sample_reader(const fused_view& t, int col, int channel)
-        : t_(t),
-          pixels_(t, col, channel),
-          col_(col),
-          channel_(channel),
-          together_(t.mask_in_units && col >= 0 && col + K <= t.cols.extent) {}
+        : pixels_(t, col, channel), mask_(t, col, channel) {}
 
     __device__ bool inside(int first, int n) const { return pixels_.inside(first, n); }
 
@@ -119,28 +136,16 @@ class sample_reader {
     template <int N>
     __device__ void read(sample_row<Pixel, K> (&to)[N], int first, int begin, int end, bool plain) const {
         pixel_run<Pixel, K> x[N];
+        pixel_run<u8, K> there[N];
         pixels_.read(x, first, begin, end, plain);
+        mask_.read(there, first, begin, end, plain);
 #pragma unroll
-        for (int j = 0; j < N; ++j) to[j].x = x[j];
-        if (plain && together_) {
-            const char* from = t_.mask + first * t_.mask_stride + col_;
-#pragma unroll
-            for (int j = 0; j < N; ++j) {
-                to[j].counts = t_.mask == nullptr ? pixel_run<u8, K>::all(0x01010101u) : pixel_run<u8, K>::at(from);
-                from += t_.mask_stride;
-            }
-        } else {
-            const auto rows = read_mask_anywhere<K, N>(t_, first, begin, end, col_, channel_);
-#pragma unroll
-            for (int j = 0; j < N; ++j) to[j].counts = rows.row[j];
-        }
+        for (int j = 0; j < N; ++j) to[j] = {x[j], there[j]};
     }
 
   private:
-    const fused_view& t_;
     run_reader<Pixel, K> pixels_;
-    int col_, channel_;
-    bool together_;
+    mask_reader<K> mask_;
 };
 
 /// Pixels and their weights, 0 where they do not count.
@@ -215,10 +220,23 @@ class counted_integers {
         column_sums<Pixel, std::uint64_t, false, K> pixels;
         column_sums<u8, std::uint64_t, false, K> counts;
 
-        __device__ void enter(row in, const fused_view& t) {
-            settle(in, t);
-            pixels.enter_centred(in.x);
-            counts.enter_centred(in.counts);
+        template <int N>
+        __device__ void enter(row (&rows)[N], const fused_view& t) {
+            pixel_run<Pixel, K> x[N];
+            pixel_run<u8, K> there[N];
+#pragma unroll
+            for (int j = 0; j < N; ++j) {
+                settle(rows[j], t);
+                x[j] = rows[j].x;
+                there[j] = rows[j].counts;
+            }
+            counts.enter_summed(there);
+            if constexpr (sizeof(Pixel) == 1) {
+                pixels.enter_summed(x);
+            } else {
+#pragma unroll
+                for (int j = 0; j < N; ++j) pixels.enter_summed(x[j]);
+            }
         }
         __device__ void subtract(const columns& other) {
             pixels.subtract(other.pixels);
@@ -233,7 +251,9 @@ class counted_integers {
         return {pixel_run<Pixel, K>::all(t.flip), pixel_run<u8, K>::all(0)};
     }
 
-    __device__ bool begins() const { return true; }
+    __device__ bool begins() const {
+        return true;
+    }
 
     __device__ sums advance(row (&in)[rows], row (&out)[rows]) {
         sums mine;
@@ -360,7 +380,8 @@ class sum_line<counted_sums<Count>> {
     counts* counts_;
 };
 
-enum class counts_as { all, samples, weights };
+/// What is kept beside sums: nothing, how many pixels count, or what they weigh; or, beside sums of squares, sums.
+enum class counts_as { all, samples, weights, squares };
 
 template <counts_as How, int K>
 struct float_columns {
@@ -381,18 +402,27 @@ struct float_columns<counts_as::weights, K> {
     float_range weights;
 };
 
+template <int K>
+struct float_columns<counts_as::squares, K> {
+    double sum[K] = {};
+    float_range range;
+    double weight[K] = {};
+};
+
 /// The first 32 bits of a magnitude, which grow with it.
 __device__ inline std::uint32_t upper_magnitude(double x) {
     return static_cast<std::uint32_t>(static_cast<std::uint64_t>(__double_as_longlong(x)) >> 32) & 0x7fffffffu;
 }
 
-/// Products with weights, of 24 bits each, are exact in double, and multiples of the product of both finest bits.
+/// Products with weights, of 24 bits each, are exact in double, and multiples of the product of both finest bits. For
+/// squares pixels are their own weights.
 template <counts_as How, int Columns>
 class exact_floats {
   public:
     static constexpr int K = Columns;
     static constexpr bool wraps = false;
-    static constexpr bool counted = How == counts_as::samples, weighted = How == counts_as::weights;
+    static constexpr bool counted = How == counts_as::samples, weighted = How == counts_as::weights,
+                          squared = How == counts_as::squares, paired = weighted || squared;
     using Pixel = std::uint32_t;  ///< a float's bits
     using run = pixel_run<Pixel, K>;
     using row = std::conditional_t<weighted, weighted_row<K>,
@@ -400,19 +430,19 @@ class exact_floats {
     using reader = std::conditional_t<weighted, weighted_reader<K>,
                                       std::conditional_t<counted, sample_reader<Pixel, K>, run_reader<Pixel, K>>>;
     using sums =
-        std::conditional_t<weighted, counted_sums<double>,
+        std::conditional_t<paired, counted_sums<double>,
                            std::conditional_t<counted, counted_sums<std::uint32_t>, window_sums<double, false>>>;
     static constexpr int rows = sums::rows;
 
     struct columns : float_columns<How, K> {
         __device__ void enter(row in, const fused_view& t) {
             if constexpr (counted || weighted) settle(in, t);
-            if constexpr (counted) this->counts.enter_centred(in.counts);
+            if constexpr (counted) this->counts.enter_summed(in.counts);
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 look_at(in, i);
                 this->sum[i] += value(in, i);
-                if constexpr (weighted) this->weight[i] += weight(in, i);
+                if constexpr (paired) this->weight[i] += weight(in, i);
             }
         }
         __device__ void look_at(const row& in, int i) {
@@ -426,7 +456,7 @@ class exact_floats {
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 this->sum[i] += other.sum[i];
-                if constexpr (weighted) this->weight[i] += other.weight[i];
+                if constexpr (paired) this->weight[i] += other.weight[i];
             }
         }
     };
@@ -466,21 +496,22 @@ class exact_floats {
             }
             if constexpr (counted)
                 mine.count[j] = total_count_ += columns_.counts.total_change(in[j].counts, out[j].counts);
-            double before = 0, weight_before = 0;
+            [[maybe_unused]] double weight_before = 0;
+            double before = 0;
 #pragma unroll
             for (int i = 0; i < K; ++i) {
                 columns_.look_at(in[j], i);
                 columns_.sum[i] = (columns_.sum[i] + value(in[j], i)) - value(out[j], i);
                 before = i == 0 ? columns_.sum[0] : before + columns_.sum[i];
                 until_[j][i] = before;
-                if constexpr (weighted) {
+                if constexpr (paired) {
                     columns_.weight[i] = (columns_.weight[i] + weight(in[j], i)) - weight(out[j], i);
                     weight_before = i == 0 ? columns_.weight[0] : weight_before + columns_.weight[i];
                     weight_until_[j][i] = weight_before;
                 }
             }
             values(mine)[j] = before;
-            if constexpr (weighted) mine.count[j] = weight_before;
+            if constexpr (paired) mine.count[j] = weight_before;
         }
         return mine;
     }
@@ -490,7 +521,7 @@ class exact_floats {
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
             largest_prefix_ = larger(upper_magnitude(until.sum(j)), largest_prefix_);
-            if constexpr (weighted) largest_weight_ = larger(upper_magnitude(until.count[j]), largest_weight_);
+            if constexpr (paired) largest_weight_ = larger(upper_magnitude(until.count[j]), largest_weight_);
         }
     }
 
@@ -499,7 +530,7 @@ class exact_floats {
 #pragma unroll
         for (int j = 0; j < rows; ++j) {
             values(until)[j] = first_.sum(j) + until_[j][i];
-            if constexpr (weighted) until.count[j] = first_.count[j] + weight_until_[j][i];
+            if constexpr (paired) until.count[j] = first_.count[j] + weight_until_[j][i];
             if constexpr (counted) {
                 columns_.counts.slide(i, in[j].counts, out[j].counts);
                 until.count[j] += columns_.counts.widened(columns_.counts.sum[i]);
@@ -519,17 +550,20 @@ class exact_floats {
             return r;
     }
     __device__ static double weight(const row& r, int i) {
-        return static_cast<double>(__uint_as_float(r.weights.word[i]));
+        if constexpr (weighted)
+            return static_cast<double>(__uint_as_float(r.weights.word[i]));
+        else
+            return static_cast<double>(__uint_as_float(r.word[i]));
     }
     __device__ static double value(const row& r, int i) {
         const auto x = static_cast<double>(__uint_as_float(pixels(r).word[i]));
-        if constexpr (weighted)
+        if constexpr (paired)
             return weight(r, i) * x;
         else
             return x;
     }
     __device__ static auto& values(sums& s) {
-        if constexpr (counted || weighted)
+        if constexpr (counted || paired)
             return s.of.value;
         else
             return s.value;
@@ -544,12 +578,12 @@ class exact_floats {
     /// twice that, and so are prefixes within a thread's columns. Were one larger and rounded, what is looked at would
     /// be off by some 2^-50 of it and still too large.
     __device__ bool is_exact() const {
-        constexpr int seen = weighted ? 6 : 3;
+        constexpr int seen = weighted ? 6 : squared ? 4 : 3;
         std::uint32_t most[seen] = {columns_.range.largest, ~columns_.range.finest, largest_prefix_};
+        if constexpr (paired) most[3] = largest_weight_;
         if constexpr (weighted) {
-            most[3] = columns_.weights.largest;
-            most[4] = ~columns_.weights.finest;
-            most[5] = largest_weight_;
+            most[4] = columns_.weights.largest;
+            most[5] = ~columns_.weights.finest;
         }
 #pragma unroll
         for (std::uint32_t& x : most) x = __reduce_max_sync(~0u, x);
@@ -571,9 +605,10 @@ class exact_floats {
         };
         const auto of = [](std::uint32_t bits) { return static_cast<double>(__uint_as_float(bits)); };
         const double largest = of(most[0]), finest = of(~most[1] + 1);
-        if constexpr (weighted) {
-            const double weight = of(most[3]), finest_weight = of(~most[4] + 1);
-            return fits(weight, finest_weight, most[5]) && fits(largest * weight, finest * finest_weight, most[2]);
+        if constexpr (paired) {
+            const double weight = weighted ? of(most[4 % seen]) : largest,
+                         finest_weight = weighted ? of(~most[5 % seen] + 1) : finest;
+            return fits(weight, finest_weight, most[3]) && fits(largest * weight, finest * finest_weight, most[2]);
         } else {
             return fits(largest, finest, most[2]);
         }
@@ -581,7 +616,7 @@ class exact_floats {
 
     const fused_view& t_;
     columns columns_;
-    double until_[rows][K], weight_until_[rows][weighted ? K : 1];
+    double until_[rows][K], weight_until_[rows][paired ? K : 1];
     sums first_;
     std::uint32_t largest_prefix_ = 0, largest_weight_ = 0, total_count_ = 0;
 };

@@ -164,7 +164,7 @@ TEST_F(fused_windows, differences_of_rows_of_a_large_image_have_the_results_of_t
     for (const border_mode border : test::every_border)
         for (const std::int64_t gap : {15, 0}) {
             if (border != border_mode::reflect && (static_cast<int>(border) % 2 == 0) == (gap == 0)) continue;
-            const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{2, 2, 7, 6}), border};
+            const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{30, 31, 7, 6}), border};
             placed image(test::packed(s.type, s.rows, s.cols, 1), gap, 0);
             fill(image.view(), pattern::random, 7);
             const filter_options options = test::options_of(s);
@@ -226,7 +226,7 @@ TEST_F(fused_windows, large_windows_have_the_results_of_the_cpu) {
 
 /// Several bands whose first windows are sums of a few segments. They differ in rows.
 TEST_F(fused_windows, windows_of_few_segments_have_the_results_of_the_cpu) {
-    const filter_case s{dtype::u8, 1190, 1777, 1, 1, window(window_extents{40, 33, 7, 6}), border_mode::mirror};
+    const filter_case s{dtype::u8, 1100, 1777, 1, 1, window(window_extents{36, 30, 7, 6}), border_mode::mirror};
     placed image(test::packed(s.type, s.rows, s.cols, 1), 15, 0);
     fill(image.view(), pattern::random, 8);
     const filter_options options = test::options_of(s);

@@ -9,6 +9,8 @@
 
 #include <boxsum/error.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -446,6 +448,128 @@ TEST_F(real_windows_test, who_makes_a_window_does_not_change_it) {
                 }
             }
         }
+    }
+}
+
+/// Moments that slide are those of exact sums, bit for bit, and of windows without a huge pixel the same where huge
+/// pixels beside them leave the whole image to additions; also in parts. Results of 32f, and with some of 64f.
+TEST_F(real_windows_test, moments_that_slide_are_exact_and_those_of_additions) {
+    constexpr std::int64_t rows = 140, cols = 613, apart_rows = 20, apart_cols = 40;
+    const view_shape shape = test::packed(dtype::f32, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
+    std::mt19937_64 random(20261130);
+    for (const window_extents& reach : {window_extents{0, 0, 0, 0}, window_extents{2, 3, 4, 1},
+                                        window_extents{9, 6, 12, 15}, window_extents{50, 60, 70, 90}})
+        for (const border_mode border : {border_mode::shrink, border_mode::mirror, border_mode::constant}) {
+            test::host_image image(shape), spoilt(shape);
+            auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
+            auto* const huge = reinterpret_cast<float*>(spoilt.bytes.data());
+            const auto is_huge = [&](std::int64_t r, std::int64_t c) {
+                return r % apart_rows == 7 && c % apart_cols == 11;
+            };
+            for (std::int64_t i = 0; i < rows * cols; ++i) {
+                pixels[i] = static_cast<float>(static_cast<int>(random() % 4096) - (i % cols < 300 ? 2048 : 0));
+                if (i / cols < 60 && i % cols < 60) pixels[i] = 7;  // varies by nothing
+                huge[i] = is_huge(i / cols, i % cols) ? 1e30f : pixels[i];
+            }
+            const filter_options options{.window = reach, .border = border, .border_value = 100};
+            const filters::window_job job = filters::windows_of({shape}, options);
+            ASSERT_TRUE(cuda::sliding_supports(job, true));
+            test::device_images device(stream());
+            const any_view from = device.upload(image.view()), of_huge = device.upload(spoilt.view());
+            const auto moments = [&](const filter_inputs& inputs, const view_shape& s) {
+                std::array<test::host_image, 3> got{test::host_image(s), test::host_image(s), test::host_image(s)};
+                std::array<any_view, 3> to;
+                for (std::size_t k = 0; k < 3; ++k) {
+                    std::fill(got[k].bytes.begin(), got[k].bytes.end(), std::byte{0x5a});
+                    to[k] = device.upload(got[k].view());
+                }
+                cuda::local_statistics(inputs, {.mean = to[0], .variance = to[1], .deviation = to[2]}, stream(),
+                                       options);
+                for (std::size_t k = 0; k < 3; ++k) cuda::copy(to[k], got[k].view(), stream());
+                return got;
+            };
+            const auto wide = moments({from}, real), narrow = moments({from}, shape), added = moments({of_huge}, real),
+                       added_narrow = moments({of_huge}, shape);
+            // Of integers: sums of the extended image above and to the left.
+            const std::int64_t tall = rows + reach.above + reach.below, broad = cols + reach.left + reach.right;
+            using totals = std::array<std::int64_t, 4>;  // pixels, their sum, that of squares, huge ones
+            std::vector<totals> table(static_cast<std::size_t>((tall + 1) * (broad + 1)), totals{});
+            const auto entry = [&](std::int64_t r, std::int64_t c) -> totals& {
+                return table[static_cast<std::size_t>(r * (broad + 1) + c)];
+            };
+            for (std::int64_t r = 0; r < tall; ++r)
+                for (std::int64_t c = 0; c < broad; ++c) {
+                    const std::int64_t row = job.rows.source(r - reach.above), col = job.cols.source(c - reach.left);
+                    const bool inside = row >= 0 && col >= 0;
+                    const auto v = static_cast<std::int64_t>(inside ? pixels[row * cols + col] : 100);
+                    totals one{};
+                    if (inside || border != border_mode::shrink) one = {1, v, v * v, inside && is_huge(row, col)};
+                    for (std::size_t k = 0; k < 4; ++k)
+                        entry(r + 1, c + 1)[k] = one[k] + entry(r, c + 1)[k] + entry(r + 1, c)[k] - entry(r, c)[k];
+                }
+            std::int64_t left = 0;
+            for (std::int64_t i = 0; i < rows * cols; ++i) {
+                const std::int64_t y = i / cols, x = i % cols, bottom = y + reach.above + reach.below + 1,
+                                   right = x + reach.left + reach.right + 1;
+                totals in{};
+                for (std::size_t k = 0; k < 4; ++k)
+                    in[k] = entry(bottom, right)[k] - entry(y, right)[k] - entry(bottom, x)[k] + entry(y, x)[k];
+                const auto [n, sum, squares, huge_ones] = in;
+                const bool any_huge = huge_ones > 0;
+                const double mean = static_cast<double>(sum) / static_cast<double>(n),
+                             variance = static_cast<double>(n * squares - sum * sum) / static_cast<double>(n * n);
+                const double expected[] = {mean, variance, std::sqrt(variance)};
+                for (std::size_t k = 0; k < 3; ++k) {
+                    const double found = reinterpret_cast<const double*>(wide[k].bytes.data())[i];
+                    const float rounded = reinterpret_cast<const float*>(narrow[k].bytes.data())[i];
+                    ASSERT_EQ(found, expected[k]) << name_of(border) << ", " << k << ", " << y << ", " << x;
+                    ASSERT_EQ(rounded, static_cast<float>(expected[k])) << k << ", " << y << ", " << x;
+                    if (any_huge) continue;
+                    ASSERT_EQ(reinterpret_cast<const double*>(added[k].bytes.data())[i], found) << k << ", " << i;
+                    ASSERT_EQ(reinterpret_cast<const float*>(added_narrow[k].bytes.data())[i], rounded)
+                        << k << ", " << i;
+                }
+                left += !any_huge;
+            }
+            EXPECT_TRUE(left > 0 || reach.above > 15);
+            for (const row_range part : {row_range{0, 47}, {47, 48}, {48, 140}}) {
+                filter_inputs some{from};
+                some.results = part;
+                const auto bits = moments(some, test::packed(dtype::f64, part.end - part.first, cols, 1));
+                for (std::size_t k = 0; k < 3; ++k)
+                    EXPECT_EQ(std::memcmp(bits[k].bytes.data(), wide[k].bytes.data() + part.first * cols * 8,
+                                          bits[k].bytes.size()),
+                              0);
+            }
+        }
+}
+
+/// Sums of these pixels are exact, those of their squares are not: by sums that slide variances would be off by far
+/// more than they are.
+TEST_F(real_windows_test, squares_that_are_not_exact_do_not_slide) {
+    constexpr std::int64_t rows = 60, cols = 300, reach = 5;
+    const view_shape shape = test::packed(dtype::f32, rows, cols, 1), real = test::packed(dtype::f64, rows, cols, 1);
+    test::host_image image(shape), got(real);
+    std::mt19937_64 random(20261201);
+    auto* const pixels = reinterpret_cast<float*>(image.bytes.data());
+    for (std::int64_t i = 0; i < rows * cols; ++i) pixels[i] = static_cast<float>(15000001 + random() % 4);
+    test::device_images device(stream());
+    const any_view to = device.allocate(real);
+    cuda::local_statistics({device.upload(image.view())}, {.variance = to}, stream(), {.window = window_radius(reach)});
+    cuda::copy(to, got.view(), stream());
+    for (std::int64_t i = 0; i < rows * cols; ++i) {
+        std::int64_t n = 0, sum = 0, squares = 0;  // of what is above 15000001
+        for (std::int64_t r = std::max<std::int64_t>(i / cols - reach, 0); r <= std::min(i / cols + reach, rows - 1);
+             ++r)
+            for (std::int64_t c = std::max<std::int64_t>(i % cols - reach, 0);
+                 c <= std::min(i % cols + reach, cols - 1); ++c) {
+                const auto x = static_cast<std::int64_t>(pixels[r * cols + c]) - 15000001;
+                ++n;
+                sum += x;
+                squares += x * x;
+            }
+        const double variance = static_cast<double>(n * squares - sum * sum) / static_cast<double>(n * n);
+        ASSERT_NEAR(reinterpret_cast<const double*>(got.bytes.data())[i], variance, 1e-12) << i;
     }
 }
 
