@@ -301,7 +301,7 @@ class HistogramTable(Generic[ArrayT]):
         if is_on_device(target):
             from boxsum import _devices
 
-            target = _devices.to_host(target)
+            target = _devices.to_host(target, "target")
         grids = [_grid(size, step, within) for size in _sizes(sizes)]
         found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane, largest_overlap)
         return [Match(Box(*one[:4]), one[4]) for one in found]
