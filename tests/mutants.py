@@ -751,7 +751,7 @@ MUTANTS = (
            "again = count > places;", "again = false;"),
     Mutant("means_of_other_rows", "the rows of an image are added in another order than the host's",
            "src/cuda/queries/mean_kernels.cu", "device means", "device_image_means.are*",
-           "row = lane_id(); row < rows; row += warp_size", "row = warp_size - 1 - lane_id(); row < rows; row += warp_size"),
+           "row = lane_id(); row < rows; row += warp_size", "row = (lane_id() + 1) % warp_size; row < rows; row += warp_size"),
     Mutant("means_of_the_first_plane", "all images of a batch have the first one's means",
            "src/cuda/queries/mean_kernels.cu", "device means", "device_image_means.are*",
            "plane = i / rows / channels;", "plane = 0;"),

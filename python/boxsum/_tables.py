@@ -495,14 +495,18 @@ class Table(Generic[ArrayT]):
         squares: ArrayT | None = None,
         *,
         counts: ArrayT | None = None,
-        layout: Layout,
+        layout: Layout | None = None,
         channel_axis: int | None = None,
         origin: tuple[int, int] = (0, 0),
         offset: Any = 0.0,
     ) -> None:
-        """Takes tables that exist; `build` makes them of an image. Raises InvalidArgument for an unknown layout or axis,
-        Unsupported for what is no array.
+        """Takes tables that exist, whose layout must be said; `build` makes them of an image. Raises InvalidArgument for an
+        unknown layout or axis, Unsupported for what is no array and for no layout.
         """
+        if layout is None:
+            raise Unsupported(
+                "layout: is not given; Table() takes a table that exists, and Table.build() makes one of an image"
+            )
         if not isinstance(layout, str) or layout not in ("inclusive", "exclusive", "padded"):
             raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
         self.values = values

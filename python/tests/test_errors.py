@@ -117,9 +117,10 @@ def test_an_array_on_a_gpu_needs_a_build_with_cuda(monkeypatch):
     if boxsum.cuda.built():
         pytest.skip("this build has CUDA")
     stream = types.SimpleNamespace(ptr=0)
-    library = types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=lambda device: stream))
+    kind = type("ndarray", (), {"__module__": "cupy"})
+    library = types.SimpleNamespace(ndarray=kind, cuda=types.SimpleNamespace(get_current_stream=lambda device: stream))
     monkeypatch.setitem(sys.modules, "cupy", library)
-    array = type("ndarray", (), {"__module__": "cupy"})()
+    array = kind()
     array.data = types.SimpleNamespace(ptr=4096, device_id=0)
     array.shape, array.strides, array.dtype = (4, 5), (5, 1), np.dtype(np.uint8)
     with pytest.raises(boxsum.Unsupported, match="image: is in the memory of a GPU, but boxsum was built without CUDA; with"):
