@@ -42,6 +42,8 @@ std::optional<double> optional_number(nb::handle number, std::string_view name) 
 nb::object py_find_blobs(nb::handle image, nb::handle sigmas, nb::handle threshold, nb::handle relative_threshold,
                          nb::handle overlap, nb::handle threads) {
     const image_argument in = image_of(image);
+    if (in.array.axes != 2)
+        throw unsupported("image: its shape is " + text_of_extents(in.array) + ", must be (rows, cols)");
     const number_argument scales(sigmas, "sigmas");
     if (scales.shape.size() > 1)
         throw invalid_argument("sigmas: have " + std::to_string(scales.shape.size()) + " axes, must have one");

@@ -155,7 +155,7 @@ def test_wrong_boxes_are_named(box, format, words):
 def test_arguments_are_named():
     table = boxsum.Table.build(np.ones((3, 3), np.uint8))
     for boxes, words in (
-        ([1, 2, 3], r"boxes: their shape is \(3\)"),
+        ([1, 2, 3], r"boxes: their shape is \(3,\)"),
         (np.ones((2, 3), int), "the last extent must be 4"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -125,3 +125,13 @@ def test_an_array_on_a_gpu_needs_a_build_with_cuda(monkeypatch):
     array.shape, array.strides, array.dtype = (4, 5), (5, 1), np.dtype(np.uint8)
     with pytest.raises(boxsum.Unsupported, match="image: is in the memory of a GPU, but boxsum was built without CUDA; with"):
         boxsum.sat(array)
+
+
+def test_what_a_beginner_passes_is_told_in_words_of_arrays():
+    colours = np.zeros((48, 64, 3), np.uint8)
+    with pytest.raises(boxsum.Unsupported, match=r"image: its shape is \(48, 64, 3\), must be \(rows, cols\)"):
+        boxsum.find_blobs(colours)
+    with pytest.raises(boxsum.Unsupported, match=r"radius: is 3, must be an array, one for each pixel; box_filter\(\)"):
+        boxsum.variable_box_filter(IMAGE, 3)
+    with pytest.raises(boxsum.InvalidArgument, match=r"boxes: their shape is \(3,\), the last extent must be 4"):
+        boxsum.Table.build(IMAGE).sum([1, 2, 3])
