@@ -579,6 +579,12 @@ def test_blobs(library, dtype):
         boxsum.box_hessian(library.up(image), 2, out=np.empty(image.shape))
 
 
+def test_distances_of_histograms_on_the_device(library):
+    histograms = boxsum.integral_histogram(library.up(IMAGE[0]), 16).region([[1, 2, 10, 20], [5, 6, 7, 8]])
+    host = boxsum.integral_histogram(IMAGE[0], 16).region([[1, 2, 10, 20], [5, 6, 7, 8]])
+    assert boxsum.histogram_distance(histograms[0], host[1]) == boxsum.histogram_distance(host[0], host[1]) > 0
+
+
 def test_what_only_the_cpu_does_is_refused(library):
     image = library.up(IMAGE[0])
     with pytest.raises(boxsum.Unsupported, match="image: type is uint32"):
