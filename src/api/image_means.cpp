@@ -3,7 +3,6 @@
 
 #include <boxsum/sat.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -20,16 +19,25 @@ double number(T pixel) {
         return static_cast<double>(pixel);
 }
 
+/// at(c): pixel c.
+template <typename At>
+double sum_of_row(std::int64_t cols, At&& at) {
+    constexpr auto lanes = static_cast<std::int64_t>(sum_lanes{}.size());
+    sum_lanes sums{};
+    std::int64_t first = 0;
+    for (; first + lanes <= cols; first += lanes)
+        for (std::int64_t i = 0; i < lanes; ++i) sums[static_cast<std::size_t>(i)] += at(first + i);
+    for (std::int64_t i = 0; first + i < cols; ++i) sums[static_cast<std::size_t>(i)] += at(first + i);
+    return sum_of(sums);
+}
+
 /// `step`: bytes from a pixel to the next.
 template <typename T>
 double sum_of_row(const T* row, std::int64_t cols, std::int64_t step) {
-    constexpr auto lanes = static_cast<std::int64_t>(sum_lanes{}.size());
-    sum_lanes sums{};
-    for (std::int64_t first = 0; first < cols; first += lanes)
-        for (std::int64_t i = 0, end = std::min(lanes, cols - first); i < end; ++i)
-            sums[static_cast<std::size_t>(i)] +=
-                number(*reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(row) + (first + i) * step));
-    return sum_of(sums);
+    if (step == sizeof(T)) return sum_of_row(cols, [row](std::int64_t c) { return number(row[c]); });
+    return sum_of_row(cols, [row, step](std::int64_t c) {
+        return number(*reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(row) + c * step));
+    });
 }
 
 }  // namespace
