@@ -71,9 +71,17 @@ bool is_tensor(const strided& array) {
     return is_its;
 }
 
+/// Whether elements follow each other, at one distance, in the order of the axes, and have these extents.
+bool lies_like(const strided& array, int axes, const std::int64_t* extent) {
+    if (array.axes != axes || !std::equal(extent, extent + axes, array.extent.begin())) return false;
+    std::int64_t step = array.stride[static_cast<std::size_t>(axes) - 1];
+    for (int i = axes; i-- > 0; step *= extent[i])
+        if (array.stride[static_cast<std::size_t>(i)] != step) return false;
+    return true;
+}
+
 /// A new packed tensor beside another one; null, with Python's error set, where PyTorch makes none.
-nb::object new_tensor(const strided& beside, element type, const nb::object& shape) {
-    static PyObject* const method = PyUnicode_InternFromString("new_empty");
+nb::object new_tensor(const strided& beside, element type, int axes, const std::int64_t* extent) {
     static std::array<PyObject*, static_cast<std::size_t>(element::other)> keywords{};
     PyObject*& of_type = keywords[static_cast<std::size_t>(type)];
     if (of_type == nullptr) {
@@ -81,9 +89,16 @@ nb::object new_tensor(const strided& beside, element type, const nb::object& sha
         words["dtype"] = helpers().attr("torch_type")(text(name_of(type)));
         of_type = words.release().ptr();
     }
+    // Extents are what PyTorch takes longest to read. Where elements lie at a distance, the new ones do not.
+    if (lies_like(beside, axes, extent)) {
+        static PyObject* const empty_like =
+            nb::object(nb::module_::import_("torch").attr("empty_like")).release().ptr();
+        const nb::object arguments = stolen(PyTuple_Pack(1, beside.owner.ptr()));
+        return nb::steal(PyObject_Call(empty_like, arguments.ptr(), of_type));
+    }
+    static PyObject* const method = PyUnicode_InternFromString("new_empty");
     const nb::object make = stolen(PyObject_GetAttr(beside.owner.ptr(), method));
-    const nb::object arguments = stolen(PyTuple_Pack(1, shape.ptr()));
-    return nb::steal(PyObject_Call(make.ptr(), arguments.ptr(), of_type));
+    return nb::steal(PyObject_Call(make.ptr(), tuple_of(axes, extent).ptr(), of_type));
 }
 
 std::string place_of(const strided& array) {
@@ -219,13 +234,12 @@ void require_same_place(const strided& array, const strided& image, std::string_
 strided new_device_array(const strided& beside, element type, int axes, const std::int64_t* extent,
                          const std::int64_t* stride, bool packed) {
     const auto bytes = static_cast<std::int64_t>(size_of(*dtype_of_element(type)));
-    const nb::object shape = tuple_of(axes, extent);
     strided result;
     // The quick way for PyTorch's; for its errors, and for all else, the other one.
     if (packed && beside.exchanged_by != nullptr && is_tensor(beside)) {
-        const nb::object tensor = new_tensor(beside, type, shape);
+        const nb::object tensor = new_tensor(beside, type, axes, extent);
         PyErr_Clear();
-        if (tensor.is_valid() && open_exchanged(*beside.exchanged_by, tensor, "out", result)) {
+        if (tensor.is_valid() && open_plain(*beside.exchanged_by, tensor, "out", beside.device, result)) {
             result.type = type;  // a table of 64-bit integers is signed there
             return result;
         }
@@ -234,7 +248,7 @@ strided new_device_array(const strided& beside, element type, int axes, const st
     nb::object strides = nb::none();
     if (!packed) strides = tuple_of(axes, stride, bytes);
     static PyObject* const empty_at = helper("empty_at");
-    const nb::object pair = nb::handle(empty_at)(beside.owner, shape, strides, text(name_of(type)));
+    const nb::object pair = nb::handle(empty_at)(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
     result.owner = pair[0];
     result.name = "out";
     result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
