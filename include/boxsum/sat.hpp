@@ -90,7 +90,8 @@ sat_shapes shapes_of(const sat_inputs& inputs, const sat_outputs& outputs);
 void sat(const sat_inputs& inputs, const sat_outputs& outputs, const sat_options& options = {});
 
 /// The mean of each channel of each plane, plane by plane: offsets for table_form::offsets. One read of the image.
-/// Throws invalid_argument for what is wrong with the view.
+/// Those of integers whose sum is below 2^53 are exact but for the division; of others the order of additions is fixed,
+/// so that every backend finds the same bits. Throws invalid_argument for what is wrong with the view.
 std::vector<double> image_means(const const_any_view& image);
 
 /// Allocates the table (from the shared pool) and computes it: `auto t = boxsum::sat<std::uint64_t>({image});`

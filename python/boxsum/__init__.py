@@ -12,7 +12,17 @@ array([[2, 2, 3, 4],
 """
 
 import importlib as _importlib
+import importlib.util as _importlib_util
+import sys as _sys
 import typing as _typing
+
+if _importlib_util.find_spec("boxsum._core") is None:
+    raise ImportError(
+        f"boxsum: {__path__[0]} has no compiled module for Python {_sys.version.split()[0]}"
+        f"{'' if getattr(_sys, '_is_gil_enabled', lambda: True)() else ' without the lock, for which there is none'}. "
+        "In a folder of the sources Python finds these first: run it in another folder, where boxsum is installed "
+        "(pip install . in a clone)"
+    )
 
 from boxsum import cuda, errors, memory
 from boxsum._blobs import box_hessian, find_blobs

@@ -23,7 +23,8 @@ def box_hessian(
 def box_hessian(image: Any, sigma: float, *, dtype: DType | None = None, out: Any = None, threads: int = 0) -> Any:
     """The determinant of the Hessian around every pixel, by 32 reads of a table, whatever the scale.
 
-    It is scikit-image's ``hessian_matrix_det(image, sigma)`` within rounding; sums of integer images are exact.
+    It is scikit-image's ``hessian_matrix_det(image, sigma)`` within rounding; sums of integer images are exact, with the
+    same bits on the CPU and on a GPU.
 
     Args:
         image: (..., rows, cols) of bool, uint8, uint16, float32 or float64; values of uint8 and uint16 are in parts of
@@ -37,7 +38,7 @@ def box_hessian(image: Any, sigma: float, *, dtype: DType | None = None, out: An
 
     Raises:
         InvalidArgument: a ValueError; a sigma below 1.
-        Unsupported: a TypeError; another dtype, arrays on a device, integer images whose sums may reach 2**53.
+        Unsupported: a TypeError; another dtype, integer images whose sums may reach 2**53.
         OutOfMemory: a MemoryError.
 
     Source: Bay, Tuytelaars and Van Gool 2006.
@@ -82,8 +83,9 @@ def find_blobs(
 ) -> Any:
     """Blobs of an image: where `box_hessian` is greatest among its neighbours in rows, columns and scales.
 
-    It is scikit-image's ``blob_doh``; `boxsum.compat` has it under that name. Of maxima that are exactly equal all are found, and pairs that overlap are looked at in the
-    order of their determinants. Its boxes lie so that places are about a pixel above and left of the middle.
+    It is scikit-image's ``blob_doh``; `boxsum.compat` has it under that name. Of maxima that are exactly equal all are
+    found, and pairs that overlap are looked at in the order of their determinants. Its boxes lie so that places are about
+    a pixel above and left of the middle.
 
     Args:
         image: (rows, cols), as of `box_hessian`.
@@ -95,11 +97,12 @@ def find_blobs(
         threads: As in `sat`.
 
     Returns:
-        (blobs, 4) float64: row, column, sigma, which is about the radius, and determinant; the greatest first.
+        (blobs, 4) float64: row, column, sigma, which is about the radius, and determinant; the greatest first. Of the
+        image's library, and on its device; there the call waits, as it must know how many there are.
 
     Raises:
         InvalidArgument: a ValueError.
-        Unsupported: a TypeError; another dtype, more axes, arrays on a device.
+        Unsupported: a TypeError; another dtype, more axes.
         OutOfMemory: a MemoryError.
 
     Source: Bay, Tuytelaars and Van Gool 2006.

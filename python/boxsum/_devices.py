@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,25 +17,22 @@ from boxsum import _core
 from boxsum._arrays import adapt, count_widening, is_on_device, plain_of_negative
 from boxsum.errors import InvalidArgument, OutOfMemory, Unsupported
 
-def _library(array: Any) -> str:
-    """Of an array: its package."""
-    return type(array).__module__.partition(".")[0]
-
-
-def _is_tensor(array: Any) -> bool:
+def is_tensor(array: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(array, torch.Tensor)
 
 
 def describe(array: Any, name: str) -> Any:
-    """(array, address, shape, strides, their unit in bytes, dtype, device, stream, what makes an array of its library of
-    one of the array's); None where an array is not in the memory of a GPU.
+    """(array, address, shape, strides, their unit in bytes, dtype or its name, device, stream, what makes an array of its
+    library of one of the array's); None where an array is not in the memory of a GPU.
     """
-    if _library(array) == "cupy":
-        device = array.data.device_id
-        stream = sys.modules["cupy"].cuda.get_current_stream(device).ptr
-        return array, array.data.ptr, array.shape, array.strides, 1, array.dtype.name, device, stream, None
-    if _is_tensor(array):
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(array, cupy.ndarray):
+        memory = array.data
+        device = memory.device_id
+        stream = cupy.cuda.get_current_stream(device).ptr
+        return array, memory.ptr, array.shape, array.strides, 1, array.dtype, device, stream, None
+    if is_tensor(array):
         return _describe_tensor(array, name) if array.device.type == "cuda" else None
     if not is_on_device(array):
         return None
@@ -101,7 +99,7 @@ def _carrier(name: str) -> Any:
 _torch_types: dict[str, Any] = {}
 
 
-def _torch_type(dtype: str) -> Any:
+def torch_type(dtype: str) -> Any:
     """Unsigned 64-bit tables are signed ones, of the same bits: PyTorch computes with these."""
     kind = _torch_types.get(dtype)
     if kind is None:
@@ -112,17 +110,17 @@ def _torch_type(dtype: str) -> Any:
 def empty_at(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> tuple[Any, int]:
     """`empty`, and the address of its memory."""
     array = empty(like, shape, strides, dtype)
-    return array, array.data_ptr() if _is_tensor(array) else array.data.ptr
+    return array, array.data_ptr() if is_tensor(array) else array.data.ptr
 
 
 def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dtype: str) -> Any:
     """A new array on the device of another one and of its library; strides in elements, None of packed ones."""
-    if _is_tensor(like):
+    if is_tensor(like):
         torch = sys.modules["torch"]
         try:
             if strides is None:
-                return like.new_empty(shape, dtype=_torch_type(dtype))
-            return like.new_empty_strided(shape, strides, dtype=_torch_type(dtype))
+                return like.new_empty(shape, dtype=torch_type(dtype))
+            return like.new_empty_strided(shape, strides, dtype=torch_type(dtype))
         except torch.OutOfMemoryError as problem:
             raise OutOfMemory(f"out: {problem}") from None
     cupy = sys.modules["cupy"]
@@ -140,22 +138,28 @@ def empty(like: Any, shape: tuple[int, ...], strides: tuple[int, ...] | None, dt
 
 def packed(array: Any, order: tuple[int, ...], dtype: str) -> Any:
     """A packed copy with the axes in another order and elements of a type that holds all of the array's."""
-    if _is_tensor(array):
+    if is_tensor(array):
         turned = array.permute(order)
         return empty(array, tuple(turned.shape), None, dtype).copy_(turned)
     return array.transpose(order).astype(dtype, order="C", copy=True)
 
 
-def tensor_and_captured(array: Any) -> tuple[bool, bool]:
-    """Whether an array is PyTorch's, and whether the current stream records a graph. What CuPy gives then it would give
+def captures(tensors: bool) -> Callable[[], bool]:
+    """What says whether the current stream, of PyTorch or of CuPy, records a graph. What CuPy gives then it would give
     to others again, while the graph still writes there, so its captures are refused; PyTorch keeps such memory for the
     graph.
     """
-    if _is_tensor(array):
-        return True, sys.modules["torch"].cuda.is_current_stream_capturing()
-    if sys.modules["cupy"].cuda.get_current_stream().is_capturing():
-        raise Unsupported("image: its stream is being captured, and CuPy keeps no memory for graphs; PyTorch does")
-    return False, False
+    if tensors:
+        found: Callable[[], bool] = sys.modules["torch"].cuda.is_current_stream_capturing
+        return found
+    current = sys.modules["cupy"].cuda.get_current_stream
+
+    def refused() -> bool:
+        if current().is_capturing():
+            raise Unsupported("image: its stream is being captured, and CuPy keeps no memory for graphs; PyTorch does")
+        return False
+
+    return refused
 
 
 def block(library: str, device: int, size: int) -> tuple[Any, int]:
@@ -173,29 +177,33 @@ def block(library: str, device: int, size: int) -> tuple[Any, int]:
     return memory, memory.ptr
 
 
+def on_device_of(like: Any, host: Any) -> Any:
+    """A copy of an array of NumPy's on the device of another array, of its library."""
+    if is_tensor(like):
+        return sys.modules["torch"].from_numpy(host).to(like.device)
+    cupy = sys.modules["cupy"]
+    with cupy.cuda.Device(like.data.device_id):
+        return cupy.asarray(host)
+
+
 def _stack(like: Any, parts: list[Any]) -> Any:
     if isinstance(like, np.ndarray):
         return np.stack(parts, -1)
-    return sys.modules["torch" if _is_tensor(like) else "cupy"].stack(parts, -1)
+    return sys.modules["torch" if is_tensor(like) else "cupy"].stack(parts, -1)
 
 
 def boxes_on_device(table: Any, boxes: Any, format: str, swapped: bool, whole: bool) -> tuple[Any, Any]:
     """(boxes in the table's order on its device, the same on the host if they were there): 64-bit integers, or edges in
     64-bit floats unless they must be `whole`.
     """
-    tensor = _is_tensor(table)
     if not is_on_device(boxes):
         numbers = np.asarray(adapt(boxes, "boxes")[0] if hasattr(boxes, "__dlpack__") else boxes)
         _check_boxes(numbers.dtype.kind, numbers.dtype, numbers.shape, whole)
         wide = numbers.astype(np.float64 if numbers.dtype.kind == "f" else np.int64)
         host = np.ascontiguousarray(in_order(wide, format, swapped, wide.dtype.kind == "f"))
-        if tensor:
-            return sys.modules["torch"].from_numpy(host).to(table.device), host
-        cupy = sys.modules["cupy"]
-        with cupy.cuda.Device(table.data.device_id):
-            return cupy.asarray(host), host
+        return on_device_of(table, host), host
     found = describe(boxes, "boxes")[0]
-    if _is_tensor(found):
+    if is_tensor(found):
         torch = sys.modules["torch"]
         floating = found.is_floating_point()
         _check_boxes("f" if floating else "b" if found.dtype == torch.bool else "i", found.dtype, found.shape, whole)
@@ -239,7 +247,7 @@ def moved(values: Any, source: int, target: int, out: Any) -> Any:
     """An array with an axis elsewhere; in `out` where there is one."""
     axes = list(range(values.ndim))
     axes.insert(target % values.ndim, axes.pop(source))
-    result = values.permute(axes) if _is_tensor(values) else values.transpose(axes)
+    result = values.permute(axes) if is_tensor(values) else values.transpose(axes)
     if out is None:
         return result
     if tuple(out.shape) != tuple(result.shape) or out.dtype != result.dtype:
@@ -255,7 +263,7 @@ def sat_by_halves(
     """The table of 64-bit integers: modulo 2^64 the sum is that of the lower halves and 2^32 times that of the upper
     ones, and an image of 64-bit pixels is one of two 32-bit channels, lower half first.
     """
-    tensor = _is_tensor(image)
+    tensor = is_tensor(image)
     xp = sys.modules["torch" if tensor else "cupy"]
     axis = 0 if channel_axis is None else channel_axis % image.ndim
     pixels = image if channel_axis is None else xp.moveaxis(image, axis, 0)
@@ -276,14 +284,14 @@ def sat_by_halves(
 def int32(radius: Any) -> Any:
     """Radii as a type that maps have; negative ones count as 0."""
     radius = describe(radius, "radius")[0]
-    if _is_tensor(radius):
+    if is_tensor(radius):
         return radius.to(sys.modules["torch"].int32)
     return radius.astype("int32")
 
 
 def root(values: Any) -> None:
     """The square roots, in place."""
-    if _is_tensor(values):
+    if is_tensor(values):
         values.sqrt_()
     else:
         sys.modules["cupy"].sqrt(values, out=values)
@@ -291,12 +299,12 @@ def root(values: Any) -> None:
 
 def shares(histograms: Any) -> Any:
     """Histograms divided by their totals; empty ones stay empty."""
-    wide = histograms.double() if _is_tensor(histograms) else histograms.astype("float64")
+    wide = histograms.double() if is_tensor(histograms) else histograms.astype("float64")
     totals = wide.sum(-1)[..., None]
     return wide / (totals + (totals == 0))
 
 
-def to_host(values: Any) -> Any:
+def to_host(values: Any, name: str) -> Any:
     """As an array of NumPy's, once what makes it has run."""
-    found = describe(values, "target")[0]
-    return found.cpu().numpy() if _is_tensor(found) else sys.modules["cupy"].asnumpy(found)
+    found = describe(values, name)[0]
+    return found.cpu().numpy() if is_tensor(found) else sys.modules["cupy"].asnumpy(found)

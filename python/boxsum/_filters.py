@@ -240,6 +240,10 @@ def _radii(radius: Any) -> Any:
         from boxsum import _devices
 
         return _devices.int32(radius)
+    if isinstance(radius, (int, float)):
+        raise Unsupported(
+            f"radius: is {radius}, must be an array, one for each pixel; box_filter() has one size for all, 2 * radius + 1"
+        )
     radii, _ = adapt(radius, "radius")
     if radii.dtype.kind in "iu" and radii.dtype.name not in _RADIUS_TYPES:
         largest = np.iinfo(np.int32).max

@@ -162,11 +162,19 @@ def integral_histogram(
     return HistogramTable(values, layout=layout)
 
 
+def _on_host(histogram: Any, name: str) -> Any:
+    if not is_on_device(histogram):
+        return histogram
+    from boxsum import _devices
+
+    return _devices.to_host(histogram, name)
+
+
 def histogram_distance(a: Any, b: Any, *, distance: Distance = "bhattacharyya") -> float:
     """How far apart two histograms are, after both are divided by their totals.
 
     Args:
-        a, b: Numbers, one for each bin.
+        a, b: Numbers, one for each bin; those on a GPU are waited for.
         distance: ``"l1"``, ``"l2"``, ``"chi-square"``, ``"intersection"`` (Swain and Ballard 1991) or
             ``"bhattacharyya"`` (Comaniciu et al. 2003).
 
@@ -183,7 +191,7 @@ def histogram_distance(a: Any, b: Any, *, distance: Distance = "bhattacharyya") 
     >>> boxsum.histogram_distance([1, 1, 2], [2, 2, 4], distance="l1")
     0.0
     """
-    return _core.histogram_distance(a, b, distance)
+    return _core.histogram_distance(_on_host(a, "a"), _on_host(b, "b"), distance)
 
 
 class HistogramTable(Generic[ArrayT]):
@@ -298,12 +306,9 @@ class HistogramTable(Generic[ArrayT]):
         >>> boxsum.integral_histogram(image, 8).search([0, 0, 0, 0, 0, 0, 4, 0], 2)
         [Match(box=Box(row=2, col=5, rows=2, cols=2), distance=0.0)]
         """
-        if is_on_device(target):
-            from boxsum import _devices
-
-            target = _devices.to_host(target)
         grids = [_grid(size, step, within) for size in _sizes(sizes)]
-        found = _core.best_windows(self.values, self.layout, grids, target, distance, count, plane, largest_overlap)
+        wanted = _on_host(target, "target")
+        found = _core.best_windows(self.values, self.layout, grids, wanted, distance, count, plane, largest_overlap)
         return [Match(Box(*one[:4]), one[4]) for one in found]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NumPyArray:

@@ -103,11 +103,11 @@ def image_means(image: ArrayT, *, channel_axis: int | None = None) -> ArrayT:
     """The mean of every image and channel: what `Table.build` takes as ``offset``.
 
     Args:
-        image: (..., rows, cols), in host memory, as in `sat`.
+        image: (..., rows, cols), as in `sat`.
         channel_axis: As in `sat`.
 
     Returns:
-        (*batch[, channels]), float64.
+        (*batch[, channels]), float64, of the image's library and on its device. The same bits on the CPU and on a GPU.
 
     Raises:
         InvalidArgument: a ValueError; an image without pixels.
@@ -410,6 +410,10 @@ def _form_of(
         offset = real(offset, "offset")
         plain = offset == 0 and row == 0 and col == 0
         return (row, col), offset, layout if plain else (layout, row, col, offset)
+    if is_on_device(offset):
+        from boxsum import _devices
+
+        offset = _devices.to_host(offset, "offset")
     numbers = _core.numbers(offset, "offset").astype(np.float64)
     if numbers.ndim == 0:
         return (row, col), float(numbers), (layout, row, col, float(numbers))
@@ -491,14 +495,18 @@ class Table(Generic[ArrayT]):
         squares: ArrayT | None = None,
         *,
         counts: ArrayT | None = None,
-        layout: Layout,
+        layout: Layout | None = None,
         channel_axis: int | None = None,
         origin: tuple[int, int] = (0, 0),
         offset: Any = 0.0,
     ) -> None:
-        """Takes tables that exist; `build` makes them of an image. Raises InvalidArgument for an unknown layout or axis,
-        Unsupported for what is no array.
+        """Takes tables that exist, whose layout must be said; `build` makes them of an image. Raises InvalidArgument for an
+        unknown layout or axis, Unsupported for what is no array and for no layout.
         """
+        if layout is None:
+            raise Unsupported(
+                "layout: is not given; Table() takes a table that exists, and Table.build() makes one of an image"
+            )
         if not isinstance(layout, str) or layout not in ("inclusive", "exclusive", "padded"):
             raise InvalidArgument(f"layout: is {layout!r}, must be one of 'inclusive', 'exclusive', 'padded'")
         self.values = values
@@ -581,7 +589,8 @@ class Table(Generic[ArrayT]):
             origin: (row, col) of the pixel that the table grows from, in all four directions: the middle makes entries
                 a quarter as large. Of padded and exclusive tables.
             offset: What is taken from every pixel before it is summed: a number, or one for every image and channel,
-                (*batch[, channels]), as `image_means` makes them. Integer tables take integers.
+                (*batch[, channels]), as `image_means` makes them. Integer tables take integers. Numbers on a GPU are
+                waited for.
             mask, weights, nan, nodata: Which pixels count, as in `box_filter`. Where one is given, the table has `counts`,
                 pixels that do not count are summed as 0, and `mean`, `var` and `std` are of those that do. With weights
                 all tables are float64. Without an offset.

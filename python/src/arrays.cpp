@@ -287,7 +287,9 @@ std::string_view name_of(element type) noexcept {
     return type == element::other ? "a type that boxsum does not take" : row_of(type).name;
 }
 
-element element_of_name(std::string_view name) noexcept {
+element element_of_kind(nb::handle kind) {
+    if (PyArray_DescrCheck(kind.ptr())) return element_of_numpy(reinterpret_cast<PyArray_Descr*>(kind.ptr())->type_num);
+    const std::string_view name = text_argument(kind, "dtype");
     for (const element_row& row : element_rows)
         if (row.name == name) return row.type;
     return element::other;

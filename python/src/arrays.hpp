@@ -32,8 +32,8 @@ std::string_view name_of(element type) noexcept;
 /// What a `dtype=` argument means; `fallback` for None. Throws unsupported for a type that is no element type.
 element element_argument(nb::handle dtype, element fallback, std::string_view name = "dtype");
 
-/// The type of that name; `other` where there is none.
-element element_of_name(std::string_view name) noexcept;
+/// The type of a dtype of NumPy's, or of that name; `other` where there is none.
+element element_of_kind(nb::handle kind);
 
 /// Loads NumPy's C interface. Once, when the module is imported.
 void import_numpy();

@@ -1,7 +1,9 @@
 #include "arrays.hpp"
+#include "devices.hpp"
 #include "module.hpp"
 
 #include <boxsum/blobs.hpp>
+#include <boxsum/cuda/blobs.hpp>
 #include <boxsum/error.hpp>
 
 #include <vector>
@@ -9,10 +11,9 @@
 namespace boxsum::python {
 namespace {
 
-/// A plane of host memory, or planes for what takes them.
+/// A plane, or planes for what takes them.
 image_argument image_of(nb::handle image) {
     image_argument in(image, "image", nb::none(), {.may_swap = false});
-    if (in.array.device) throw unsupported("image: lies on a device, blobs are of host memory");
     in.read_as(in.array.type == element::boolean ? element::f64 : in.array.type);
     return in;
 }
@@ -25,10 +26,12 @@ nb::object py_box_hessian(nb::handle image, nb::handle sigma, nb::handle dtype, 
     const result_argument result(out, "out", in,
                                  {type, in.array.extent[static_cast<std::size_t>(in.roles.rows())],
                                   in.array.extent[static_cast<std::size_t>(in.roles.cols())]});
-    if (!in.empty) {
-        nb::gil_scoped_release released;
-        box_hessian({in.view}, {result.view}, {.sigma = scale, .threads = count});
-    }
+    const hessian_options options{.sigma = scale, .threads = count};
+    compute(
+        in, [&] { box_hessian({in.view}, {result.view}, options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::box_hessian_async({in.view}, {result.view}, workspace, stream, options);
+        });
     return result.finish(in);
 }
 
@@ -39,6 +42,8 @@ std::optional<double> optional_number(nb::handle number, std::string_view name) 
 nb::object py_find_blobs(nb::handle image, nb::handle sigmas, nb::handle threshold, nb::handle relative_threshold,
                          nb::handle overlap, nb::handle threads) {
     const image_argument in = image_of(image);
+    if (in.array.axes != 2)
+        throw unsupported("image: its shape is " + text_of_extents(in.array) + ", must be (rows, cols)");
     const number_argument scales(sigmas, "sigmas");
     if (scales.shape.size() > 1)
         throw invalid_argument("sigmas: have " + std::to_string(scales.shape.size()) + " axes, must have one");
@@ -53,16 +58,18 @@ nb::object py_find_blobs(nb::handle image, nb::handle sigmas, nb::handle thresho
     options.overlap = real_argument(overlap, "overlap");
     options.threads = threads_argument(threads);
     std::vector<blob> blobs;
-    if (!in.empty) {
-        nb::gil_scoped_release released;
-        blobs = find_blobs({in.view}, options);
-    }
-    const packed_result result(nb::none(), "out", {static_cast<std::int64_t>(blobs.size()), 4}, element::f64, in.array);
+    compute(
+        in, [&] { blobs = find_blobs({in.view}, options); },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            blobs = cuda::find_blobs({in.view}, workspace, stream, options);
+        });
+    const packed_result result(nb::none(), "out", {static_cast<std::int64_t>(blobs.size()), 4}, element::f64,
+                               in.array.device ? strided{} : in.array);
     double* to = reinterpret_cast<double*>(result.data);
     for (const blob& b : blobs)
         for (const double x : {static_cast<double>(b.row), static_cast<double>(b.col), b.sigma, b.determinant})
             *to++ = x;
-    return result.finish(in.array);
+    return in.array.device ? on_device_of(in.array, result.array) : result.finish(in.array);
 }
 
 }  // namespace

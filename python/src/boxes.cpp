@@ -60,7 +60,8 @@ struct boxes_argument {
             std::string text;
             for (const std::int64_t extent : numbers.shape)
                 text.append(text.empty() ? "" : ", ").append(std::to_string(extent));
-            throw invalid_argument("boxes: their shape is (" + text + "), the last extent must be 4");
+            throw invalid_argument("boxes: their shape is (" + text + (numbers.shape.size() == 1 ? ",)" : ")") +
+                                   ", the last extent must be 4");
         }
         count = numbers.count() / 4;
     }

@@ -1,5 +1,7 @@
 #include "devices.hpp"
 
+#include "exchange.hpp"
+
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/memory.hpp>
 #include <boxsum/error.hpp>
@@ -36,10 +38,67 @@ nb::str text(std::string_view characters) {
     return nb::str(characters.data(), characters.size());
 }
 
-nb::tuple tuple_of(int count, const std::int64_t* values, std::int64_t unit = 1) {
-    nb::list list;
-    for (int i = 0; i < count; ++i) list.append(values[i] / unit);
-    return nb::tuple(list);
+nb::object stolen(PyObject* object) {
+    if (object == nullptr) throw nb::python_error();
+    return nb::steal(object);
+}
+
+/// A function of boxsum._devices, looked up once by whoever keeps it.
+PyObject* helper(const char* name) {
+    return nb::object(helpers().attr(name)).release().ptr();
+}
+
+nb::object tuple_of(int count, const std::int64_t* values, std::int64_t unit = 1) {
+    nb::object tuple = stolen(PyTuple_New(count));
+    for (int i = 0; i < count; ++i)
+        if (PyTuple_SetItem(tuple.ptr(), i, stolen(PyLong_FromLongLong(values[i] / unit)).release().ptr()) != 0)
+            throw nb::python_error();
+    return tuple;
+}
+
+/// An array's library, for what is asked of it at every call.
+bool is_tensor(const strided& array) {
+    // The last type that was asked for, which nearly always is this one; kept, so that its address stays its own.
+    static PyObject* last = nullptr;
+    static bool is_its = false;
+    PyObject* const type = reinterpret_cast<PyObject*>(Py_TYPE(array.owner.ptr()));
+    if (type == last) return is_its;
+    static PyObject* const ask = helper("is_tensor");
+    is_its = nb::cast<bool>(nb::handle(ask)(array.owner));
+    Py_INCREF(type);
+    Py_XDECREF(last);
+    last = type;
+    return is_its;
+}
+
+/// Whether elements follow each other, at one distance, in the order of the axes, and have these extents.
+bool lies_like(const strided& array, int axes, const std::int64_t* extent) {
+    if (array.axes != axes || !std::equal(extent, extent + axes, array.extent.begin())) return false;
+    std::int64_t step = array.stride[static_cast<std::size_t>(axes) - 1];
+    for (int i = axes; i-- > 0; step *= extent[i])
+        if (array.stride[static_cast<std::size_t>(i)] != step) return false;
+    return true;
+}
+
+/// A new packed tensor beside another one; null, with Python's error set, where PyTorch makes none.
+nb::object new_tensor(const strided& beside, element type, int axes, const std::int64_t* extent) {
+    static std::array<PyObject*, static_cast<std::size_t>(element::other)> keywords{};
+    PyObject*& of_type = keywords[static_cast<std::size_t>(type)];
+    if (of_type == nullptr) {
+        nb::dict words;
+        words["dtype"] = helpers().attr("torch_type")(text(name_of(type)));
+        of_type = words.release().ptr();
+    }
+    // Extents are what PyTorch takes longest to read. Where elements lie at a distance, the new ones do not.
+    if (lies_like(beside, axes, extent)) {
+        static PyObject* const empty_like =
+            nb::object(nb::module_::import_("torch").attr("empty_like")).release().ptr();
+        const nb::object arguments = stolen(PyTuple_Pack(1, beside.owner.ptr()));
+        return nb::steal(PyObject_Call(empty_like, arguments.ptr(), of_type));
+    }
+    static PyObject* const method = PyUnicode_InternFromString("new_empty");
+    const nb::object make = stolen(PyObject_GetAttr(beside.owner.ptr(), method));
+    return nb::steal(PyObject_Call(make.ptr(), tuple_of(axes, extent).ptr(), of_type));
 }
 
 std::string place_of(const strided& array) {
@@ -131,7 +190,8 @@ void drop_workspaces() {
 }
 
 std::optional<strided> open_device_array(nb::handle array, std::string_view name) {
-    const nb::object found = helpers().attr("describe")(array, text(name));
+    static PyObject* const describe = helper("describe");
+    const nb::object found = nb::handle(describe)(array, text(name));
     if (found.is_none()) return {};
     const auto part = [&](std::size_t i) { return nb::object(found[i]); };
     strided result;
@@ -140,7 +200,7 @@ std::optional<strided> open_device_array(nb::handle array, std::string_view name
     result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(part(1)));
     const nb::object shape = part(2), strides = part(3), kind = part(5);
     const std::int64_t unit = integer_argument(part(4), name);
-    result.type = element_of_name(text_argument(kind, name));
+    result.type = element_of_kind(kind);
     result.axes = static_cast<int>(nb::len(shape));
     if (result.axes > max_axes)
         throw invalid_argument(std::string(name) + ": has " + std::to_string(result.axes) + " axes, at most " +
@@ -174,11 +234,21 @@ void require_same_place(const strided& array, const strided& image, std::string_
 strided new_device_array(const strided& beside, element type, int axes, const std::int64_t* extent,
                          const std::int64_t* stride, bool packed) {
     const auto bytes = static_cast<std::int64_t>(size_of(*dtype_of_element(type)));
+    strided result;
+    // The quick way for PyTorch's; for its errors, and for all else, the other one.
+    if (packed && beside.exchanged_by != nullptr && is_tensor(beside)) {
+        const nb::object tensor = new_tensor(beside, type, axes, extent);
+        PyErr_Clear();
+        if (tensor.is_valid() && open_plain(*beside.exchanged_by, tensor, "out", beside.device, result)) {
+            result.type = type;  // a table of 64-bit integers is signed there
+            return result;
+        }
+        result = {};
+    }
     nb::object strides = nb::none();
     if (!packed) strides = tuple_of(axes, stride, bytes);
-    const nb::object pair =
-        helpers().attr("empty_at")(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
-    strided result;
+    static PyObject* const empty_at = helper("empty_at");
+    const nb::object pair = nb::handle(empty_at)(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
     result.owner = pair[0];
     result.name = "out";
     result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
@@ -196,6 +266,10 @@ strided packed_device_copy(const strided& from, const axis_roles& roles, element
     for (int i = 0; i < roles.axes; ++i) order.append(roles.order[static_cast<std::size_t>(i)]);
     const nb::object copy = helpers().attr("packed")(from.owner, nb::tuple(order), text(name_of(type)));
     return open_array(copy, from.name);
+}
+
+nb::object on_device_of(const strided& beside, const nb::object& host) {
+    return beside.in_its_library(helpers().attr("on_device_of")(beside.owner, host));
 }
 
 void refuse_device(const strided& array, std::string_view what) {
@@ -229,9 +303,11 @@ device_turn::~device_turn() {
 }
 
 device_call::device_call(const strided& array) : array_(array) {
-    const nb::object pair = helpers().attr("tensor_and_captured")(array.owner);
-    is_tensor_ = nb::cast<bool>(nb::object(pair[0]));
-    captured_ = nb::cast<bool>(nb::object(pair[1]));
+    is_tensor_ = is_tensor(array);
+    static PyObject *of_torch = nullptr, *of_cupy = nullptr;
+    PyObject*& asks = is_tensor_ ? of_torch : of_cupy;
+    if (asks == nullptr) asks = nb::object(helpers().attr("captures")(is_tensor_)).release().ptr();
+    captured_ = nb::handle(asks)().ptr() == Py_True;
 }
 
 device_call::lease::lease(const device_call& call) {

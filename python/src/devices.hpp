@@ -33,6 +33,9 @@ strided new_device_array(const strided& beside, element type, int axes, const st
 /// A packed copy on the device whose axes are in the order of the roles, as an array of its own.
 strided packed_device_copy(const strided& from, const axis_roles& roles, element type);
 
+/// A copy of an array of NumPy's on the device of another array, of its library.
+nb::object on_device_of(const strided& beside, const nb::object& host);
+
 /// Throws unsupported for an array on a device; `what` is what only the CPU does.
 void refuse_device(const strided& array, std::string_view what);
 

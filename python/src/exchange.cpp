@@ -117,16 +117,22 @@ bool open_exchanged(const exchange& library, nb::handle array, std::string_view 
     // Memory does not say that a gradient is wanted, nor (after imag of conj) that its numbers have another sign.
     static PyObject* const requires_grad = PyUnicode_InternFromString("requires_grad");
     static PyObject* const is_negated = PyUnicode_InternFromString("is_neg");
-    if (is_true(nb::steal(PyObject_GetAttr(array.ptr(), requires_grad))) ||
-        is_true(nb::steal(PyObject_CallMethodObjArgs(array.ptr(), is_negated, nullptr))))
-        return false;
+    return !is_true(nb::steal(PyObject_GetAttr(array.ptr(), requires_grad))) &&
+           !is_true(nb::steal(PyObject_CallMethodObjArgs(array.ptr(), is_negated, nullptr))) &&
+           open_plain(library, array, name, {}, result);
+}
+
+bool open_plain(const exchange& library, nb::handle array, std::string_view name,
+                const std::optional<device_place>& place, strided& result) {
     dl_tensor tensor{};
     if (library.describe(array.ptr(), &tensor) != 0) {
         PyErr_Clear();
         return false;
     }
     if (tensor.type.lanes != 1 || tensor.axes < 0 || tensor.axes > max_axes) return false;
-    if (tensor.device.type == dl_cuda && library.current_stream != nullptr) {
+    if (tensor.device.type == dl_cuda && place) {
+        result.device = place;
+    } else if (tensor.device.type == dl_cuda && library.current_stream != nullptr) {
         void* stream = nullptr;
         if (library.current_stream(dl_cuda, tensor.device.number, &stream) != 0) {
             PyErr_Clear();

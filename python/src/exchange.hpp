@@ -16,6 +16,10 @@ const exchange* exchange_of(nb::handle array);
 /// it is; then the library's own words say why.
 bool open_exchanged(const exchange& library, nb::handle array, std::string_view name, strided& result);
 
+/// The same of an array that wants no gradient and has its own sign, and lies on a device where that is known.
+bool open_plain(const exchange& library, nb::handle array, std::string_view name,
+                const std::optional<device_place>& place, strided& result);
+
 /// An array of a library on the memory of one of NumPy's, which lives as long; uint64 becomes int64, of the same bits,
 /// because PyTorch computes with that.
 nb::object exported(const exchange& library, const strided& numpy);

@@ -326,7 +326,6 @@ nb::object py_sat_counted(nb::handle image, nb::handle given_form, nb::handle dt
 /// Of every channel of every image.
 nb::object py_image_means(nb::handle image, nb::handle channel_axis) {
     image_argument in(image, "image", channel_axis);
-    refuse_device(in.array, "means of images");
     if (in.empty) throw invalid_argument("image: its shape is " + text_of_extents(in.array) + ", it has no pixels");
     in.read_as(in.array.type == element::boolean ? element::u8 : readings(in.array.type).front());
     extents shape;
@@ -334,11 +333,15 @@ nb::object py_image_means(nb::handle image, nb::handle channel_axis) {
         shape.push_back(in.array.extent[static_cast<std::size_t>(in.roles.order[i])]);
     if (in.roles.interleaved) shape.push_back(in.view.shape.channels);
     const packed_result result(nb::none(), "means", shape, element::f64, in.array);
-    {
-        nb::gil_scoped_release released;
-        const std::vector<double> means = image_means(in.view);
-        std::memcpy(result.data, means.data(), means.size() * sizeof(double));
-    }
+    compute(
+        in,
+        [&] {
+            const std::vector<double> means = image_means(in.view);
+            std::memcpy(result.data, means.data(), means.size() * sizeof(double));
+        },
+        [&](cuda::workspace& workspace, cuda::stream_ref stream) {
+            cuda::image_means_async(in.view, reinterpret_cast<double*>(result.data), workspace, stream);
+        });
     return result.finish(in.array);
 }
 

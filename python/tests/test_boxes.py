@@ -155,7 +155,7 @@ def test_wrong_boxes_are_named(box, format, words):
 def test_arguments_are_named():
     table = boxsum.Table.build(np.ones((3, 3), np.uint8))
     for boxes, words in (
-        ([1, 2, 3], r"boxes: their shape is \(3\)"),
+        ([1, 2, 3], r"boxes: their shape is \(3,\)"),
         (np.ones((2, 3), int), "the last extent must be 4"),
     ):
         with pytest.raises(ValueError, match=words):
@@ -172,6 +172,8 @@ def test_arguments_are_named():
         boxsum.box_var(np.ones((3, 3)), np.ones((2, 2)), [0, 0, 1, 1], layout="inclusive")
     with pytest.raises(ValueError, match="layout: is 'odd', must be one of"):
         boxsum.Table(np.ones((2, 2)), layout="odd")
+    with pytest.raises(boxsum.Unsupported, match=r"layout: is not given; .*Table\.build\(\) makes one of an image"):
+        boxsum.Table(np.ones((2, 2)))
     with pytest.raises(TypeError, match="out: its dtype is int32, must be uint64"):
         table.sum([[0, 0, 1, 1]], out=np.zeros(1, np.int32))
     with pytest.raises(ValueError, match=r"out: its shape is \(2,\), must be \(1,\)"):

@@ -117,10 +117,21 @@ def test_an_array_on_a_gpu_needs_a_build_with_cuda(monkeypatch):
     if boxsum.cuda.built():
         pytest.skip("this build has CUDA")
     stream = types.SimpleNamespace(ptr=0)
-    library = types.SimpleNamespace(cuda=types.SimpleNamespace(get_current_stream=lambda device: stream))
+    kind = type("ndarray", (), {"__module__": "cupy"})
+    library = types.SimpleNamespace(ndarray=kind, cuda=types.SimpleNamespace(get_current_stream=lambda device: stream))
     monkeypatch.setitem(sys.modules, "cupy", library)
-    array = type("ndarray", (), {"__module__": "cupy"})()
+    array = kind()
     array.data = types.SimpleNamespace(ptr=4096, device_id=0)
     array.shape, array.strides, array.dtype = (4, 5), (5, 1), np.dtype(np.uint8)
     with pytest.raises(boxsum.Unsupported, match="image: is in the memory of a GPU, but boxsum was built without CUDA; with"):
         boxsum.sat(array)
+
+
+def test_what_a_beginner_passes_is_told_in_words_of_arrays():
+    colours = np.zeros((48, 64, 3), np.uint8)
+    with pytest.raises(boxsum.Unsupported, match=r"image: its shape is \(48, 64, 3\), must be \(rows, cols\)"):
+        boxsum.find_blobs(colours)
+    with pytest.raises(boxsum.Unsupported, match=r"radius: is 3, must be an array, one for each pixel; box_filter\(\)"):
+        boxsum.variable_box_filter(IMAGE, 3)
+    with pytest.raises(boxsum.InvalidArgument, match=r"boxes: their shape is \(3,\), the last extent must be 4"):
+        boxsum.Table.build(IMAGE).sum([1, 2, 3])

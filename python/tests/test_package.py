@@ -6,6 +6,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import os
 import pathlib
 import re
 import shutil
@@ -89,6 +90,16 @@ def test_parts_are_imported_when_they_are_named():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ran.stdout == "{} False\n"
+
+
+def test_sources_without_the_module_say_where_to_run(tmp_path):
+    (tmp_path / "boxsum").mkdir()
+    (tmp_path / "boxsum" / "__init__.py").write_text((FOLDER / "__init__.py").read_text())
+    ran = subprocess.run([sys.executable, "-c", "import boxsum"], capture_output=True, text=True, cwd=tmp_path,
+                         env={key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PYTHONSAFEPATH")})
+    last = ran.stderr.strip().splitlines()[-1]
+    assert last.startswith(f"ImportError: boxsum: {tmp_path / 'boxsum'} has no compiled module for Python 3.")
+    assert "run it in another folder" in last
 
 
 def test_algorithms_and_verification():

@@ -1,6 +1,7 @@
 #include "absent/refuse.hpp"
 #include "verify/device_runner.hpp"
 
+#include <boxsum/cuda/blobs.hpp>
 #include <boxsum/cuda/convolve.hpp>
 #include <boxsum/cuda/device.hpp>
 #include <boxsum/cuda/filters.hpp>
@@ -210,6 +211,32 @@ void non_local_means_async(const non_local_inputs&, const filter_outputs&, works
 }
 void non_local_means(const non_local_inputs&, const filter_outputs&, stream_ref, const non_local_rule&,
                      const filter_options&) {
+    refuse();
+}
+
+struct box_hessian_plan::state {};
+box_hessian_plan::box_hessian_plan(const blob_inputs&, const hessian_outputs&, const hessian_options&) {
+    refuse();
+}
+int box_hessian_plan::device() const noexcept {
+    return 0;
+}
+std::size_t box_hessian_plan::workspace_bytes() const noexcept {
+    return 0;
+}
+void box_hessian_plan::run_async(const blob_inputs&, const hessian_outputs&, workspace&, stream_ref) const {
+    refuse();
+}
+void box_hessian_async(const blob_inputs&, const hessian_outputs&, workspace&, stream_ref, const hessian_options&) {
+    refuse();
+}
+void box_hessian(const blob_inputs&, const hessian_outputs&, stream_ref, const hessian_options&) {
+    refuse();
+}
+std::vector<blob> find_blobs(const blob_inputs&, workspace&, stream_ref, const blob_options&) {
+    refuse();
+}
+std::vector<blob> find_blobs(const blob_inputs&, stream_ref, const blob_options&) {
     refuse();
 }
 

@@ -2,6 +2,7 @@
 
 #include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/histogram_queries.hpp>
+#include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/shadow.hpp>
 #include <boxsum/cuda/window_queries.hpp>
 
@@ -44,6 +45,16 @@ void variance_shadows_async(const shadow_inputs&, const shadow_outputs&, stream_
     refuse();
 }
 void variance_shadows(const shadow_inputs&, const shadow_outputs&, stream_ref, const shadow_options&) {
+    refuse();
+}
+
+void image_means_async(const const_any_view&, double*, workspace&, stream_ref) {
+    refuse();
+}
+std::size_t image_means_bytes(const view_shape&) {
+    refuse();
+}
+std::vector<double> image_means(const const_any_view&, stream_ref) {
     refuse();
 }
 

@@ -1,8 +1,8 @@
+#include "core/lane_sums.hpp"
 #include "core/visit_types.hpp"
 
 #include <boxsum/sat.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -19,6 +19,27 @@ double number(T pixel) {
         return static_cast<double>(pixel);
 }
 
+/// at(c): pixel c.
+template <typename At>
+double sum_of_row(std::int64_t cols, At&& at) {
+    constexpr auto lanes = static_cast<std::int64_t>(sum_lanes{}.size());
+    sum_lanes sums{};
+    std::int64_t first = 0;
+    for (; first + lanes <= cols; first += lanes)
+        for (std::int64_t i = 0; i < lanes; ++i) sums[static_cast<std::size_t>(i)] += at(first + i);
+    for (std::int64_t i = 0; first + i < cols; ++i) sums[static_cast<std::size_t>(i)] += at(first + i);
+    return sum_of(sums);
+}
+
+/// `step`: bytes from a pixel to the next.
+template <typename T>
+double sum_of_row(const T* row, std::int64_t cols, std::int64_t step) {
+    if (step == sizeof(T)) return sum_of_row(cols, [row](std::int64_t c) { return number(row[c]); });
+    return sum_of_row(cols, [row, step](std::int64_t c) {
+        return number(*reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(row) + c * step));
+    });
+}
+
 }  // namespace
 
 std::vector<double> image_means(const const_any_view& image) {
@@ -30,22 +51,11 @@ std::vector<double> image_means(const const_any_view& image) {
         const double n = static_cast<double>(s.rows) * static_cast<double>(s.cols);
         for (std::int64_t plane = 0; plane < s.planes; ++plane)
             for (std::int64_t k = 0; k < s.channels; ++k) {
-                double sum = 0;
-                for (std::int64_t r = 0; r < s.rows; ++r) {
-                    std::array<double, 8> lanes{};  // independent, so that additions overlap
-                    const T* const row = &view(r, 0, k, plane);
-                    const std::int64_t step = s.pixel_stride();
-                    const auto at = [&](std::int64_t c) {
-                        return number(*reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(row) +
-                                                                  (s.cols == 1 ? 0 : c * step)));
-                    };
-                    std::int64_t c = 0;
-                    for (; c + 8 <= s.cols; c += 8)
-                        for (std::int64_t i = 0; i < 8; ++i) lanes[static_cast<std::size_t>(i)] += at(c + i);
-                    for (; c < s.cols; ++c) lanes[0] += at(c);
-                    for (const double lane : lanes) sum += lane;
-                }
-                means[static_cast<std::size_t>(plane * s.channels + k)] = sum / n;
+                sum_lanes sums{};
+                for (std::int64_t r = 0; r < s.rows; ++r)
+                    sums[static_cast<std::size_t>(r) % sums.size()] +=
+                        sum_of_row(&view(r, 0, k, plane), s.cols, s.pixel_stride());
+                means[static_cast<std::size_t>(plane * s.channels + k)] = sum_of(sums) / n;
             }
     });
     return means;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 /// Summed area tables on a GPU: what sat() computes, of images in device memory. Tables have the form of
 /// `sat_outputs`; of the options, threads and store do not matter here. Those with an offset or an origin (see
@@ -103,6 +104,20 @@ void sat_async(const sat_inputs& inputs, const sat_outputs& outputs, workspace& 
 
 /// The same on the device of `stream`, in a workspace of the library's, and waits.
 void sat(const sat_inputs& inputs, const sat_outputs& outputs, stream_ref stream, const sat_options& options = {});
+
+/// The mean of each channel of each plane of an image in device memory, plane by plane, in device memory as well: the
+/// numbers that boxsum::image_means() finds. One read of the image, at any strides. The workspace grows to
+/// image_means_bytes(); one that is as large already is all it takes: nothing is allocated then, and the call can be
+/// captured into a graph. Throws invalid_argument for what is wrong with the view, host or foreign memory and a
+/// workspace on another stream; unsupported without CUDA. Errors of the kernels surface at the next checked call.
+void image_means_async(const const_any_view& image, double* means, workspace& workspace, stream_ref stream);
+std::size_t image_means_bytes(const view_shape& image);
+
+/// The same on the device of `stream`, and waits: offsets for table_form::offsets.
+///
+///     const std::vector<double> means = boxsum::cuda::image_means(d_image, stream);
+///     boxsum::cuda::sat({d_image}, {{d_table, {boxsum::table_layout::padded, {}, means[0]}}}, stream);
+std::vector<double> image_means(const const_any_view& image, stream_ref stream);
 
 }  // namespace cuda
 }  // namespace boxsum

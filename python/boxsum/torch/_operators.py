@@ -12,6 +12,7 @@ import torch
 from torch import library
 
 import boxsum
+from boxsum.errors import Unsupported
 
 _TYPES = {
     torch.int32: "int32",
@@ -84,17 +85,20 @@ def _inside(result: Any, extents: Any) -> Any:
     return result[..., above : rows - below, left : cols - right].contiguous()
 
 
-# Windows on devices have means but no sums, and those of floating images neither "mirror" nor "wrap".
+# Large windows, which devices make of tables, have means but no sums, and neither "mirror" nor "wrap".
 _CONTINUED = ("mirror", "wrap")
 
 
 def device_box_filter(image: Any, extents: Any, border: str, cval: float, mean: bool, dtype: Any) -> Any:
-    """`_box_filter` of what devices have."""
+    """`_box_filter`, of what devices have where windows are large."""
+    try:
+        return _box_filter(image, extents, border, cval, mean, dtype)
+    except Unsupported:
+        if mean and border not in _CONTINUED:
+            raise
     if border in _CONTINUED:
         wide = device_box_filter(_continued(image, extents, border), extents, "constant", 0.0, mean, dtype)
         return _inside(wide, extents)
-    if mean:
-        return _box_filter(image, extents, border, cval, True, dtype)
     means = _box_filter(image, extents, border, cval, True, torch.float64)
     above, below, left, right = extents
     if border == "shrink":
@@ -104,9 +108,12 @@ def device_box_filter(image: Any, extents: Any, border: str, cval: float, mean: 
 
 
 def device_local_moments(image: Any, extents: Any, border: str, cval: float) -> Any:
-    """`_local_moments` of what devices have."""
-    if border not in _CONTINUED:
+    """`_local_moments`, of what devices have where windows are large."""
+    try:
         return _local_moments(image, extents, border, cval)
+    except Unsupported:
+        if border not in _CONTINUED:
+            raise
     wide = _local_moments(_continued(image, extents, border), extents, "constant", 0.0)
     return tuple(_inside(one, extents) for one in wide)
 

@@ -11,10 +11,9 @@
 #include "core/blur_terms.hpp"
 #include "cuda/device/warp_scan.cuh"
 #include "cuda/filters/blur_kernels.hpp"
+#include "cuda/filters/pixel_planes.cuh"
 #include "cuda/runtime/launch.cuh"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 // Formulas have the CPU's bits: this file is compiled without contraction (-fmad=false).
@@ -22,66 +21,22 @@
 namespace boxsum::cuda {
 namespace {
 
-using u64 = std::uint64_t;
-
 constexpr int row_warps = 4;  ///< of a block
 constexpr int column_threads = 64;
 constexpr int column_reads = 16;  ///< rows of a column whose reads are under way together
-constexpr int block_cols = 32, block_rows = 8;
-constexpr std::int64_t most_block_rows = 65535;  // of a grid; threads go on with further rows
-
-/// Pixels of one plane of any type but half precision, at any strides.
-struct pixel_plane {
-    std::byte* data;
-    std::int64_t row_stride, pixel_stride;
-    dtype type;
-
-    pixel_plane(const const_any_view& v, std::int64_t plane)
-        : data(static_cast<std::byte*>(const_cast<void*>(v.data)) + plane * v.shape.plane_stride),
-          row_stride(v.shape.row_stride),
-          pixel_stride(v.shape.pixel_stride()),
-          type(v.shape.type) {}
-
-    template <typename T>
-    __device__ T& at(std::int64_t r, std::int64_t c, std::int64_t channel = 0) const {
-        return reinterpret_cast<T*>(data + r * row_stride + c * pixel_stride)[channel];
-    }
-    __device__ u64 unsigned_at(std::int64_t r, std::int64_t c, std::int64_t channel) const {
-        return type == dtype::u8 ? at<std::uint8_t>(r, c, channel) : at<std::uint16_t>(r, c, channel);
-    }
-    /// 0 to `largest`
-    __device__ std::int64_t radius_at(std::int64_t r, std::int64_t c, std::int64_t largest) const {
-        std::int64_t radius = 0;
-        if (type == dtype::u8)
-            radius = at<std::uint8_t>(r, c);
-        else if (type == dtype::u16)
-            radius = at<std::uint16_t>(r, c);
-        else if (type == dtype::u32)
-            radius = at<std::uint32_t>(r, c);
-        else
-            radius = at<std::int32_t>(r, c);
-        return radius < 0 ? 0 : radius < largest ? radius : largest;
-    }
-    __device__ double real_at(std::int64_t r, std::int64_t c) const {
-        if (type == dtype::u8) return at<std::uint8_t>(r, c);
-        if (type == dtype::u16) return at<std::uint16_t>(r, c);
-        if (type == dtype::f32) return static_cast<double>(at<float>(r, c));
-        return at<double>(r, c);
-    }
-};
-
 /// A warp owns the row of one channel.
+template <typename Entry>
 __global__ void __launch_bounds__(row_warps* warp_size)
-    sum_rows_kernel(pixel_plane image, std::int64_t rows, std::int64_t cols, order_table table) {
+    sum_rows_kernel(pixel_plane image, std::int64_t rows, std::int64_t cols, order_table<Entry> table) {
     const std::int64_t line = std::int64_t{blockIdx.x} * row_warps + warp_id();
     if (line >= rows * table.channels) return;
     const std::int64_t r = line / table.channels, channel = line - r * table.channels;
-    u64* const to = table.entries + r * table.cols * table.channels + channel;
-    const auto pixel = [&](std::int64_t c) { return c < cols ? image.unsigned_at(r, c, channel) : 0; };
-    u64 carry[highest_blur_order] = {};
-    u64 next = pixel(lane_id());
+    Entry* const to = table.entries + r * table.cols * table.channels + channel;
+    const auto pixel = [&](std::int64_t c) { return c < cols ? image.number_at<Entry>(r, c, channel) : Entry{0}; };
+    Entry carry[highest_blur_order] = {};
+    Entry next = pixel(lane_id());
     for (std::int64_t c = lane_id(); c - lane_id() < table.cols; c += warp_size) {
-        u64 x = next;
+        Entry x = next;
         next = pixel(c + warp_size);
 #pragma unroll
         for (int i = 0; i < highest_blur_order; ++i)
@@ -95,14 +50,16 @@ __global__ void __launch_bounds__(row_warps* warp_size)
 
 /// A thread owns a column of a table whose first `rows` rows have been summed; those beyond are zeros that nobody
 /// wrote.
-__global__ void __launch_bounds__(column_threads) sum_columns_kernel(std::int64_t rows, order_table table) {
+template <typename Entry>
+__global__ void __launch_bounds__(column_threads) sum_columns_kernel(std::int64_t rows, order_table<Entry> table) {
     const std::int64_t pitch = table.cols * table.channels, i = std::int64_t{blockIdx.x} * column_threads + threadIdx.x;
     if (i >= pitch) return;
-    u64 carry[highest_blur_order] = {};
+    Entry carry[highest_blur_order] = {};
     for (std::int64_t first = 0; first < table.rows; first += column_reads) {
-        u64 x[column_reads];
+        Entry x[column_reads];
 #pragma unroll
-        for (int k = 0; k < column_reads; ++k) x[k] = first + k < rows ? table.entries[(first + k) * pitch + i] : 0;
+        for (int k = 0; k < column_reads; ++k)
+            x[k] = first + k < rows ? table.entries[(first + k) * pitch + i] : Entry{0};
 #pragma unroll
         for (int k = 0; k < column_reads; ++k) {
             if (first + k >= table.rows) break;
@@ -114,23 +71,6 @@ __global__ void __launch_bounds__(column_threads) sum_columns_kernel(std::int64_
     }
 }
 
-/// Threads of a grid of blocks of columns by rows: f(row, column).
-template <typename F>
-__device__ void for_own_pixels(std::int64_t rows, std::int64_t cols, F&& f) {
-    const std::int64_t c = std::int64_t{blockIdx.x} * block_cols + threadIdx.x;
-    if (c >= cols) return;
-    for (std::int64_t r = std::int64_t{blockIdx.y} * block_rows + threadIdx.y; r < rows;
-         r += std::int64_t{gridDim.y} * block_rows)
-        f(r, c);
-}
-
-launch_shape for_pixels(const view_shape& s) {
-    const auto blocks = [](std::int64_t extent, int block) { return (extent + block - 1) / block; };
-    return {.grid = dim3(static_cast<unsigned>(blocks(s.cols, block_cols)),
-                         static_cast<unsigned>(std::min(blocks(s.rows, block_rows), most_block_rows))),
-            .block = dim3(block_cols, block_rows)};
-}
-
 struct blur_task {
     pixel_plane radius, result;
     std::int64_t rows, cols, largest;
@@ -138,7 +78,7 @@ struct blur_task {
 };
 
 template <int Order>
-__global__ void __launch_bounds__(block_cols* block_rows) blur_kernel(blur_task t, order_table table) {
+__global__ void __launch_bounds__(pixel_block_cols* pixel_block_rows) blur_kernel(blur_task t, order_table<u64> table) {
     for_own_pixels(t.rows, t.cols, [&](std::int64_t r, std::int64_t c) {
         const std::int64_t radius = t.radius.radius_at(r, c, t.largest), width = 2 * radius + 1;
         const u64 weights = blur_weights(t.rows, Order, r, radius) * blur_weights(t.cols, Order, c, radius);
@@ -182,7 +122,7 @@ struct circle_task {
     double focus, aperture, largest;
 };
 
-__global__ void __launch_bounds__(block_cols* block_rows) confuse_pixels_kernel(circle_task t) {
+__global__ void __launch_bounds__(pixel_block_cols* pixel_block_rows) confuse_pixels_kernel(circle_task t) {
     for_own_pixels(t.rows, t.cols, [&](std::int64_t r, std::int64_t c) {
         const double radius = confusion_radius(t.depth.real_at(r, c), t.focus, t.aperture, t.largest);
         if (t.radii.type == dtype::u8)
@@ -200,17 +140,21 @@ unsigned blocks_of(std::int64_t n, int size) {
 
 }  // namespace
 
-void enqueue_order_table(const const_any_view& image, std::int64_t plane, const order_table& table, stream_ref stream) {
+template <typename Entry>
+void enqueue_order_table(const const_any_view& image, std::int64_t plane, const order_table<Entry>& table,
+                         stream_ref stream) {
     const view_shape& s = image.shape;
-    launch(sum_rows_kernel, {.grid = blocks_of(s.rows * s.channels, row_warps), .block = row_warps * warp_size}, stream,
-           pixel_plane(image, plane), s.rows, s.cols, table);
-    launch(sum_columns_kernel,
+    launch(sum_rows_kernel<Entry>, {.grid = blocks_of(s.rows * s.channels, row_warps), .block = row_warps * warp_size},
+           stream, pixel_plane(image, plane), s.rows, s.cols, table);
+    launch(sum_columns_kernel<Entry>,
            {.grid = blocks_of(table.cols * table.channels, column_threads), .block = column_threads}, stream, s.rows,
            table);
 }
+template void enqueue_order_table(const const_any_view&, std::int64_t, const order_table<u64>&, stream_ref);
+template void enqueue_order_table(const const_any_view&, std::int64_t, const order_table<double>&, stream_ref);
 
-void enqueue_blur(const variable_inputs& inputs, const any_view& result, std::int64_t plane, const order_table& table,
-                  std::int64_t largest, rounding_mode rounding, stream_ref stream) {
+void enqueue_blur(const variable_inputs& inputs, const any_view& result, std::int64_t plane,
+                  const order_table<u64>& table, std::int64_t largest, rounding_mode rounding, stream_ref stream) {
     const view_shape& s = result.shape;
     const blur_task task{pixel_plane(inputs.radius, inputs.radius.shape.planes == 1 ? 0 : plane),
                          pixel_plane(result, plane),

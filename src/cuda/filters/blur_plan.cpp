@@ -30,7 +30,7 @@ struct variable_blur_plan::state {
     planned_view image, radius, result;
     variable_blur_options options;
     std::int64_t largest;
-    order_table table;  ///< without memory
+    order_table<std::uint64_t> table;  ///< without memory
     std::size_t bytes;
     int device;
 
@@ -76,7 +76,7 @@ void variable_blur_plan::run_async(const variable_inputs& inputs, const filter_o
     if (arguments.meet()) filters::check_blur_memory(inputs, outputs);
     const workspace_end held(workspace, s.bytes, s.bytes, s.device, stream);
     const device_scope scope(s.device);
-    order_table table = s.table;
+    order_table<std::uint64_t> table = s.table;
     table.entries = reinterpret_cast<std::uint64_t*>(held.data());
     for (std::int64_t plane = 0; plane < s.image.shape.planes; ++plane) {
         enqueue_order_table(inputs.image, plane, table, stream);

@@ -2,8 +2,8 @@
 // rows. Pixels that are kept or not are words of their width: NaN and equality are seen in the bits.
 
 #include "core/visit_types.hpp"
-#include "cuda/device/ptx.cuh"
 #include "cuda/queries/kept_samples.hpp"
+#include "cuda/queries/samples.cuh"
 #include "cuda/runtime/launch.cuh"
 
 #include <algorithm>
@@ -19,27 +19,6 @@ namespace {
 
 constexpr int block_threads = 256;
 constexpr std::int64_t most_lines = 65535;  // of a grid; threads go on with further rows
-
-/// A view by its strides, with one channel or plane for all where it has but one.
-struct samples {
-    std::byte* data = nullptr;
-    std::int64_t plane_stride = 0, row_stride = 0, pixel_stride = 0, channel_stride = 0;
-
-    samples() = default;
-    explicit samples(const const_any_view& v) : data(static_cast<std::byte*>(const_cast<void*>(v.data))) {
-        const view_shape& s = v.shape;
-        row_stride = s.row_stride;
-        pixel_stride = s.pixel_stride();
-        if (s.planes > 1) plane_stride = s.plane_stride;
-        if (s.channels > 1) channel_stride = static_cast<std::int64_t>(size_of(s.type));
-    }
-
-    template <typename T>
-    __device__ T& at(std::int64_t plane, std::int64_t row, std::int64_t col, std::int64_t channel) const {
-        return *reinterpret_cast<T*>(data + plane * plane_stride + row * row_stride + col * pixel_stride +
-                                     channel * channel_stride);
-    }
-};
 
 /// What values of pixels do not count, by their bits.
 struct refused_values {
@@ -91,14 +70,6 @@ __global__ void __launch_bounds__(block_threads) keep_pixels_kernel(sample_task 
         if (t.pixels.data != nullptr) t.pixels.at<Word>(plane, row, col, channel) = kept ? pixel : Word{0};
         if (t.counts.data != nullptr) t.counts.at<std::uint8_t>(plane, row, col, channel) = kept ? 1 : 0;
     });
-}
-
-template <typename T>
-__device__ double number_of(T pixel) {
-    if constexpr (std::is_same_v<T, float16>)
-        return static_cast<double>(half_to_float(pixel));
-    else
-        return static_cast<double>(pixel);
 }
 
 template <typename T>

@@ -2,6 +2,7 @@
 
 #include "support/gpu.hpp"
 
+#include <boxsum/cuda/blobs.hpp>
 #include <boxsum/cuda/guided_filter.hpp>
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/cuda/shadow.hpp>
@@ -27,6 +28,8 @@ TEST(absent, everything_that_needs_a_device_says_that_there_is_none) {
     EXPECT_THROW(cuda::guided_filter_plan({.image = {nullptr, image}}, {{nullptr, image}}), unsupported);
     EXPECT_THROW(cuda::variance_shadows({}, {}, cuda::stream_ref::legacy_default()), unsupported);
     EXPECT_THROW(cuda::window_means(const_any_table_view{}, {}, cuda::stream_ref::legacy_default()), unsupported);
+    EXPECT_THROW(cuda::find_blobs({}, cuda::stream_ref::legacy_default()), unsupported);
+    EXPECT_THROW(cuda::image_means({}, cuda::stream_ref::legacy_default()), unsupported);
     EXPECT_THROW(cuda::variable_blur({}, {}, cuda::stream_ref::legacy_default()), unsupported);
     try {
         cuda::current_device();
