@@ -1,8 +1,6 @@
 // Times the filters, and the windows of tables that exist, against a copy of the same bytes and against OpenCV's (where
 // built with it). Candidates take turns in one process; medians of the rounds; random pixels; reused buffers. Ratios of
 // one run compare, times of two do not.
-//
-//     filters_bench [--size N] [--rounds N] [--threads N] [--only GROUP]
 
 #include <boxsum/blobs.hpp>
 #include <boxsum/filters.hpp>
@@ -11,6 +9,8 @@
 #include <boxsum/sat.hpp>
 #include <boxsum/table.hpp>
 #include <boxsum/window_queries.hpp>
+
+#include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -124,7 +124,7 @@ group statistics(const std::string& type, std::int64_t size, std::int64_t channe
     const auto mask = std::make_shared<image<std::uint8_t>>(size, channels);
     group g{"statistics " + type + " x " + std::to_string(channels), {}};
     g.candidates.push_back(
-        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), mask->view().data(), in->bytes(), threads); }});
+        {"copy", [=] { copy_bytes(in->view().data(), in->bytes(), mean->view().data(), in->bytes(), threads); }});
     for (const std::int64_t r : {3, 15, 100, 300})
         g.candidates.push_back({"mean, deviation r=" + std::to_string(r), [=] {
                                     boxsum::local_statistics({in->view()},
@@ -346,18 +346,6 @@ int main(int argc, char** argv) {
     std::int64_t size = 4096;
     int rounds = 9, threads = 1;
     std::string only;
-    for (int i = 1; i + 1 < argc; i += 2) {
-        const std::string option = argv[i];
-        if (option == "--size") size = std::atoll(argv[i + 1]);
-        if (option == "--rounds") rounds = std::atoi(argv[i + 1]);
-        if (option == "--threads") threads = std::atoi(argv[i + 1]);
-        if (option == "--only") only = argv[i + 1];
-    }
-#if defined(BOXSUM_BENCH_OPENCV)
-    cv::setNumThreads(threads);
-#endif
-    std::printf("%lld x %lld, %d thread(s) of %u, medians of %d rounds\n", static_cast<long long>(size),
-                static_cast<long long>(size), threads, std::thread::hardware_concurrency(), rounds);
     const std::vector<std::pair<std::string, std::function<group()>>> groups = {
         {"8u", [&] { return box_filters<std::uint8_t>("8u", size, 1, threads); }},
         {"8u3", [&] { return box_filters<std::uint8_t>("8u", size / 2, 3, threads); }},
@@ -378,6 +366,21 @@ int main(int argc, char** argv) {
         {"blobs", [&] { return blobs(size / 2, threads); }},
         {"windows", [&] { return windows_of_tables(size, threads); }},
     };
+    std::vector<std::string> names;
+    for (const auto& [name, make] : groups) names.push_back(name);
+    CLI::App app{"Times the filters beside a copy of the same bytes and beside OpenCV's."};
+    app.add_option("--size", size, "edge length of square images")
+        ->check(CLI::Range(64, 1 << 16))
+        ->capture_default_str();
+    app.add_option("--rounds", rounds, "medians over them")->check(CLI::Range(1, 1001))->capture_default_str();
+    app.add_option("--threads", threads)->check(CLI::Range(1, 256))->capture_default_str();
+    app.add_option("--only", only, "one group")->check(CLI::IsMember(names));
+    CLI11_PARSE(app, argc, argv);
+#if defined(BOXSUM_BENCH_OPENCV)
+    cv::setNumThreads(threads);
+#endif
+    std::printf("%lld x %lld, %d thread(s) of %u, medians of %d rounds\n", static_cast<long long>(size),
+                static_cast<long long>(size), threads, std::thread::hardware_concurrency(), rounds);
     for (const auto& [name, make] : groups) {
         if (!only.empty() && only != name) continue;
         group g = make();

@@ -40,13 +40,15 @@ struct constant {
 #define BOXSUM_INLINE __attribute__((always_inline))
 #endif
 
-/// f(constant<0>), f(constant<1>), ...: indices of arrays in registers have to be constants before anything else.
-template <int n, int first = 0, typename F>
+/// f(constant<0>), f(constant<1>), ...: indices of arrays in registers have to be constants before anything else. All
+/// in one function: of a chain of functions, each with the rest of it inlined, a compiler goes through every one.
+template <int... i, typename F>
+BOXSUM_INLINE inline void call_with_each(F&& f, every_lane::list<i...>) {
+    (f(constant<i>{}), ...);
+}
+template <int n, typename F>
 BOXSUM_INLINE inline void unrolled(F&& f) {
-    if constexpr (first < n) {
-        f(constant<first>{});
-        unrolled<n, first + 1>(f);
-    }
+    call_with_each(f, typename make_list<n>::template of<every_lane>{});
 }
 
 template <typename V, typename T>
@@ -417,24 +419,23 @@ BOXSUM_INLINE inline void along_as(const f64* x, group_windows& windows, const H
     i64 phase = windows.phase;
     for (i64 c = 0; c < cols; c += 8, ++group) {
         const auto by = how.by(group);
-        for (i64 k = 0; k < channels; ++k)
-            unrolled<parts>([&](auto part) BOXSUM_INLINE {
-                const i64 at = 8 * k + decltype(part)::value * lanes;
-                const f64* const from = x + c * step + at;
-                typename std::remove_cvref_t<decltype(by)>::value v[8];
-                const auto sample = [&](auto i) BOXSUM_INLINE { return line.at(from + decltype(i)::value * step); };
-                if constexpr (width > 0) {
-                    narrow_windows<width>(v, by, sample);
-                } else {
-                    const f64* const end = from + ahead;
-                    const group_state state{windows.part + at, windows.slots + phase * windows.stride + at,
-                                            windows.prefix + at, whole > 0, phase > 0};
-                    wide_windows<-width>(
-                        v, by, sample, [&](auto i) BOXSUM_INLINE { return line.at(end + decltype(i)::value * step); },
-                        state);
-                }
-                finish(c, at, v);
-            });
+        // Not unrolled: of four parts the code of all kernels would take three times as long to compile.
+        for (i64 at = 0; at < step; at += lanes) {
+            const f64* const from = x + c * step + at;
+            typename std::remove_cvref_t<decltype(by)>::value v[8];
+            const auto sample = [&](auto i) BOXSUM_INLINE { return line.at(from + decltype(i)::value * step); };
+            if constexpr (width > 0) {
+                narrow_windows<width>(v, by, sample);
+            } else {
+                const f64* const end = from + ahead;
+                const group_state state{windows.part + at, windows.slots + phase * windows.stride + at,
+                                        windows.prefix + at, whole > 0, phase > 0};
+                wide_windows<-width>(
+                    v, by, sample, [&](auto i) BOXSUM_INLINE { return line.at(end + decltype(i)::value * step); },
+                    state);
+            }
+            finish(c, at, v);
+        }
         if (width <= 0 && ++phase >= whole) {
             close_short_block(windows, how, group + 2, step);
             phase = 0;
@@ -525,6 +526,19 @@ constexpr i64 columns_together(i64 channels) {
     return channels == 1 ? 64 : 16;
 }
 
+/// The sums of windows of some columns, whatever becomes of them.
+void sum_along(f64* sums, const f64* line, group_windows& windows, i64 group, i64 cols, i64 channels) {
+    with_width(windows, [&](auto width) {
+        along_as<decltype(width)::value>(line, windows, sums_along{}, group, cols, channels,
+                                         [&](i64 first, i64 at, const reals(&v)[8]) BOXSUM_INLINE {
+                                             unrolled<8>([&](auto i) BOXSUM_INLINE {
+                                                 constexpr int col = decltype(i)::value;
+                                                 store(sums + (first + col) * 8 * channels + at, v[col]);
+                                             });
+                                         });
+    });
+}
+
 /// Windows of eight rows along them. `line` has (cols rounded up to 16) + width - 1 columns; rows of null are left out.
 template <typename Out>
 void along(Out* const* rows, const f64* line, group_windows windows, const f64* beyond, const mean_factors& factors,
@@ -532,34 +546,26 @@ void along(Out* const* rows, const f64* line, group_windows windows, const f64* 
     alignas(64) f64 sums[8 * 64], each[8 * 64];  // of up to four channels
     const i64 step = 8 * channels, together = columns_together(channels);
     if (windows.width > 8) begin_along(line, windows, sums_along{}, channels);
-    with_width(windows, [&](auto width) {
-        for (i64 c = 0; c < cols; c += together) {
-            const i64 rounded = cols - c < together ? (cols - c + 15) / 16 * 16 : together;
-            along_as<decltype(width)::value>(line + c * step, windows, sums_along{}, c / 8, rounded, channels,
-                                             [&](i64 first, i64 at, const reals(&v)[8]) BOXSUM_INLINE {
-                                                 unrolled<8>([&](auto i) BOXSUM_INLINE {
-                                                     constexpr int col = decltype(i)::value;
-                                                     store(sums + (first + col) * step + at, v[col]);
-                                                 });
-                                             });
-            if (beyond != nullptr)
-                for (i64 i = 0; i < rounded; ++i) add_vectors(sums + i * step, beyond, step);
-            const i64 count = cols - c < together ? cols - c : together, n = count * channels;
-            if (factors.cols == nullptr) {
-                put_rows(rows, c * channels, sums, nullptr, 0, n);
-            } else if (c >= factors.first_full && c + count <= factors.end_full) {
-                put_rows(rows, c * channels, sums, factors.full, 0, n);
-            } else {
-                for (i64 i = 0; i < rounded; ++i)
-                    for (i64 r = 0; r < 8; r += lanes) {
-                        const f64 of_column = factors.cols[i < count ? c + i : cols - 1];
-                        const reals factor = 1.0 / (as_reals(factors.rows + r) * of_column);
-                        for (i64 k = 0; k < channels; ++k) store(each + (i * channels + k) * 8 + r, factor);
-                    }
-                put_rows(rows, c * channels, sums, each, 8, n);
-            }
+    for (i64 c = 0; c < cols; c += together) {
+        const i64 rounded = cols - c < together ? (cols - c + 15) / 16 * 16 : together;
+        sum_along(sums, line + c * step, windows, c / 8, rounded, channels);
+        if (beyond != nullptr)
+            for (i64 i = 0; i < rounded; ++i) add_vectors(sums + i * step, beyond, step);
+        const i64 count = cols - c < together ? cols - c : together, n = count * channels;
+        if (factors.cols == nullptr) {
+            put_rows(rows, c * channels, sums, nullptr, 0, n);
+        } else if (c >= factors.first_full && c + count <= factors.end_full) {
+            put_rows(rows, c * channels, sums, factors.full, 0, n);
+        } else {
+            for (i64 i = 0; i < rounded; ++i)
+                for (i64 r = 0; r < 8; r += lanes) {
+                    const f64 of_column = factors.cols[i < count ? c + i : cols - 1];
+                    const reals factor = 1.0 / (as_reals(factors.rows + r) * of_column);
+                    for (i64 k = 0; k < channels; ++k) store(each + (i * channels + k) * 8 + r, factor);
+                }
+            put_rows(rows, c * channels, sums, each, 8, n);
         }
-    });
+    }
 }
 
 inline reals root(reals x) {
@@ -587,7 +593,30 @@ inline bool mark_what_is_not_finite(f64* mean, f64* spread, i64 n) {
     return any << 1 != 0;
 }
 
-/// Roots are taken between merges, which hide them.
+/// Means and spreads of windows of some columns, the first of `group`. Roots are taken between merges, which hide them.
+/// Whether a mean is not finite.
+bool merge_along(f64* mean, f64* spread, const f64* line, group_windows& windows, const f64* beyond,
+                 const merges_along& along, i64 group, i64 cols, i64 channels) {
+    const moments_along& how = along.how;
+    reals all = {};
+    with_width(windows, [&](auto width) {
+        const auto finish = [&](i64 first, i64 at, moment_value(&v)[8]) BOXSUM_INLINE {
+            unrolled<8>([&](auto i) BOXSUM_INLINE {
+                constexpr int col = decltype(i)::value;
+                if (beyond != nullptr) v[col] = merged(v[col], along.by(0).at(beyond + at), how.beyond);
+                const reals variance = v[col].m2 * how.inverse_cols[8 * group + first + col];
+                store(mean + (first + col) * 8 * channels + at, v[col].mean);
+                store(spread + (first + col) * 8 * channels + at, how.deviations ? root(variance) : variance);
+                all += v[col].mean;
+            });
+        };
+        along_as<decltype(width)::value>(line, windows, along, group, cols, channels, finish);
+    });
+    f64 total = 0;
+    for (int i = 0; i < lanes; ++i) total += all[i] - all[i];
+    return total != 0 || total != total;
+}
+
 template <typename Out>
 bool along_moments(Out* const* means, Out* const* spreads, const f64* line, group_windows windows, const f64* beyond,
                    const moments_along& how, i64 cols, i64 channels) {
@@ -596,29 +625,14 @@ bool along_moments(Out* const* means, Out* const* spreads, const f64* line, grou
     const merges_along along{how, windows.stride / 2};
     bool any = false;
     if (windows.width > 8) begin_along(line, windows, along, channels);
-    with_width(windows, [&](auto width) {
-        for (i64 c = 0; c < cols; c += together) {
-            const i64 rounded = cols - c < together ? (cols - c + 15) / 16 * 16 : together;
-            reals all = {};
-            const auto finish = [&](i64 first, i64 at, moment_value(&v)[8]) BOXSUM_INLINE {
-                unrolled<8>([&](auto i) BOXSUM_INLINE {
-                    constexpr int col = decltype(i)::value;
-                    if (beyond != nullptr) v[col] = merged(v[col], along.by(0).at(beyond + at), how.beyond);
-                    const reals variance = v[col].m2 * how.inverse_cols[c + first + col];
-                    store(mean + (first + col) * step + at, v[col].mean);
-                    store(spread + (first + col) * step + at, how.deviations ? root(variance) : variance);
-                    all += v[col].mean;
-                });
-            };
-            along_as<decltype(width)::value>(line + c * step, windows, along, c / 8, rounded, channels, finish);
-            f64 total = 0;
-            for (int i = 0; i < lanes; ++i) total += all[i] - all[i];
-            if (total != 0 || total != total) any |= mark_what_is_not_finite(mean, spread, rounded * step);
-            const i64 n = (cols - c < together ? cols - c : together) * channels;
-            if (means != nullptr) put_rows(means, c * channels, mean, nullptr, 0, n);
-            put_rows(spreads, c * channels, spread, nullptr, 0, n);
-        }
-    });
+    for (i64 c = 0; c < cols; c += together) {
+        const i64 rounded = cols - c < together ? (cols - c + 15) / 16 * 16 : together;
+        if (merge_along(mean, spread, line + c * step, windows, beyond, along, c / 8, rounded, channels))
+            any |= mark_what_is_not_finite(mean, spread, rounded * step);
+        const i64 n = (cols - c < together ? cols - c : together) * channels;
+        if (means != nullptr) put_rows(means, c * channels, mean, nullptr, 0, n);
+        put_rows(spreads, c * channels, spread, nullptr, 0, n);
+    }
     return any;
 }
 

@@ -141,7 +141,7 @@ fused_shape guided_shape_of(const filters::window_job& job) {
     const std::int64_t strip = up_to(up_to(width, up_to(width, fits)), K) * K, strips = up_to(width, strip);
     std::int64_t band = 128;
     const auto held = [&] { return strips * job.shape.channels * up_to(rows, band) * (threads / 32) / resident_warps; };
-    const std::int64_t least = taken > 40 ? 32 : 16;  // a band begins with the rows of its first windows
+    const std::int64_t least = taken > 34 ? 32 : 16;  // a band begins with the rows of its first windows
     while (band > least && held() < 8) band /= 2;
     while (band > 8 && held() < 1) band /= 2;
     fused_shape shape;

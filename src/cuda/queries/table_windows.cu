@@ -85,7 +85,7 @@ struct dense_task {
               valid, down, across);
         }
     }
-    /// The same for numbers of double, which results of 32f are rounded from.
+    /// Result k of this thread's, which is rounded to 32f where those are.
     __device__ void store(std::byte* to, int k, double value) const {
         if (out_element == sizeof(double))
             *reinterpret_cast<double*>(to + k * out_row_stride) = value;

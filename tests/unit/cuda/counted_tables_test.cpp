@@ -4,8 +4,8 @@
 #include "support/complaint.hpp"
 #include "support/device_block.hpp"
 #include "support/gpu.hpp"
+#include "support/random_blocks.hpp"
 #include "support/stored_table.hpp"
-#include "support/strided_block.hpp"
 
 #include <boxsum/box.hpp>
 #include <boxsum/cuda/box.hpp>
@@ -17,7 +17,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -31,16 +30,9 @@ using test::stored_table;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-class counted_tables : public test::gpu_stream_test {
+class counted_tables : public test::gpu_stream_test, protected test::random_blocks {
   protected:
-    std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
-
-    template <typename T>
-    block<T> random_block(std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes,
-                          bool only_read) {
-        const lying how = pick(4) == 0 ? lying::row_major : only_read && pick(2) == 0 ? lying::repeated : lying::anyhow;
-        return block<T>(rows, cols, channels, planes, how, random_);
-    }
+    counted_tables() : random_blocks(29) {}
 
     /// Small integers, and where the type has it NaN: floats add them exactly in any order.
     template <typename T, typename Sum, typename Square, typename Count>
@@ -110,8 +102,6 @@ class counted_tables : public test::gpu_stream_test {
             EXPECT_TRUE(d_counts.equals_host());
         }
     }
-
-    std::mt19937_64 random_{29};
 };
 
 TEST_F(counted_tables, are_the_hosts) {

@@ -4,7 +4,7 @@
 #include "support/complaint.hpp"
 #include "support/device_block.hpp"
 #include "support/gpu.hpp"
-#include "support/strided_block.hpp"
+#include "support/random_blocks.hpp"
 
 #include <boxsum/cuda/sat.hpp>
 #include <boxsum/error.hpp>
@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -46,9 +45,9 @@ Number outward(const table_origin& o, std::int64_t row, std::int64_t col, const 
     return (row < o.row) != (col < o.col) ? Number{} - sum : sum;
 }
 
-class outward_plan : public test::gpu_stream_test {
+class outward_plan : public test::gpu_stream_test, protected test::random_blocks {
   protected:
-    std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+    outward_plan() : random_blocks(29) {}
 
     /// Fills the host's table with what the definition says.
     template <bool Squared, typename Pixel, typename Sum>
@@ -115,8 +114,6 @@ class outward_plan : public test::gpu_stream_test {
             EXPECT_TRUE(d_squares.equals_host());
         }
     }
-
-    std::mt19937_64 random_{29};
 };
 
 TEST_F(outward_plan, every_entry_by_definition) {

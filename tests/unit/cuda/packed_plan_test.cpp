@@ -5,7 +5,7 @@
 #include "support/complaint.hpp"
 #include "support/device_block.hpp"
 #include "support/gpu.hpp"
-#include "support/strided_block.hpp"
+#include "support/random_blocks.hpp"
 
 #include <boxsum/cuda/box.hpp>
 #include <boxsum/cuda/filters.hpp>
@@ -19,7 +19,6 @@
 #include <cuda_runtime_api.h>
 
 #include <cstring>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -30,20 +29,16 @@ using test::block;
 using test::device_block;
 using test::lying;
 
-class packed_plan : public test::gpu_stream_test {
+class packed_plan : public test::gpu_stream_test, protected test::random_blocks {
   protected:
-    std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+    packed_plan() : random_blocks(23) {}
 
     template <typename T>
-    block<T> random_block(std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes,
-                          bool only_read) {
-        const lying how = pick(4) == 0 ? lying::row_major : only_read && pick(2) == 0 ? lying::repeated : lying::anyhow;
-        const block<T> made(rows, cols, channels, planes, how, random_);
-        if (only_read) made.for_each([&](auto, auto, auto, auto, T& x) { x = static_cast<T>(random_() % 200); });
+    block<T> random_input(std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes) {
+        const auto made = random_block<T>(rows, cols, channels, planes, true);
+        made.for_each([&](auto, auto, auto, auto, T& x) { x = static_cast<T>(random_() % 200); });
         return made;
     }
-
-    std::mt19937_64 random_{23};
 };
 
 TEST_F(packed_plan, tables_are_the_hosts_whatever_the_strides) {
@@ -53,12 +48,12 @@ TEST_F(packed_plan, tables_are_the_hosts_whatever_the_strides) {
         const std::int64_t rows = 1 + pick(70), cols = 1 + pick(70), channels = 1 + pick(3), planes = 1 + pick(2);
         const table_form form = static_cast<table_layout>(pick(3));
         const bool carries = pick(2) == 0, squares = pick(2) == 0;
-        const auto image = random_block<std::uint8_t>(rows, cols, channels, planes, true);
-        const auto above = random_block<std::uint32_t>(1, cols + 1, channels, planes, true);
-        const auto left = random_block<std::uint32_t>(rows, 1, channels, planes, true);
+        const auto image = random_input<std::uint8_t>(rows, cols, channels, planes);
+        const auto above = random_input<std::uint32_t>(1, cols + 1, channels, planes);
+        const auto left = random_input<std::uint32_t>(rows, 1, channels, planes);
         const std::int64_t table_rows = form.table_extent(rows), table_cols = form.table_extent(cols);
-        const auto sums = random_block<std::uint32_t>(table_rows, table_cols, channels, planes, false);
-        const auto square_sums = random_block<std::uint64_t>(table_rows, table_cols, channels, planes, false);
+        const auto sums = random_block<std::uint32_t>(table_rows, table_cols, channels, planes);
+        const auto square_sums = random_block<std::uint64_t>(table_rows, table_cols, channels, planes);
         const device_block d_image(image, stream());
         const device_block d_above(above, stream()), d_left(left, stream()), d_sums(sums, stream());
         const device_block d_squares(square_sums, stream());
@@ -96,8 +91,8 @@ TEST_F(packed_plan, histograms_are_the_hosts_whatever_the_strides) {
     const binning bins = binning::uniform(5, 0, 200);
     for (int i = 0; i < 12 && !HasFailure(); ++i) {
         const std::int64_t rows = 1 + pick(50), cols = 1 + pick(50), planes = 1 + pick(2);
-        const auto image = random_block<std::uint8_t>(rows, cols, 1, planes, true);
-        const auto weights = random_block<float>(rows, cols, 1, planes, true);  // whole numbers: sums are exact
+        const auto image = random_input<std::uint8_t>(rows, cols, 1, planes);
+        const auto weights = random_input<float>(rows, cols, 1, planes);  // whole numbers: sums are exact
         SCOPED_TRACE("image with " + test::text_of(image.view().shape()));
         const device_block d_image(image, stream());
         const device_block d_weights(weights, stream());
@@ -124,10 +119,10 @@ TEST_F(packed_plan, histograms_are_the_hosts_whatever_the_strides) {
 TEST_F(packed_plan, filters_copy_what_is_not_plain) {
     for (int i = 0; i < 8 && !HasFailure(); ++i) {
         const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3), planes = 1 + pick(2);
-        const auto image = random_block<std::uint8_t>(rows, cols, channels, planes, true);
-        const auto there = random_block<std::uint8_t>(rows, cols, channels, planes, false);
-        const auto here = random_block<std::uint8_t>(rows, cols, channels, planes, false);
-        const auto variance = random_block<float>(rows, cols, channels, planes, false);
+        const auto image = random_input<std::uint8_t>(rows, cols, channels, planes);
+        const auto there = random_block<std::uint8_t>(rows, cols, channels, planes);
+        const auto here = random_block<std::uint8_t>(rows, cols, channels, planes);
+        const auto variance = random_block<float>(rows, cols, channels, planes);
         const device_block d_image(image, stream()), d_there(there, stream());
         const device_block d_variance(variance, stream());
         const filter_options options{.window = 7};
@@ -149,15 +144,15 @@ TEST_F(packed_plan, filters_are_the_hosts_whatever_the_strides) {
     cuda::workspace workspace(0, stream());
     for (int i = 0; i < 24 && !HasFailure(); ++i) {
         const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3), planes = 1 + pick(2);
-        const auto image = random_block<std::uint8_t>(rows, cols, channels, planes, true);
-        const auto mask = random_block<std::uint8_t>(rows, cols, 1, pick(2) == 0 ? 1 : planes, true);
-        const auto radius = random_block<std::uint16_t>(rows, cols, 1, planes, true);
+        const auto image = random_input<std::uint8_t>(rows, cols, channels, planes);
+        const auto mask = random_input<std::uint8_t>(rows, cols, 1, pick(2) == 0 ? 1 : planes);
+        const auto radius = random_input<std::uint16_t>(rows, cols, 1, planes);
         radius.for_each([&](auto, auto, auto, auto, std::uint16_t& x) { x = static_cast<std::uint16_t>(x % 6); });
-        const auto result = random_block<std::uint8_t>(rows, cols, channels, planes, false);
-        const auto black = random_block<std::uint8_t>(rows, cols, channels, planes, false);
-        const auto varied = random_block<std::uint8_t>(rows, cols, channels, planes, false);
-        const auto waited = random_block<std::uint8_t>(rows, cols, channels, planes, false);
-        const auto table = random_block<std::uint32_t>(rows, cols, channels, planes, false);
+        const auto result = random_block<std::uint8_t>(rows, cols, channels, planes);
+        const auto black = random_block<std::uint8_t>(rows, cols, channels, planes);
+        const auto varied = random_block<std::uint8_t>(rows, cols, channels, planes);
+        const auto waited = random_block<std::uint8_t>(rows, cols, channels, planes);
+        const auto table = random_block<std::uint32_t>(rows, cols, channels, planes);
         SCOPED_TRACE("image with " + test::text_of(image.view().shape()) + ", mask with " +
                      test::text_of(mask.view().shape()) + ", radius with " + test::text_of(radius.view().shape()) +
                      ", result with " + test::text_of(result.view().shape()));
@@ -231,8 +226,8 @@ TEST_F(packed_plan, a_radius_that_is_too_large_is_named_where_it_lies) {
 TEST_F(packed_plan, copies_go_between_any_strides_of_host_and_device) {
     for (int i = 0; i < 24 && !HasFailure(); ++i) {
         const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3), planes = 1 + pick(2);
-        const auto from = random_block<std::uint16_t>(rows, cols, channels, planes, true);
-        const auto to = random_block<std::uint16_t>(rows, cols, channels, planes, false);
+        const auto from = random_input<std::uint16_t>(rows, cols, channels, planes);
+        const auto to = random_block<std::uint16_t>(rows, cols, channels, planes);
         const device_block d_from(from, stream()), d_to(to, stream());
         SCOPED_TRACE(test::text_of(from.view().shape()) + " to " + test::text_of(to.view().shape()));
         const auto expect_copied = [&] {
@@ -253,7 +248,7 @@ TEST_F(packed_plan, copies_go_between_any_strides_of_host_and_device) {
 TEST_F(packed_plan, boxes_are_asked_of_tables_as_they_lie) {
     for (int i = 0; i < 10 && !HasFailure(); ++i) {
         const std::int64_t rows = 1 + pick(40), cols = 1 + pick(40), channels = 1 + pick(3);
-        const auto entries = random_block<std::uint32_t>(rows, cols, channels, 1, true);
+        const auto entries = random_input<std::uint32_t>(rows, cols, channels, 1);
         const device_block d_entries(entries, stream());
         std::vector<box> boxes;
         for (int k = 0; k < 50; ++k) {

@@ -3,7 +3,7 @@
 #include "support/complaint.hpp"
 #include "support/device_block.hpp"
 #include "support/gpu.hpp"
-#include "support/strided_block.hpp"
+#include "support/random_blocks.hpp"
 
 #include <boxsum/cuda/window_queries.hpp>
 #include <boxsum/error.hpp>
@@ -13,7 +13,6 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -27,14 +26,9 @@ using test::lying;
 
 __extension__ using wide = __int128;
 
-class table_windows : public test::gpu_stream_test {
+class table_windows : public test::gpu_stream_test, protected test::random_blocks {
   protected:
-    std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
-
-    template <typename T>
-    block<T> random_block(std::int64_t rows, std::int64_t cols, std::int64_t channels, std::int64_t planes) {
-        return block<T>(rows, cols, channels, planes, pick(3) == 0 ? lying::row_major : lying::anyhow, random_);
-    }
+    table_windows() : random_blocks(41) {}
 
     window random_window() {
         switch (pick(6)) {
@@ -126,8 +120,6 @@ class table_windows : public test::gpu_stream_test {
             if (!rounded && cols < 100) expect_sums(image, sums, how.window);
         }
     }
-
-    std::mt19937_64 random_{41};
 };
 
 TEST_F(table_windows, of_integers_are_the_hosts) {

@@ -4,7 +4,7 @@
 #include "support/complaint.hpp"
 #include "support/device_block.hpp"
 #include "support/gpu.hpp"
-#include "support/strided_block.hpp"
+#include "support/random_blocks.hpp"
 
 #include <boxsum/cuda/variable_blur.hpp>
 #include <boxsum/error.hpp>
@@ -14,7 +14,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -28,9 +27,9 @@ using test::lying;
 
 __extension__ using wide = unsigned __int128;
 
-class device_blur : public test::gpu_stream_test {
+class device_blur : public test::gpu_stream_test, protected test::random_blocks {
   protected:
-    std::int64_t pick(std::int64_t n) { return static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
+    device_blur() : random_blocks(53) {}
 
     lying any_strides(bool only_read = false) {
         return pick(3) == 0 ? lying::row_major : only_read && pick(3) == 0 ? lying::repeated : lying::anyhow;
@@ -100,8 +99,6 @@ class device_blur : public test::gpu_stream_test {
                 expect_weighted(image.view(), radii.view(), result, how.order, how.rounding == rounding_mode::half_up);
         }
     }
-
-    std::mt19937_64 random_{53};
 };
 
 TEST_F(device_blur, every_pixel_as_on_the_host) {
