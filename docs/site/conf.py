@@ -20,6 +20,7 @@ extensions = [
 # The headers as Doxygen read them: names of files are unique in each folder.
 breathe_projects = {folder: str(root / "build" / "docs" / "xml" / folder) for folder in ("host", "cuda")}
 breathe_default_members = ("members",)
+suppress_warnings = ["duplicate_declaration.cpp"]  # of the namespaces, which every header opens
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["site", "gallery", "images"]
 root_doc = "index"
@@ -29,6 +30,7 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_prev_next": False, "navbar_align": "left"}
 html_title = f"boxsum {version}"  # short: a phone's header holds it
 html_sidebars = {"*": [], "reference/*": []}  # which have no pages below them
+html_static_path, html_css_files = ["static"], ["site.css"]
 html_copy_source = html_show_sourcelink = False
 autodoc_mock_imports = ["torch"]  # its page needs names and documentation only
 autodoc_typehints = "none"
