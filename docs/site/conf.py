@@ -20,7 +20,6 @@ extensions = [
 # The headers as Doxygen read them: names of files are unique in each folder.
 breathe_projects = {folder: str(root / "build" / "docs" / "xml" / folder) for folder in ("host", "cuda")}
 breathe_default_members = ("members",)
-suppress_warnings = ["duplicate_declaration.cpp"]  # of the namespaces, which every header opens
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["site", "gallery", "images"]
 root_doc = "index"

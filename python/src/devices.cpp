@@ -103,28 +103,6 @@ nb::object new_tensor(const strided& beside, element type, int axes, const std::
     return nb::steal(PyObject_Call(make.ptr(), arguments.ptr(), of_type));
 }
 
-/// A new packed array of CuPy's on the current device, and where it lies; false, without an error, where CuPy makes
-/// none.
-bool new_cupy_array(element type, int axes, const std::int64_t* extent, strided& result) {
-    static PyObject* const make = nb::object(nb::module_::import_("cupy").attr("ndarray")).release().ptr();
-    static std::array<PyObject*, static_cast<std::size_t>(element::other)> types{};
-    PyObject*& kind = types[static_cast<std::size_t>(type)];
-    if (kind == nullptr)
-        kind = nb::object(nb::module_::import_("numpy").attr("dtype")(text(name_of(type)))).release().ptr();
-    static PyObject* const memory = PyUnicode_InternFromString("data");
-    static PyObject* const address = PyUnicode_InternFromString("ptr");
-    const nb::object shape = tuple_of(axes, extent);
-    result.owner = nb::steal(PyObject_CallFunctionObjArgs(make, shape.ptr(), kind, nullptr));
-    if (!result.owner.is_valid()) {
-        PyErr_Clear();
-        return false;
-    }
-    const nb::object data = stolen(PyObject_GetAttr(result.owner.ptr(), memory));
-    const nb::object place = stolen(PyObject_GetAttr(data.ptr(), address));
-    result.data = static_cast<std::byte*>(PyLong_AsVoidPtr(place.ptr()));
-    return true;
-}
-
 std::string place_of(const strided& array) {
     return array.device ? "on cuda:" + std::to_string(array.device->number) : "in host memory";
 }
@@ -259,7 +237,7 @@ strided new_device_array(const strided& beside, element type, int axes, const st
                          const std::int64_t* stride, bool packed) {
     const auto bytes = static_cast<std::int64_t>(size_of(*dtype_of_element(type)));
     strided result;
-    // The quick ways; for what they refuse, and for all else, the one that says why.
+    // The quick way for PyTorch's; for its errors, and for all else, the other one.
     if (packed && beside.exchanged_by != nullptr && is_tensor(beside)) {
         const nb::object tensor = new_tensor(beside, type, axes, extent);
         PyErr_Clear();
@@ -269,16 +247,12 @@ strided new_device_array(const strided& beside, element type, int axes, const st
         }
         result = {};
     }
-    const bool quick = packed && !is_tensor(beside) && cuda::current_device() == beside.device->number;
-    if (!quick || !new_cupy_array(type, axes, extent, result)) {
-        nb::object strides = nb::none();
-        if (!packed) strides = tuple_of(axes, stride, bytes);
-        static PyObject* const empty_at = helper("empty_at");
-        const nb::object pair =
-            nb::handle(empty_at)(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
-        result.owner = pair[0];
-        result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
-    }
+    nb::object strides = nb::none();
+    if (!packed) strides = tuple_of(axes, stride, bytes);
+    static PyObject* const empty_at = helper("empty_at");
+    const nb::object pair = nb::handle(empty_at)(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
+    result.owner = pair[0];
+    result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
     result.name = "out";
     result.type = type;
     result.axes = axes;
