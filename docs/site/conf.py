@@ -29,6 +29,7 @@ html_theme = "pydata_sphinx_theme"
 html_theme_options = {"show_prev_next": False, "navbar_align": "left"}
 html_title = f"boxsum {version}"  # short: a phone's header holds it
 html_sidebars = {"*": [], "reference/*": []}  # which have no pages below them
+html_static_path, html_css_files = ["static"], ["site.css"]
 html_copy_source = html_show_sourcelink = False
 autodoc_mock_imports = ["torch"]  # its page needs names and documentation only
 autodoc_typehints = "none"

@@ -98,7 +98,9 @@ nb::object new_tensor(const strided& beside, element type, int axes, const std::
     }
     static PyObject* const method = PyUnicode_InternFromString("new_empty");
     const nb::object make = stolen(PyObject_GetAttr(beside.owner.ptr(), method));
-    return nb::steal(PyObject_Call(make.ptr(), tuple_of(axes, extent).ptr(), of_type));
+    const nb::object shape = tuple_of(axes, extent);
+    const nb::object arguments = axes > 0 ? shape : stolen(PyTuple_Pack(1, shape.ptr()));
+    return nb::steal(PyObject_Call(make.ptr(), arguments.ptr(), of_type));
 }
 
 std::string place_of(const strided& array) {
@@ -250,8 +252,8 @@ strided new_device_array(const strided& beside, element type, int axes, const st
     static PyObject* const empty_at = helper("empty_at");
     const nb::object pair = nb::handle(empty_at)(beside.owner, tuple_of(axes, extent), strides, text(name_of(type)));
     result.owner = pair[0];
-    result.name = "out";
     result.data = reinterpret_cast<std::byte*>(nb::cast<std::uintptr_t>(nb::object(pair[1])));
+    result.name = "out";
     result.type = type;
     result.axes = axes;
     result.writable = true;

@@ -87,6 +87,10 @@ EXAMPLES = {
     ("histogram_tasks.hpp", "histogram_tasks tasks;"):
         "boxsum::const_any_view image, const boxsum::binning& bins, boxsum::histogram_table<std::uint32_t>& histograms",
     ("cuda/sat.hpp", "boxsum::cuda::sat_plan plan"): DEVICE.format("boxsum::table_view<std::uint32_t> d_table"),
+    ("cuda/sat.hpp", "const std::vector<double> means ="):
+        "boxsum::const_any_view d_image, boxsum::any_view d_table, boxsum::cuda::stream_ref stream",
+    ("cuda/blobs.hpp", "boxsum::cuda::box_hessian_plan plan"):
+        "boxsum::const_any_view d_image, boxsum::any_view d_determinant, boxsum::cuda::stream_ref stream",
     ("cuda/histogram.hpp", "boxsum::cuda::histogram_table<std::uint32_t> histograms("):
         "std::int64_t frame_rows, std::int64_t frame_cols, boxsum::cuda::stream_ref stream",
     ("cuda/histogram.hpp", "boxsum::cuda::histogram_plan plan"):

@@ -48,6 +48,8 @@ class ndarray:
             size = sum((n - 1) * step for n, step in zip(extents, strides, strict=True)) + host.itemsize
         self._memory = _Memory(size) if memptr is None else memptr
         raw = np.frombuffer((ctypes.c_char * max(size, 1)).from_address(self._memory.ptr), np.uint8)
+        if memptr is None:
+            raw[...] = 0xA5  # not what is expected by chance
         self._host = np.ndarray(extents, dtype, raw if size else None, strides=strides)
 
     @classmethod
@@ -183,9 +185,7 @@ def _host(value):
 
 
 def empty(shape, dtype=np.float64):
-    array = ndarray(shape, dtype)
-    array._host.reshape(-1).view(np.uint8)[...] = 0xA5  # not what is expected by chance
-    return array
+    return ndarray(shape, dtype)
 
 
 def asarray(values):
