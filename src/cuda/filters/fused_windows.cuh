@@ -32,6 +32,7 @@
 namespace boxsum::cuda {
 
 inline constexpr int most_fused_threads = 512;
+inline constexpr unsigned few_blocks = 132;  ///< the multiprocessors of an H100
 
 /// A task as the kernels take it.
 struct fused_view : plane_view {
@@ -434,7 +435,6 @@ class segment_words {
 template <typename Slide, typename View>
 __global__ __launch_bounds__(128) void segment_kernel(const __grid_constant__ View t) {
     constexpr int K = Slide::K;
-    let_successor_start();
     wait_for_predecessor();
     const int slot = static_cast<int>(blockIdx.x) * 128 + static_cast<int>(threadIdx.x);
     const int segment = static_cast<int>(blockIdx.y), channel = static_cast<int>(blockIdx.z);
@@ -459,7 +459,6 @@ __global__ __launch_bounds__(prefix_words* prefix_chunks) inline void prefix_seg
                                                                                              int words, int segments,
                                                                                              int wide_words) {
     __shared__ std::uint64_t totals[prefix_chunks][prefix_words];
-    let_successor_start();
     wait_for_predecessor();
     const int lane = static_cast<int>(threadIdx.x) % prefix_words, chunk = static_cast<int>(threadIdx.x) / prefix_words;
     const int word = static_cast<int>(blockIdx.x) * prefix_words + lane;
@@ -667,7 +666,9 @@ __device__ __noinline__ void write_beyond(const fused_view& t, const sum_line<ty
 /// touches memory before waits for its predecessor itself.
 template <typename Slide, typename Emit>
 __device__ void for_each_batch(const fused_view& t, Emit emit) {
-    let_successor_start();
+    // Blocks that start before their predecessors end are shared out among the multiprocessors that have room by then,
+    // and wait there: for few, which have one each, that is no matter.
+    if (gridDim.x * gridDim.y <= few_blocks) let_successor_start();
     wait_for_predecessor();
     using sums = typename Slide::sums;
     constexpr int rows = Slide::rows, K = Slide::K;

@@ -219,6 +219,25 @@ __device__ __noinline__ pixel_runs<Pixel, K, N> read_anywhere(const plane_view& 
     return to;
 }
 
+/// The same of whole runs from `column` on in row 0, where the border repeats no row. Short, so that a small image,
+/// which waits for its first and last rows, does not wait for the code above; a function of its own for the others'
+/// registers.
+template <typename Pixel, int K, int N>
+__device__ __noinline__ pixel_runs<Pixel, K, N> read_cut(const plane_view& t, const char* column, int first, int begin,
+                                                         int end) {
+    using run = pixel_run<Pixel, K>;
+    pixel_runs<Pixel, K, N> to;
+    const char* from = column + first * t.image_stride;
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        to.row[j] = run::all(t.flip);
+        const bool there = static_cast<unsigned>(first + j) < static_cast<unsigned>(t.rows.extent);
+        if (j >= begin && j < end) to.row[j] = there ? run::at(from) : run::all(t.outside);
+        from += t.image_stride;
+    }
+    return to;
+}
+
 /// Reads a thread's columns of one channel.
 template <typename Pixel, int K>
 class run_reader {
@@ -276,14 +295,17 @@ class run_reader {
                 to[j] = run::at(from);
                 from += t_.image_stride;
             }
-        } else if (lie_ < columns::apart && (some || (lie_ != columns::over && !t_.rows.continues()))) {
+        } else if (some && lie_ < columns::apart) {
 #pragma unroll
             for (int j = 0; j < N; ++j) {
                 to[j] = run::all(t_.flip);
-                const bool there = static_cast<unsigned>(first + j) < static_cast<unsigned>(t_.rows.extent);
-                if (j >= begin && j < end) to[j] = there ? run::at(from) : run::all(t_.outside);
+                if (j >= begin && j < end) to[j] = run::at(from);
                 from += t_.image_stride;
             }
+        } else if (lie_ < columns::over && !t_.rows.continues()) {
+            const auto rows = read_cut<Pixel, K, N>(t_, at_, first, begin, end);
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = rows.row[j];
         } else if (plain && lie_ == columns::apart) {  // pixels of a word each
             const int own = static_cast<int>(t_.cols.extent) - col_;
 #pragma unroll

@@ -91,7 +91,10 @@ class mask_reader {
         const int width = static_cast<int>(t_.cols.extent), height = static_cast<int>(t_.rows.extent);
         const bool rows_inside =
             plain || (first + (begin > 0 ? begin : 0) >= 0 && first + (end < N ? end : N) <= height);
-        if (t_.mask.image == nullptr) {
+        if (t_.mask.image == nullptr && plain) {
+#pragma unroll
+            for (int j = 0; j < N; ++j) to[j] = inside_;
+        } else if (t_.mask.image == nullptr) {
 #pragma unroll
             for (int j = 0; j < N; ++j) {
                 const bool there = rows_inside || sample_at(t_.rows, first + j) >= 0;
