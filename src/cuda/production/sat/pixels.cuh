@@ -182,7 +182,19 @@ struct tile_pixels {
     __device__ static unsigned row_at(unsigned place) { return place % phase_rows * phases + place / phase_rows; }
     /// Neighbours, of which lane 0 has the row's first ones.
     __device__ vector_of<Pixel, lane_cols> of_lane(unsigned r, int lane) const {
-        return turned(reinterpret_cast<const vector_of<Pixel, lane_cols>*>(row(r))[turned_lane(lane)]);
+        using of_lane = vector_of<Pixel, lane_cols>;
+        if constexpr (Outwards && sizeof(of_lane) >= 8) {
+            // As one access: the compiler takes apart what is turned.
+            const auto bits = reinterpret_cast<const std::conditional_t<sizeof(of_lane) == 16, uint4, uint2>*>(
+                row(r))[turned_lane(lane)];
+            of_lane x;
+            memcpy(&x, &bits, sizeof x);
+            turn_row(x.x);
+            return x;
+        } else {
+            static_assert(!Outwards || std::is_same_v<Pixel, std::uint8_t>);  // goes by word()
+            return reinterpret_cast<const of_lane*>(row(r))[lane];
+        }
     }
     /// 4 bytes.
     __device__ std::uint32_t word(unsigned r, int i) const {
@@ -323,10 +335,6 @@ struct tile_pixels {
   private:
     __device__ int turned_lane(int lane) const {
         return turns.left ? 31 - lane : lane;
-    }
-    __device__ vector_of<Pixel, lane_cols> turned(vector_of<Pixel, lane_cols> x) const {
-        turn_row(x.x);
-        return x;
     }
 
     /// Of bytes and their squares, two columns a lane: as above each half of the warp has every other row, and four
